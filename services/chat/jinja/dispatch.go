@@ -1,0 +1,131 @@
+package jinja
+
+// filterMap applies a filter to each item, or looks up an attribute of each.
+func filterMap(c *call) (any, error) {
+	if !truth(c.self) {
+		return c.rt.generate("generator", tuple(), (*cursor).next), nil
+	}
+	var apply func(v any) (any, error)
+	prepare := c.mapFilter
+	if len(c.args) == 0 && hasKeyword(c.kw, "attribute") {
+		prepare = c.mapAttribute
+	}
+	return c.rt.generate("generator", c.self, func(cur *cursor) (any, bool, error) {
+		if apply == nil {
+			var err error
+			if apply, err = prepare(); err != nil {
+				return nil, false, err
+			}
+		}
+		v, ok, err := cur.next()
+		if !ok || err != nil {
+			return nil, false, err
+		}
+		v, err = apply(v)
+		return v, true, err
+	}), nil
+}
+
+func hasKeyword(kw []keyword, name string) bool {
+	for _, k := range kw {
+		if k.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) mapAttribute() (func(v any) (any, error), error) {
+	var p [2]any
+	if err := c.bind("map", 1, p[:], "attribute", "default"); err != nil {
+		return nil, err
+	}
+	return c.keyOf(p[0], p[1], true)
+}
+
+func (c *call) mapFilter() (func(v any) (any, error), error) {
+	if len(c.args) == 0 {
+		return nil, failf("map needs the name of a filter or attribute=")
+	}
+	name, err := wantText("the name of a filter", c.args[0], "")
+	if err != nil {
+		return nil, err
+	}
+	return c.each(name, "filter", filterNamed(name), c.args[1:])
+}
+
+// each calls a filter or test with given arguments.
+func (c *call) each(name, kind string, fn filterFunc, args []any) (func(v any) (any, error), error) {
+	if fn == nil {
+		return nil, failf("no %s is named '%s'", kind, name)
+	}
+	return func(v any) (any, error) {
+		return fn(&call{f: c.f, rt: c.rt, self: v, args: args, kw: c.kw})
+	}, nil
+}
+
+// pick keeps the items, or those whose attribute, pass a test, or fail it.
+func (c *call) pick(byAttribute, keep bool) (any, error) {
+	if !truth(c.self) {
+		return c.rt.generate("generator", tuple(), (*cursor).next), nil
+	}
+	var passes func(v any) (any, error)
+	return c.rt.generate("generator", c.self, func(cur *cursor) (any, bool, error) {
+		if passes == nil {
+			var err error
+			if passes, err = c.condition(byAttribute); err != nil {
+				return nil, false, err
+			}
+		}
+		for {
+			v, ok, err := cur.next()
+			if !ok || err != nil {
+				return nil, false, err
+			}
+			if err := c.rt.step(1); err != nil {
+				return nil, false, err
+			}
+			verdict, err := passes(v)
+			if err != nil {
+				return nil, false, err
+			}
+			if truth(verdict) == keep {
+				return v, true, nil
+			}
+		}
+	}), nil
+}
+
+// condition is what pick asks of each item: the truth of the item or attribute, or a named test of it.
+func (c *call) condition(byAttribute bool) (func(v any) (any, error), error) {
+	args := c.args
+	subject := func(v any) (any, error) { return v, nil }
+	if byAttribute {
+		if len(args) == 0 {
+			return nil, failf("the name of the attribute is missing")
+		}
+		var err error
+		if subject, err = c.keyOf(args[0], missing, true); err != nil {
+			return nil, err
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return subject, nil
+	}
+	name, err := wantText("the name of a test", args[0], "")
+	if err != nil {
+		return nil, err
+	}
+	test, err := c.each(name, "test", testNamed(name), args[1:])
+	if err != nil {
+		return nil, err
+	}
+	return func(v any) (any, error) {
+		v, err := subject(v)
+		if err != nil {
+			return nil, err
+		}
+		return test(v)
+	}, nil
+}

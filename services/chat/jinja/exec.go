@@ -1,0 +1,352 @@
+package jinja
+
+func (f *frame) execAll(body []stmt) (signal, error) {
+	for _, s := range body {
+		if err := f.rt.step(1); err != nil {
+			return goOn, err
+		}
+		if how, err := s.exec(f); how != goOn || err != nil {
+			return how, err
+		}
+	}
+	return goOn, nil
+}
+
+func (s *textStmt) exec(f *frame) (signal, error) {
+	f.rt.buf = append(f.rt.buf, s.text...)
+	return goOn, f.rt.checkBuf()
+}
+
+func (s *printStmt) exec(f *frame) (signal, error) {
+	if err := s.print(f); err != nil {
+		return goOn, at(err, f.rt.t.name, s.line)
+	}
+	return goOn, f.rt.checkBuf()
+}
+
+// print writes the parts of a concatenation straight to the output.
+func (s *printStmt) print(f *frame) error {
+	c, ok := s.value.(*concatExpr)
+	if !ok {
+		return f.print(s.value)
+	}
+	for i, part := range c.parts { // an error discards the output, so parts may be written one by one
+		if i > 0 {
+			if err := f.rt.checkBuf(); err != nil {
+				return err
+			}
+		}
+		if err := f.print(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *frame) print(e expr) error {
+	v, err := e.eval(f)
+	if err != nil {
+		return err
+	}
+	buf, err := f.rt.appendStr(f.rt.buf, v)
+	if err != nil {
+		return err
+	}
+	n := len(buf) - len(f.rt.buf)
+	f.rt.buf = buf
+	return f.rt.step(n >> 6)
+}
+
+func (s *ifStmt) exec(f *frame) (signal, error) {
+	for i := range s.branches {
+		b := &s.branches[i]
+		ok, err := f.test(b.test)
+		if err != nil {
+			return goOn, at(err, f.rt.t.name, b.line)
+		}
+		if ok {
+			return f.execAll(b.body)
+		}
+	}
+	return f.execAll(s.orElse)
+}
+
+func (s *jumpStmt) exec(*frame) (signal, error) { return s.how, nil }
+
+func (s *setStmt) exec(f *frame) (signal, error) {
+	if err := s.assign(f); err != nil {
+		return goOn, at(err, f.rt.t.name, s.line)
+	}
+	return goOn, nil
+}
+
+func (s *setStmt) assign(f *frame) error {
+	if err := f.checkNamespaces(s.target); err != nil {
+		return err
+	}
+	v, err := s.value.eval(f)
+	if err != nil {
+		return err
+	}
+	return f.assign(s.target, v)
+}
+
+// checkNamespaces makes sure that attributes are only set on namespaces, before the value is computed.
+func (f *frame) checkNamespaces(t *target) error {
+	for _, item := range t.items {
+		if err := f.checkNamespaces(item); err != nil {
+			return err
+		}
+	}
+	if t.attr == "" {
+		return nil
+	}
+	if _, ok := f.up(t.ref.hops).slots[t.ref.slot].(*namespace); !ok {
+		return failf("can't set '%s.%s': '%s' is no namespace", t.name, t.attr, t.name)
+	}
+	return nil
+}
+
+func (f *frame) assign(t *target, v any) error {
+	if t.isTuple() {
+		return f.unpack(t, v)
+	}
+	slot := &f.up(t.ref.hops).slots[t.ref.slot]
+	if t.attr == "" {
+		*slot = v
+		return nil
+	}
+	ns, ok := (*slot).(*namespace)
+	if !ok {
+		return failf("can't set '%s.%s': '%s' is no namespace", t.name, t.attr, t.name)
+	}
+	return ns.set(t.attr, v)
+}
+
+func (f *frame) unpack(t *target, v any) error {
+	cur, err := f.rt.iterate(v)
+	if err != nil {
+		return err
+	}
+	values := make([]any, 0, len(t.items))
+	for {
+		item, ok, err := cur.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if len(values) == len(t.items) {
+			return failf("too many values to unpack: %d expected", len(t.items))
+		}
+		values = append(values, item)
+	}
+	if len(values) < len(t.items) {
+		return failf("not enough values to unpack: %d expected, got %d", len(t.items), len(values))
+	}
+	for i, item := range t.items {
+		if err := f.assign(item, values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *setBlockStmt) exec(f *frame) (signal, error) {
+	f.open(&s.scope)
+	defer f.close(&s.scope)
+	v, how, err := f.block(s.body, s.filter, s.textSlot)
+	if err == nil && how == goOn {
+		if err = f.checkNamespaces(s.target); err == nil {
+			err = f.assign(s.target, v)
+		}
+	}
+	return how, at(err, f.rt.t.name, s.line)
+}
+
+func (s *filterBlockStmt) exec(f *frame) (signal, error) {
+	f.open(&s.scope)
+	defer f.close(&s.scope)
+	v, how, err := f.block(s.body, s.filter, s.textSlot)
+	if err == nil && how == goOn {
+		f.rt.buf, err = f.rt.appendStr(f.rt.buf, v)
+	}
+	if err == nil {
+		err = f.rt.checkBuf()
+	}
+	return how, at(err, f.rt.t.name, s.line)
+}
+
+// block captures the text of body and applies the filter to it. A jump out of the body drops the text.
+func (f *frame) block(body []stmt, filter expr, slot *blockText) (v any, how signal, err error) {
+	s, err := f.rt.capture(func() error {
+		how, err = f.execAll(body)
+		return err
+	})
+	if err != nil || how != goOn {
+		return nil, how, err
+	}
+	f.slots[slot.ref.slot] = s
+	v, err = filter.eval(f)
+	return v, goOn, err
+}
+
+func (s *withStmt) exec(f *frame) (signal, error) {
+	f.open(&s.scope)
+	defer f.close(&s.scope)
+	for i, t := range s.targets {
+		v, err := s.values[i].eval(f)
+		if err == nil {
+			err = f.assign(t, v)
+		}
+		if err != nil {
+			return goOn, at(err, f.rt.t.name, s.line)
+		}
+	}
+	return f.execAll(s.body)
+}
+
+func (s *blockStmt) exec(f *frame) (signal, error) {
+	if s.required {
+		return goOn, &RenderError{f.rt.t.name, s.line, "the required block '" + s.name + "' has no content"}
+	}
+	outer := f
+	for !s.scoped && outer.outer != nil {
+		outer = outer.outer
+	}
+	_, err := f.rt.enter(s.fn, outer).execAll(s.body)
+	return goOn, err
+}
+
+func (s *forStmt) exec(f *frame) (signal, error) {
+	v, err := s.iter.eval(f)
+	if err != nil {
+		return goOn, at(err, f.rt.t.name, s.line)
+	}
+	if !s.recursive {
+		return s.loop(f, v, 0, nil)
+	}
+	text, err := s.recurse(f, v, 0)
+	if err == nil {
+		f.rt.buf = append(f.rt.buf, text...)
+		err = f.rt.checkBuf()
+	}
+	return goOn, err
+}
+
+// recurse runs a recursive loop as the function that it is, and returns its text.
+func (s *forStmt) recurse(f *frame, v any, depth int) (string, error) {
+	if err := f.rt.push(); err != nil {
+		return "", err
+	}
+	defer f.rt.pop()
+	in := f.rt.enter(s.fn, f)
+	return f.rt.capture(func() error {
+		_, err := s.loop(in, v, depth, func(v any, depth int) (string, error) { return s.recurse(f, v, depth) })
+		return err
+	})
+}
+
+func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (string, error)) (signal, error) {
+	cur, err := f.rt.iterate(v)
+	if err != nil {
+		return goOn, at(err, f.rt.t.name, s.line)
+	}
+	if s.test != nil {
+		cur = cursor{lazy: s.filtered(f, cur)}
+		v = cur.lazy
+	}
+	var state *loopState
+	if s.usesLoop {
+		state = &loopState{source: v, cur: cur, index0: -1, depth0: depth, recurse: recurse, after: missing, last: missing}
+	}
+	how := goOn
+	done := false // a pass ran to its end; Jinja's else belongs to loops without one, even if they were left
+	for how != breakLoop {
+		item, ok, err := s.nextItem(f, &cur, state)
+		if err != nil {
+			return goOn, at(err, f.rt.t.name, s.line)
+		}
+		if !ok {
+			break
+		}
+		f.open(&s.scope)
+		if state != nil {
+			f.slots[s.loopSlot] = state
+		}
+		if err := f.assign(s.target, item); err != nil {
+			return goOn, at(err, f.rt.t.name, s.line)
+		}
+		if how, err = f.execAll(s.body); err != nil {
+			return goOn, err
+		}
+		done = done || how == goOn
+	}
+	f.close(&s.scope)
+	if !done && s.orElse != nil {
+		f.open(&s.elseScope)
+		defer f.close(&s.elseScope)
+		return f.execAll(s.orElse)
+	}
+	return goOn, nil
+}
+
+func (s *forStmt) nextItem(f *frame, cur *cursor, state *loopState) (any, bool, error) {
+	if err := f.rt.step(1); err != nil {
+		return nil, false, err
+	}
+	if state != nil {
+		return state.advance()
+	}
+	return cur.next()
+}
+
+// filtered applies the condition of "for x in y if condition" while the loop runs.
+func (s *forStmt) filtered(f *frame, cur cursor) *lazy {
+	opened := false
+	return &lazy{rt: f.rt, kind: "generator", next: func() (any, bool, error) {
+		if !opened {
+			f.open(&s.testScope)
+			opened = true
+		}
+		for {
+			v, ok, err := cur.next()
+			if !ok || err != nil {
+				return nil, false, err
+			}
+			if err := f.rt.step(1); err != nil {
+				return nil, false, err
+			}
+			if err := f.assign(s.testTarget, v); err != nil {
+				return nil, false, err
+			}
+			if ok, err := f.test(s.test); ok || err != nil {
+				return v, ok, err
+			}
+		}
+	}}
+}
+
+func (s *macroStmt) exec(f *frame) (signal, error) {
+	f.up(s.ref.hops).slots[s.ref.slot] = &macro{def: s.def, outer: f}
+	return goOn, nil
+}
+
+func (s *callBlockStmt) exec(f *frame) (signal, error) {
+	caller := &macro{def: s.def, outer: f}
+	var v any
+	var err error
+	if s.call == nil {
+		v, err = caller.invoke(f.rt, nil, nil)
+	} else {
+		v, err = s.call.evalWith(f, []keyword{{"caller", caller}})
+	}
+	if err == nil {
+		f.rt.buf, err = f.rt.appendStr(f.rt.buf, v)
+	}
+	if err == nil {
+		err = f.rt.checkBuf()
+	}
+	return goOn, at(err, f.rt.t.name, s.line)
+}

@@ -1,0 +1,654 @@
+package jinja
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// filterFunc is a filter or test: call.self is the value that it is applied to.
+type filterFunc = nativeFunc
+
+// filterNamed returns one of Jinja's filters, with transformers' tojson, or nil. The package documentation
+// names the few that are left out.
+func filterNamed(name string) filterFunc {
+	if fn := textFilters[name]; fn != nil {
+		return fn
+	}
+	if fn := sequenceFilters[name]; fn != nil {
+		return fn
+	}
+	switch name { // these look up filters and tests themselves
+	case "map":
+		return filterMap
+	case "select":
+		return func(c *call) (any, error) { return c.pick(false, true) }
+	case "reject":
+		return func(c *call) (any, error) { return c.pick(false, false) }
+	case "selectattr":
+		return func(c *call) (any, error) { return c.pick(true, true) }
+	case "rejectattr":
+		return func(c *call) (any, error) { return c.pick(true, false) }
+	}
+	return nil
+}
+
+var textFilters = map[string]filterFunc{
+	"capitalize":     textFilter("capitalize", capitalize),
+	"lower":          textFilter("lower", lower),
+	"upper":          textFilter("upper", upper),
+	"title":          textFilter("title", filterTitle),
+	"center":         filterCenter,
+	"e":              plain("escape", filterEscape),
+	"escape":         plain("escape", filterEscape),
+	"forceescape":    plain("forceescape", filterForceEscape),
+	"format":         filterFormat,
+	"indent":         filterIndent,
+	"replace":        filterReplace,
+	"safe":           plain("safe", filterSafe),
+	"string":         plain("string", filterString),
+	"striptags":      plain("striptags", filterStripTags),
+	"trim":           filterTrim,
+	"truncate":       filterTruncate,
+	"urlencode":      plain("urlencode", filterURLEncode),
+	"wordcount":      plain("wordcount", filterWordCount),
+	"xmlattr":        filterXMLAttr,
+	"tojson":         filterToJSON,
+	"abs":            plain("abs", filterAbs),
+	"int":            filterInt,
+	"float":          filterFloat,
+	"round":          filterRound,
+	"filesizeformat": filterFileSize,
+	"default":        filterDefault,
+	"d":              filterDefault,
+	"attr":           filterAttr,
+}
+
+// plain refuses arguments to filters that take none.
+func plain(name string, fn filterFunc) filterFunc {
+	return func(c *call) (any, error) {
+		if err := c.positional(name, 0, 0); err != nil {
+			return nil, err
+		}
+		return fn(c)
+	}
+}
+
+// soft is Jinja's soft_str: text keeps its kind, all else becomes a string.
+func (c *call) soft() (string, error) { return c.rt.str(c.self) }
+
+func textFilter(name string, fn func(string) string) filterFunc {
+	return func(c *call) (any, error) {
+		s, err := c.soft()
+		if err != nil {
+			return nil, err
+		}
+		s = fn(s)
+		if err := c.rt.grow(len(s)); err != nil {
+			return nil, err
+		}
+		return like(c.self, s), c.positional(name, 0, 0)
+	}
+}
+
+// filterTitle begins words after blanks, hyphens and opening brackets, unlike str.title.
+func filterTitle(s string) string {
+	var b strings.Builder
+	first := true
+	for i, r := range s {
+		if isSpace(r) || strings.ContainsRune("-({[<", r) {
+			b.WriteRune(r)
+			first = true
+			continue
+		}
+		if first {
+			b.WriteString(upper(string(r)))
+		} else {
+			lowerRune(&b, s, i, r)
+		}
+		first = false
+	}
+	return b.String()
+}
+
+func filterCenter(c *call) (any, error) {
+	var p [1]any
+	if err := c.bind("center", 0, p[:], "width"); err != nil {
+		return nil, err
+	}
+	width, err := wantInt("width", p[0], 80)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	s, err = c.rt.center(s, " ", width)
+	return like(c.self, s), err
+}
+
+func filterEscape(c *call) (any, error) {
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	s = escapeText(c.self, s)
+	return markup(s), c.rt.grow(len(s))
+}
+
+func filterForceEscape(c *call) (any, error) {
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	s = htmlEscaper.Replace(s)
+	return markup(s), c.rt.grow(len(s))
+}
+
+func filterSafe(c *call) (any, error) {
+	s, err := c.soft()
+	return markup(s), err
+}
+
+func filterString(c *call) (any, error) {
+	s, err := c.soft()
+	return like(c.self, s), err
+}
+
+func filterFormat(c *call) (any, error) {
+	if len(c.args) > 0 && len(c.kw) > 0 {
+		return nil, failf("format takes either positional or keyword arguments")
+	}
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.kw) == 0 {
+		return c.f.percent(c.self, s, tuple(c.args...))
+	}
+	d := NewDict()
+	for _, k := range c.kw {
+		d.put(k.name, k.name, k.value)
+	}
+	return c.f.percent(c.self, s, d)
+}
+
+func filterIndent(c *call) (any, error) {
+	var p [3]any
+	if err := c.bind("indent", 0, p[:], "width", "first", "blank"); err != nil {
+		return nil, err
+	}
+	s, err := wantText("the value to indent", c.self, "")
+	if err != nil {
+		return nil, err
+	}
+	by, isText := text(p[0])
+	if !isText {
+		n, err := wantInt("width", p[0], 4)
+		if err != nil {
+			return nil, err
+		}
+		if by, err = c.rt.pad("", " ", n, 0); err != nil {
+			return nil, err
+		}
+	}
+	blank := p[2] != missing && truth(p[2])
+	lines := splitLines(s+"\n", false)
+	if err := c.rt.items(len(lines)); err != nil {
+		return nil, err
+	}
+	if int64(len(lines))*int64(len(by)) > c.rt.t.limits.Output {
+		return nil, c.rt.grow(-1)
+	}
+	var b strings.Builder
+	if p[1] != missing && truth(p[1]) {
+		b.WriteString(by)
+	}
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+			if blank || line != "" {
+				b.WriteString(by)
+			}
+		}
+		b.WriteString(line)
+	}
+	return like(c.self, b.String()), c.rt.grow(b.Len())
+}
+
+func filterReplace(c *call) (any, error) {
+	var p [3]any
+	if err := c.bind("replace", 2, p[:], "old", "new", "count"); err != nil {
+		return nil, err
+	}
+	limit := -1
+	var err error
+	if given(p[2]) {
+		if limit, err = wantInt("count", p[2], -1); err != nil {
+			return nil, err
+		}
+	}
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	old, err := c.rt.str(p[0])
+	if err != nil {
+		return nil, err
+	}
+	to, err := c.rt.str(p[1])
+	if err != nil {
+		return nil, err
+	}
+	return c.rt.replace(s, old, to, limit)
+}
+
+func filterStripTags(c *call) (any, error) {
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	return stripTags(s), c.rt.grow(len(s))
+}
+
+func filterTrim(c *call) (any, error) {
+	var p [1]any
+	if err := c.bind("trim", 0, p[:], "chars"); err != nil {
+		return nil, err
+	}
+	if p[0] == missing {
+		p[0] = nil
+	}
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	c.self = like(c.self, s)
+	return c.trim(p[0], true, true)
+}
+
+func filterTruncate(c *call) (any, error) {
+	var p [4]any
+	if err := c.bind("truncate", 0, p[:], "length", "killwords", "end", "leeway"); err != nil {
+		return nil, err
+	}
+	limit, err := wantInt("length", p[0], 255)
+	if err != nil {
+		return nil, err
+	}
+	end, err := wantText("end", p[2], "...")
+	if err != nil {
+		return nil, err
+	}
+	if p[3] == nil {
+		p[3] = missing
+	}
+	leeway, err := wantInt("leeway", p[3], 5)
+	if err != nil {
+		return nil, err
+	}
+	keep := limit - runeLen(end)
+	if keep < 0 || leeway < 0 {
+		return nil, failf("truncate needs a length of at least that of the end, and no negative leeway")
+	}
+	if n, sized := length(c.self); sized && n <= limit+leeway {
+		return c.self, nil
+	}
+	s, err := wantText("the value to truncate", c.self, "")
+	if err != nil {
+		return nil, err
+	}
+	s = s[:runeOffset(s, keep)]
+	if i := strings.LastIndexByte(s, ' '); i >= 0 && (p[1] == missing || !truth(p[1])) {
+		s = s[:i]
+	}
+	return like(c.self, s+end), c.rt.grow(len(s) + len(end))
+}
+
+func filterURLEncode(c *call) (any, error) {
+	if _, ok := text(c.self); ok {
+		return quoteURL(c.text(), "/"), c.rt.grow(3 * len(c.text()))
+	}
+	var pairs any = c.self
+	switch v := c.self.(type) {
+	case *Dict:
+		pairs = &dictView{v, viewItems}
+	case nil, bool, int64, float64:
+		s, err := c.soft()
+		return quoteURL(s, "/"), err
+	}
+	items, err := c.rt.collect(pairs)
+	if err != nil {
+		return nil, err
+	}
+	var parts []string
+	for _, item := range items {
+		kv, err := c.rt.collect(item)
+		if err != nil {
+			return nil, err
+		}
+		if len(kv) != 2 {
+			return nil, failf("urlencode needs pairs of a key and a value")
+		}
+		for i, sep := range []string{"=", "&"} {
+			s, err := c.rt.str(kv[i])
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, strings.ReplaceAll(quoteURL(s, ""), "%20", "+"), sep)
+		}
+	}
+	if len(parts) == 0 {
+		return "", nil
+	}
+	return c.rt.joinTexts(parts[:len(parts)-1], "")
+}
+
+func quoteURL(s, safe string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		ch := s[i]
+		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || isDigitAt(s, i) || strings.IndexByte("_.-~"+safe, ch) >= 0 {
+			b.WriteByte(ch)
+		} else {
+			b.WriteByte('%')
+			b.WriteByte(hex[ch>>4])
+			b.WriteByte(hex[ch&15])
+		}
+	}
+	return b.String()
+}
+
+func filterWordCount(c *call) (any, error) {
+	s, err := c.soft()
+	if err != nil {
+		return nil, err
+	}
+	words := strings.FieldsFunc(s, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
+	return int64(len(words)), c.rt.items(len(words))
+}
+
+var badAttributeName = regexp.MustCompile(`[\s\v/>=]`)
+
+func filterXMLAttr(c *call) (any, error) {
+	var p [1]any
+	if err := c.bind("xmlattr", 0, p[:], "autospace"); err != nil {
+		return nil, err
+	}
+	d, ok := c.self.(*Dict)
+	if !ok {
+		return nil, failf("xmlattr needs a mapping, not %s", typeName(c.self))
+	}
+	var parts []string
+	for _, e := range d.entries {
+		if _, isUndefined := e.value.(*undefined); e.value == nil || isUndefined {
+			continue
+		}
+		key, err := wantText("an attribute name", e.key, "")
+		if err != nil {
+			return nil, err
+		}
+		if badAttributeName.MatchString(key) {
+			return nil, failf("'%s' can't be the name of an attribute", key)
+		}
+		value, err := c.rt.str(e.value)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, escapeText(e.key, key)+`="`+escapeText(e.value, value)+`"`)
+	}
+	s, err := c.rt.joinTexts(parts, " ")
+	if s != "" && (p[0] == missing || truth(p[0])) {
+		s = " " + s
+	}
+	return s, err
+}
+
+func filterAbs(c *call) (any, error) {
+	n, ok := toNumber(c.self)
+	switch {
+	case !ok:
+		return nil, failf("abs needs a number, not %s", typeName(c.self))
+	case n.isFloat:
+		return math.Abs(n.f), nil
+	case n.b == nil && n.i >= 0:
+		return n.i, nil
+	case n.b == nil || n.b.Sign() < 0:
+		return arith(tokSub, number{}, n)
+	}
+	return n.b, nil
+}
+
+func filterInt(c *call) (any, error) {
+	var p [2]any
+	if err := c.bind("int", 0, p[:], "default", "base"); err != nil {
+		return nil, err
+	}
+	def := p[0]
+	if def == missing {
+		def = int64(0)
+	}
+	if u, ok := c.self.(*undefined); ok {
+		return nil, u.err()
+	}
+	if s, ok := text(c.self); ok {
+		base, err := wantInt("base", p[1], 10)
+		if err != nil {
+			return def, nil
+		}
+		if base == 0 || base >= 2 && base <= 36 {
+			if v, ok := parseInt(s, base); ok {
+				return v, c.rt.step(len(s))
+			}
+		}
+		f, ok := parseFloat(s)
+		if v, err := floatToInt(f); ok && err == nil {
+			return v, nil
+		}
+		return def, nil
+	}
+	n, ok := toNumber(c.self)
+	switch {
+	case !ok:
+		return def, nil
+	case !n.isFloat:
+		return fromBig(n.bigInt())
+	case math.IsNaN(n.f):
+		return def, nil
+	}
+	return floatToInt(n.f)
+}
+
+func filterFloat(c *call) (any, error) {
+	var p [1]any
+	if err := c.bind("float", 0, p[:], "default"); err != nil {
+		return nil, err
+	}
+	def := p[0]
+	if def == missing {
+		def = 0.0
+	}
+	if u, ok := c.self.(*undefined); ok {
+		return nil, u.err()
+	}
+	if s, ok := text(c.self); ok {
+		if f, ok := parseFloat(s); ok {
+			return f, nil
+		}
+		return def, nil
+	}
+	n, ok := toNumber(c.self)
+	if !ok {
+		return def, nil
+	}
+	f, ok := n.float()
+	if !ok {
+		return nil, errOverflow
+	}
+	return f, nil
+}
+
+func filterRound(c *call) (any, error) {
+	var p [2]any
+	if err := c.bind("round", 0, p[:], "precision", "method"); err != nil {
+		return nil, err
+	}
+	method, err := wantText("method", p[1], "common")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{"common", "ceil", "floor"}, method) {
+		return nil, failf("the method of round must be common, ceil or floor")
+	}
+	digits, err := wantInt("precision", p[0], 0)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := toNumber(c.self)
+	if !ok {
+		return nil, failf("round needs a number, not %s", typeName(c.self))
+	}
+	if method == "common" && !n.isFloat {
+		return roundInt(n, digits)
+	}
+	f, ok := n.float()
+	if !ok {
+		return nil, errOverflow
+	}
+	if method == "common" {
+		return roundFloat(f, digits), nil
+	}
+	scale := math.Pow(10, float64(digits))
+	if math.IsNaN(f) || math.IsInf(f, 0) || math.IsInf(scale, 0) {
+		return nil, failf("round can't handle %s with %d digits", floatRepr(f), digits)
+	}
+	if method == "ceil" {
+		return math.Ceil(f*scale) / scale, nil
+	}
+	return math.Floor(f*scale) / scale, nil
+}
+
+// roundInt rounds to a power of ten, ties to the even multiple.
+func roundInt(n number, digits int) (any, error) {
+	if digits >= 0 {
+		return fromBig(n.bigInt())
+	}
+	if digits < -maxDigits {
+		return int64(0), nil
+	}
+	unit, err := bigPow(number{i: 10}.bigInt(), number{i: int64(-digits)}.bigInt(), number{i: 10}, number{i: int64(-digits)})
+	if err != nil {
+		return nil, err
+	}
+	u, _ := toNumber(unit)
+	rest, err := arith(tokMod, n, u)
+	if err != nil {
+		return nil, err
+	}
+	r, _ := toNumber(rest)
+	down, err := arith(tokSub, n, r)
+	if err != nil {
+		return nil, err
+	}
+	twice, err := arith(tokMul, r, number{i: 2})
+	if err != nil {
+		return nil, err
+	}
+	t, _ := toNumber(twice)
+	d, _ := toNumber(down)
+	cmp, _ := compareNumbers(t, u)
+	if cmp == 0 {
+		q, err := arith(tokFloorDiv, d, u)
+		if err != nil {
+			return nil, err
+		}
+		n, _ := toNumber(q)
+		cmp = int(2*n.bigInt().Bit(0)) - 1
+	}
+	if cmp > 0 {
+		return arith(tokAdd, d, u)
+	}
+	return down, nil
+}
+
+func filterFileSize(c *call) (any, error) {
+	var p [1]any
+	if err := c.bind("filesizeformat", 0, p[:], "binary"); err != nil {
+		return nil, err
+	}
+	if u, ok := c.self.(*undefined); ok {
+		return nil, u.err()
+	}
+	f, ok := 0.0, false
+	if s, isText := text(c.self); isText {
+		f, ok = parseFloat(s)
+	} else if n, isNumber := toNumber(c.self); isNumber {
+		f, ok = n.float()
+	}
+	if !ok {
+		return nil, failf("filesizeformat needs a number")
+	}
+	base, suffix := 1000.0, "B"
+	prefixes := "kMGTPEZY"
+	if p[0] != missing && truth(p[0]) {
+		base, suffix, prefixes = 1024, "iB", "KMGTPEZY"
+	}
+	if f == 1 {
+		return "1 Byte", nil
+	}
+	if f < base {
+		n, err := floatToInt(f)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.rt.str(n)
+		return s + " Bytes", err
+	}
+	unit := base
+	i := 0
+	for ; i < len(prefixes)-1 && f >= unit*base; i++ {
+		unit *= base
+	}
+	return formatFixed(base*f/(unit*base), 1) + " " + prefixes[i:i+1] + suffix, nil
+}
+
+func filterDefault(c *call) (any, error) {
+	var p [2]any
+	if err := c.bind("default", 0, p[:], "default_value", "boolean"); err != nil {
+		return nil, err
+	}
+	if p[0] == missing {
+		p[0] = ""
+	}
+	_, isUndefined := c.self.(*undefined)
+	if isUndefined || p[1] != missing && truth(p[1]) && !truth(c.self) {
+		return p[0], nil
+	}
+	return c.self, nil
+}
+
+// filterAttr looks up an attribute and never an item.
+func filterAttr(c *call) (any, error) {
+	var p [1]any
+	if err := c.bind("attr", 1, p[:], "name"); err != nil {
+		return nil, err
+	}
+	name, err := wantText("the attribute name", p[0], "")
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := c.self.(*undefined); ok {
+		return nil, u.err()
+	}
+	methods := methodsNamed(name)
+	if d, ok := c.self.(*Dict); ok && methods.dict == nil {
+		return undefinedIn(d, name), nil
+	}
+	return c.rt.attr(c.self, name, methods)
+}

@@ -1,0 +1,352 @@
+package jinja
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxJSONDepth is how deep DecodeJSON follows arrays and objects.
+const maxJSONDepth = 500
+
+// DecodeJSON reads one JSON value, keeping what templates can see of it: the order of keys, and whether a
+// number is an integer. It returns nil, bool, int64, *big.Int, float64, string, *List or *Dict. Of equal
+// keys the last value counts, at the place of the first. Escaped surrogates without their partner become
+// U+FFFD. Errors: invalid JSON, anything after the value, more than 500 levels, integers of over 4300 digits.
+func DecodeJSON(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	v, err := decodeValue(dec, maxJSONDepth)
+	if err != nil {
+		return nil, fmt.Errorf("decode JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("decode JSON: there is more text after the value")
+	}
+	return v, nil
+}
+
+func decodeValue(dec *json.Decoder, depth int) (any, error) {
+	t, err := dec.Token()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if depth == 0 {
+			return nil, fmt.Errorf("more than %d levels of arrays and objects", maxJSONDepth)
+		}
+		if t == '[' {
+			return decodeArray(dec, depth)
+		}
+		return decodeObject(dec, depth)
+	case json.Number:
+		return decodeNumber(string(t))
+	}
+	return t, nil
+}
+
+func decodeArray(dec *json.Decoder, depth int) (any, error) {
+	l := &List{}
+	for dec.More() {
+		v, err := decodeValue(dec, depth-1)
+		if err != nil {
+			return nil, err
+		}
+		l.items = append(l.items, v)
+	}
+	_, err := dec.Token()
+	return l, err
+}
+
+func decodeObject(dec *json.Decoder, depth int) (any, error) {
+	d := NewDict()
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		v, err := decodeValue(dec, depth-1)
+		if err != nil {
+			return nil, err
+		}
+		key := t.(string) // the decoder allows no other keys
+		d.put(key, key, v)
+	}
+	_, err := dec.Token()
+	return d, err
+}
+
+func decodeNumber(s string) (any, error) {
+	if strings.ContainsAny(s, ".eE") {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil && !isRangeError(err) {
+			return nil, err
+		}
+		return f, nil
+	}
+	if len(s) > maxDigits {
+		return nil, fmt.Errorf("an integer of %d digits is too long", len(s))
+	}
+	v, ok := bigFromText(s, 10)
+	if !ok {
+		return nil, fmt.Errorf("'%s' is no number", s)
+	}
+	return v, nil
+}
+
+// jsonWriter is the tojson filter of transformers: Python's json.dumps.
+type jsonWriter struct {
+	rt          *runtime
+	ascii, sort bool
+	multiline   bool
+	indent      string
+	comma       string
+	colon       string
+	b           []byte
+}
+
+func filterToJSON(c *call) (any, error) {
+	var p [4]any
+	if err := c.bind("tojson", 0, p[:], "ensure_ascii", "indent", "separators", "sort_keys"); err != nil {
+		return nil, err
+	}
+	w := &jsonWriter{rt: c.rt, comma: ", ", colon: ": "}
+	w.ascii = p[0] != missing && truth(p[0])
+	w.sort = p[3] != missing && truth(p[3])
+	if given(p[1]) {
+		if err := w.setIndent(p[1]); err != nil {
+			return nil, err
+		}
+	}
+	if given(p[2]) {
+		if err := w.setSeparators(p[2]); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.value(c.self, 0); err != nil {
+		return nil, err
+	}
+	return string(w.b), c.rt.grow(len(w.b))
+}
+
+func (w *jsonWriter) setIndent(v any) error {
+	w.multiline, w.comma = true, ","
+	if s, ok := text(v); ok {
+		w.indent = s
+		return nil
+	}
+	n, err := wantInt("indent", v, 0)
+	if err == nil {
+		w.indent, err = w.rt.pad("", " ", n, 0)
+	}
+	return err
+}
+
+func (w *jsonWriter) setSeparators(v any) error {
+	parts, err := w.rt.collect(v)
+	if err != nil {
+		return err
+	}
+	if len(parts) != 2 {
+		return failf("separators must be a pair, not %d values", len(parts))
+	}
+	if w.comma, err = wantText("a separator", parts[0], ""); err != nil {
+		return err
+	}
+	w.colon, err = wantText("a separator", parts[1], "")
+	return err
+}
+
+func (w *jsonWriter) value(v any, depth int) error {
+	switch v := v.(type) {
+	case nil:
+		w.b = append(w.b, "null"...)
+	case bool:
+		w.b = strconv.AppendBool(w.b, v)
+	case string:
+		w.b = appendJSONString(w.b, v, w.ascii)
+	case markup:
+		w.b = appendJSONString(w.b, string(v), w.ascii)
+	case int64:
+		w.b = strconv.AppendInt(w.b, v, 10)
+	case *big.Int:
+		var err error
+		w.b, err = appendBig(w.b, v)
+		return err
+	case float64:
+		w.b = append(w.b, jsonFloat(v)...)
+	case *List:
+		return w.array(v.items, depth)
+	case *Tuple:
+		return w.array(v.items, depth)
+	case *Dict:
+		return w.object(v, depth)
+	case *undefined:
+		return failf("an undefined value can't be written as JSON: %s", v.err().(*RenderError).Message)
+	default:
+		return failf("a value of type %s can't be written as JSON", typeName(v))
+	}
+	return nil
+}
+
+func jsonFloat(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 0):
+		return strings.Replace(floatRepr(f), "inf", "Infinity", 1)
+	}
+	return floatRepr(f)
+}
+
+// open checks the limits before an array or object of n elements.
+func (w *jsonWriter) open(c byte, n, depth int) error {
+	w.b = append(w.b, c)
+	if depth >= w.rt.t.limits.Depth {
+		return &LimitError{"depth", int64(w.rt.t.limits.Depth)}
+	}
+	return w.rt.step(1 + n)
+}
+
+// newline begins a line and checks the size before it takes the memory.
+func (w *jsonWriter) newline(depth int) error {
+	limit := w.rt.t.limits.Output
+	if int64(len(w.b)) > limit || int64(depth*len(w.indent)) > limit {
+		return w.rt.grow(-1)
+	}
+	if !w.multiline {
+		return nil
+	}
+	w.b = append(w.b, '\n')
+	for range depth {
+		w.b = append(w.b, w.indent...)
+	}
+	return nil
+}
+
+func (w *jsonWriter) array(items []any, depth int) error {
+	if err := w.open('[', len(items), depth); err != nil {
+		return err
+	}
+	for i, item := range items {
+		if i > 0 {
+			w.b = append(w.b, w.comma...)
+		}
+		if err := w.newline(depth + 1); err != nil {
+			return err
+		}
+		if err := w.value(item, depth+1); err != nil {
+			return err
+		}
+	}
+	if len(items) > 0 {
+		if err := w.newline(depth); err != nil {
+			return err
+		}
+	}
+	w.b = append(w.b, ']')
+	return nil
+}
+
+func (w *jsonWriter) object(d *Dict, depth int) error {
+	if err := w.open('{', d.Len(), depth); err != nil {
+		return err
+	}
+	entries := d.entries
+	if w.sort {
+		var err error
+		if entries, err = w.rt.sortedEntries(entries); err != nil {
+			return err
+		}
+	}
+	for i, e := range entries {
+		if i > 0 {
+			w.b = append(w.b, w.comma...)
+		}
+		if err := w.newline(depth + 1); err != nil {
+			return err
+		}
+		if err := w.key(e.key); err != nil {
+			return err
+		}
+		w.b = append(w.b, w.colon...)
+		if err := w.value(e.value, depth+1); err != nil {
+			return err
+		}
+	}
+	if len(entries) > 0 {
+		if err := w.newline(depth); err != nil {
+			return err
+		}
+	}
+	w.b = append(w.b, '}')
+	return nil
+}
+
+// key writes a key, which JSON wants to be a string.
+func (w *jsonWriter) key(k any) error {
+	switch k.(type) {
+	case string, markup:
+		return w.value(k, 0)
+	case nil, bool, int64, *big.Int, float64:
+		w.b = append(w.b, '"')
+		err := w.value(k, 0)
+		w.b = append(w.b, '"')
+		return err
+	}
+	return failf("JSON keys can't be of type %s", typeName(k))
+}
+
+func appendJSONString(b []byte, s string, ascii bool) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && (c < utf8.RuneSelf || !ascii) && (c != 0x7f || !ascii) {
+			i++
+			continue
+		}
+		b = append(b, s[start:i]...)
+		size := 1
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
+		default:
+			var r rune
+			r, size = utf8.DecodeRuneInString(s[i:])
+			b = appendUTF16(b, r)
+		}
+		i += size
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+func appendUTF16(b []byte, r rune) []byte {
+	if r > 0xffff {
+		r -= 0x10000
+		return fmt.Appendf(b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+	}
+	return fmt.Appendf(b, `\u%04x`, r)
+}

@@ -1,0 +1,142 @@
+package jinja
+
+// macro is a macro together with the variables around its definition.
+type macro struct {
+	def   *macroDef
+	outer *frame
+}
+
+// invoke calls a macro and returns its text.
+func (m *macro) invoke(rt *runtime, args []any, kw []keyword) (any, error) {
+	if err := rt.push(); err != nil {
+		return nil, err
+	}
+	defer rt.pop()
+	f := rt.enter(m.def.fn, m.outer)
+	rest, err := m.assign(f, args, kw)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.special(f, args, rest); err != nil {
+		return nil, err
+	}
+	text, err := rt.capture(func() error {
+		if err := m.fillDefaults(f); err != nil {
+			return err
+		}
+		_, err := f.execAll(m.def.body)
+		return err
+	})
+	return text, at(err, rt.t.name, m.def.line)
+}
+
+// assign fills the parameters and returns the keyword arguments that none of them took.
+func (m *macro) assign(f *frame, args []any, kw []keyword) ([]keyword, error) {
+	used := 0
+	for i, p := range m.def.params {
+		slot := &f.slots[p.ref.slot]
+		*slot = missing
+		if i < len(args) {
+			*slot = args[i]
+			continue
+		}
+		for _, k := range kw {
+			if k.name == p.name {
+				*slot = k.value
+				used++
+				break
+			}
+		}
+	}
+	if used == 0 {
+		return kw, nil
+	}
+	rest := make([]keyword, 0, len(kw))
+	for _, k := range kw {
+		taken := false
+		for i := len(args); i < len(m.def.params); i++ {
+			taken = taken || m.def.params[i].name == k.name
+		}
+		if !taken {
+			rest = append(rest, k)
+		}
+	}
+	return rest, nil
+}
+
+// special fills caller, kwargs and varargs, and refuses arguments for which the macro has no place.
+func (m *macro) special(f *frame, args []any, kw []keyword) error {
+	def := m.def
+	if def.callerSlot >= 0 {
+		var caller any = undefinedHint("the macro was called without a caller")
+		for i, k := range kw {
+			if k.name == "caller" {
+				if k.value != nil {
+					caller = k.value
+				}
+				kw = append(append([]keyword{}, kw[:i]...), kw[i+1:]...)
+				break
+			}
+		}
+		f.slots[def.callerSlot] = caller
+	}
+	if def.kwargsSlot >= 0 {
+		d := NewDict()
+		for _, k := range kw {
+			d.put(k.name, k.name, k.value)
+		}
+		f.slots[def.kwargsSlot] = d
+	} else if len(kw) > 0 {
+		return failf("macro '%s' takes no keyword argument '%s'", def.name, kw[0].name)
+	}
+	extra := args[min(len(args), len(def.params)):]
+	if def.varargsSlot >= 0 {
+		f.slots[def.varargsSlot] = tuple(extra...)
+	} else if len(extra) > 0 {
+		return failf("macro '%s' takes not more than %d arguments", def.name, len(def.params))
+	}
+	return nil
+}
+
+func (m *macro) fillDefaults(f *frame) error {
+	first := len(m.def.params) - len(m.def.defaults)
+	for i, p := range m.def.params {
+		slot := &f.slots[p.ref.slot]
+		if *slot != missing {
+			continue
+		}
+		if i < first {
+			*slot = undefinedHint("parameter '" + p.name + "' was not provided")
+			continue
+		}
+		v, err := m.def.defaults[i-first].eval(f)
+		if err != nil {
+			return err
+		}
+		*slot = v
+	}
+	return nil
+}
+
+func (m *macro) attr(name string) (any, bool) {
+	switch name {
+	case "name":
+		if m.def.name == "" {
+			return nil, true
+		}
+		return m.def.name, true
+	case "arguments":
+		names := &Tuple{}
+		for _, p := range m.def.params {
+			names.items = append(names.items, p.name)
+		}
+		return names, true
+	case "caller":
+		return m.def.callerSlot >= 0, true
+	case "catch_kwargs":
+		return m.def.kwargsSlot >= 0, true
+	case "catch_varargs":
+		return m.def.varargsSlot >= 0, true
+	}
+	return nil, false
+}

@@ -1,0 +1,391 @@
+package jinja
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// A template value is one of: nil (None), bool, int64, *big.Int (outside int64's range), float64, string,
+// markup, *List, *Tuple, *Dict, *undefined, *lazy, *rangeValue, *dictView, *namespace, *loopState, *macro,
+// *builtin, *cycler, *joiner.
+
+// sentinel marks states of a slot that are no value.
+type sentinel struct{ _ byte }
+
+var (
+	missing any = &sentinel{} // a variable that was never set
+	none    any = &sentinel{} // None, in caches where nil means "not yet looked up"
+)
+
+// markup is text that is safe in HTML: joined with plain text by +, % or a method, it escapes that text.
+type markup string
+
+// undefined is what an unknown name, key or attribute gives. It prints as nothing, is false and empty;
+// any other use is an error that says what was not there.
+type undefined struct {
+	hint string // the whole message, when set
+	of   any    // the object that lacks the element, or missing
+	key  any
+}
+
+func (u *undefined) err() error {
+	switch {
+	case u.hint != "":
+		return failf("%s", u.hint)
+	case u.of == missing:
+		return failf("%s is undefined", briefRepr(u.key))
+	default:
+		return failf("%s has no attribute or element %s", typeName(u.of), briefRepr(u.key))
+	}
+}
+
+func undefinedName(name string) *undefined       { return &undefined{of: missing, key: name} }
+func undefinedHint(hint string) *undefined       { return &undefined{hint: hint, of: missing} }
+func undefinedIn(object any, key any) *undefined { return &undefined{of: object, key: key} }
+
+// List is Python's list. Templates can't change one.
+type List struct{ items []any }
+
+// NewList makes a list of the given values, which follow the rules of Dict.Set.
+func NewList(values ...any) *List {
+	l := &List{items: make([]any, len(values))}
+	for i, v := range values {
+		l.items[i] = fromGo(v)
+	}
+	return l
+}
+
+// Len is the number of elements.
+func (l *List) Len() int { return len(l.items) }
+
+// At returns element i, which must be in range.
+func (l *List) At(i int) any { return l.items[i] }
+
+// Append adds a value at the end; it follows the rules of Dict.Set.
+func (l *List) Append(v any) { l.items = append(l.items, fromGo(v)) }
+
+// Tuple is Python's tuple. The pairs of the groupby filter also name their fields.
+type Tuple struct {
+	items []any
+	names []string
+}
+
+func tuple(items ...any) *Tuple { return &Tuple{items: items} }
+
+// rangeValue is Python's range.
+type rangeValue struct{ start, stop, step, n int64 }
+
+func (r *rangeValue) at(i int64) any { return r.start + i*r.step }
+
+// dictView is what a dict's keys, values and items methods return.
+type dictView struct {
+	d    *Dict
+	kind viewKind
+}
+
+type viewKind uint8
+
+const (
+	viewKeys viewKind = iota
+	viewValues
+	viewItems
+)
+
+func (k viewKind) String() string { return [...]string{"dict_keys", "dict_values", "dict_items"}[k] }
+
+func (v *dictView) at(i int) any {
+	e := &v.d.entries[i]
+	switch v.kind {
+	case viewKeys:
+		return e.key
+	case viewValues:
+		return e.value
+	default:
+		return tuple(e.key, e.value)
+	}
+}
+
+// lazy is a one-pass iterator: what Python's generators and reversed() are.
+type lazy struct {
+	rt   *runtime
+	kind string // Python's name of the type
+	next func() (v any, ok bool, err error)
+}
+
+// pull takes the next item. Iterators over iterators count as depth.
+func (l *lazy) pull() (v any, ok bool, err error) {
+	if err := l.rt.push(); err != nil {
+		return nil, false, err
+	}
+	defer l.rt.pop()
+	return l.next()
+}
+
+// namespace is the one object whose attributes templates may set.
+type namespace struct{ attrs *Dict }
+
+// builtin is a function or a bound method that templates can call.
+type builtin struct {
+	name string
+	call func(c *call) (any, error)
+}
+
+// call is one call of a built-in function, method, filter or test.
+type call struct {
+	f    *frame
+	rt   *runtime
+	self any // the value before the bar of a filter or test, or the object of a method
+	args []any
+	kw   []keyword
+}
+
+type keyword struct {
+	name  string
+	value any
+}
+
+// bind puts positional and keyword arguments where names says; absent ones become missing. The first
+// required ones must be given.
+func (c *call) bind(fn string, required int, out []any, names ...string) error {
+	if len(c.args) > len(names) {
+		return failf("%s() takes at most %d arguments, got %d", fn, len(names), len(c.args))
+	}
+	n := copy(out, c.args)
+	for i := n; i < len(names); i++ {
+		out[i] = missing
+	}
+	for _, k := range c.kw {
+		i := indexOf(names, k.name)
+		if i < 0 {
+			return failf("%s() got an unexpected keyword argument '%s'", fn, k.name)
+		}
+		if i < n || out[i] != missing {
+			return failf("%s() got multiple values for argument '%s'", fn, k.name)
+		}
+		out[i] = k.value
+	}
+	for i := range required {
+		if out[i] == missing {
+			return failf("%s() is missing the argument '%s'", fn, names[i])
+		}
+	}
+	return nil
+}
+
+// positional is bind for functions that take no keyword arguments.
+func (c *call) positional(fn string, least, most int) error {
+	if len(c.kw) > 0 {
+		return failf("%s() takes no keyword arguments", fn)
+	}
+	if len(c.args) < least || len(c.args) > most {
+		return failf("%s() takes %d to %d arguments, got %d", fn, least, most, len(c.args))
+	}
+	return nil
+}
+
+func indexOf(names []string, name string) int {
+	for i, n := range names {
+		if n == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// text returns the text of a str, which markup is too.
+func text(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case markup:
+		return string(v), true
+	}
+	return "", false
+}
+
+// like gives s the kind of text that v is.
+func like(v any, s string) any {
+	if _, ok := v.(markup); ok {
+		return markup(s)
+	}
+	return s
+}
+
+func typeName(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NoneType"
+	case bool:
+		return "bool"
+	case int64, *big.Int:
+		return "int"
+	case float64:
+		return "float"
+	case string:
+		return "str"
+	case markup:
+		return "Markup"
+	case *List:
+		return "list"
+	case *Tuple:
+		return "tuple"
+	case *Dict:
+		return "dict"
+	case *undefined:
+		return "Undefined"
+	case *lazy:
+		return v.kind
+	case *rangeValue:
+		return "range"
+	case *dictView:
+		return v.kind.String()
+	case *namespace:
+		return "Namespace"
+	case *loopState:
+		return "LoopContext"
+	case *macro:
+		return "Macro"
+	case *cycler:
+		return "Cycler"
+	case *joiner:
+		return "Joiner"
+	default:
+		return "builtin_function_or_method"
+	}
+}
+
+// truth is Python's bool().
+func truth(v any) bool {
+	switch v := v.(type) {
+	case nil, *undefined:
+		return false
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	case *big.Int:
+		return v.Sign() != 0
+	}
+	n, ok := length(v)
+	return !ok || n > 0
+}
+
+// length is Python's len() for the types that have one and need no work for it.
+func length(v any) (int, bool) {
+	switch v := v.(type) {
+	case string:
+		return runeLen(v), true
+	case markup:
+		return runeLen(string(v)), true
+	case *List:
+		return len(v.items), true
+	case *Tuple:
+		return len(v.items), true
+	case *Dict:
+		return v.Len(), true
+	case *undefined:
+		return 0, true
+	case *rangeValue:
+		return int(v.n), true
+	case *dictView:
+		return v.d.Len(), true
+	}
+	return 0, false
+}
+
+// toInt accepts what Python accepts as an index: int and bool, in int64's range.
+func toInt(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case bool:
+		if v {
+			return 1, true
+		}
+		return 0, true
+	}
+	return 0, false
+}
+
+// wantInt is toInt for arguments; def stands for one that was not given.
+func wantInt(what string, v any, def int64) (int, error) {
+	if v == missing {
+		return int(def), nil
+	}
+	if u, ok := v.(*undefined); ok {
+		return 0, u.err()
+	}
+	i, ok := toInt(v)
+	if !ok {
+		return 0, failf("%s must be an integer, not %s", what, typeName(v))
+	}
+	return int(i), nil
+}
+
+func wantText(what string, v any, def string) (string, error) {
+	if v == missing {
+		return def, nil
+	}
+	s, ok := text(v)
+	if !ok {
+		return "", failf("%s must be a string, not %s", what, typeName(v))
+	}
+	return s, nil
+}
+
+func given(v any) bool { return v != missing && v != nil }
+
+// unsupported stands for a Go value that templates don't know; checkInput refuses it.
+type unsupported struct{ goType string }
+
+// fromGo turns the Go values that Dict.Set accepts into template values.
+func fromGo(v any) any {
+	switch v := v.(type) {
+	case nil, bool, int64, float64, string, *big.Int, *List, *Dict:
+		return v
+	case int:
+		return int64(v)
+	case int32:
+		return int64(v)
+	case uint32:
+		return int64(v)
+	case float32:
+		return float64(v)
+	case []any:
+		return NewList(v...)
+	case []string:
+		l := &List{items: make([]any, len(v))}
+		for i, s := range v {
+			l.items[i] = s
+		}
+		return l
+	default:
+		return unsupported{fmt.Sprintf("%T", v)}
+	}
+}
+
+// checkInput refuses values that no template can use, and nesting (or a cycle) deeper than limit.
+func checkInput(v any, limit int) error {
+	if limit < 0 {
+		return &LimitError{"depth", int64(-limit)}
+	}
+	switch v := v.(type) {
+	case unsupported:
+		return failf("a variable holds a Go value of type %s: pass nil, bool, int, float64, string, *List or *Dict", v.goType)
+	case *List:
+		for _, item := range v.items {
+			if err := checkInput(item, limit-1); err != nil {
+				return err
+			}
+		}
+	case *Dict:
+		for i := range v.entries {
+			if err := checkInput(v.entries[i].value, limit-1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

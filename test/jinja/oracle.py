@@ -1,0 +1,46 @@
+"""Renders chat templates the way transformers does, as the reference for services/chat/jinja.
+
+Reads JSON lines {"template": str, "vars": object, "now": str} from stdin and answers each with one JSON line:
+{"output": str} or {"error": str, "raised": bool}, where raised says that the template itself called
+raise_exception with that message. "now" (ISO 8601, optional) is the time that strftime_now sees.
+The template is compiled by transformers' own function, so that its jinja2 environment is the one compared with.
+"""
+
+import datetime
+import json
+import sys
+
+import jinja2
+from transformers.utils import chat_template_utils
+
+
+def freeze(now):
+    """Makes datetime.now() inside of transformers return the given time."""
+
+    class Frozen(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.datetime.fromisoformat(now)
+
+    chat_template_utils.datetime = Frozen
+
+
+def answer(request):
+    freeze(request.get("now") or "2024-07-26T09:05:03.000120")
+    try:
+        template = chat_template_utils._compile_jinja_template(request["template"])
+        return {"output": template.render(**request["vars"])}
+    except Exception as error:  # whatever a template can cause is an answer
+        return {
+            "error": f"{type(error).__name__}: {error}" if type(error) is not jinja2.TemplateError else str(error),
+            "raised": type(error) is jinja2.TemplateError,
+        }
+
+
+def main():
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
