@@ -1,0 +1,383 @@
+// Package backend translates between Trident's text vocabulary and the tensors
+// of each kind of model. It is pure: no network, clock or logger.
+package backend
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// VLLM speaks the tensor contract of Triton's vLLM backend: text_input with a
+// JSON text of sampling parameters in, text_output and what the return_* inputs
+// ask for out. Any model that declares this contract is served, whatever its
+// backend is called.
+//
+// Source: the inputs and outputs that vllm_backend's model.py declares, and
+// vLLM's SamplingParams.
+type VLLM struct{}
+
+// Tensor names of the contract.
+const (
+	vllmText           = "text_input"
+	vllmStream         = "stream"
+	vllmSampling       = "sampling_parameters"
+	vllmExcludeInput   = "exclude_input_in_output"
+	vllmEmbedding      = "embedding_request"
+	vllmReturnFinish   = "return_finish_reason"
+	vllmReturnLogprobs = "return_logprobs"
+	vllmReturnInput    = "return_num_input_tokens"
+	vllmReturnOutput   = "return_num_output_tokens"
+	vllmOutput         = "text_output"
+	vllmFinish         = "finish_reason"
+	vllmLogprobs       = "logprobs"
+	vllmInputTokens    = "num_input_tokens"
+	vllmOutputTokens   = "num_output_tokens"
+)
+
+// Name is "vllm".
+func (VLLM) Name() string { return "vllm" }
+
+// Tasks are those that the declared inputs allow.
+func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
+	var tasks inference.Task
+	in := declared(config)
+	if in[vllmText] == nil || !slices.ContainsFunc(config.GetOutput(), func(o *kserve.ModelOutput) bool { return o.GetName() == vllmOutput }) {
+		return 0
+	}
+	if in[vllmSampling] != nil {
+		tasks |= inference.TaskGenerate
+	}
+	if in[vllmEmbedding] != nil {
+		tasks |= inference.TaskEmbed
+	}
+	return tasks
+}
+
+// Encode makes the request of one job.
+func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	t := newTensors(card)
+	if req.Task == inference.TaskEmbed {
+		return v.encodeEmbedding(t, job)
+	}
+	sampling, err := vllmSamplingJSON(req, job)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseParts(req.Messages); err != nil {
+		return nil, err
+	}
+	if err := t.require(req.Sampling.Logprobs != nil, vllmReturnLogprobs, "logprobs"); err != nil {
+		return nil, err
+	}
+	t.text(vllmText, job.Prompt)
+	t.text(vllmSampling, sampling)
+	// A model that isn't decoupled answers once, whatever was asked for.
+	t.bool(vllmStream, req.Stream && card.Config.GetModelTransactionPolicy().GetDecoupled())
+	t.bool(vllmExcludeInput, true)
+	t.bool(vllmReturnFinish, true)
+	t.bool(vllmReturnInput, true)
+	t.bool(vllmReturnOutput, true)
+	if req.Sampling.Logprobs != nil {
+		t.bool(vllmReturnLogprobs, true)
+	}
+	return t.req, t.priority(card, req.Priority)
+}
+
+func (VLLM) encodeEmbedding(t *tensors, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	// Vectors are cut here and not by pooling_params: only some models take those.
+	body := struct {
+		Input any `json:"input"`
+	}{job.Input.Text}
+	if job.Input.TokenIDs != nil {
+		body.Input = job.Input.TokenIDs
+	}
+	request, err := marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("embedding request: %w", err)
+	}
+	t.text(vllmText, "")
+	t.text(vllmEmbedding, request)
+	t.bool(vllmStream, false)
+	t.bool(vllmReturnInput, true)
+	return t.req, nil
+}
+
+// refuseParts names the first content part that is no text.
+func refuseParts(messages []inference.Message) error {
+	for i, m := range messages {
+		for j, p := range m.Parts {
+			if p.Kind != inference.PartText && p.Kind != inference.PartRefusal {
+				return inference.Unsupported(fmt.Sprintf("messages[%d].content[%d]", i, j), "this model takes no %s content", p.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+// vllmSamplingParams has the names of vllm.SamplingParams; what is nil is left
+// to vLLM's own defaults.
+type vllmSamplingParams struct {
+	Temperature       *float64 `json:"temperature,omitempty"`
+	TopP              *float64 `json:"top_p,omitempty"`
+	TopK              *int     `json:"top_k,omitempty"`
+	MinP              *float64 `json:"min_p,omitempty"`
+	Seed              *int64   `json:"seed,omitempty"`
+	FrequencyPenalty  *float64 `json:"frequency_penalty,omitempty"`
+	PresencePenalty   *float64 `json:"presence_penalty,omitempty"`
+	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
+	MaxTokens         int      `json:"max_tokens"`
+	MinTokens         *int     `json:"min_tokens,omitempty"`
+	Stop              []string `json:"stop,omitempty"`
+	StopTokenIDs      []int    `json:"stop_token_ids,omitempty"`
+	IgnoreEOS         *bool    `json:"ignore_eos,omitempty"`
+	BadWords          []string `json:"bad_words,omitempty"`
+	AllowedTokenIDs   []int    `json:"allowed_token_ids,omitempty"`
+	IncludeStop       *bool    `json:"include_stop_str_in_output,omitempty"`
+	SkipSpecial       *bool    `json:"skip_special_tokens,omitempty"`
+	SpaceSpecial      *bool    `json:"spaces_between_special_tokens,omitempty"`
+	TruncatePrompt    *int     `json:"truncate_prompt_tokens,omitempty"`
+	Logprobs          *int     `json:"logprobs,omitempty"`
+	StructuredOutputs string   `json:"structured_outputs,omitempty"`
+}
+
+func vllmSamplingJSON(req *inference.Request, job *inference.Job) (string, error) {
+	s := &req.Sampling
+	if len(s.LogitBias) > 0 {
+		// The backend passes the JSON object's keys on as strings, on which vLLM fails.
+		return "", inference.Unsupported("logit_bias", "logit_bias is not supported by models of the vLLM backend")
+	}
+	params := vllmSamplingParams{
+		Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MinP: s.MinP, Seed: job.Seed,
+		FrequencyPenalty: s.FrequencyPenalty, PresencePenalty: s.PresencePenalty, RepetitionPenalty: s.RepetitionPenalty,
+		MaxTokens: job.MaxTokens, MinTokens: s.MinTokens, Stop: s.Stop, StopTokenIDs: s.StopTokenIDs,
+		IgnoreEOS: s.IgnoreEOS, BadWords: s.BadWords, AllowedTokenIDs: s.AllowedTokenIDs, IncludeStop: s.IncludeStop,
+		SkipSpecial: s.SkipSpecialTokens, SpaceSpecial: s.SpacesBetweenSpecialTokens, TruncatePrompt: s.TruncatePromptTokens,
+		Logprobs: s.Logprobs,
+	}
+	if s.TopP != nil && *s.TopP == 0 {
+		// vLLM takes no top_p of 0; it means the likeliest token alone.
+		params.TopP, params.TopK = nil, new(1)
+	}
+	if c := s.Structured; c != nil {
+		// The value is JSON inside a JSON string.
+		constraint, err := marshal(map[string]json.RawMessage{c.Kind: c.Value})
+		if err != nil {
+			return "", inference.Invalid(c.Param, "%s is not valid JSON", c.Param)
+		}
+		params.StructuredOutputs = constraint
+	}
+	text, err := marshal(params)
+	if err != nil {
+		return "", fmt.Errorf("sampling parameters: %w", err)
+	}
+	return text, nil
+}
+
+// marshal is json.Marshal without HTML escaping, which would lengthen prompts.
+func marshal(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// Decoder reads responses of this contract.
+func (VLLM) Decoder(card *inference.Card, req *inference.Request) inference.Decoder {
+	return &vllmDecoder{model: card.Name, task: req.Task, logprobs: req.Sampling.Logprobs}
+}
+
+type vllmDecoder struct {
+	model    string
+	task     inference.Task
+	logprobs *int
+}
+
+// Decode takes one response. Text and output token counts are deltas; the
+// prompt's count repeats in each response.
+func (d *vllmDecoder) Decode(resp *inference.Response, step *inference.Step) error {
+	for i := range resp.Outputs {
+		if err := d.output(&resp.Outputs[i], step); err != nil {
+			return fmt.Errorf("model %s: output %s: %w", d.model, resp.Outputs[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (d *vllmDecoder) output(out *inference.Output, step *inference.Step) error {
+	var err error
+	switch out.Name {
+	case vllmOutput:
+		text, err := firstBytes(out)
+		if err != nil {
+			return err
+		}
+		if d.task == inference.TaskEmbed {
+			return json.Unmarshal(text, &step.Embedding)
+		}
+		step.Text = text
+	case vllmFinish:
+		reason, err := firstBytes(out)
+		if err != nil {
+			return err
+		}
+		step.Finish = vllmFinishReason(string(reason))
+	case vllmInputTokens:
+		step.PromptTokens, err = firstUint32(out)
+	case vllmOutputTokens:
+		step.OutputTokens, err = firstUint32(out)
+	case vllmLogprobs:
+		if d.logprobs == nil {
+			return nil
+		}
+		text, err := firstBytes(out)
+		if err != nil {
+			return err
+		}
+		step.Logprobs, err = vllmTokenLogprobs(text, *d.logprobs)
+		return err
+	}
+	return err
+}
+
+// vllmFinishReason maps vLLM's words; "None" stands in every chunk but the last.
+func vllmFinishReason(word string) inference.FinishReason {
+	switch word {
+	case "", "None":
+		return inference.FinishNone
+	case "length":
+		return inference.FinishLength
+	}
+	return inference.FinishStop
+}
+
+// vllmTokenLogprobs reads a chunk's list: one object a position, whose first
+// key is the sampled token's id and whose order therefore matters.
+func vllmTokenLogprobs(text []byte, top int) ([]inference.TokenLogprob, error) {
+	// Python writes the probability 0 as -Infinity, which JSON doesn't have;
+	// OpenAI shows -9999 for it. The key's bare quotes can't stand in a string.
+	text = bytes.ReplaceAll(text, []byte(`"logprob": -Infinity`), []byte(`"logprob": -9999.0`))
+	var positions []orderedLogprobs
+	if err := json.Unmarshal(text, &positions); err != nil {
+		return nil, err
+	}
+	tokens := make([]inference.TokenLogprob, 0, len(positions))
+	for _, p := range positions {
+		if len(p) == 0 {
+			continue
+		}
+		sampled := p[0]
+		slices.SortStableFunc(p, func(a, b vllmLogprob) int { return cmp.Compare(a.rank(), b.rank()) })
+		token := inference.TokenLogprob{Token: sampled.Token, ID: sampled.ID, Logprob: sampled.Logprob}
+		for _, alt := range p[:min(top, len(p))] {
+			token.Top = append(token.Top, inference.TopLogprob{Token: alt.Token, ID: alt.ID, Logprob: alt.Logprob})
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens, nil
+}
+
+type vllmLogprob struct {
+	ID      int     `json:"-"`
+	Logprob float64 `json:"logprob"`
+	Rank    *int    `json:"rank"` // from 1; null where the model doesn't know
+	Token   string  `json:"decoded_token"`
+}
+
+// rank puts a token of unknown rank, which isn't among the likeliest, last.
+func (l *vllmLogprob) rank() int {
+	if l.Rank == nil {
+		return math.MaxInt
+	}
+	return *l.Rank
+}
+
+// orderedLogprobs keeps the order of a JSON object's keys.
+type orderedLogprobs []vllmLogprob
+
+func (o *orderedLogprobs) UnmarshalJSON(data []byte) error {
+	entries, err := orderedObject(data)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		var l vllmLogprob
+		if err := json.Unmarshal(e.value, &l); err != nil {
+			return err
+		}
+		if _, err := fmt.Sscanf(e.key, "%d", &l.ID); err != nil {
+			return fmt.Errorf("token id %q: %w", e.key, err)
+		}
+		*o = append(*o, l)
+	}
+	return nil
+}
+
+// Texts of vLLM, and of models that refuse what it refuses.
+var (
+	vllmTooLong      = regexp.MustCompile(`(?i)(prompt|input).*longer than the (maximum model length|model's context length|maximum length) of (\d+)`)
+	vllmLength       = regexp.MustCompile(`length (\d+)`)
+	vllmBadParameter = regexp.MustCompile(`^sampling parameter '(\w+)[^']*' (is not supported)?`)
+	vllmBadToken     = regexp.MustCompile(`(?i)token id.* (out of vocabulary|is not in \[)`)
+)
+
+// Explain knows the errors that are the request's fault; vLLM raises them as
+// plain exceptions, which Triton shows as internal errors.
+func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
+	explained := *err
+	explained.Code, explained.RetryAfter = inference.CodeInvalid, 0
+	switch {
+	case vllmTooLong.MatchString(err.Message):
+		explained.Reason, explained.Param = inference.ReasonContextLength, textParam(req)
+		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]
+		explained.Message = fmt.Sprintf("this model's context is %s tokens, but %s has %s", limit, explained.Param, lengthIn(err.Message, limit))
+	case vllmBadParameter.MatchString(err.Message):
+		m := vllmBadParameter.FindStringSubmatch(err.Message)
+		explained.Reason, explained.Param = inference.ReasonInvalidValue, m[1]
+		if m[2] != "" {
+			explained.Reason = inference.ReasonUnsupported
+		}
+		if c := req.Sampling.Structured; c != nil && m[1] == "structured_outputs" {
+			explained.Param = c.Param
+		}
+	case req.Task == inference.TaskEmbed && vllmBadToken.MatchString(err.Message):
+		explained.Reason, explained.Param = inference.ReasonInvalidValue, "input"
+		explained.Message = "input holds token ids that this model doesn't have: send texts (LangChain: check_embedding_ctx_length=False)"
+	default:
+		return err
+	}
+	return &explained
+}
+
+// lengthIn finds the number of tokens that was too many, which not every version
+// of vLLM tells.
+func lengthIn(message, limit string) string {
+	for _, m := range vllmLength.FindAllStringSubmatch(message, -1) {
+		if m[1] != limit {
+			return m[1]
+		}
+	}
+	return "more"
+}
+
+// textParam is where the request's text stands.
+func textParam(req *inference.Request) string {
+	switch {
+	case req.Task == inference.TaskEmbed:
+		return "input"
+	case req.Messages != nil:
+		return "messages"
+	}
+	return "prompt"
+}

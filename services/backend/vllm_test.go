@@ -1,0 +1,324 @@
+package backend
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// vllmConfig declares the whole contract but for the inputs named.
+func vllmConfig(without ...string) *kserve.ModelConfig {
+	config := &kserve.ModelConfig{
+		Backend:                "vllm",
+		ModelTransactionPolicy: &kserve.ModelTransactionPolicy{Decoupled: true},
+		Output:                 []*kserve.ModelOutput{{Name: "text_output"}},
+	}
+	for _, name := range []string{
+		"text_input", "stream", "sampling_parameters", "exclude_input_in_output", "embedding_request",
+		"return_finish_reason", "return_logprobs", "return_num_input_tokens", "return_num_output_tokens",
+	} {
+		if !strings.Contains(strings.Join(without, " "), name) {
+			config.Input = append(config.Input, &kserve.ModelInput{Name: name})
+		}
+	}
+	return config
+}
+
+func TestVLLMTasks(t *testing.T) {
+	const both = inference.TaskGenerate | inference.TaskEmbed
+	tests := []struct {
+		name   string
+		config *kserve.ModelConfig
+		want   inference.Task
+	}{
+		{"the whole contract", vllmConfig(), both},
+		{"no embeddings", vllmConfig("embedding_request"), inference.TaskGenerate},
+		{"embeddings only", vllmConfig("sampling_parameters"), inference.TaskEmbed},
+		{"no text", vllmConfig("text_input"), 0},
+		{"another model", &kserve.ModelConfig{Input: []*kserve.ModelInput{{Name: "IMAGE"}}}, 0},
+		{"no text output", &kserve.ModelConfig{Input: vllmConfig().GetInput()}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := (VLLM{}).Tasks(tt.config); got != tt.want {
+				t.Errorf("got %b, want %b", got, tt.want)
+			}
+		})
+	}
+}
+
+// sent shows a request's inputs as text, one a line.
+func sent(t *testing.T, req *kserve.ModelInferRequest) map[string]string {
+	t.Helper()
+	inputs := map[string]string{}
+	if len(req.GetInputs()) != len(req.GetRawInputContents()) {
+		t.Fatalf("%d inputs, %d contents", len(req.GetInputs()), len(req.GetRawInputContents()))
+	}
+	for i, in := range req.GetInputs() {
+		raw := req.GetRawInputContents()[i]
+		if in.GetDatatype() == "BYTES" {
+			if n := binary.LittleEndian.Uint32(raw); int(n) != len(raw)-4 {
+				t.Errorf("%s: length prefix %d for %d bytes", in.GetName(), n, len(raw)-4)
+			}
+			raw = raw[4:]
+		} else {
+			raw = fmt.Append(nil, raw[0] == 1)
+		}
+		inputs[in.GetName()] = string(raw)
+		if fmt.Sprint(in.GetShape()) != "[1]" && fmt.Sprint(in.GetShape()) != "[1 1]" {
+			t.Errorf("%s: shape %v", in.GetName(), in.GetShape())
+		}
+	}
+	return inputs
+}
+
+func TestVLLMEncode(t *testing.T) {
+	full := inference.Sampling{
+		Temperature: new(0.7), TopP: new(0.9), TopK: new(40), MinP: new(0.05),
+		FrequencyPenalty: new(0.5), PresencePenalty: new(-0.5), RepetitionPenalty: new(1.1),
+		MinTokens: new(2), Stop: []string{"\n", "</s>"}, StopTokenIDs: []int{2}, IncludeStop: new(true), IgnoreEOS: new(true),
+		BadWords: []string{"no"}, AllowedTokenIDs: []int{1, 2}, SkipSpecialTokens: new(false), SpacesBetweenSpecialTokens: new(false),
+		TruncatePromptTokens: new(10), Logprobs: new(3),
+		Structured: &inference.Structured{Kind: "json", Value: json.RawMessage(`{"type":"object"}`)},
+	}
+	req := &inference.Request{Task: inference.TaskGenerate, Stream: true, Sampling: full}
+	job := &inference.Job{Prompt: "a<b>\x00c", Seed: new(int64(7)), MaxTokens: 12}
+	got, err := VLLM{}.Encode(&inference.Card{Name: "m", Config: vllmConfig()}, req, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"text_input": "a<b>\x00c", "stream": "true", "exclude_input_in_output": "true", "return_finish_reason": "true",
+		"return_num_input_tokens": "true", "return_num_output_tokens": "true", "return_logprobs": "true",
+		"sampling_parameters": `{"temperature":0.7,"top_p":0.9,"top_k":40,"min_p":0.05,"seed":7,"frequency_penalty":0.5,` +
+			`"presence_penalty":-0.5,"repetition_penalty":1.1,"max_tokens":12,"min_tokens":2,"stop":["\n","</s>"],"stop_token_ids":[2],` +
+			`"ignore_eos":true,"bad_words":["no"],"allowed_token_ids":[1,2],"include_stop_str_in_output":true,"skip_special_tokens":false,` +
+			`"spaces_between_special_tokens":false,"truncate_prompt_tokens":10,"logprobs":3,"structured_outputs":"{\"json\":{\"type\":\"object\"}}"}`,
+	}
+	inputs := sent(t, got)
+	for name, value := range want {
+		if inputs[name] != value {
+			t.Errorf("%s:\n got %s\nwant %s", name, inputs[name], value)
+		}
+	}
+	if len(inputs) != len(want) || got.GetModelName() != "m" {
+		t.Errorf("model %q, %d inputs, want %d: %v", got.GetModelName(), len(inputs), len(want), inputs)
+	}
+}
+
+func TestVLLMEncodeVariants(t *testing.T) {
+	priority := vllmConfig()
+	priority.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PriorityLevels: 3}}
+	batched := vllmConfig()
+	batched.MaxBatchSize = 4
+	single := vllmConfig()
+	single.ModelTransactionPolicy = nil
+	generate := inference.Request{Task: inference.TaskGenerate, Stream: true}
+	tests := []struct {
+		name   string
+		config *kserve.ModelConfig
+		change func(*inference.Request)
+		param  string            // of the error
+		inputs map[string]string // among those sent
+		not    string            // an input that must not be sent
+	}{
+		{"plain", vllmConfig(), nil, "", map[string]string{"sampling_parameters": `{"max_tokens":9}`}, "return_logprobs"},
+		{"undeclared inputs are left out", vllmConfig("return_num_input_tokens"), nil, "", nil, "return_num_input_tokens"},
+		{"a batch dimension", batched, nil, "", map[string]string{"stream": "true"}, ""},
+		{"a model that is not decoupled", single, nil, "", map[string]string{"stream": "false"}, ""},
+		{"top_p of 0", vllmConfig(), func(r *inference.Request) { r.Sampling.TopP = new(0.0) }, "", map[string]string{"sampling_parameters": `{"top_k":1,"max_tokens":9}`}, ""},
+		{"logit_bias", vllmConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 2} }, "logit_bias", nil, ""},
+		{"logprobs undeclared", vllmConfig("return_logprobs"), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", nil, ""},
+		{"priority without levels", vllmConfig(), func(r *inference.Request) { r.Priority = new(1) }, "priority", nil, ""},
+		{"priority above the levels", priority, func(r *inference.Request) { r.Priority = new(4) }, "priority", nil, ""},
+		{"priority", priority, func(r *inference.Request) { r.Priority = new(2) }, "", map[string]string{"stream": "true"}, ""},
+		{"an image", vllmConfig(), func(r *inference.Request) {
+			r.Messages = []inference.Message{{}, {Parts: []inference.Part{{Kind: inference.PartText}, {Kind: inference.PartImage}}}}
+		}, "messages[1].content[1]", nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := generate
+			if tt.change != nil {
+				tt.change(&req)
+			}
+			got, err := VLLM{}.Encode(&inference.Card{Config: tt.config}, &req, &inference.Job{Prompt: "p", MaxTokens: 9})
+			if tt.param != "" {
+				if e := inference.AsError(err); e.Param != tt.param || e.Code != inference.CodeInvalid {
+					t.Fatalf("got %v, want an error about %s", err, tt.param)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			inputs := sent(t, got)
+			for name, value := range tt.inputs {
+				if inputs[name] != value {
+					t.Errorf("%s: got %q, want %q", name, inputs[name], value)
+				}
+			}
+			if _, there := inputs[tt.not]; there {
+				t.Errorf("%s was sent", tt.not)
+			}
+			if levels := tt.config.GetDynamicBatching().GetPriorityLevels(); levels > 0 && got.GetParameters()["priority"].GetUint64Param() != 2 {
+				t.Errorf("priority %v", got.GetParameters())
+			}
+		})
+	}
+}
+
+func TestVLLMEncodeEmbedding(t *testing.T) {
+	tests := []struct {
+		name  string
+		input inference.Input
+		want  string
+	}{
+		{"a text", inference.Input{Text: `a "b"`}, `{"input":"a \"b\""}`},
+		{"token ids", inference.Input{TokenIDs: []int{1, 2}}, `{"input":[1,2]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := &inference.Request{Task: inference.TaskEmbed}
+			got, err := VLLM{}.Encode(&inference.Card{Config: vllmConfig()}, req, &inference.Job{Input: &tt.input})
+			if err != nil {
+				t.Fatal(err)
+			}
+			inputs := sent(t, got)
+			if inputs["embedding_request"] != tt.want || inputs["text_input"] != "" || inputs["stream"] != "false" {
+				t.Errorf("sent %v", inputs)
+			}
+			if _, there := inputs["text_input"]; !there {
+				t.Error("text_input is required, even empty")
+			}
+		})
+	}
+}
+
+func output(name, datatype string, raw []byte) inference.Output {
+	return inference.Output{Name: name, Type: datatype, Raw: raw}
+}
+
+func bytesOutput(name, text string) inference.Output {
+	return output(name, "BYTES", append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
+}
+
+func TestVLLMDecode(t *testing.T) {
+	count := binary.LittleEndian.AppendUint32(nil, 3)
+	logprobs := bytesOutput("logprobs", `[{"9": {"logprob": -1.5, "rank": 3, "decoded_token": "b"}, "7": {"logprob": -0.5, "rank": 1, "decoded_token": "a"}, `+
+		`"8": {"logprob": -Infinity, "rank": 2, "decoded_token": "\"logprob\": -Infinity"}}]`)
+	tests := []struct {
+		name string
+		outs []inference.Output
+		want string // the Step
+		err  string
+	}{
+		{"text and counts", []inference.Output{
+			bytesOutput("text_output", "hi"), bytesOutput("finish_reason", "None"), output("num_input_tokens", "UINT32", count), output("num_output_tokens", "UINT32", count),
+		}, `{hi [] "" [] 3 3}`, ""},
+		{"length", []inference.Output{bytesOutput("finish_reason", "length")}, `{ [] "length" [] 0 0}`, ""},
+		{"stop", []inference.Output{bytesOutput("finish_reason", "stop")}, `{ [] "stop" [] 0 0}`, ""},
+		{"abort", []inference.Output{bytesOutput("finish_reason", "abort")}, `{ [] "stop" [] 0 0}`, ""},
+		{"empty tensors", []inference.Output{output("text_output", "BYTES", nil), output("num_input_tokens", "UINT32", nil)}, `{ [] "" [] 0 0}`, ""},
+		{"unknown outputs are passed over", []inference.Output{bytesOutput("other", "x")}, `{ [] "" [] 0 0}`, ""},
+		{
+			"logprobs: the sampled token first, alternatives by rank",
+			[]inference.Output{logprobs},
+			`{ [{b 9 -1.5 [{a 7 -0.5} {"logprob": -Infinity 8 -9999}]}] "" [] 0 0}`, "",
+		},
+		{
+			"logprobs: a sampled token of unknown rank",
+			[]inference.Output{bytesOutput("logprobs",
+				`[{"9": {"logprob": -9.5, "rank": null, "decoded_token": "b"}, "7": {"logprob": -0.5, "rank": 1, "decoded_token": "a"}, "6": {"logprob": -0.7, "rank": 2, "decoded_token": "c"}}]`)},
+			`{ [{b 9 -9.5 [{a 7 -0.5} {c 6 -0.7}]}] "" [] 0 0}`, "",
+		},
+		{"logprobs null", []inference.Output{bytesOutput("logprobs", "null")}, `{ [] "" [] 0 0}`, ""},
+		{"logprobs that are no JSON", []inference.Output{bytesOutput("logprobs", "[{")}, "", "output logprobs"},
+		{"a lying length", []inference.Output{output("text_output", "BYTES", []byte{9, 0, 0, 0, 'x'})}, "", "9 bytes in a tensor of 5"},
+		{"a cut length", []inference.Output{output("text_output", "BYTES", []byte{9, 0})}, "", "shorter than its length"},
+		{"a wrong type", []inference.Output{output("text_output", "INT32", count)}, "", "INT32 instead of BYTES"},
+		{"a cut count", []inference.Output{output("num_output_tokens", "UINT32", []byte{1})}, "", "shorter than one element"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{Logprobs: new(2)}}
+			var s inference.Step
+			err := VLLM{}.Decoder(&inference.Card{Name: "m"}, req).Decode(&inference.Response{Outputs: tt.outs}, &s)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("got %v, want %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprintf("{%s %v %q %v %d %d}", s.Text, s.Logprobs, s.Finish, s.Embedding, s.PromptTokens, s.OutputTokens); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestVLLMDecodeEmbedding(t *testing.T) {
+	d := VLLM{}.Decoder(&inference.Card{Name: "m"}, &inference.Request{Task: inference.TaskEmbed})
+	var s inference.Step
+	if err := d.Decode(&inference.Response{Outputs: []inference.Output{bytesOutput("text_output", "[0.5, -1e-3]")}}, &s); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(s.Embedding) != "[0.5 -0.001]" {
+		t.Errorf("got %v", s.Embedding)
+	}
+	if err := d.Decode(&inference.Response{Outputs: []inference.Output{bytesOutput("text_output", "oops")}}, &s); err == nil {
+		t.Error("no error for a vector that is no JSON")
+	}
+}
+
+func TestVLLMExplain(t *testing.T) {
+	chat := &inference.Request{Task: inference.TaskGenerate, Messages: []inference.Message{{}}}
+	constrained := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{Structured: &inference.Structured{Param: "guided_regex"}}}
+	embed := &inference.Request{Task: inference.TaskEmbed}
+	tests := []struct {
+		name, text    string
+		req           *inference.Request
+		param, reason string
+		message       string
+	}{
+		{"a long chat", "The prompt (total length 3031) is longer than the maximum model length of 2048, which must hold", chat, "messages", inference.ReasonContextLength, "2048 tokens, but messages has 3031"},
+		{"a long prompt, as vLLM 0.13 has it", "The decoder prompt (length 3000) is longer than the maximum model length of 2048. Make sure", constrained, "prompt", inference.ReasonContextLength, "2048 tokens, but prompt has 3000"},
+		{"a long input", "The input (total length 300) is longer than the maximum model length of 256", embed, "input", inference.ReasonContextLength, "256 tokens, but input has 300"},
+		{"a parameter that the model lacks", "sampling parameter 'min_tokens' is not supported by this model", chat, "min_tokens", inference.ReasonUnsupported, "min_tokens"},
+		{"a parameter's value", "sampling parameter 'top_k' must be an integer", chat, "top_k", inference.ReasonInvalidValue, "top_k"},
+		{"a constraint", "sampling parameter 'structured_outputs.regex' is not valid: x", constrained, "guided_regex", inference.ReasonInvalidValue, "regex"},
+		{"a token id", "input holds a token id that is not in [0, 30522)", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
+		{"a token id, as vLLM has it", "Token id 99999 is out of vocabulary", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := VLLM{}.Explain(tt.req, &inference.Error{Code: inference.CodeInternal, Message: tt.text})
+			if got.Code != inference.CodeInvalid || got.Param != tt.param || got.Reason != tt.reason || !strings.Contains(got.Message, tt.message) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	other := &inference.Error{Code: inference.CodeInternal, Message: "out of memory"}
+	if got := (VLLM{}).Explain(chat, other); got != other {
+		t.Errorf("an unknown text became %+v", got)
+	}
+}
+
+// FuzzVLLMDecode: whatever a model answers, decoding ends without a panic.
+func FuzzVLLMDecode(f *testing.F) {
+	f.Add("logprobs", "BYTES", []byte{2, 0, 0, 0, '[', ']'})
+	f.Add("num_output_tokens", "UINT32", []byte{1, 2, 3})
+	f.Fuzz(func(_ *testing.T, name, datatype string, raw []byte) {
+		req := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{Logprobs: new(1)}}
+		var s inference.Step
+		_ = VLLM{}.Decoder(&inference.Card{}, req).Decode(&inference.Response{Outputs: []inference.Output{output(name, datatype, raw)}}, &s)
+	})
+}

@@ -1,0 +1,229 @@
+// Package chat turns messages into prompts by a model's own chat template. It is
+// pure: no network, clock or logger.
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/trident-inference/trident/services/chat/jinja"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// What one render may use: some seconds of one core, and a part of the memory
+// that as many requests as are served at once must share.
+const (
+	maxSteps  = 5_000_000
+	maxMemory = 256 << 20 // bytes
+)
+
+// Templates compiles Hugging Face chat templates. It has no state.
+type Templates struct{}
+
+// Compile parses a template and finds out how it wants its messages.
+func (Templates) Compile(model string, source inference.TemplateSource) (inference.Template, error) {
+	parsed, err := jinja.Parse(model, source.Source, jinja.WithLimits(jinja.Limits{Steps: maxSteps, Memory: maxMemory}))
+	if err != nil {
+		return nil, err
+	}
+	t := &template{
+		parsed: parsed, source: source,
+		// A template that doesn't know OpenAI's newer names gets the older ones.
+		developer: strings.Contains(source.Source, "developer"),
+	}
+	t.parts = t.takesParts()
+	return t, nil
+}
+
+// template renders one model's chats.
+type template struct {
+	parsed    *jinja.Template
+	source    inference.TemplateSource
+	developer bool // knows the role developer
+	parts     bool // reads content that is a list of parts
+}
+
+// takesParts tries the template on a content list: one that can't read lists
+// fails on it, or prints it as a list.
+func (t *template) takesParts() bool {
+	const probe = "probe-text"
+	message := inference.Message{Role: "user", Parts: []inference.Part{{Kind: inference.PartText, Text: probe}}}
+	probing := *t
+	probing.parts = true
+	vars, err := probing.vars(&inference.Request{Messages: []inference.Message{message}})
+	if err != nil {
+		return false
+	}
+	out, err := t.parsed.Render(context.Background(), vars)
+	return err == nil && strings.Contains(out, probe) && !strings.Contains(out, "'"+probe) && !strings.Contains(out, `"`+probe)
+}
+
+// Render gives the prompt that asks for the next assistant message.
+func (t *template) Render(ctx context.Context, req *inference.Request) (string, error) {
+	vars, err := t.vars(req)
+	if err != nil {
+		return "", err
+	}
+	prompt, err := t.parsed.Render(ctx, vars)
+	var raised *jinja.RaisedError
+	switch {
+	case err == nil:
+		return prompt, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.As(err, &raised):
+		return "", inference.Invalid("messages", "the model's chat template refuses these messages: %s", raised.Message)
+	}
+	return "", &inference.Error{
+		Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Param: "messages",
+		Message: "the model's chat template can't render these messages", Err: err,
+	}
+}
+
+// vars are the variables that transformers' apply_chat_template gives a
+// template; the request's own may add to them and win.
+func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
+	messages := make([]any, len(req.Messages))
+	for i := range req.Messages {
+		m, err := t.message(&req.Messages[i])
+		if err != nil {
+			return nil, inference.Invalid(fmt.Sprintf("messages[%d].tool_calls", i), "tool call arguments must be a JSON object: %v", err)
+		}
+		messages[i] = m
+	}
+	vars := jinja.NewDict()
+	vars.Set("messages", messages)
+	vars.Set("tools", nil)
+	vars.Set("documents", nil)
+	vars.Set("add_generation_prompt", true)
+	for name, token := range map[string]string{"bos_token": t.source.BOSToken, "eos_token": t.source.EOSToken} {
+		if token != "" {
+			vars.Set(name, token)
+		}
+	}
+	if len(req.Tools) > 0 {
+		tools, err := decodeAll(req.Tools)
+		if err != nil {
+			return nil, inference.Invalid("tools", "tools must be JSON objects: %v", err)
+		}
+		vars.Set("tools", tools)
+	}
+	return vars, merge(vars, req.TemplateArgs)
+}
+
+func merge(vars *jinja.Dict, args json.RawMessage) error {
+	if len(args) == 0 {
+		return nil
+	}
+	decoded, err := jinja.DecodeJSON(args)
+	extra, ok := decoded.(*jinja.Dict)
+	if err != nil || !ok {
+		return inference.Invalid("chat_template_kwargs", "chat_template_kwargs must be a JSON object")
+	}
+	for _, key := range extra.Keys() {
+		value, _ := extra.Get(key)
+		vars.Set(key, value)
+	}
+	return nil
+}
+
+func decodeAll(raw []json.RawMessage) ([]any, error) {
+	values := make([]any, len(raw))
+	for i, r := range raw {
+		v, err := jinja.DecodeJSON(r)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+func (t *template) message(m *inference.Message) (*jinja.Dict, error) {
+	d := jinja.NewDict()
+	d.Set("role", t.role(m.Role))
+	d.Set("content", t.content(m))
+	if m.Name != "" {
+		d.Set("name", m.Name)
+	}
+	if m.ToolCallID != "" {
+		d.Set("tool_call_id", m.ToolCallID)
+	}
+	if len(m.ToolCalls) > 0 {
+		calls, err := toolCalls(m.ToolCalls)
+		if err != nil {
+			return nil, err
+		}
+		d.Set("tool_calls", calls)
+	}
+	return d, nil
+}
+
+// role maps OpenAI's roles to those that templates know.
+func (t *template) role(role string) string {
+	switch {
+	case role == "developer" && !t.developer:
+		return "system"
+	case role == "function":
+		return "tool"
+	}
+	return role
+}
+
+// content keeps a list for templates that read lists; others get its texts, a
+// line each, as vLLM joins them.
+func (t *template) content(m *inference.Message) any {
+	switch {
+	case m.NoContent && m.Refusal != "":
+		return m.Refusal
+	case m.NoContent:
+		return nil
+	case m.Parts == nil:
+		return m.Text
+	case t.parts:
+		return partList(m.Parts)
+	}
+	texts := make([]string, len(m.Parts))
+	for i, p := range m.Parts {
+		texts[i] = p.Text
+	}
+	return strings.Join(texts, "\n")
+}
+
+func partList(parts []inference.Part) []any {
+	list := make([]any, len(parts))
+	for i, p := range parts {
+		d := jinja.NewDict()
+		if p.Kind == inference.PartImage {
+			d.Set("type", "image") // what templates call it
+		} else {
+			d.Set("type", "text")
+			d.Set("text", p.Text)
+		}
+		list[i] = d
+	}
+	return list
+}
+
+// toolCalls gives templates the arguments as objects, not as OpenAI's strings.
+func toolCalls(calls []inference.ToolCall) ([]any, error) {
+	list := make([]any, len(calls))
+	for i, c := range calls {
+		args, err := jinja.DecodeJSON(c.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		function := jinja.NewDict()
+		function.Set("name", c.Name)
+		function.Set("arguments", args)
+		call := jinja.NewDict()
+		call.Set("type", "function")
+		call.Set("id", c.ID)
+		call.Set("function", function)
+		list[i] = call
+	}
+	return list, nil
+}

@@ -1,0 +1,95 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func render(t *testing.T, source string, req *inference.Request) (string, error) {
+	t.Helper()
+	template, err := Templates{}.Compile("m", inference.TemplateSource{Source: source, BOSToken: "<s>", EOSToken: "</s>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return template.Render(t.Context(), req)
+}
+
+const (
+	plain = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}`
+	lists = `{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}<{{ p.type }}>{{ p.text }}{% endfor %}{% endif %}{% endfor %}`
+)
+
+func TestRender(t *testing.T) {
+	user := inference.Message{Role: "user", Text: "hi"}
+	parts := inference.Message{Role: "user", Parts: []inference.Part{{Kind: "text", Text: "a"}, {Kind: "text", Text: "b"}}}
+	call := inference.Message{Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: "c1", Name: "f", Arguments: json.RawMessage(`{"z": 1, "a": "<é>"}`)}}}
+	tests := []struct {
+		name, source string
+		req          inference.Request
+		want         string
+	}{
+		{"messages", plain, inference.Request{Messages: []inference.Message{{Role: "system", Text: "s"}, user}}, "[system]s[user]hi[assistant]"},
+		{"developer for a template that knows no such role", plain, inference.Request{Messages: []inference.Message{{Role: "developer", Text: "s"}}}, "[system]s[assistant]"},
+		{"developer for one that does", "{# developer #}" + plain, inference.Request{Messages: []inference.Message{{Role: "developer", Text: "s"}}}, "[developer]s[assistant]"},
+		{"function is an older name of tool", plain, inference.Request{Messages: []inference.Message{{Role: "function", Name: "f", Text: "r"}}}, "[tool]r[assistant]"},
+		{"parts for a template that reads texts", plain, inference.Request{Messages: []inference.Message{parts}}, "[user]a\nb[assistant]"},
+		{"parts for a template that reads lists", lists, inference.Request{Messages: []inference.Message{parts}}, "<text>a<text>b"},
+		{"no content is none", `{{ messages[0].content is none }}`, inference.Request{Messages: []inference.Message{call}}, "True"},
+		{"a refusal is the content", `{{ messages[0].content }}`, inference.Request{Messages: []inference.Message{{Role: "assistant", NoContent: true, Refusal: "no"}}}, "no"},
+		{
+			"arguments are objects with their keys in order", `{% for c in messages[0].tool_calls %}{{ c.id }} {{ c.type }} {{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}`,
+			inference.Request{Messages: []inference.Message{call}},
+			`c1 function f {"z": 1, "a": "<é>"}`,
+		},
+		{
+			"tools keep their keys in order", `{% for t in tools %}{{ t | tojson }}{% endfor %}`,
+			inference.Request{Messages: []inference.Message{user}, Tools: []json.RawMessage{json.RawMessage(`{"type":"function","b":1,"a":2}`)}},
+			`{"type": "function", "b": 1, "a": 2}`,
+		},
+		{"no tools are none", `{{ tools is none }}`, inference.Request{Messages: []inference.Message{user}}, "True"},
+		{"tokens", `{{ bos_token }}{{ eos_token }}`, inference.Request{Messages: []inference.Message{user}}, "<s></s>"},
+		{"further variables", `{{ enable_thinking }}`, inference.Request{Messages: []inference.Message{user}, TemplateArgs: json.RawMessage(`{"enable_thinking":false}`)}, "False"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := render(t, tt.source, &tt.req)
+			if err != nil || got != tt.want {
+				t.Errorf("got %q, want %q, error %v", got, tt.want, err)
+			}
+		})
+	}
+}
+
+func TestRenderErrors(t *testing.T) {
+	tests := []struct {
+		name, source string
+		req          inference.Request
+		param, text  string
+	}{
+		{"the template refuses", `{{ raise_exception('roles must alternate') }}`, inference.Request{}, "messages", "roles must alternate"},
+		{"the template fails", `{{ messages[0].x.y }}`, inference.Request{Messages: []inference.Message{{Role: "user"}}}, "messages", "can't render"},
+		{"arguments that are no JSON", plain, inference.Request{Messages: []inference.Message{{}, {ToolCalls: []inference.ToolCall{{Arguments: json.RawMessage("{")}}}}}, "messages[1].tool_calls", "JSON object"},
+		{"tools that are no JSON", plain, inference.Request{Tools: []json.RawMessage{json.RawMessage("{")}}, "tools", "JSON"},
+		{"further variables that are no object", plain, inference.Request{TemplateArgs: json.RawMessage("[1]")}, "chat_template_kwargs", "object"},
+		{"an endless template", `{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}`, inference.Request{}, "messages", "can't render"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := render(t, tt.source, &tt.req)
+			e := inference.AsError(err)
+			if err == nil || e.Code != inference.CodeInvalid || e.Param != tt.param || !strings.Contains(e.Message, tt.text) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestCompileTellsTheLine(t *testing.T) {
+	_, err := Templates{}.Compile("m", inference.TemplateSource{Source: "a\n{% for %}"})
+	if err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("got %v", err)
+	}
+}

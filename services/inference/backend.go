@@ -1,0 +1,86 @@
+package inference
+
+import (
+	"context"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// Backend translates between the text vocabulary and the tensors of one kind of
+// model. Backends are pure: no network, clock or logger; all methods may be
+// called concurrently.
+type Backend interface {
+	// Name of the kind, as users know it: vllm, tensorrtllm …
+	Name() string
+	// Tasks that a model with this configuration can do; 0 when the model
+	// doesn't speak this backend's contract.
+	Tasks(config *kserve.ModelConfig) Task
+	// Encode makes the inference request of one job. It sends only inputs that
+	// the card's configuration declares, and refuses by name, with an [*Error],
+	// what the model can't honour.
+	Encode(card *Card, req *Request, job *Job) (*kserve.ModelInferRequest, error)
+	// Decoder reads the responses of one job, in order.
+	Decoder(card *Card, req *Request) Decoder
+	// Explain makes more of a model's error text than the engine can: which field
+	// of the request is at fault, and how. What it doesn't know it returns as it
+	// is.
+	Explain(req *Request, err *Error) *Error
+}
+
+// Decoder turns one job's responses into steps. It keeps state between them and
+// serves one goroutine.
+type Decoder interface {
+	// Decode fills step, whose slices may point into the response or into the
+	// decoder: they hold until the next call.
+	Decode(resp *Response, step *Step) error
+}
+
+// Step is what a [Decoder] read from one response.
+type Step struct {
+	// Text that this response adds.
+	Text []byte
+	// Logprobs of this response's tokens.
+	Logprobs []TokenLogprob
+	// Finish is the model's reason, once known.
+	Finish FinishReason
+	// Embedding vector, as the model gave it.
+	Embedding []float32
+	// PromptTokens of the job, 0 when this response doesn't tell.
+	PromptTokens int
+	// OutputTokens that this response adds.
+	OutputTokens int
+}
+
+// Job is one inference of a request: one choice, or one input to embed.
+type Job struct {
+	// Index of the choice or input, in the answer's order.
+	Index int
+	// Prompt to generate from.
+	Prompt string
+	// Input to embed.
+	Input *Input
+	// Seed of this choice: the request's, made different for each choice.
+	Seed *int64
+	// MaxTokens bounds this job's answer; 0 for embeddings.
+	MaxTokens int
+}
+
+// Templates compiles chat templates.
+type Templates interface {
+	// Compile the template of a model. Errors tell the line.
+	Compile(model string, source TemplateSource) (Template, error)
+}
+
+// TemplateSource is a chat template with what it may print besides the messages.
+type TemplateSource struct {
+	Source   string
+	BOSToken string
+	EOSToken string
+}
+
+// Template renders a chat into a prompt; it may be used concurrently.
+type Template interface {
+	// Render the request's messages and tools. Errors are [*Error] where the
+	// messages are at fault.
+	Render(ctx context.Context, req *Request) (string, error)
+}

@@ -1,0 +1,206 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// refreshInterval is how often the engines are asked for their models, and
+// lookupInterval how soon a request for an unknown model may ask again.
+const (
+	refreshInterval = 5 * time.Second
+	lookupInterval  = time.Second
+	refreshTimeout  = 10 * time.Second
+)
+
+// Catalog holds the cards of all engines' models and keeps them fresh: Triton
+// may load, unload and restart without telling. All methods may be called
+// concurrently.
+type Catalog struct {
+	engines   []Engine
+	backends  []Backend
+	templates Templates
+	log       *slog.Logger
+
+	cards atomic.Pointer[map[string]*Card]
+	// refreshing serialises refreshes; it is a channel so that waiting for one
+	// can end with the request.
+	refreshing chan struct{}
+	refreshed  time.Time       // guarded by refreshing
+	failing    map[Engine]bool // guarded by refreshing
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// NewCatalog makes an empty catalog; Start fills it.
+func NewCatalog(engines []Engine, backends []Backend, templates Templates, log *slog.Logger) *Catalog {
+	c := &Catalog{
+		engines: engines, backends: backends, templates: templates, log: log,
+		refreshing: make(chan struct{}, 1),
+		failing:    map[Engine]bool{},
+	}
+	c.cards.Store(&map[string]*Card{})
+	return c
+}
+
+// Start begins to follow the engines' models until Stop.
+func (c *Catalog) Start() {
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.done.Go(func() {
+		tick := time.NewTicker(refreshInterval)
+		defer tick.Stop()
+		for {
+			c.refresh(ctx, 0)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// Stop ends what Start began and waits for it.
+func (c *Catalog) Stop() {
+	if c.stop != nil {
+		c.stop()
+	}
+	c.done.Wait()
+}
+
+// Cards lists all cards by name.
+func (c *Catalog) Cards() []*Card {
+	return slices.SortedFunc(maps.Values(*c.cards.Load()), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Lookup finds a model that is ready. A name that isn't known, or not ready, is
+// looked up in the engines first, at most once a second.
+func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
+	card := (*c.cards.Load())[name]
+	if card == nil || card.State != ModelReady {
+		c.refresh(ctx, lookupInterval)
+		card = (*c.cards.Load())[name]
+	}
+	switch {
+	case card != nil && card.State == ModelReady:
+		return card, nil
+	case card != nil && (card.State == ModelLoading || card.State == ModelUnloading):
+		return nil, &Error{
+			Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+			Message: fmt.Sprintf("the model `%s` is %s", name, strings.ToLower(string(card.State))),
+		}
+	}
+	if err := c.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return nil, &Error{
+		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+		Message: fmt.Sprintf("the model `%s` does not exist or is not loaded", name),
+	}
+}
+
+// Ready is nil when every engine takes requests.
+func (c *Catalog) Ready(ctx context.Context) error {
+	for _, e := range c.engines {
+		if err := e.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refresh asks the engines for their models unless that was done less than
+// minAge ago. It returns early when ctx ends.
+func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
+	select {
+	case c.refreshing <- struct{}{}:
+		defer func() { <-c.refreshing }()
+	case <-ctx.Done():
+		return
+	}
+	if minAge > 0 && time.Since(c.refreshed) < minAge {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
+	old, fresh := *c.cards.Load(), map[string]*Card{}
+	for _, e := range c.engines {
+		models, err := e.Models(ctx)
+		c.reportEngine(ctx, e, err)
+		if err != nil {
+			keep(fresh, old, e)
+			continue
+		}
+		for _, m := range models {
+			if _, taken := fresh[m.Name]; !taken {
+				fresh[m.Name] = c.card(old[m.Name], e, m)
+			}
+		}
+	}
+	c.refreshed = time.Now()
+	c.cards.Store(&fresh)
+}
+
+// keep carries over the cards of an engine that didn't answer: it may be back
+// for the next request.
+func keep(fresh, old map[string]*Card, e Engine) {
+	for name, card := range old {
+		if _, taken := fresh[name]; !taken && card.Engine == e {
+			fresh[name] = card
+		}
+	}
+}
+
+func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
+	if old != nil && old.Engine == e && old.same(m) {
+		return old
+	}
+	card, err := newCard(e, m, c.backends, c.templates, time.Now())
+	if err != nil {
+		c.log.Warn("model configuration", "model", m.Name, "error", err)
+	}
+	c.logCard(card)
+	return card
+}
+
+func (c *Catalog) logCard(card *Card) {
+	if card.State != ModelReady {
+		c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State, "reason", card.Reason)
+		return
+	}
+	backend := "tensors only"
+	if card.Backend != nil {
+		backend = card.Backend.Name()
+	}
+	c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State,
+		"backend", backend, "template", card.Template != nil, "context", card.ContextLength)
+	if card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 {
+		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
+			"model", card.Name, "remedy", "set parameter "+paramContextLength+" in the model's config.pbtxt, or --default-max-tokens")
+	}
+}
+
+// reportEngine logs when an engine stops or starts to answer, once each.
+func (c *Catalog) reportEngine(ctx context.Context, e Engine, err error) {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		return // the asker left, or we are stopping
+	}
+	if failing := err != nil; failing != c.failing[e] {
+		c.failing[e] = failing
+		if failing {
+			c.log.Warn("engine does not answer", "error", err)
+		} else {
+			c.log.Info("engine answers again")
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package inference
+
+// FinishReason says why a choice ended, in OpenAI's words.
+type FinishReason string
+
+// The finish reasons. The empty one means that the choice goes on.
+const (
+	FinishNone          FinishReason = ""
+	FinishStop          FinishReason = "stop"
+	FinishLength        FinishReason = "length"
+	FinishToolCalls     FinishReason = "tool_calls"
+	FinishContentFilter FinishReason = "content_filter"
+)
+
+// Delta is one step of an answer: some text of one choice, one embedding, or
+// the usage that closes the stream. Its slices belong to the producer until the
+// consumer asks for the next Delta: copy what must live longer.
+type Delta struct {
+	// Index of the choice, or of the embedded input.
+	Index int
+	// Text adds to the choice. It is whole UTF-8, except that bytes which can't
+	// become valid any more may come at the very end of a choice.
+	Text []byte
+	// Logprobs of the tokens of this step, when asked for.
+	Logprobs []TokenLogprob
+	// Finish is set once a choice, in its last Delta.
+	Finish FinishReason
+	// Embedding is the vector of input Index, of unit length.
+	Embedding []float32
+	// Usage comes once, alone, in the last Delta of a request that succeeded.
+	Usage *Usage
+	// Idle marks a Delta without content, sent after a while of silence so that
+	// the frontend can keep the connection alive.
+	Idle bool
+	// More is true when the producer already holds the next Delta: a frontend
+	// writes this one without flushing.
+	More bool
+}
+
+// TokenLogprob is a sampled token with its log probability (natural logarithm).
+type TokenLogprob struct {
+	Token   string
+	ID      int
+	Logprob float64
+	// Top are the likeliest alternatives at this position, best first.
+	Top []TopLogprob
+}
+
+// TopLogprob is one alternative at a position.
+type TopLogprob struct {
+	Token   string
+	ID      int
+	Logprob float64
+}
+
+// Usage counts a request's tokens, over all its choices; the prompt counts once.
+type Usage struct {
+	PromptTokens     int
+	CompletionTokens int
+}

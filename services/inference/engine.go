@@ -1,0 +1,99 @@
+package inference
+
+import (
+	"context"
+	"iter"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// Engine runs models: a remote tritonserver, or Triton in this process.
+// All methods may be called concurrently. Errors are [*Error] where the cause
+// is known; their messages may be shown to clients.
+//
+// What an engine can do beyond streaming it shows by further interfaces, found
+// by assertion: [Describer], [Statistician], [Repository].
+type Engine interface {
+	// Stream runs one inference and yields its responses in order, ending after
+	// the final one or after the first error. A model that isn't decoupled
+	// yields one response. Nothing is sent before the first iteration. Leaving
+	// the loop, or the end of ctx, cancels the request in the model; when Stream
+	// returns, all that it started has ended. The request must not be changed
+	// until then. A stream that stays silent for longer than the engine's
+	// inactivity limit ends with [CodeUnavailable].
+	Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error]
+	// Ready is nil when the engine takes requests.
+	Ready(ctx context.Context) error
+	// Models lists the models that the engine knows, in any state.
+	Models(ctx context.Context) ([]Model, error)
+}
+
+// Response is a view of one response, valid until the stream's next iteration.
+type Response struct {
+	// ID is the request's id, as the engine returned it.
+	ID string
+	// Outputs in the engine's order; empty in an empty final response.
+	Outputs []Output
+	// Final marks the last response of the request.
+	Final bool
+	// Idle marks no response at all but a while of silence, for keep-alives.
+	Idle bool
+	// More is true when the next response is already here.
+	More bool
+}
+
+// Output is one tensor of a response.
+type Output struct {
+	Name string
+	Type string // KServe v2 datatype: BYTES, FP32, UINT32 …
+	// Shape may be empty for a scalar.
+	Shape []int64
+	// Raw is the tensor in row-major order, little-endian; BYTES elements are
+	// each a little-endian u32 length and that many bytes.
+	Raw []byte
+}
+
+// ModelState is a model's state in the engine.
+type ModelState string
+
+// Triton's model states. A model that was never loaded has the empty one.
+const (
+	ModelReady       ModelState = "READY"
+	ModelLoading     ModelState = "LOADING"
+	ModelUnloading   ModelState = "UNLOADING"
+	ModelUnavailable ModelState = "UNAVAILABLE"
+)
+
+// Model is what an engine tells of one of its models.
+type Model struct {
+	Name string
+	// Version that a request without a version reaches.
+	Version string
+	State   ModelState
+	// Reason is Triton's text on a model that isn't ready.
+	Reason string
+	// Config is set for models that are ready.
+	Config *kserve.ModelConfig
+}
+
+// Describer tells metadata and configuration in KServe v2 messages.
+type Describer interface {
+	ServerMetadata(context.Context, *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error)
+	ModelMetadata(context.Context, *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error)
+	ModelConfig(context.Context, *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error)
+	ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error)
+	ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error)
+	ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error)
+}
+
+// Statistician tells per-model statistics.
+type Statistician interface {
+	ModelStatistics(context.Context, *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error)
+}
+
+// Repository lists, loads and unloads models.
+type Repository interface {
+	RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error)
+	RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error)
+	RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error)
+}

@@ -1,0 +1,100 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code classifies an [Error]. Frontends map it to their wire's status.
+type Code uint8
+
+// The codes. Each names the party that can do something about it.
+const (
+	CodeInternal         Code = iota // a defect here or in Triton
+	CodeInvalid                      // the request is wrong: change it
+	CodeNotFound                     // no such model or version
+	CodeUnsupported                  // the model or engine can't do that
+	CodeOverloaded                   // too much at once: retry later
+	CodeUnavailable                  // the engine or model isn't serving: retry later
+	CodeDeadlineExceeded             // took longer than allowed
+	CodeCanceled                     // the client left
+)
+
+// String gives the code's name for logs.
+func (c Code) String() string {
+	names := [...]string{
+		"internal", "invalid", "not_found", "unsupported",
+		"overloaded", "unavailable", "deadline_exceeded", "canceled",
+	}
+	if int(c) < len(names) {
+		return names[c]
+	}
+	return fmt.Sprintf("code(%d)", uint8(c))
+}
+
+// Reasons are the machine-readable words that OpenAI clients find in an error's
+// code. The empty reason leaves it null.
+const (
+	ReasonModelNotFound  = "model_not_found"
+	ReasonContextLength  = "context_length_exceeded"
+	ReasonUnsupported    = "unsupported_parameter"
+	ReasonInvalidValue   = "invalid_value"
+	ReasonModelNotReady  = "model_not_ready"
+	ReasonRateLimit      = "rate_limit_exceeded"
+	ReasonTimeout        = "timeout"
+	ReasonShuttingDown   = "shutting_down"
+	ReasonEngineGone     = "engine_unavailable"
+	ReasonInactive       = "engine_inactive"
+	ReasonNotImplemented = "not_implemented"
+)
+
+// Error is a failure that may be shown to the client. Message never holds an
+// address, a path or a stack; what only the log may see is in Err.
+type Error struct {
+	Code    Code
+	Reason  string // one of the Reason constants, or empty
+	Param   string // the request field at fault, or empty
+	Message string // a sentence for the client
+	// RetryAfter suggests when to try again; 0 says nothing.
+	RetryAfter time.Duration
+	// Err is the cause, for the log.
+	Err error
+}
+
+// Error gives the message and the cause: for logs, not for clients.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Invalid is a CodeInvalid error about one request field.
+func Invalid(param, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalid, Reason: ReasonInvalidValue, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// Unsupported is a CodeInvalid error about a field that the model can't honour.
+func Unsupported(param, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalid, Reason: ReasonUnsupported, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// AsError finds the [Error] in err. What is none becomes a deadline, a
+// cancellation, or an internal error whose text stays in the log.
+func AsError(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: CodeDeadlineExceeded, Reason: ReasonTimeout, Message: "the request took longer than allowed", Err: err}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: CodeCanceled, Message: "the client closed the request", Err: err}
+	}
+	return &Error{Code: CodeInternal, Message: "internal error; the server's log has the details", Err: err}
+}

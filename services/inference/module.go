@@ -1,0 +1,26 @@
+package inference
+
+import (
+	"context"
+	"log/slog"
+
+	"go.uber.org/fx"
+)
+
+// Module provides the [Service] and the [Catalog] over all engines and backends
+// of the graph, and follows the engines' models while the process runs.
+var Module = fx.Module("inference",
+	fx.Provide(
+		fx.Annotate(newCatalog, fx.ParamTags(``, `group:"engines"`)),
+		New,
+	),
+)
+
+func newCatalog(lc fx.Lifecycle, engines []Engine, backends []Backend, templates Templates, log *slog.Logger) *Catalog {
+	c := NewCatalog(engines, backends, templates, log)
+	lc.Append(fx.Hook{
+		OnStart: func(context.Context) error { c.Start(); return nil },
+		OnStop:  func(context.Context) error { c.Stop(); return nil },
+	})
+	return c
+}

@@ -1,0 +1,291 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// maxParallelJobs bounds how many jobs of one request are in the engine at once.
+const maxParallelJobs = 32
+
+// run is one request on its way through a model.
+type run struct {
+	card  *Card
+	req   *Request
+	jobs  []*Job
+	usage Usage
+}
+
+// planChoices makes a job for each choice. Backends' own n is not used: vLLM's
+// loses and merges texts. Choices get seeds of their own, or all were equal.
+func (r *run) planChoices(prompt string, maxTokens int) {
+	for i := range max(r.req.N, 1) {
+		job := &Job{Index: i, Prompt: prompt, MaxTokens: maxTokens}
+		if seed := r.req.Sampling.Seed; seed != nil {
+			s := *seed + int64(i)
+			job.Seed = &s
+		}
+		r.jobs = append(r.jobs, job)
+	}
+}
+
+func (r *run) planInputs() {
+	for i := range r.req.Inputs {
+		r.jobs = append(r.jobs, &Job{Index: i, Input: &r.req.Inputs[i]})
+	}
+}
+
+// deltas runs the jobs; usage is complete when it has ended without error.
+func (r *run) deltas(ctx context.Context) iter.Seq2[Delta, error] {
+	if len(r.jobs) == 1 {
+		return func(yield func(Delta, error) bool) {
+			total, err := r.job(ctx, r.jobs[0], func(d Delta) bool { return yield(d, nil) })
+			if err != nil {
+				yield(Delta{}, err)
+			}
+			r.count(total)
+		}
+	}
+	return func(yield func(Delta, error) bool) { r.fanOut(ctx, yield) }
+}
+
+// count adds a job's tokens. All choices of a chat share one prompt.
+func (r *run) count(total jobTotal) {
+	r.usage.CompletionTokens += total.tokens
+	if r.req.Task == TaskEmbed {
+		r.usage.PromptTokens += total.prompt
+	} else {
+		r.usage.PromptTokens = max(r.usage.PromptTokens, total.prompt)
+	}
+}
+
+// jobTotal is what a job has used.
+type jobTotal struct{ prompt, tokens int }
+
+// jobStream turns one job's responses into Deltas.
+type jobStream struct {
+	run     *run
+	job     *Job
+	decoder Decoder
+	text    wholeUTF8
+	finish  FinishReason
+	total   jobTotal
+	step    Step
+}
+
+// job runs one job and hands its Deltas to emit until that returns false.
+func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTotal, error) {
+	infer, err := r.card.Backend.Encode(r.card, r.req, job)
+	if err != nil {
+		return jobTotal{}, err
+	}
+	infer.Id = r.req.ID
+	s := &jobStream{run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req)}
+	for resp, err := range r.card.Engine.Stream(ctx, infer) {
+		if err != nil {
+			return s.total, r.explain(err)
+		}
+		delta, err := s.read(resp)
+		if err != nil {
+			return s.total, err
+		}
+		if delta.empty() {
+			continue
+		}
+		if !emit(delta) || resp.Final {
+			return s.total, nil
+		}
+	}
+	// The engine ended without marking the last response.
+	delta, err := s.read(&Response{Final: true})
+	if err == nil {
+		emit(delta)
+	}
+	return s.total, err
+}
+
+func (r *run) explain(err error) error {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return r.card.Backend.Explain(r.req, known)
+	}
+	return err
+}
+
+// read makes the Delta of one response. The last one of a choice carries its
+// finish reason; when it is the only choice, the usage follows at once.
+func (s *jobStream) read(resp *Response) (Delta, error) {
+	delta := Delta{Index: s.job.Index, Idle: resp.Idle, More: resp.More || resp.Final && len(s.run.jobs) == 1}
+	if resp.Idle {
+		return delta, nil
+	}
+	s.step = Step{}
+	if err := s.decoder.Decode(resp, &s.step); err != nil {
+		return delta, err
+	}
+	s.total.prompt = max(s.total.prompt, s.step.PromptTokens)
+	s.total.tokens += s.step.OutputTokens
+	if s.step.Finish != FinishNone {
+		s.finish = s.step.Finish
+	}
+	if s.run.req.Task == TaskEmbed {
+		return s.embedding(delta, resp.Final)
+	}
+	delta.Text, delta.Logprobs = s.text.add(s.step.Text, resp.Final), s.step.Logprobs
+	if resp.Final {
+		delta.Finish = finishOf(s.finish, s.total.tokens, s.job.MaxTokens)
+	}
+	return delta, nil
+}
+
+// embedding normalises the vector. A model that ends without one is at fault.
+func (s *jobStream) embedding(delta Delta, final bool) (Delta, error) {
+	var err error
+	switch {
+	case s.step.Embedding != nil:
+		s.finish = FinishStop
+		delta.Embedding, err = s.run.vector(s.step.Embedding)
+	case final && s.finish == FinishNone:
+		err = fmt.Errorf("model %s: ended without an embedding", s.run.card.Name)
+	}
+	return delta, err
+}
+
+func (d *Delta) empty() bool {
+	return len(d.Text) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Finish == FinishNone && !d.Idle
+}
+
+// finishOf derives the reason where the backend gave none.
+func finishOf(given FinishReason, tokens, limit int) FinishReason {
+	switch {
+	case given != FinishNone:
+		return given
+	case limit > 0 && tokens >= limit:
+		return FinishLength
+	}
+	return FinishStop
+}
+
+// vector cuts an embedding to the dimensions asked for and brings it to unit
+// length, which OpenAI's are and which a cut vector no longer is.
+func (r *run) vector(v []float32) ([]float32, error) {
+	if n := r.req.Dimensions; n > len(v) {
+		return nil, Invalid("dimensions", "the model `%s` gives %d dimensions, %d were asked for", r.req.Model, len(v), n)
+	} else if n > 0 {
+		v = v[:n]
+	}
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return nil, fmt.Errorf("model %s: the embedding has no direction (squared length %v)", r.card.Name, sum)
+	}
+	if scale := float32(1 / math.Sqrt(sum)); scale != 1 {
+		for i := range v {
+			v[i] *= scale
+		}
+	}
+	return v, nil
+}
+
+// part is a Delta on its way from a job's goroutine to the consumer. The job
+// waits for taken before it goes on, because the Delta's slices are its own.
+type part struct {
+	delta Delta
+	taken chan<- struct{}
+}
+
+// fan runs a request's jobs side by side.
+type fan struct {
+	run    *run
+	parts  chan part
+	cancel context.CancelFunc
+	next   atomic.Int64 // index of the next job to run
+
+	mu  sync.Mutex
+	err error // the first one
+}
+
+// fanOut runs the jobs, at most maxParallelJobs at once, and interleaves their
+// Deltas. The first error cancels all. Every goroutine has ended on return.
+func (r *run) fanOut(ctx context.Context, yield func(Delta, error) bool) {
+	workers := min(len(r.jobs), maxParallelJobs)
+	ctx, cancel := context.WithCancel(ctx)
+	f := &fan{run: r, parts: make(chan part, workers), cancel: cancel}
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() { f.work(ctx) })
+	}
+	go func() { running.Wait(); close(f.parts) }()
+	defer func() { // also when the consumer panics
+		cancel()
+		for p := range f.parts {
+			p.taken <- struct{}{}
+		}
+	}()
+	for p := range f.parts {
+		if !f.hand(p, yield) {
+			return
+		}
+	}
+	if f.err == nil {
+		f.err = ctx.Err() // the jobs stopped because the request has ended
+	}
+	if f.err != nil {
+		yield(Delta{}, f.err)
+	}
+}
+
+func (f *fan) hand(p part, yield func(Delta, error) bool) bool {
+	defer func() { p.taken <- struct{}{} }()
+	p.delta.More = p.delta.More || len(f.parts) > 0
+	return yield(p.delta, nil)
+}
+
+// work runs jobs until none is left or the request has ended.
+func (f *fan) work(ctx context.Context) {
+	taken := make(chan struct{}, 1)
+	emit := func(d Delta) bool {
+		select {
+		case f.parts <- part{delta: d, taken: taken}:
+			<-taken
+			return ctx.Err() == nil
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for ctx.Err() == nil {
+		i := int(f.next.Add(1)) - 1
+		if i >= len(f.run.jobs) {
+			return
+		}
+		f.finished(f.job(ctx, f.run.jobs[i], emit))
+	}
+}
+
+// job makes a panic this request's error: here it would end the process, not
+// just the request as in the frontend's own goroutine.
+func (f *fan) job(ctx context.Context, job *Job, emit func(Delta) bool) (total jobTotal, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f.run.job(ctx, job, emit)
+}
+
+func (f *fan) finished(total jobTotal, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.run.count(total)
+	if err != nil && f.err == nil {
+		f.err = err
+		f.cancel()
+	}
+}

@@ -1,0 +1,246 @@
+// Package inference is the core of Trident: one vocabulary for text and one for
+// tensors, the interfaces of engines and backends, and the [Service] that every
+// frontend calls. Imports point inward, to this package.
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// Config of the service.
+type Config struct {
+	// MaxInFlight bounds the requests served at once; 0 for no bound.
+	MaxInFlight int
+	// RequestTimeout ends a request after this long; 0 for never.
+	RequestTimeout time.Duration
+	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the
+	// room left in the model's context, or 16 tokens where that isn't known.
+	DefaultMaxTokens int
+}
+
+// Default is the configuration without flags.
+func Default() Config {
+	return Config{MaxInFlight: 1024, RequestTimeout: 30 * time.Minute}
+}
+
+// Validate names the field that can't be used.
+func (c Config) Validate() error {
+	switch {
+	case c.MaxInFlight < 0:
+		return fmt.Errorf("--max-in-flight: %d is negative", c.MaxInFlight)
+	case c.RequestTimeout < 0:
+		return fmt.Errorf("--request-timeout: %s is negative", c.RequestTimeout)
+	case c.DefaultMaxTokens < 0:
+		return fmt.Errorf("--default-max-tokens: %d is negative", c.DefaultMaxTokens)
+	}
+	return nil
+}
+
+// unknownContextMaxTokens is vLLM's own default for answers without a limit.
+const unknownContextMaxTokens = 16
+
+// Service serves text and tensors from all engines. All methods may be called
+// concurrently.
+type Service struct {
+	cfg       Config
+	catalog   *Catalog
+	admission *admission
+	log       *slog.Logger
+}
+
+// New makes a service over the catalog's engines. It starts nothing.
+func New(cfg Config, catalog *Catalog, log *slog.Logger) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Service{cfg: cfg, catalog: catalog, admission: newAdmission(cfg.MaxInFlight), log: log}, nil
+}
+
+// Drain refuses new requests, waits for those in flight until ctx ends and
+// cancels the rest. When it returns, none is in flight.
+func (s *Service) Drain(ctx context.Context) { s.admission.drain(ctx) }
+
+// Ready is nil when every engine takes requests and none is being drained.
+func (s *Service) Ready(ctx context.Context) error {
+	if s.admission.stopping.Err() != nil {
+		return errStopping
+	}
+	return s.catalog.Ready(ctx)
+}
+
+// Models lists the generation and embedding models by name.
+func (s *Service) Models() []*Card {
+	var listed []*Card
+	for _, card := range s.catalog.Cards() {
+		if card.Listed() {
+			listed = append(listed, card)
+		}
+	}
+	return listed
+}
+
+// Model finds one generation or embedding model; hidden ones too.
+func (s *Service) Model(ctx context.Context, name string) (*Card, error) {
+	card, err := s.catalog.Lookup(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if card.Tasks == 0 {
+		return nil, &Error{
+			Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+			Message: fmt.Sprintf("the model `%s` generates no text and no embeddings", name),
+		}
+	}
+	return card, nil
+}
+
+// Infer runs one raw inference, as KServe v2 has it. Admission, deadline and
+// cancellation are those of Generate; the stream's rules are [Engine.Stream]'s.
+func (s *Service) Infer(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error] {
+	return func(yield func(*Response, error) bool) {
+		ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer leave()
+		card, err := s.catalog.Lookup(ctx, req.GetModelName())
+		if err != nil {
+			yield(nil, cause(ctx, err))
+			return
+		}
+		for resp, err := range card.Engine.Stream(ctx, req) {
+			if err != nil {
+				yield(nil, cause(ctx, err))
+				return
+			}
+			if !yield(resp, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Generate runs a request and yields its Deltas, choices interleaved as they
+// come, then one with the usage. The first error ends the stream; errors are
+// [*Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
+// the request is left running when the loop has ended.
+func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		timeout := s.cfg.RequestTimeout
+		if req.Timeout > 0 && (timeout == 0 || req.Timeout < timeout) {
+			timeout = req.Timeout
+		}
+		ctx, leave, err := s.admission.enter(ctx, timeout)
+		if err != nil {
+			yield(Delta{}, err)
+			return
+		}
+		defer leave()
+		run, err := s.plan(ctx, req)
+		if err != nil {
+			yield(Delta{}, cause(ctx, err))
+			return
+		}
+		for delta, err := range run.deltas(ctx) {
+			if err != nil {
+				yield(Delta{}, cause(ctx, err))
+				return
+			}
+			if !yield(delta, nil) {
+				return
+			}
+		}
+		yield(Delta{Usage: &run.usage}, nil)
+	}
+}
+
+// plan finds the model and splits the request into jobs.
+func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	card, err := s.Model(ctx, req.Model)
+	if err != nil {
+		return nil, err
+	}
+	if card.Tasks&req.Task == 0 {
+		what := "chat completions"
+		if req.Task == TaskEmbed {
+			what = "embeddings"
+		}
+		return nil, Unsupported("model", "the model `%s` has no %s", req.Model, what)
+	}
+	run := &run{card: card, req: req}
+	if req.Task == TaskEmbed {
+		run.planInputs()
+		return run, nil
+	}
+	prompt, err := s.prompt(ctx, card, req)
+	if err != nil {
+		return nil, err
+	}
+	maxTokens, err := s.maxTokens(card, req)
+	if err != nil {
+		return nil, err
+	}
+	run.planChoices(prompt, maxTokens)
+	return run, nil
+}
+
+// prompt renders the messages by the model's own template.
+func (s *Service) prompt(ctx context.Context, card *Card, req *Request) (string, error) {
+	if req.Messages == nil {
+		return req.Prompt, nil
+	}
+	if card.Template == nil {
+		return "", Unsupported("messages", "the model `%s` has no chat template: set the parameter %s in its config.pbtxt",
+			req.Model, paramChatTemplate)
+	}
+	prompt, err := card.Template.Render(ctx, req)
+	if err != nil {
+		return "", fmt.Errorf("render chat template: %w", err)
+	}
+	return prompt, nil
+}
+
+// maxTokens is the bound on each choice. The engine ends an answer that fills
+// the context, so the context itself means the room left in it.
+func (s *Service) maxTokens(card *Card, req *Request) (int, error) {
+	asked := req.Sampling.MaxTokens
+	switch {
+	case asked != nil && card.ContextLength > 0 && *asked > card.ContextLength:
+		return 0, &Error{
+			Code: CodeInvalid, Reason: ReasonContextLength, Param: "max_tokens",
+			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", card.ContextLength, *asked),
+		}
+	case asked != nil:
+		return *asked, nil
+	case s.cfg.DefaultMaxTokens > 0:
+		return s.cfg.DefaultMaxTokens, nil
+	case card.ContextLength > 0:
+		return card.ContextLength, nil
+	}
+	return unknownContextMaxTokens, nil
+}
+
+// cause explains an error of a request whose context may have ended: the
+// client's leaving, the deadline and the shutdown win over what they broke.
+func cause(ctx context.Context, err error) *Error {
+	if ctx.Err() != nil {
+		var stopping *Error
+		if c := context.Cause(ctx); errors.As(c, &stopping) {
+			return stopping
+		} else if c != nil {
+			return AsError(c)
+		}
+	}
+	return AsError(err)
+}

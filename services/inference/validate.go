@@ -1,0 +1,70 @@
+package inference
+
+import "fmt"
+
+// Limits of a request, OpenAI's own.
+const (
+	maxChoices     = 128
+	maxStopTexts   = 4
+	maxTopLogprobs = 20
+	maxInputs      = 2048
+)
+
+// Validate names the first field that is out of its range. Frontends whose wire
+// has a schema find most of it before; the others rely on it.
+func (r *Request) Validate() error {
+	s := &r.Sampling
+	for _, f := range []struct {
+		name   string
+		value  *float64
+		lo, hi float64
+	}{
+		{"temperature", s.Temperature, 0, 2},
+		{"top_p", s.TopP, 0, 1},
+		{"min_p", s.MinP, 0, 1},
+		{"frequency_penalty", s.FrequencyPenalty, -2, 2},
+		{"presence_penalty", s.PresencePenalty, -2, 2},
+	} {
+		if f.value != nil && !(*f.value >= f.lo && *f.value <= f.hi) { // NaN is in no range
+			return Invalid(f.name, "%s must be from %g to %g, got %g", f.name, f.lo, f.hi, *f.value)
+		}
+	}
+	if p := s.RepetitionPenalty; p != nil && !(*p > 0) {
+		return Invalid("repetition_penalty", "repetition_penalty must be above 0, got %g", *p)
+	}
+	return r.validateCounts()
+}
+
+func (r *Request) validateCounts() error {
+	s := &r.Sampling
+	for _, f := range []struct {
+		name   string
+		value  *int
+		lo, hi int
+	}{
+		{"max_tokens", s.MaxTokens, 1, 1 << 30},
+		{"min_tokens", s.MinTokens, 0, 1 << 30},
+		{"top_k", s.TopK, -1, 1 << 30},
+		{"top_logprobs", s.Logprobs, 0, maxTopLogprobs},
+		{"n", &r.N, 0, maxChoices},
+	} {
+		if f.value != nil && (*f.value < f.lo || *f.value > f.hi) {
+			return Invalid(f.name, "%s must be from %d to %d, got %d", f.name, f.lo, f.hi, *f.value)
+		}
+	}
+	if s.MinTokens != nil && s.MaxTokens != nil && *s.MinTokens > *s.MaxTokens {
+		return Invalid("min_tokens", "min_tokens must not be above max_tokens (%d), got %d", *s.MaxTokens, *s.MinTokens)
+	}
+	if len(s.Stop) > maxStopTexts {
+		return Invalid("stop", "stop takes at most %d texts, got %d", maxStopTexts, len(s.Stop))
+	}
+	for i, text := range s.Stop {
+		if text == "" {
+			return Invalid(fmt.Sprintf("stop[%d]", i), "stop[%d] must not be empty", i)
+		}
+	}
+	if len(r.Inputs) > maxInputs {
+		return Invalid("input", "input takes at most %d entries, got %d", maxInputs, len(r.Inputs))
+	}
+	return nil
+}
