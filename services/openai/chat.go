@@ -1,0 +1,144 @@
+package openai
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// CreateChatCompletion answers a chat, in one piece or as a stream of events.
+func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateChatCompletionRequestObject) (api.CreateChatCompletionResponseObject, error) {
+	rec := server.RecordOf(ctx)
+	rec.Model = request.Body.Model
+	req, err := chatRequest(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.ID = "chatcmpl-" + rand.Text()
+	if !req.Stream {
+		return h.chat(ctx, req)
+	}
+	options := request.Body.StreamOptions
+	return &chatStream{
+		ctx: ctx, handler: h, req: req, record: rec,
+		usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
+	}, nil
+}
+
+// chat collects the whole answer.
+func (h *Handler) chat(ctx context.Context, req *inference.Request) (api.CreateChatCompletionResponseObject, error) {
+	rec := server.RecordOf(ctx)
+	answer := api.CreateChatCompletion200JSONResponse{
+		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
+		Choices: make([]api.ChatCompletionChoice, max(req.N, 1)),
+	}
+	texts := make([][]byte, len(answer.Choices))
+	for delta, err := range h.service.Generate(ctx, req) {
+		if err != nil {
+			return nil, err
+		}
+		if delta.Usage != nil {
+			answer.Usage = usage(delta.Usage, rec)
+			continue
+		}
+		choice := &answer.Choices[delta.Index]
+		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
+		if delta.Logprobs != nil {
+			if choice.Logprobs == nil {
+				choice.Logprobs = &api.ChatCompletionChoiceLogprobs{}
+			}
+			choice.Logprobs.Content = append(choice.Logprobs.Content, tokenLogprobs(delta.Logprobs)...)
+		}
+		if delta.Finish != inference.FinishNone {
+			choice.FinishReason = api.ChatCompletionFinishReason(delta.Finish)
+		}
+	}
+	for i := range answer.Choices {
+		content := string(texts[i])
+		answer.Choices[i].Index = i
+		answer.Choices[i].Message = api.ChatCompletionResponseMessage{Role: "assistant", Content: &content}
+	}
+	return answer, nil
+}
+
+func usage(u *inference.Usage, rec *server.Record) *api.CompletionUsage {
+	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
+	return &api.CompletionUsage{
+		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens,
+		TotalTokens: u.PromptTokens + u.CompletionTokens,
+	}
+}
+
+func tokenLogprobs(tokens []inference.TokenLogprob) []api.ChatCompletionTokenLogprob {
+	list := make([]api.ChatCompletionTokenLogprob, len(tokens))
+	for i, t := range tokens {
+		top := make([]api.ChatCompletionTopLogprob, len(t.Top))
+		for j, alt := range t.Top {
+			top[j] = api.ChatCompletionTopLogprob{Token: alt.Token, Logprob: alt.Logprob, Bytes: byteList(alt.Token)}
+		}
+		list[i] = api.ChatCompletionTokenLogprob{Token: t.Token, Logprob: t.Logprob, Bytes: byteList(t.Token), TopLogprobs: top}
+	}
+	return list
+}
+
+func byteList(s string) []int {
+	list := make([]int, len(s))
+	for i := range len(s) {
+		list[i] = int(s[i])
+	}
+	return list
+}
+
+// chatStream is the answer that is written while the model makes it.
+type chatStream struct {
+	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
+	handler *Handler
+	req     *inference.Request
+	record  *server.Record
+	usage   bool
+}
+
+// VisitCreateChatCompletionResponse streams. A failure before the first event is
+// returned and gets its status; a later one becomes an event.
+func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+	out := newEventStream(w, s.handler.cfg.WriteTimeout)
+	defer out.close()
+	chunks := newChunkWriter(s.req.ID, time.Now().Unix(), s.req.Model, max(s.req.N, 1), s.usage)
+	for delta, err := range s.handler.service.Generate(s.ctx, s.req) {
+		if err != nil && !out.started {
+			return err
+		}
+		if err != nil {
+			s.record.Error = err
+			out.fail(err)
+			return nil
+		}
+		if !s.write(out, chunks, &delta) {
+			s.record.Error = inference.AsError(context.Canceled)
+			return nil
+		}
+	}
+	return nil
+}
+
+// write is false when the client has gone.
+func (s *chatStream) write(out *eventStream, chunks *chunkWriter, delta *inference.Delta) bool {
+	switch {
+	case delta.Idle:
+		return out.comment()
+	case delta.Usage != nil:
+		usage(delta.Usage, s.record)
+		*out.buf = chunks.appendUsage(*out.buf, delta.Usage)
+		return out.done()
+	}
+	*out.buf = chunks.appendDelta(*out.buf, delta)
+	if s.record.FirstToken.IsZero() {
+		s.record.FirstToken = time.Now()
+	}
+	return out.send(delta.More)
+}

@@ -1,0 +1,79 @@
+package openai
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// CreateEmbedding embeds a text, a list of texts, a list of token ids, or a list
+// of those; the answer has their order.
+func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddingRequestObject) (api.CreateEmbeddingResponseObject, error) {
+	rec := server.RecordOf(ctx)
+	rec.Model = request.Body.Model
+	req, err := embeddingRequest(request.Body, rec.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	encode := appendFloats
+	if f := request.Body.EncodingFormat; f != nil && *f == "base64" {
+		encode = appendBase64
+	}
+	answer := api.CreateEmbedding200JSONResponse{Object: "list", Model: req.Model, Data: make([]api.Embedding, len(req.Inputs))}
+	for delta, err := range h.service.Generate(ctx, req) {
+		switch {
+		case err != nil:
+			return nil, err
+		case delta.Embedding != nil:
+			answer.Data[delta.Index] = api.Embedding{Object: "embedding", Index: delta.Index, Embedding: encode(nil, delta.Embedding)}
+		case delta.Usage != nil:
+			rec.PromptTokens = delta.Usage.PromptTokens
+			answer.Usage = api.EmbeddingUsage{PromptTokens: rec.PromptTokens, TotalTokens: rec.PromptTokens}
+		}
+	}
+	return answer, nil
+}
+
+func embeddingRequest(body *api.CreateEmbeddingRequest, id string) (*inference.Request, error) {
+	inputs, err := DecodeInput(body.Input)
+	if err != nil {
+		return nil, err
+	}
+	req := &inference.Request{ID: id, Model: body.Model, Task: inference.TaskEmbed, Inputs: inputs}
+	if body.Dimensions != nil {
+		req.Dimensions = *body.Dimensions
+	}
+	if body.TruncatePromptTokens != nil {
+		return nil, inference.Unsupported("truncate_prompt_tokens", "truncate_prompt_tokens is not supported: send shorter inputs")
+	}
+	return req, nil
+}
+
+// appendFloats writes a JSON list, each number as short as a float32 needs.
+func appendFloats(dst []byte, v []float32) []byte {
+	dst = append(dst, '[')
+	for i, x := range v {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendFloat(dst, float64(x), 'g', -1, 32)
+	}
+	return append(dst, ']')
+}
+
+// appendBase64 writes a JSON string of the little-endian float32 values.
+func appendBase64(dst []byte, v []float32) []byte {
+	raw := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	dst = append(dst, '"')
+	dst = base64.StdEncoding.AppendEncode(dst, raw)
+	return append(dst, '"')
+}

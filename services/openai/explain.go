@@ -1,0 +1,257 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// explain turns the schema's verdict on root into an error that names the field
+// and what it must be. The library's own text shows the schema instead.
+func explain(root any, err error) error {
+	var verdict *openapi3.SchemaError
+	if !errors.As(err, &verdict) {
+		return &inference.Error{Code: inference.CodeInternal, Message: "the request could not be checked", Err: err}
+	}
+	return explainAt("", root, verdict)
+}
+
+// explainAt does so for the value at path, on which verdict was given.
+func explainAt(path string, value any, verdict *openapi3.SchemaError) error {
+	param := pathOf(path, value, verdict.JSONPointer())
+	schema := verdict.Schema
+	switch verdict.SchemaField {
+	case "required":
+		return inference.Invalid(param, "%s is required", param)
+	case "oneOf":
+		return explainUnion(param, verdict)
+	case "discriminator":
+		return explainDiscriminator(param, verdict)
+	case "enum":
+		return inference.Invalid(param, "%s must be %s, got %s", param, listWords(schema.Enum), quote(verdict.Value))
+	case "properties":
+		return explainExtra(param, verdict)
+	}
+	return inference.Invalid(param, "%s must be %s, got %s", param, expected(verdict), show(verdict.Value))
+}
+
+// expected says what a value must be, by the keyword that refused it.
+func expected(verdict *openapi3.SchemaError) string {
+	s := verdict.Schema
+	switch verdict.SchemaField {
+	case "minimum":
+		return "at least " + number(*s.Min)
+	case "maximum":
+		return "at most " + number(*s.Max)
+	case "exclusiveMinimum":
+		return "more than " + number(*s.Min)
+	case "exclusiveMaximum":
+		return "less than " + number(*s.Max)
+	case "minLength", "maxLength":
+		return between(s.MinLength, s.MaxLength, "character")
+	case "minItems", "maxItems":
+		return "a list of " + between(s.MinItems, s.MaxItems, "item")
+	}
+	return describeSchema(s)
+}
+
+// between says how many of something there must be.
+func between(low uint64, high *uint64, noun string) string {
+	switch {
+	case high == nil:
+		return fmt.Sprintf("at least %d %s%s", low, noun, plural(low))
+	case low == 0:
+		return fmt.Sprintf("at most %d %s%s", *high, noun, plural(*high))
+	}
+	return fmt.Sprintf("%d to %d %ss", low, *high, noun)
+}
+
+func plural(n uint64) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// explainUnion asks the one alternative that the value's type, or the schema's
+// discriminator, points to. With none or several it lists what there is.
+func explainUnion(param string, verdict *openapi3.SchemaError) error {
+	var fitting []*openapi3.Schema
+	for _, s := range alternatives(verdict) {
+		if permits(s, typeOf(verdict.Value)) {
+			fitting = append(fitting, s)
+		}
+	}
+	var inner *openapi3.SchemaError
+	if len(fitting) == 1 && errors.As(fitting[0].VisitJSON(verdict.Value), &inner) {
+		return explainAt(param, verdict.Value, inner)
+	}
+	return inference.Invalid(param, "%s must be %s, got %s", param, describeSchema(verdict.Schema), show(verdict.Value))
+}
+
+func alternatives(verdict *openapi3.SchemaError) []*openapi3.Schema {
+	var chosen string
+	if d := verdict.Schema.Discriminator; d != nil {
+		if object, ok := verdict.Value.(map[string]any); ok {
+			kind, _ := object[d.PropertyName].(string)
+			chosen = d.Mapping[kind].Ref
+		}
+	}
+	var all []*openapi3.Schema
+	for _, s := range verdict.Schema.OneOf {
+		if chosen == "" || s.Ref == chosen {
+			all = append(all, s.Value)
+		}
+	}
+	return all
+}
+
+// explainDiscriminator names the words that tell the alternatives apart.
+func explainDiscriminator(param string, verdict *openapi3.SchemaError) error {
+	d := verdict.Schema.Discriminator
+	param = joinPath(param, d.PropertyName)
+	words := slices.Sorted(maps.Keys(d.Mapping))
+	if verdict.Value == nil {
+		return inference.Invalid(param, "%s must be %s", param, listWords(words))
+	}
+	return inference.Invalid(param, "%s must be %s, got %s", param, listWords(words), quote(verdict.Value))
+}
+
+// explainExtra names the key that an object with fixed keys doesn't have.
+func explainExtra(param string, verdict *openapi3.SchemaError) error {
+	object, _ := verdict.Value.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if verdict.Schema.Properties[key] == nil {
+			keys := slices.Sorted(maps.Keys(verdict.Schema.Properties))
+			extra := joinPath(param, key)
+			return inference.Invalid(extra, "%s is not known; %s takes %s", extra, param, strings.Join(keys, ", "))
+		}
+	}
+	return inference.Invalid(param, "%s has a key that is not known", param)
+}
+
+// pathOf appends a JSON pointer into value to path, in OpenAI's style.
+func pathOf(path string, value any, pointer []string) string {
+	for _, step := range pointer {
+		switch v := value.(type) {
+		case []any:
+			path = joinPath(path, "["+step+"]")
+			if i, err := strconv.Atoi(step); err == nil && i < len(v) {
+				value = v[i]
+			}
+		case map[string]any:
+			path = joinPath(path, step)
+			value = v[step]
+		}
+	}
+	return path
+}
+
+// typeWords name a type of JSON schema: one value of it, and many.
+func typeWords(types *openapi3.Types) (one, many string) {
+	switch {
+	case types.Is(openapi3.TypeString):
+		return "a string", "strings"
+	case types.Is(openapi3.TypeNumber):
+		return "a number", "numbers"
+	case types.Is(openapi3.TypeInteger):
+		return "an integer", "integers"
+	case types.Is(openapi3.TypeBoolean):
+		return "true or false", "booleans"
+	case types.Is(openapi3.TypeObject):
+		return "an object", "objects"
+	case types.Is(openapi3.TypeArray):
+		return "a list", "lists"
+	}
+	return "a value", "values"
+}
+
+// describeSchema says in a few words what the schema takes.
+func describeSchema(s *openapi3.Schema) string {
+	switch {
+	case s.Type == nil && len(s.OneOf) > 0:
+		var words []string
+		for _, alternative := range s.OneOf {
+			words = append(words, describeSchema(alternative.Value))
+		}
+		return listWords(words)
+	case s.Type.Is(openapi3.TypeArray):
+		_, items := typeWords(s.Items.Value.Type)
+		return "a list of " + items
+	case len(s.Enum) > 0:
+		return listWords(s.Enum)
+	}
+	word, _ := typeWords(s.Type)
+	return word
+}
+
+// typeOf is the JSON schema type of a value as jsonReader builds it.
+func typeOf(value any) string {
+	switch value.(type) {
+	case string:
+		return openapi3.TypeString
+	case int64, float64:
+		return openapi3.TypeNumber
+	case bool:
+		return openapi3.TypeBoolean
+	case map[string]any:
+		return openapi3.TypeObject
+	case []any:
+		return openapi3.TypeArray
+	}
+	return openapi3.TypeNull
+}
+
+// quote is how a message shows a value where one of a few words was wanted.
+func quote(value any) string {
+	if s, ok := value.(string); ok && len(s) <= 40 {
+		return strconv.Quote(s)
+	}
+	return show(value)
+}
+
+// show is how a message speaks of a client's value. Texts are not repeated:
+// messages reach the log, and prompts must not.
+func show(value any) string {
+	switch v := value.(type) {
+	case string:
+		return fmt.Sprintf("a string of %d bytes", len(v))
+	case []any:
+		return fmt.Sprintf("a list of %d", len(v))
+	case map[string]any:
+		return "an object"
+	case float64:
+		return number(v)
+	case nil:
+		return "null"
+	}
+	return fmt.Sprint(value)
+}
+
+func number(f float64) string {
+	if math.Abs(f) < 1e21 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// listWords gives "a", "a or b", "a, b or c".
+func listWords[T any](words []T) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = fmt.Sprint(w)
+	}
+	last := len(all) - 1
+	if last < 1 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:last], ", ") + " or " + all[last]
+}

@@ -1,0 +1,513 @@
+package openai
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+func TestMain(m *testing.M) {
+	// The client keeps its connections a moment longer than a test needs them.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+}
+
+// serve starts the frontend on a loopback port over an engine with the models
+// chat (which runs the script) and embedding.
+func serve(t *testing.T, cfg Config, script inferencetest.Script) (*httptest.Server, *inferencetest.Engine) {
+	t.Helper()
+	engine := inferencetest.New()
+	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.context_length": "100"})
+	engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
+	engine.AddModel("org/name", script, nil)
+	handler, err := New(cfg, inferencetest.Service(t, inference.Config{}, engine), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server, engine
+}
+
+// do sends a request and reads the whole answer.
+func do(t *testing.T, method, url, body string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+const chatPath = "/v1/chat/completions"
+
+// ask makes a chat request of further fields.
+func ask(fields string) string {
+	if fields != "" {
+		fields = "," + fields
+	}
+	return `{"model":"chat","messages":[{"role":"user","content":"hi"}]` + fields + `}`
+}
+
+func TestChat(t *testing.T) {
+	server, engine := serve(t, Default(), inferencetest.Say("Hel", "lo\n", ""))
+	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"temperature":0.7`))
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s %v", resp.StatusCode, body, err)
+	}
+	choices, err := json.Marshal(answer["choices"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `[{"finish_reason":"stop","index":0,"logprobs":null,"message":{"content":"Hello\n","refusal":null,"role":"assistant"}}]`; string(choices) != want {
+		t.Errorf("choices %s", choices)
+	}
+	if usage := fmt.Sprint(answer["usage"]); usage != "map[completion_tokens:3 prompt_tokens:7 total_tokens:10]" {
+		t.Errorf("usage %s", usage)
+	}
+	if id, _ := answer["id"].(string); !strings.HasPrefix(id, "chatcmpl-") || answer["object"] != "chat.completion" || answer["model"] != "chat" {
+		t.Errorf("answer %s", body)
+	}
+	if sent := inferencetest.Input(engine.Requests()[0], "sampling_parameters"); sent != `{"temperature":0.7,"max_tokens":100}` {
+		t.Errorf("sent %s", sent)
+	}
+}
+
+// events reads a stream: each event's data, comments as they are.
+func events(body string) []string {
+	var list []string
+	for event := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
+		list = append(list, strings.TrimPrefix(event, "data: "))
+	}
+	return list
+}
+
+// masked takes what differs from run to run out of a chunk.
+func masked(t *testing.T, event string) string {
+	t.Helper()
+	if !strings.HasPrefix(event, `{"id":`) {
+		return event
+	}
+	var chunk map[string]any
+	if err := json.Unmarshal([]byte(event), &chunk); err != nil {
+		t.Fatalf("%s: %v", event, err)
+	}
+	for _, key := range []string{"id", "created", "model", "object"} {
+		if chunk[key] == nil {
+			t.Errorf("chunk without %s: %s", key, event)
+		}
+		delete(chunk, key)
+	}
+	text, err := json.Marshal(chunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func chunk(delta, finish, rest string) string {
+	return `{"choices":[{"delta":` + delta + `,"finish_reason":` + finish + `,"index":0,"logprobs":null}]` + rest + `}`
+}
+
+func TestChatStream(t *testing.T) {
+	const role = `{"content":"","refusal":null,"role":"assistant"}`
+	tests := []struct {
+		name, fields string
+		want         []string
+	}{
+		{"plain", `"stream":true`, []string{
+			chunk(role, "null", ""), chunk(`{"content":"Hel"}`, "null", ""), chunk(`{"content":"lo"}`, "null", ""), chunk(`{}`, `"stop"`, ""), "[DONE]",
+		}},
+		{"with usage", `"stream":true,"stream_options":{"include_usage":true}`, []string{
+			chunk(role, "null", `,"usage":null`), chunk(`{"content":"Hel"}`, "null", `,"usage":null`), chunk(`{"content":"lo"}`, "null", `,"usage":null`),
+			chunk(`{}`, `"stop"`, `,"usage":null`), `{"choices":[],"usage":{"completion_tokens":3,"prompt_tokens":7,"total_tokens":10}}`, "[DONE]",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server, _ := serve(t, Default(), inferencetest.Say("Hel", "lo", ""))
+			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
+			if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" || resp.ContentLength >= 0 {
+				t.Errorf("Content-Type %q, Content-Length %d", got, resp.ContentLength)
+			}
+			list := events(body)
+			for i := range list {
+				list[i] = masked(t, list[i])
+			}
+			if got, want := strings.Join(list, "\n"), strings.Join(tt.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestStreamLogprobs(t *testing.T) {
+	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		resp := inferencetest.Token("é", "stop")
+		resp.Outputs = append(resp.Outputs, inferencetest.Bytes("logprobs", `[{"5":{"logprob":-0.25,"rank":1,"decoded_token":"é"}}]`))
+		send(resp)
+		return nil
+	}
+	server, _ := serve(t, Default(), script)
+	_, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"logprobs":true,"top_logprobs":1`))
+	want := `"logprobs":{"content":[{"bytes":[195,169],"logprob":-0.25,"token":"é","top_logprobs":[{"bytes":[195,169],"logprob":-0.25,"token":"é"}]}],"refusal":null}`
+	if !strings.Contains(body, want) || strings.Count(body, `"logprobs":null`) != 2 {
+		t.Errorf("got %s", body)
+	}
+}
+
+func TestStreamInterleavesChoices(t *testing.T) {
+	server, _ := serve(t, Default(), inferencetest.Say("a", "b"))
+	_, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"n":3`))
+	for i := range 3 {
+		own := fmt.Sprintf(`"choices":[{"index":%d,`, i)
+		if n := strings.Count(body, own); n != 4 { // role, a, b, finish
+			t.Errorf("%d chunks of choice %d", n, i)
+		}
+	}
+	if strings.Count(body, `"role"`) != 3 || strings.Count(body, `"finish_reason":"stop"`) != 3 || !strings.HasSuffix(body, "data: [DONE]\n\n") {
+		t.Errorf("got %s", body)
+	}
+}
+
+// TestErrorsBeforeAndInAStream: before the first event an error has its status,
+// later it is an event, and nothing follows it.
+func TestErrorsBeforeAndInAStream(t *testing.T) {
+	failure := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "Triton went away", RetryAfter: 1500 * time.Millisecond}
+	failing := func(after int) inferencetest.Script {
+		return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+			for range after {
+				send(inferencetest.Token("x", ""))
+			}
+			return failure
+		}
+	}
+	const object = `{"error":{"message":"Triton went away","type":"server_error","param":null,"code":"engine_unavailable"}}`
+	for _, stream := range []string{"true", "false"} {
+		server, _ := serve(t, Default(), failing(0))
+		resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":`+stream))
+		if resp.StatusCode != http.StatusServiceUnavailable || body != object || resp.Header.Get("Retry-After") != "2" {
+			t.Errorf("stream %s: %d %v %s", stream, resp.StatusCode, resp.Header, body)
+		}
+	}
+	server, _ := serve(t, Default(), failing(2))
+	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
+	list := events(body)
+	if resp.StatusCode != http.StatusOK || list[len(list)-1] != object || strings.Contains(body, "[DONE]") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+func TestIdleStreamSendsComments(t *testing.T) {
+	idle := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		send(&inference.Response{Idle: true})
+		send(&inference.Response{Idle: true})
+		return &inference.Error{Code: inference.CodeInternal, Message: "too late for a status"}
+	}
+	server, _ := serve(t, Default(), idle)
+	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, ": keep-alive\n\n: keep-alive\n\ndata: {\"error\"") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// TestStreamFlushesEachToken: a token reaches the client while the model waits.
+func TestStreamFlushesEachToken(t *testing.T) {
+	next := make(chan struct{})
+	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for i := range 3 {
+			send(inferencetest.Token(fmt.Sprintf("t%d", i), ""))
+			select {
+			case <-next:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		send(inferencetest.Token("", "stop"))
+		return nil
+	}
+	server, engine := serve(t, Default(), script)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":true`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for i := range 3 {
+		want := fmt.Sprintf(`"content":"t%d"`, i)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), want) {
+				break
+			}
+		}
+		if engine.Active() != 1 {
+			t.Fatalf("token %d came after the model's end", i)
+		}
+		next <- struct{}{}
+	}
+	for lines.Scan() {
+	}
+	if lines.Err() != nil {
+		t.Error(lines.Err())
+	}
+}
+
+func TestClientLeavingStopsTheModel(t *testing.T) {
+	for _, stream := range []string{"true", "false"} {
+		t.Run("stream "+stream, func(t *testing.T) {
+			started, stopped := make(chan struct{}), make(chan struct{})
+			script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+				send(inferencetest.Token("x", ""))
+				close(started)
+				<-ctx.Done()
+				close(stopped)
+				return ctx.Err()
+			}
+			server, _ := serve(t, Default(), script)
+			ctx, leave := context.WithCancel(t.Context())
+			go func() { <-started; leave() }()
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":`+stream)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := http.DefaultClient.Do(req); err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+			<-stopped // or the test times out
+		})
+	}
+}
+
+// TestSlowClientEndsTheStream: a client that takes nothing is let go after the
+// write timeout, and the model is stopped.
+func TestSlowClientEndsTheStream(t *testing.T) {
+	stopped := make(chan struct{})
+	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		defer close(stopped)
+		for send(inferencetest.Token(strings.Repeat("x", 64<<10), "")) {
+		}
+		return nil
+	}
+	server, _ := serve(t, Config{WriteTimeout: 100 * time.Millisecond}, script)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":true`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	<-stopped // or the test times out
+}
+
+func TestEmbeddings(t *testing.T) {
+	server, _ := serve(t, Default(), nil)
+	resp, body := do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":["a","b"]}`)
+	want := `{"data":[{"embedding":[0.6,0.8],"index":0,"object":"embedding"},{"embedding":[0.6,0.8],"index":1,"object":"embedding"}],` +
+		`"model":"embedding","object":"list","usage":{"prompt_tokens":6,"total_tokens":6}}`
+	if resp.StatusCode != http.StatusOK || strings.TrimSpace(body) != want {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	_, body = do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":[5,6],"encoding_format":"base64","dimensions":1}`)
+	var answer struct{ Data []struct{ Embedding string } }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data) != 1 {
+		t.Fatalf("%s %v", body, err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(answer.Data[0].Embedding)
+	if err != nil || len(raw) != 4 || math.Float32frombits(binary.LittleEndian.Uint32(raw)) != 1 {
+		t.Errorf("base64 %v %v", raw, err)
+	}
+}
+
+func TestModelsAndHealth(t *testing.T) {
+	server, engine := serve(t, Default(), nil)
+	if resp, body := do(t, http.MethodGet, server.URL+"/v1/models/org/name", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"id":"org/name","object":"model","owned_by":`) {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if resp, body := do(t, http.MethodGet, server.URL+"/v1/models/org%2Fname", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("escaped: %d %s", resp.StatusCode, body)
+	}
+	_, body := do(t, http.MethodGet, server.URL+"/v1/models", "")
+	var list struct {
+		Object string
+		Data   []struct{ ID string }
+	}
+	if err := json.Unmarshal([]byte(body), &list); err != nil || fmt.Sprint(list) != "{list [{chat} {embedding} {org/name}]}" {
+		t.Errorf("%s %v", body, err)
+	}
+	for path, want := range map[string]int{"/health/live": 200, "/health/ready": 200} {
+		if resp, body := do(t, http.MethodGet, server.URL+path, ""); resp.StatusCode != want {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+	engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "Triton does not answer"})
+	if resp, body := do(t, http.MethodGet, server.URL+"/health/ready", ""); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer") {
+		t.Errorf("ready while down: %d %s", resp.StatusCode, body)
+	}
+}
+
+// TestErrors is the table of what clients get wrong.
+func TestErrors(t *testing.T) {
+	type object struct {
+		Message, Type string
+		Param, Code   *string
+	}
+	tests := []struct {
+		name, method, path, body string
+		status                   int
+		param, code, message     string
+	}{
+		{"bad JSON", "POST", chatPath, `{"model":`, 400, "", "", "JSON"},
+		{"no object", "POST", chatPath, `[]`, 400, "", "invalid_value", "JSON object"},
+		{"no model", "POST", chatPath, `{"messages":[{"role":"user","content":"x"}]}`, 400, "model", "", "model"},
+		{"no messages", "POST", chatPath, `{"model":"chat"}`, 400, "messages", "", "messages"},
+		{"wrong type", "POST", chatPath, ask(`"temperature":"hot"`), 400, "temperature", "", "number"},
+		{"out of range", "POST", chatPath, ask(`"temperature":3`), 400, "temperature", "", "2"},
+		{"unknown model", "POST", chatPath, `{"model":"x","messages":[{"role":"user","content":"x"}]}`, 404, "model", "model_not_found", "`x`"},
+		{"an embedding model", "POST", chatPath, `{"model":"embedding","messages":[{"role":"user","content":"x"}]}`, 400, "model", "unsupported_parameter", "embedding"},
+		{"stream_options without stream", "POST", chatPath, ask(`"stream_options":{"include_usage":true}`), 400, "stream_options", "", "stream"},
+		{"top_logprobs without logprobs", "POST", chatPath, ask(`"top_logprobs":2`), 400, "top_logprobs", "", "logprobs"},
+		{"tools", "POST", chatPath, ask(`"tools":[{"type":"function","function":{"name":"f"}}]`), 400, "tools", "unsupported_parameter", "tools"},
+		{"functions", "POST", chatPath, ask(`"functions":[{"name":"f"}]`), 400, "functions", "unsupported_parameter", "functions"},
+		{"audio", "POST", chatPath, ask(`"modalities":["text","audio"]`), 400, "modalities", "unsupported_parameter", "text"},
+		{"prediction", "POST", chatPath, ask(`"prediction":{"type":"content","content":"x"}`), 400, "prediction", "unsupported_parameter", "prediction"},
+		{"logit_bias", "POST", chatPath, ask(`"logit_bias":{"1":2}`), 400, "logit_bias", "unsupported_parameter", "logit_bias"},
+		{"a schema that is none", "POST", chatPath, ask(`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"nonsense"}}}`), 400, "response_format.json_schema.schema", "", "schema"},
+		{"a schema that reads files", "POST", chatPath, ask(`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"$ref":"file:///etc/passwd"}}}`), 400, "response_format.json_schema.schema", "", "schema"},
+		{"two constraints", "POST", chatPath, ask(`"response_format":{"type":"json_object"},"guided_regex":"a"`), 400, "guided_regex", "", "together"},
+		{"an unknown constraint", "POST", chatPath, ask(`"structured_outputs":{"poem":"x"}`), 400, "structured_outputs.poem", "", "poem"},
+		{"more than the context", "POST", chatPath, ask(`"max_tokens":101`), 400, "max_tokens", "context_length_exceeded", "100"},
+		{"an image", "POST", chatPath, `{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}]}]}`, 400, "messages[0].content[0]", "unsupported_parameter", "image"},
+		{"no such path", "GET", "/v1/nothing", "", 404, "", "unknown_url", "/v1"},
+		{"wrong method", "GET", chatPath, "", 405, "", "method_not_allowed", "POST"},
+		{"no such model", "GET", "/v1/models/org/other", "", 404, "model", "model_not_found", "`org/other`"},
+		{"empty input", "POST", "/v1/embeddings", `{"model":"embedding","input":""}`, 400, "input", "", "empty"},
+		{"too many dimensions", "POST", "/v1/embeddings", `{"model":"embedding","input":"x","dimensions":9}`, 400, "dimensions", "", "2 dimensions"},
+	}
+	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			resp, body := do(t, tt.method, server.URL+tt.path, tt.body)
+			var answer map[string]map[string]any
+			if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer) != 1 || len(answer["error"]) != 4 {
+				t.Fatalf("%d %s", resp.StatusCode, body)
+			}
+			var wrapped struct{ Error object }
+			if err := json.Unmarshal([]byte(body), &wrapped); err != nil {
+				t.Fatal(err)
+			}
+			e := wrapped.Error
+			if resp.StatusCode != tt.status || value(e.Param) != tt.param || !strings.Contains(e.Message, tt.message) || e.Type != "invalid_request_error" ||
+				(tt.code != "" && value(e.Code) != tt.code) {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+		})
+	}
+}
+
+// TestNeutralValuesAreNotRefused: what says nothing is no reason for a 400.
+func TestNeutralValuesAreNotRefused(t *testing.T) {
+	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	for _, fields := range []string{
+		`"n":1`, `"logit_bias":{}`, `"logit_bias":null`, `"tools":[]`, `"tools":null,"tool_choice":null`, `"stop":null`, `"stop":[]`,
+		`"modalities":["text"]`, `"modalities":null`, `"response_format":{"type":"text"}`, `"response_format":null`, `"user":"u"`, `"store":false`,
+		`"metadata":{}`, `"metadata":{"a":"b"}`, `"service_tier":"auto"`, `"parallel_tool_calls":true`, `"functions":[]`, `"audio":null`,
+		`"stream":false`, `"stream_options":null`, `"logprobs":false`, `"top_logprobs":0`, `"presence_penalty":0`, `"seed":null`,
+		`"max_tokens":null`, `"max_completion_tokens":null`, `"prediction":null`, `"web_search_options":null`, `"reasoning_effort":null`,
+		`"structured_outputs":{}`, `"chat_template_kwargs":{}`, `"temperature":null`, `"top_p":1`, `"moderation":null`, `"priority":0`,
+		`"safety_identifier":"x"`, `"prompt_cache_key":"x"`, `"verbosity":"medium"`, `"length_penalty":1`, `"add_generation_prompt":true`,
+	} {
+		if resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(fields)); resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", fields, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestUnknownFields(t *testing.T) {
+	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	resp, _ := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1,"apple":{"a":[1]}`))
+	if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != "apple, zebra" {
+		t.Errorf("%d %q", resp.StatusCode, got)
+	}
+	cfg := Default()
+	cfg.Strict = true
+	server, _ = serve(t, cfg, inferencetest.Say("x"))
+	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1`))
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"zebra"`) {
+		t.Errorf("strict: %d %s", resp.StatusCode, body)
+	}
+}
+
+func TestCompressedBodiesAreRefused(t *testing.T) {
+	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Encoding", "gzip")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusUnsupportedMediaType {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
+// TestIncompleteBody: a client that leaves in its body is no failure of ours.
+func TestIncompleteBody(t *testing.T) {
+	server, engine := serve(t, Default(), inferencetest.Say("x"))
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", chatPath); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "incomplete_body") || len(engine.Requests()) != 0 {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}

@@ -1,0 +1,111 @@
+package openai
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// maxInputs is how many texts, or lists of token ids, one request may embed.
+const maxInputs = 2048
+
+// DecodeInput reads what to embed: a text, the token ids of one, or a list of
+// either. It accepts and refuses what EmbeddingInput of openapi/openai.yaml
+// does. Errors are [*inference.Error] with params such as input[3].
+func DecodeInput(raw json.RawMessage) ([]inference.Input, error) {
+	var inputs []inference.Input
+	err := readJSON(raw, func(r *jsonReader) error {
+		var err error
+		switch r.peek() {
+		case '"':
+			inputs = make([]inference.Input, 1)
+			inputs[0].Text, err = inputText(r)
+		case '[':
+			inputs, err = inputList(r)
+		default:
+			err = mismatch(r, "a string, a list of strings, a list of token ids or a list of those")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, bodyError(at("input", err))
+	}
+	return inputs, nil
+}
+
+// inputList reads a list, whose first item says of what.
+func inputList(r *jsonReader) ([]inference.Input, error) {
+	var inputs []inference.Input
+	var ids []int
+	var first byte
+	err := r.array(func(i int) (err error) {
+		if i == 0 {
+			first = r.peek()
+		}
+		var input inference.Input
+		switch first {
+		case '"':
+			input.Text, err = inputText(r)
+		case '[':
+			input.TokenIDs, err = inputIDs(r)
+		default:
+			ids, err = appendID(r, ids)
+			return err
+		}
+		if err == nil && len(inputs) == maxInputs {
+			return &jsonError{message: "is one input too many, 2048 are the most", named: true}
+		}
+		inputs = append(inputs, input)
+		return err
+	})
+	if ids != nil {
+		inputs = []inference.Input{{TokenIDs: ids}}
+	}
+	if err == nil && inputs == nil {
+		err = &jsonError{message: "must not be empty", named: true}
+	}
+	return inputs, err
+}
+
+func inputText(r *jsonReader) (string, error) {
+	value, err := r.value(true)
+	if err != nil {
+		return "", err
+	}
+	s, ok := value.(string)
+	if !ok {
+		return "", wrong("a string", value)
+	}
+	if s == "" {
+		return "", &jsonError{message: "must not be empty", named: true}
+	}
+	return s, nil
+}
+
+func inputIDs(r *jsonReader) ([]int, error) {
+	if r.peek() != '[' {
+		return nil, mismatch(r, "a list of token ids")
+	}
+	var ids []int
+	err := r.array(func(int) (err error) {
+		ids, err = appendID(r, ids)
+		return err
+	})
+	if err == nil && ids == nil {
+		err = &jsonError{message: "must not be empty", named: true}
+	}
+	return ids, err
+}
+
+func appendID(r *jsonReader, ids []int) ([]int, error) {
+	value, err := r.value(true)
+	if err != nil {
+		return ids, err
+	}
+	id, ok := value.(int64)
+	if !ok || id < 0 || id > math.MaxInt32 {
+		return ids, wrong("a token id", value)
+	}
+	return append(ids, int(id)), nil
+}

@@ -1,0 +1,434 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// maxDepth is how deep objects and lists may nest: more than real requests
+// need, little enough for a reader that recurses.
+const maxDepth = 128
+
+// jsonReader reads one JSON text (RFC 8259) and refuses what encoding/json lets
+// pass and two readers could understand differently: a key given twice, bytes
+// that aren't UTF-8, and anything deeper than maxDepth. Keys match exactly.
+type jsonReader struct {
+	data  []byte
+	pos   int
+	depth int
+}
+
+// jsonError says why a text isn't JSON that we take.
+type jsonError struct {
+	message string
+	// path leads to the value at fault; empty when the text has no shape yet.
+	path string
+	// named is true when path is worth telling: the text is JSON up to here.
+	named bool
+	// unsupported marks what is well-formed but can't be honoured.
+	unsupported bool
+}
+
+func (e *jsonError) Error() string { return e.message }
+
+// readJSON reads all of data by read, which must consume exactly one value.
+// Its errors are *jsonError.
+func readJSON(data []byte, read func(*jsonReader) error) error {
+	if !utf8.Valid(data) {
+		return &jsonError{message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
+	}
+	r := &jsonReader{data: data}
+	r.space()
+	if r.pos == len(data) {
+		return &jsonError{message: "it is empty"}
+	}
+	if err := read(r); err != nil {
+		return err
+	}
+	r.space()
+	if r.pos < len(data) {
+		return r.fail("more follows the value")
+	}
+	return nil
+}
+
+func invalidUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		c, size := utf8.DecodeRune(data[i:])
+		if c == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+// bodyError tells the client what is wrong with its body's JSON.
+func bodyError(err error) error {
+	var e *jsonError
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.unsupported:
+		return inference.Unsupported(e.path, "%s %s", e.path, e.message)
+	case e.named:
+		return inference.Invalid(e.path, "%s %s", e.path, e.message)
+	}
+	return inference.Invalid("", "the request body is not valid JSON: %s", e.message)
+}
+
+func (r *jsonReader) fail(format string, args ...any) error {
+	message := fmt.Sprintf(format, args...)
+	if r.pos >= len(r.data) {
+		return &jsonError{message: fmt.Sprintf("%s at byte %d, where the text ends", message, r.pos)}
+	}
+	c, _ := utf8.DecodeRune(r.data[r.pos:])
+	return &jsonError{message: fmt.Sprintf("%s at byte %d (%q)", message, r.pos, c)}
+}
+
+// at puts a step before the path of a named error.
+func at(step string, err error) error {
+	var e *jsonError
+	if errors.As(err, &e) && e.named {
+		e.path = joinPath(step, e.path)
+	}
+	return err
+}
+
+// joinPath appends in OpenAI's style: a.b for keys, a[0] for positions.
+func joinPath(path, step string) string {
+	if path == "" || step == "" || step[0] == '[' {
+		return path + step
+	}
+	return path + "." + step
+}
+
+// jsonPath is the path of a named error.
+func jsonPath(err error) string {
+	var e *jsonError
+	if errors.As(err, &e) && e.named {
+		return e.path
+	}
+	return ""
+}
+
+func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+func (r *jsonReader) space() {
+	for r.pos < len(r.data) {
+		switch r.data[r.pos] {
+		case ' ', '\t', '\n', '\r':
+			r.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek is the next byte after white space, 0 at the end.
+func (r *jsonReader) peek() byte {
+	r.space()
+	if r.pos < len(r.data) {
+		return r.data[r.pos]
+	}
+	return 0
+}
+
+// raw reads one value and gives its bytes, a part of the text.
+func (r *jsonReader) raw() (json.RawMessage, error) {
+	r.space()
+	start := r.pos
+	if _, err := r.value(false); err != nil {
+		return nil, err
+	}
+	return r.data[start:r.pos:r.pos], nil
+}
+
+// value reads one value. With build it gives map[string]any, []any, string,
+// int64 (whole numbers that fit), float64, bool or nil; without it only checks.
+func (r *jsonReader) value(build bool) (any, error) {
+	switch c := r.peek(); c {
+	case '{':
+		return r.buildObject(build)
+	case '[':
+		return r.buildArray(build)
+	case '"':
+		s, err := r.string(build)
+		return s, err
+	case 't':
+		return true, r.word("true")
+	case 'f':
+		return false, r.word("false")
+	case 'n':
+		return nil, r.word("null")
+	default:
+		if c == '-' || isDigit(c) {
+			return r.number()
+		}
+		return nil, r.fail("a value is expected")
+	}
+}
+
+func (r *jsonReader) buildObject(build bool) (any, error) {
+	if !build {
+		return nil, r.object(func(string) error {
+			_, err := r.value(false)
+			return err
+		})
+	}
+	object := map[string]any{}
+	return object, r.object(func(key string) (err error) {
+		object[key], err = r.value(true)
+		return err
+	})
+}
+
+func (r *jsonReader) buildArray(build bool) (any, error) {
+	list := []any{}
+	return list, r.array(func(int) error {
+		v, err := r.value(build)
+		if build {
+			list = append(list, v)
+		}
+		return err
+	})
+}
+
+// object reads an object. It calls member after each key; member reads the value.
+func (r *jsonReader) object(member func(key string) error) error {
+	if err := r.enter('{'); err != nil {
+		return err
+	}
+	var seen keySet
+	for first := true; ; first = false {
+		if done, err := r.next('}', first); done || err != nil {
+			return err
+		}
+		if r.peek() != '"' {
+			return r.fail("a key in quotes is expected")
+		}
+		name, err := r.string(true)
+		if err != nil {
+			return err
+		}
+		if !seen.add(name) {
+			return &jsonError{path: name, message: "is given twice", named: true}
+		}
+		if r.peek() != ':' {
+			return r.fail("a colon is expected")
+		}
+		r.pos++
+		if err := member(name); err != nil {
+			return at(name, err)
+		}
+	}
+}
+
+// array reads a list. It calls item before each item, which item reads.
+func (r *jsonReader) array(item func(i int) error) error {
+	if err := r.enter('['); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		if done, err := r.next(']', i == 0); done || err != nil {
+			return err
+		}
+		if err := item(i); err != nil {
+			return at(index(i), err)
+		}
+	}
+}
+
+// enter goes past an opening bracket.
+func (r *jsonReader) enter(open byte) error {
+	if r.peek() != open {
+		return r.fail("%q is expected", open)
+	}
+	r.depth++
+	if r.depth > maxDepth {
+		return r.fail("nested deeper than %d levels", maxDepth)
+	}
+	r.pos++
+	return nil
+}
+
+// next goes to the next element, or past the closing bracket and reports done.
+func (r *jsonReader) next(closing byte, first bool) (done bool, err error) {
+	switch c := r.peek(); {
+	case c == closing:
+		r.pos++
+		r.depth--
+		return true, nil
+	case first:
+		return false, nil
+	case c == ',':
+		r.pos++
+		if r.peek() == closing {
+			return false, r.fail("an element is expected after the comma")
+		}
+		return false, nil
+	}
+	return false, r.fail("a comma or %q is expected", closing)
+}
+
+func (r *jsonReader) word(word string) error {
+	if !bytes.HasPrefix(r.data[r.pos:], []byte(word)) {
+		return r.fail("a value is expected")
+	}
+	r.pos += len(word)
+	return nil
+}
+
+// string reads a string and, with build, gives it.
+func (r *jsonReader) string(build bool) (string, error) {
+	start := r.pos
+	escaped := false
+	for r.pos++; r.pos < len(r.data); r.pos++ {
+		switch c := r.data[r.pos]; {
+		case c == '"':
+			r.pos++
+			if !build {
+				return "", nil
+			}
+			return unquote(r.data[start:r.pos], escaped)
+		case c < ' ':
+			return "", r.fail("control characters in strings must be escaped")
+		case c == '\\':
+			escaped = true
+			if err := r.escape(); err != nil {
+				return "", err
+			}
+		}
+	}
+	return "", r.fail("a closing quote is expected")
+}
+
+// escape goes to the last byte of an escape sequence.
+func (r *jsonReader) escape() error {
+	r.pos++
+	if r.pos >= len(r.data) {
+		return r.fail("an escape is expected")
+	}
+	switch r.data[r.pos] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return nil
+	case 'u':
+		for range 4 {
+			r.pos++
+			if r.pos >= len(r.data) || !isHex(r.data[r.pos]) {
+				return r.fail("four hexadecimal digits are expected after \\u")
+			}
+		}
+		return nil
+	}
+	return r.fail("no such escape")
+}
+
+// unquote resolves a checked string. Half a surrogate pair becomes U+FFFD, as
+// everywhere in Go.
+func unquote(quoted []byte, escaped bool) (string, error) {
+	if !escaped {
+		return string(quoted[1 : len(quoted)-1]), nil
+	}
+	var s string
+	if err := json.Unmarshal(quoted, &s); err != nil {
+		return "", fmt.Errorf("resolve escapes: %w", err)
+	}
+	return s, nil
+}
+
+// number reads a number. Whole ones that fit are int64 however they are
+// written, so that 16.0 is the integer it is in JSON schema.
+func (r *jsonReader) number() (any, error) {
+	start := r.pos
+	if r.data[r.pos] == '-' {
+		r.pos++
+	}
+	leadingZero := r.pos < len(r.data) && r.data[r.pos] == '0'
+	if n := r.digits(); n == 0 || leadingZero && n > 1 {
+		return nil, r.fail("a number without leading zeros is expected")
+	}
+	whole := true
+	if r.pos < len(r.data) && r.data[r.pos] == '.' {
+		whole = false
+		r.pos++
+		if r.digits() == 0 {
+			return nil, r.fail("digits are expected after the point")
+		}
+	}
+	if r.pos < len(r.data) && r.data[r.pos]|0x20 == 'e' {
+		whole = false
+		r.pos++
+		if r.pos < len(r.data) && (r.data[r.pos] == '+' || r.data[r.pos] == '-') {
+			r.pos++
+		}
+		if r.digits() == 0 {
+			return nil, r.fail("digits are expected in the exponent")
+		}
+	}
+	return toNumber(string(r.data[start:r.pos]), whole)
+}
+
+func (r *jsonReader) digits() int {
+	start := r.pos
+	for r.pos < len(r.data) && isDigit(r.data[r.pos]) {
+		r.pos++
+	}
+	return r.pos - start
+}
+
+func toNumber(literal string, whole bool) (any, error) {
+	if whole {
+		if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
+			return n, nil
+		}
+	}
+	f, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		return nil, &jsonError{message: "is a number too large for 64 bits", named: true}
+	}
+	if f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 {
+		return int64(f), nil
+	}
+	return f, nil
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+// keySet holds an object's keys: a list while it is short, which most are.
+type keySet struct {
+	few  []string
+	many map[string]struct{}
+}
+
+// add reports whether key is new.
+func (s *keySet) add(key string) bool {
+	if s.many == nil {
+		if slices.Contains(s.few, key) {
+			return false
+		}
+		if len(s.few) < 16 {
+			s.few = append(s.few, key)
+			return true
+		}
+		s.many = make(map[string]struct{}, 2*len(s.few))
+		for _, k := range s.few {
+			s.many[k] = struct{}{}
+		}
+	}
+	if _, dup := s.many[key]; dup {
+		return false
+	}
+	s.many[key] = struct{}{}
+	return true
+}

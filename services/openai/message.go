@@ -1,0 +1,396 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// DecodeMessages reads the messages of a chat. It accepts and refuses what
+// ChatCompletionRequestMessage of openapi/openai.yaml does, and refuses two
+// things more that a schema can't express: arguments of earlier calls that
+// aren't JSON objects, and what no chat template can show (custom tools,
+// references to spoken answers). Parts that are images, sounds or files are
+// only checked for their form: what the model reads is the core's business.
+//
+// Errors are [*inference.Error] with params such as messages[2].content[0].text.
+func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
+	var messages []inference.Message
+	err := readJSON(raw, func(r *jsonReader) error {
+		if r.peek() != '[' {
+			return mismatch(r, "a list of messages")
+		}
+		err := r.array(func(int) error {
+			value, err := r.value(true)
+			if err != nil {
+				return err
+			}
+			message, err := decodeMessage(value)
+			messages = append(messages, message)
+			return err
+		})
+		if err == nil && len(messages) == 0 {
+			return wrong("a list of at least 1 message", []any{})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, bodyError(at("messages", err))
+	}
+	return messages, nil
+}
+
+// mismatch is the error of a value of another type than wanted.
+func mismatch(r *jsonReader, wanted string) error {
+	value, err := r.value(true)
+	if err != nil {
+		return err
+	}
+	return wrong(wanted, value)
+}
+
+func wrong(wanted string, got any) error {
+	return &jsonError{message: fmt.Sprintf("must be %s, got %s", wanted, show(got)), named: true}
+}
+
+func missing(key string) error {
+	return &jsonError{path: key, message: "is required", named: true}
+}
+
+// roles are those a message can have.
+func roles() []string {
+	return []string{"developer", "system", "user", "assistant", "tool", "function"}
+}
+
+func decodeMessage(value any) (inference.Message, error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return inference.Message{}, wrong("an object", value)
+	}
+	role, err := word(object, "role", roles())
+	if err != nil {
+		return inference.Message{}, err
+	}
+	m := inference.Message{Role: role}
+	if m.Name, err = text(object, "name", role == "function"); err != nil {
+		return m, err
+	}
+	if err := decodeContent(object, &m); err != nil {
+		return m, err
+	}
+	switch role {
+	case "tool":
+		m.ToolCallID, err = text(object, "tool_call_id", true)
+	case "assistant":
+		err = decodeAssistant(object, &m)
+	}
+	return m, err
+}
+
+// partKinds are the parts that a role's content may hold, none where it is text
+// only.
+func partKinds(role string) []string {
+	switch role {
+	case "function":
+		return nil
+	case "user":
+		return []string{string(inference.PartText), string(inference.PartImage), string(inference.PartAudio), string(inference.PartFile)}
+	case "assistant":
+		return []string{string(inference.PartText), string(inference.PartRefusal)}
+	}
+	return []string{string(inference.PartText)}
+}
+
+func decodeContent(object map[string]any, m *inference.Message) error {
+	const key = "content"
+	value, there := object[key]
+	if !there && m.Role != "assistant" {
+		return missing(key)
+	}
+	kinds := partKinds(m.Role)
+	switch value := value.(type) {
+	case string:
+		m.Text = value
+		return nil
+	case nil:
+		if m.Role == "assistant" || m.Role == "function" {
+			m.NoContent = true
+			return nil
+		}
+	case []any:
+		if len(kinds) > 0 {
+			return at(key, decodeParts(value, kinds, m))
+		}
+	}
+	if len(kinds) == 0 {
+		return at(key, wrong("a string or null", value))
+	}
+	return at(key, wrong("a string or a list of parts", value))
+}
+
+func decodeParts(list []any, kinds []string, m *inference.Message) error {
+	if len(list) == 0 {
+		if m.NoContent = m.Role == "assistant"; m.NoContent {
+			return nil
+		}
+		return wrong("a string or a list of at least 1 part", list)
+	}
+	m.Parts = make([]inference.Part, len(list))
+	for i, value := range list {
+		var err error
+		if m.Parts[i], err = decodePart(value, kinds); err != nil {
+			return at(index(i), err)
+		}
+	}
+	return nil
+}
+
+func decodePart(value any, kinds []string) (inference.Part, error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return inference.Part{}, wrong("an object", value)
+	}
+	kind, err := word(object, "type", kinds)
+	if err != nil {
+		return inference.Part{}, err
+	}
+	part := inference.Part{Kind: inference.PartKind(kind)}
+	switch part.Kind {
+	case inference.PartText, inference.PartRefusal:
+		part.Text, err = text(object, kind, true)
+	case inference.PartImage:
+		part.URL, err = decodeImage(object)
+	case inference.PartAudio:
+		err = checkAudio(object)
+	case inference.PartFile:
+		err = checkFile(object)
+	}
+	if err == nil && part.Kind != inference.PartRefusal {
+		err = checkCacheHint(object)
+	}
+	return part, err
+}
+
+func decodeImage(part map[string]any) (string, error) {
+	const key = string(inference.PartImage)
+	image, err := child(part, key, true)
+	if err != nil {
+		return "", err
+	}
+	if image["detail"] != nil {
+		if _, err := word(image, "detail", []string{"auto", "low", "high"}); err != nil {
+			return "", at(key, err)
+		}
+	}
+	url, err := text(image, "url", true)
+	return url, at(key, err)
+}
+
+func checkAudio(part map[string]any) error {
+	const key = string(inference.PartAudio)
+	audio, err := child(part, key, true)
+	if err != nil {
+		return err
+	}
+	if _, err := text(audio, "data", true); err != nil {
+		return at(key, err)
+	}
+	_, err = word(audio, "format", []string{"wav", "mp3"})
+	return at(key, err)
+}
+
+func checkFile(part map[string]any) error {
+	const key = string(inference.PartFile)
+	file, err := child(part, key, true)
+	if err != nil {
+		return err
+	}
+	for _, field := range []string{"filename", "file_data", "file_id"} {
+		if _, err := text(file, field, false); err != nil {
+			return at(key, err)
+		}
+	}
+	return nil
+}
+
+func checkCacheHint(part map[string]any) error {
+	const key = "prompt_cache_breakpoint"
+	hint, err := child(part, key, false)
+	if err != nil || hint["mode"] == nil {
+		return err
+	}
+	_, err = word(hint, "mode", []string{"explicit"})
+	return at(key, err)
+}
+
+// decodeAssistant reads what only the assistant's messages have.
+func decodeAssistant(object map[string]any, m *inference.Message) (err error) {
+	if m.Refusal, err = text(object, "refusal", false); err != nil {
+		return err
+	}
+	if err := checkSpoken(object); err != nil {
+		return err
+	}
+	if err := decodeToolCalls(object, m); err != nil {
+		return err
+	}
+	const key = "function_call"
+	legacy, err := child(object, key, false)
+	if legacy == nil || err != nil {
+		return err
+	}
+	call, err := decodeFunction(legacy)
+	if len(m.ToolCalls) == 0 {
+		m.ToolCalls = append(m.ToolCalls, call)
+	}
+	return at(key, err)
+}
+
+func checkSpoken(object map[string]any) error {
+	const key = "audio"
+	audio, err := child(object, key, false)
+	if audio == nil || err != nil {
+		return err
+	}
+	if _, err := text(audio, "id", true); err != nil {
+		return at(key, err)
+	}
+	return &jsonError{
+		path: key, message: "refers to a spoken answer, and none are kept: send its text as content",
+		named: true, unsupported: true,
+	}
+}
+
+func decodeToolCalls(object map[string]any, m *inference.Message) error {
+	const key = "tool_calls"
+	var list []any
+	switch value := object[key].(type) {
+	case nil:
+	case []any:
+		list = value
+	default:
+		return at(key, wrong("a list of calls", value))
+	}
+	for i, value := range list {
+		call, err := decodeToolCall(value)
+		if err != nil {
+			return at(key, at(index(i), err))
+		}
+		m.ToolCalls = append(m.ToolCalls, call)
+	}
+	return nil
+}
+
+func decodeToolCall(value any) (inference.ToolCall, error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return inference.ToolCall{}, wrong("an object", value)
+	}
+	kind, err := word(object, "type", []string{"function", "custom"})
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	id, err := text(object, "id", true)
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	function, err := child(object, kind, true)
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	if kind == "custom" {
+		return inference.ToolCall{}, at(kind, refuseCustom(function))
+	}
+	call, err := decodeFunction(function)
+	call.ID = id
+	return call, at(kind, err)
+}
+
+func refuseCustom(call map[string]any) error {
+	for _, key := range []string{"name", "input"} {
+		if _, err := text(call, key, true); err != nil {
+			return err
+		}
+	}
+	return &jsonError{message: "is a call of a custom tool, and chat templates know functions only", named: true, unsupported: true}
+}
+
+// decodeFunction reads a call's name and arguments.
+func decodeFunction(function map[string]any) (inference.ToolCall, error) {
+	name, err := text(function, "name", true)
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	const key = "arguments"
+	arguments, err := text(function, key, true)
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	raw, err := decodeArguments(arguments)
+	return inference.ToolCall{Name: name, Arguments: raw}, at(key, err)
+}
+
+// decodeArguments checks that the text is a JSON object and keeps its bytes:
+// the order of keys reaches the prompt. No text stands for no arguments.
+func decodeArguments(arguments string) (json.RawMessage, error) {
+	arguments = strings.TrimSpace(arguments)
+	if arguments == "" {
+		return json.RawMessage("{}"), nil
+	}
+	err := readJSON([]byte(arguments), func(r *jsonReader) error {
+		return r.object(func(string) error {
+			_, err := r.value(false)
+			return err
+		})
+	})
+	if err != nil {
+		why := strings.TrimSpace(jsonPath(err) + " " + err.Error())
+		return nil, &jsonError{message: "must be a JSON object as text: " + why, named: true}
+	}
+	return json.RawMessage(arguments), nil
+}
+
+// text is a string field; null and absent are empty unless it is required.
+func text(object map[string]any, key string, required bool) (string, error) {
+	value, there := object[key]
+	if s, ok := value.(string); ok {
+		return s, nil
+	}
+	if !required && value == nil {
+		return "", nil
+	}
+	if !there {
+		return "", missing(key)
+	}
+	return "", at(key, wrong("a string", value))
+}
+
+// word is a required string field that has one of the given values.
+func word(object map[string]any, key string, words []string) (string, error) {
+	value, there := object[key]
+	if s, ok := value.(string); ok && slices.Contains(words, s) {
+		return s, nil
+	}
+	if !there {
+		return "", missing(key)
+	}
+	return "", at(key, &jsonError{message: fmt.Sprintf("must be %s, got %s", listWords(words), quote(value)), named: true})
+}
+
+// child is an object field, nil when it isn't required and null or absent.
+func child(object map[string]any, key string, required bool) (map[string]any, error) {
+	value, there := object[key]
+	if o, ok := value.(map[string]any); ok {
+		return o, nil
+	}
+	if !required && value == nil {
+		return nil, nil //nolint:nilnil // nil is "not there"
+	}
+	if !there {
+		return nil, missing(key)
+	}
+	return nil, at(key, wrong("an object", value))
+}

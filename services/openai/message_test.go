@@ -1,0 +1,391 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"pgregory.net/rapid"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func TestDecodeMessages(t *testing.T) {
+	for _, tt := range []struct {
+		name, raw string
+		want      inference.Message
+	}{
+		{"system", `{"role": "system", "content": "be kind"}`, inference.Message{Role: "system", Text: "be kind"}},
+		{"developer", `{"role": "developer", "content": "be kind", "name": "d"}`, inference.Message{Role: "developer", Text: "be kind", Name: "d"}},
+		{"user", `{"content": "hi", "role": "user"}`, inference.Message{Role: "user", Text: "hi"}},
+		{"empty text", `{"role": "user", "content": ""}`, inference.Message{Role: "user"}},
+		{"escapes", `{"role": "user", "content": "a\n\"\u00e9\ud83d\ude00\u0000"}`, inference.Message{Role: "user", Text: "a\n\"é😀\x00"}},
+		{"keys match exactly", `{"role": "user", "content": "hi", "Content": 1, "ROLE": "system"}`, inference.Message{Role: "user", Text: "hi"}},
+		{"user's parts", `{"role": "user", "content": [{"type": "text", "text": "see"},
+			{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA==", "detail": "low"}},
+			{"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}},
+			{"type": "file", "file": {"file_data": "AA==", "filename": null}}]}`, inference.Message{Role: "user", Parts: []inference.Part{
+			{Kind: inference.PartText, Text: "see"},
+			{Kind: inference.PartImage, URL: "data:image/png;base64,AA=="},
+			{Kind: inference.PartAudio},
+			{Kind: inference.PartFile},
+		}}},
+		{"assistant without content", `{"role": "assistant"}`, inference.Message{Role: "assistant", NoContent: true}},
+		{"assistant null", `{"role": "assistant", "content": null, "tool_calls": null, "function_call": null, "audio": null, "refusal": null, "name": null}`, inference.Message{Role: "assistant", NoContent: true}},
+		{"assistant empty list", `{"role": "assistant", "content": [], "tool_calls": []}`, inference.Message{Role: "assistant", NoContent: true}},
+		{"assistant's parts", `{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "refusal", "refusal": "no"}]}`, inference.Message{
+			Role: "assistant", Parts: []inference.Part{{Kind: inference.PartText, Text: "a"}, {Kind: inference.PartRefusal, Text: "no"}},
+		}},
+		{"refusal", `{"role": "assistant", "content": null, "refusal": "no"}`, inference.Message{Role: "assistant", NoContent: true, Refusal: "no"}},
+		{"calls keep their arguments' order", `{"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": " {\"z\": 1, \"a\": [1.50]} "}}]}`, inference.Message{
+			Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: "c1", Name: "f", Arguments: json.RawMessage(`{"z": 1, "a": [1.50]}`)}},
+		}},
+		{"call without arguments", `{"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": ""}}]}`, inference.Message{
+			Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: "c1", Name: "f", Arguments: json.RawMessage(`{}`)}},
+		}},
+		{"older call", `{"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}}`, inference.Message{
+			Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{Name: "f", Arguments: json.RawMessage(`{}`)}},
+		}},
+		{"tool", `{"role": "tool", "content": "42", "tool_call_id": "c1", "name": "f"}`, inference.Message{Role: "tool", Text: "42", ToolCallID: "c1", Name: "f"}},
+		{"tool's parts", `{"role": "tool", "content": [{"type": "text", "text": "42"}], "tool_call_id": "c1"}`, inference.Message{
+			Role: "tool", ToolCallID: "c1", Parts: []inference.Part{{Kind: inference.PartText, Text: "42"}},
+		}},
+		{"function", `{"role": "function", "content": null, "name": "f"}`, inference.Message{Role: "function", Name: "f", NoContent: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := DecodeMessages(json.RawMessage("[" + tt.raw + "]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, []inference.Message{tt.want}) {
+				t.Errorf("got  %+v\nwant %+v", got[0], tt.want)
+			}
+			wantSchema(t, "messages", "["+tt.raw+"]", true)
+		})
+	}
+}
+
+func TestDecodeMessagesNamesTheField(t *testing.T) {
+	assistant := func(fields string) string { return `[{"role": "assistant", ` + fields + `}]` }
+	call := func(call string) string { return assistant(`"tool_calls": [` + call + `]`) }
+	for _, tt := range []struct{ name, raw, param, message string }{
+		{"null", `null`, "messages", "messages must be a list of messages, got null"},
+		{"text", `"hi"`, "messages", `messages must be a list of messages, got a string of 2 bytes`},
+		{"none", `[]`, "messages", "messages must be a list of at least 1 message, got a list of 0"},
+		{"not an object", `["hi"]`, "messages[0]", `messages[0] must be an object, got a string of 2 bytes`},
+		{"no role", `[{"content": "x"}]`, "messages[0].role", "messages[0].role is required"},
+		{"role unknown", `[{"role": "bot", "content": "x"}]`, "messages[0].role", `messages[0].role must be developer, system, user, assistant, tool or function, got "bot"`},
+		{"role null", `[{"role": null, "content": "x"}]`, "messages[0].role", "messages[0].role must be developer, system, user, assistant, tool or function, got null"},
+		{"no content", `[{"role": "user", "content": "x"}, {"role": "user"}]`, "messages[1].content", "messages[1].content is required"},
+		{"content null", `[{"role": "user", "content": null}]`, "messages[0].content", "messages[0].content must be a string or a list of parts, got null"},
+		{"content number", `[{"role": "user", "content": 4}]`, "messages[0].content", "messages[0].content must be a string or a list of parts, got 4"},
+		{"content empty list", `[{"role": "user", "content": []}]`, "messages[0].content", "messages[0].content must be a string or a list of at least 1 part, got a list of 0"},
+		{"name", `[{"role": "user", "content": "x", "name": 4}]`, "messages[0].name", "messages[0].name must be a string, got 4"},
+		{"part", `[{"role": "user", "content": ["x"]}]`, "messages[0].content[0]", `messages[0].content[0] must be an object, got a string of 1 bytes`},
+		{"part's type", `[{"role": "user", "content": [{"type": "video"}]}]`, "messages[0].content[0].type", `messages[0].content[0].type must be text, image_url, input_audio or file, got "video"`},
+		{"part's text", `[{"role": "system", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": 4}]}]`, "messages[0].content[1].text", "messages[0].content[1].text must be a string, got 4"},
+		{"image from the system", `[{"role": "system", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]`, "messages[0].content[0].type", `messages[0].content[0].type must be text, got "image_url"`},
+		{"image without URL", `[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]`, "messages[0].content[0].image_url.url", "messages[0].content[0].image_url.url is required"},
+		{"image as text", `[{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}]`, "messages[0].content[0].image_url", `messages[0].content[0].image_url must be an object, got a string of 1 bytes`},
+		{"audio format", `[{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "", "format": "ogg"}}]}]`, "messages[0].content[0].input_audio.format", `messages[0].content[0].input_audio.format must be wav or mp3, got "ogg"`},
+		{"tool without id", `[{"role": "tool", "content": "x"}]`, "messages[0].tool_call_id", "messages[0].tool_call_id is required"},
+		{"function without name", `[{"role": "function", "content": "x"}]`, "messages[0].name", "messages[0].name is required"},
+		{"function with parts", `[{"role": "function", "name": "f", "content": [{}]}]`, "messages[0].content", "messages[0].content must be a string or null, got a list of 1"},
+		{"calls", assistant(`"tool_calls": "x"`), "messages[0].tool_calls", `messages[0].tool_calls must be a list of calls, got a string of 1 bytes`},
+		{"call's id", call(`{"type": "function", "function": {"name": "f", "arguments": "{}"}}`), "messages[0].tool_calls[0].id", "messages[0].tool_calls[0].id is required"},
+		{"arguments as an object", call(`{"id": "a", "type": "function", "function": {"name": "f", "arguments": {}}}`), "messages[0].tool_calls[0].function.arguments", "messages[0].tool_calls[0].function.arguments must be a string, got an object"},
+		{"arguments cut", call(`{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\":"}}`), "messages[0].tool_calls[0].function.arguments", "messages[0].tool_calls[0].function.arguments must be a JSON object as text: a value is expected at byte 5, where the text ends"},
+		{"arguments a list", call(`{"id": "a", "type": "function", "function": {"name": "f", "arguments": "[]"}}`), "messages[0].tool_calls[0].function.arguments", "messages[0].tool_calls[0].function.arguments must be a JSON object as text: '{' is expected at byte 0 ('[')"},
+		{"arguments twice", call(`{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1,\"a\":2}"}}`), "messages[0].tool_calls[0].function.arguments", "messages[0].tool_calls[0].function.arguments must be a JSON object as text: a is given twice"},
+		{"older call's arguments", assistant(`"function_call": {"name": "f", "arguments": "x"}`), "messages[0].function_call.arguments", "messages[0].function_call.arguments must be a JSON object as text: '{' is expected at byte 0 ('x')"},
+		{"custom call without input", call(`{"id": "a", "type": "custom", "custom": {"name": "f"}}`), "messages[0].tool_calls[0].custom.input", "messages[0].tool_calls[0].custom.input is required"},
+		{"key twice", `[{"role": "user", "content": [{"type": "text", "text": "a", "text": "b"}]}]`, "messages[0].content[0].text", "messages[0].content[0].text is given twice"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := DecodeMessages(json.RawMessage(tt.raw))
+			wantInvalid(t, err, tt.param, tt.message)
+			if beyondSchema(err) || strings.HasSuffix(tt.message, "twice") {
+				return
+			}
+			wantSchema(t, "messages", tt.raw, false)
+		})
+	}
+}
+
+func TestDecodeMessagesRefusesWhatNoTemplateShows(t *testing.T) {
+	for _, tt := range []struct{ name, raw, param string }{
+		{"custom call", `{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "f", "input": "x"}}]}`, "messages[0].tool_calls[0].custom"},
+		{"spoken answer", `{"role": "assistant", "audio": {"id": "a"}}`, "messages[0].audio"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := DecodeMessages(json.RawMessage("[" + tt.raw + "]"))
+			var e *inference.Error
+			if !errors.As(err, &e) || e.Reason != inference.ReasonUnsupported || e.Param != tt.param {
+				t.Errorf("got %+v, want %s to be unsupported", err, tt.param)
+			}
+			wantSchema(t, "messages", "["+tt.raw+"]", true)
+		})
+	}
+}
+
+func TestDecodeInput(t *testing.T) {
+	texts := func(all ...string) (inputs []inference.Input) {
+		for _, s := range all {
+			inputs = append(inputs, inference.Input{Text: s})
+		}
+		return inputs
+	}
+	for _, tt := range []struct {
+		name, raw string
+		want      []inference.Input
+	}{
+		{"text", `"hi"`, texts("hi")},
+		{"texts", `["a", "b"]`, texts("a", "b")},
+		{"token ids", `[1, 2.0, 2147483647]`, []inference.Input{{TokenIDs: []int{1, 2, 2147483647}}}},
+		{"lists of token ids", `[[1], [2, 3]]`, []inference.Input{{TokenIDs: []int{1}}, {TokenIDs: []int{2, 3}}}},
+		{"2048 texts", "[" + strings.Repeat(`"a",`, 2047) + `"a"]`, texts(strings.Split(strings.Repeat("a", 2048), "")...)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := DecodeInput(json.RawMessage(tt.raw))
+			if err != nil || !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			wantSchema(t, "input", tt.raw, true)
+		})
+	}
+}
+
+func TestDecodeInputNamesTheField(t *testing.T) {
+	const forms = "a string, a list of strings, a list of token ids or a list of those"
+	for _, tt := range []struct{ name, raw, param, message string }{
+		{"null", `null`, "input", "input must be " + forms + ", got null"},
+		{"number", `1`, "input", "input must be " + forms + ", got 1"},
+		{"object", `{}`, "input", "input must be " + forms + ", got an object"},
+		{"empty text", `""`, "input", "input must not be empty"},
+		{"empty list", `[]`, "input", "input must not be empty"},
+		{"empty item", `["a", ""]`, "input[1]", "input[1] must not be empty"},
+		{"empty ids", `[[1], []]`, "input[1]", "input[1] must not be empty"},
+		{"mixed", `["a", 1]`, "input[1]", "input[1] must be a string, got 1"},
+		{"mixed lists", `[[1], "a"]`, "input[1]", `input[1] must be a list of token ids, got a string of 1 bytes`},
+		{"no id", `[1, 1.5]`, "input[1]", "input[1] must be a token id, got 1.5"},
+		{"negative id", `[[-1]]`, "input[0][0]", "input[0][0] must be a token id, got -1"},
+		{"id beyond 32 bits", `[2147483648]`, "input[0]", "input[0] must be a token id, got 2147483648"},
+		{"2049 texts", "[" + strings.Repeat(`"a",`, 2048) + `"a"]`, "input[2048]", "input[2048] is one input too many, 2048 are the most"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := DecodeInput(json.RawMessage(tt.raw))
+			wantInvalid(t, err, tt.param, tt.message)
+			wantSchema(t, "input", tt.raw, false)
+		})
+	}
+}
+
+// fieldSchema is the document's own schema of a field with a decoder.
+func fieldSchema(t *testing.T, field string) *openapi3.Schema {
+	t.Helper()
+	of := map[string]string{"messages": "CreateChatCompletionRequest", "input": "CreateEmbeddingRequest"}
+	return documentSchema(t, of[field]).Properties[field].Value
+}
+
+// wantSchema holds a decoder's verdict to the document's.
+func wantSchema(t *testing.T, field, raw string, accepted bool) {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal([]byte(raw), &value); err != nil {
+		t.Fatal(err)
+	}
+	if err := fieldSchema(t, field).VisitJSON(value); (err == nil) != accepted {
+		t.Errorf("the document disagrees, accepted there: %t (%v)", err == nil, err)
+	}
+}
+
+// beyondSchema is true of refusals that a schema can't express.
+func beyondSchema(err error) bool {
+	var e *inference.Error
+	return errors.As(err, &e) && (e.Reason == inference.ReasonUnsupported || strings.Contains(e.Message, "must be a JSON object as text"))
+}
+
+// The document and the decoders must accept and refuse the same values: the
+// fast path checks these fields by the decoders alone. The generator makes right
+// values and breaks them in a place or two.
+func TestDecodersAgreeWithTheDocument(t *testing.T) {
+	for field, tt := range map[string]struct {
+		value  *rapid.Generator[any]
+		decode func(json.RawMessage) error
+	}{
+		"messages": {rapid.Custom(anyMessages), func(raw json.RawMessage) error { _, err := DecodeMessages(raw); return err }},
+		"input":    {rapid.Custom(anyInput), func(raw json.RawMessage) error { _, err := DecodeInput(raw); return err }},
+	} {
+		t.Run(field, func(t *testing.T) {
+			schema := fieldSchema(t, field)
+			var accepted, refused int
+			rapid.Check(t, func(rt *rapid.T) {
+				value := tt.value.Draw(rt, field)
+				raw, err := json.Marshal(value)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if err := json.Unmarshal(raw, &value); err != nil {
+					rt.Fatal(err)
+				}
+				want := schema.VisitJSON(value)
+				got := tt.decode(raw)
+				if beyondSchema(got) {
+					return // the rest of the value went unread
+				}
+				if (want == nil) != (got == nil) {
+					rt.Fatalf("%s\nthe document: %v\nthe decoder: %v", raw, want, got)
+				}
+				if got == nil {
+					accepted++
+				} else {
+					refused++
+				}
+			})
+			if accepted == 0 || refused == 0 {
+				t.Errorf("%d accepted, %d refused: the generator shows one side only", accepted, refused)
+			}
+		})
+	}
+}
+
+// junk is a value of any type, right here and there.
+func junk(t *rapid.T) any {
+	return rapid.SampledFrom([]any{
+		nil, true, 0, -1, 1.5, "", "x", "text", "user", "{}", "[1]", []any{}, []any{"x"}, map[string]any{}, map[string]any{"type": "text"},
+	}).Draw(t, "junk")
+}
+
+// spoil now and then takes a key away, or gives it another value, or adds one.
+func spoil(t *rapid.T, object map[string]any) map[string]any {
+	if rapid.IntRange(0, 5).Draw(t, "spoil") > 0 {
+		return object
+	}
+	keys := []string{
+		"role", "content", "name", "tool_call_id", "tool_calls", "function_call", "refusal", "audio", "type", "text", "image_url",
+		"input_audio", "file", "url", "detail", "data", "format", "id", "function", "custom", "arguments", "input", "mode", "prompt_cache_breakpoint",
+	}
+	for key := range object {
+		keys = append(keys, key, key, key, key)
+	}
+	key := rapid.SampledFrom(keys).Draw(t, "key")
+	if rapid.Bool().Draw(t, "drop") {
+		delete(object, key)
+	} else {
+		object[key] = junk(t)
+	}
+	return object
+}
+
+func anyMessages(t *rapid.T) any {
+	messages := []any{}
+	for range rapid.IntRange(0, 3).Draw(t, "messages") {
+		messages = append(messages, spoil(t, anyMessage(t)))
+	}
+	return messages
+}
+
+func anyMessage(t *rapid.T) map[string]any {
+	role := rapid.SampledFrom(append(roles(), "bot")).Draw(t, "role")
+	m := map[string]any{"role": role, "content": anyContent(t, role)}
+	switch role {
+	case "tool":
+		m["tool_call_id"] = "c"
+	case "function":
+		m["name"] = "f"
+	case "assistant":
+		switch rapid.IntRange(0, 3).Draw(t, "extra") {
+		case 0:
+			m["tool_calls"] = []any{spoil(t, anyCall(t))}
+		case 1:
+			m["function_call"] = spoil(t, map[string]any{"name": "f", "arguments": "{}"})
+		case 2:
+			m["audio"] = spoil(t, map[string]any{"id": "a"})
+		}
+	}
+	return m
+}
+
+func anyContent(t *rapid.T, role string) any {
+	if rapid.Bool().Draw(t, "string") {
+		return rapid.String().Draw(t, "content")
+	}
+	kinds := partKinds(role)
+	if len(kinds) == 0 || rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+		kinds = []string{"text", "refusal", "image_url", "input_audio", "file"}
+	}
+	parts := []any{}
+	for range rapid.IntRange(0, 3).Draw(t, "parts") {
+		parts = append(parts, spoil(t, anyPart(t, rapid.SampledFrom(kinds).Draw(t, "kind"))))
+	}
+	return parts
+}
+
+func anyPart(t *rapid.T, kind string) map[string]any {
+	part := map[string]any{"type": kind, "prompt_cache_breakpoint": spoil(t, map[string]any{"mode": "explicit"})}
+	switch kind {
+	case "text", "refusal":
+		part[kind] = "x"
+	case "image_url":
+		part[kind] = spoil(t, map[string]any{"url": "x", "detail": "auto"})
+	case "input_audio":
+		part[kind] = spoil(t, map[string]any{"data": "x", "format": "mp3"})
+	case "file":
+		part[kind] = spoil(t, map[string]any{"filename": "x", "file_data": "x", "file_id": nil})
+	}
+	return part
+}
+
+func anyCall(t *rapid.T) map[string]any {
+	if rapid.Bool().Draw(t, "custom") {
+		return map[string]any{"id": "c", "type": "custom", "custom": spoil(t, map[string]any{"name": "f", "input": "x"})}
+	}
+	return map[string]any{"id": "c", "type": "function", "function": spoil(t, map[string]any{"name": "f", "arguments": "{}"})}
+}
+
+func anyInput(t *rapid.T) any {
+	item := rapid.SampledFrom([]func() any{
+		func() any { return "x" },
+		func() any { return 7 },
+		func() any { return []any{1, 2} },
+		func() any { return junk(t) },
+	}).Draw(t, "item")
+	if rapid.IntRange(0, 3).Draw(t, "single") == 0 {
+		return item()
+	}
+	list := []any{}
+	for range rapid.IntRange(0, 4).Draw(t, "items") {
+		list = append(list, item())
+	}
+	return list
+}
+
+// FuzzDecodeMessages asks that nothing panics and each refusal names a field.
+func FuzzDecodeMessages(f *testing.F) {
+	f.Add(`[{"role": "user", "content": "hi"}]`)
+	f.Add(`[{"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}]`)
+	f.Add(`[{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		_, err := DecodeMessages(json.RawMessage(raw))
+		var e *inference.Error
+		if err != nil && (!errors.As(err, &e) || e.Code != inference.CodeInvalid || json.Valid([]byte(raw)) && utf8.ValidString(raw) && e.Param == "") {
+			t.Errorf("%q: %v", raw, err)
+		}
+	})
+}
+
+// BenchmarkDecodeInput asks what 8,192 token ids cost, the largest usual input.
+func BenchmarkDecodeInput(b *testing.B) {
+	raw := json.RawMessage(strings.ReplaceAll(fmt.Sprint(make([]int, 8192)), "0 ", "31337,"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := DecodeInput(raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

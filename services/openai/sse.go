@@ -1,0 +1,243 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// eventStream writes server-sent events. What doesn't change from event to
+// event is encoded once a request; an event costs its own bytes, and those that
+// are ready together leave in one write.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buf     *[]byte
+	timeout time.Duration
+	// deadline is when the connection's write deadline was last moved.
+	deadline time.Time
+	started  bool
+	failed   bool
+}
+
+// maxBatch is the size at which waiting events are written though more are ready.
+const maxBatch = 16 << 10
+
+// maxPooled keeps the buffers of odd requests out of the pool.
+const maxPooled = 64 << 10
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
+
+func newEventStream(w http.ResponseWriter, timeout time.Duration) *eventStream {
+	return &eventStream{w: w, control: http.NewResponseController(w), buf: buffers.Get().(*[]byte), timeout: timeout} //nolint:forcetypeassert // the pool's own
+}
+
+// close gives the buffer back and the connection its patience.
+func (s *eventStream) close() {
+	if s.started {
+		_ = s.control.SetWriteDeadline(time.Time{}) // the connection may serve on
+	}
+	if cap(*s.buf) <= maxPooled {
+		*s.buf = (*s.buf)[:0]
+		buffers.Put(s.buf)
+	}
+	s.buf = nil
+}
+
+// start sends nothing yet, but from here on the answer is a stream.
+func (s *eventStream) start() {
+	if s.started {
+		return
+	}
+	s.started = true
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no") // proxies must not collect events
+	s.w.WriteHeader(http.StatusOK)
+}
+
+// send writes what is in the buffer unless more is coming at once. It is false
+// when the client has gone.
+func (s *eventStream) send(more bool) bool {
+	if more && len(*s.buf) < maxBatch {
+		return true
+	}
+	if s.failed {
+		return false
+	}
+	s.start()
+	// Moving the deadline costs more than a token: a quarter of it is exact enough.
+	if now := time.Now(); now.Sub(s.deadline) > s.timeout/4 {
+		s.deadline = now
+		_ = s.control.SetWriteDeadline(now.Add(s.timeout)) // tests' recorders have none
+	}
+	_, err := s.w.Write(*s.buf)
+	*s.buf = (*s.buf)[:0]
+	if err == nil {
+		err = s.control.Flush()
+	}
+	s.failed = err != nil
+	return !s.failed
+}
+
+// comment keeps the connection alive; clients skip it.
+func (s *eventStream) comment() bool {
+	*s.buf = append(*s.buf, ": keep-alive\n\n"...)
+	return s.send(false)
+}
+
+// fail ends a stream that has begun with an error event.
+func (s *eventStream) fail(err error) {
+	_, object, _ := describe(err)
+	*s.buf = append(*s.buf, "data: "...)
+	*s.buf = append(*s.buf, errorBody(object)...)
+	*s.buf = append(*s.buf, "\n\n"...)
+	s.send(false)
+}
+
+// done ends a stream that succeeded.
+func (s *eventStream) done() bool {
+	*s.buf = append(*s.buf, "data: [DONE]\n\n"...)
+	return s.send(false)
+}
+
+// chunkWriter appends chat completion chunks.
+type chunkWriter struct {
+	head  []byte // up to the choice's index
+	usage bool   // every chunk has a usage, null but in the last
+	roles []bool // by choice: the chunk with the role has been sent
+}
+
+func newChunkWriter(id string, created int64, model string, choices int, usage bool) *chunkWriter {
+	head := append([]byte(`data: {"id":`), quoted(id)...)
+	head = append(head, `,"object":"chat.completion.chunk","created":`...)
+	head = strconv.AppendInt(head, created, 10)
+	head = append(head, `,"model":`...)
+	head = append(head, quoted(model)...)
+	head = append(head, `,"choices":[`...)
+	return &chunkWriter{head: head, usage: usage, roles: make([]bool, choices)}
+}
+
+func quoted(s string) []byte {
+	return append(appendEscaped([]byte{'"'}, []byte(s)), '"')
+}
+
+// appendDelta adds the chunks of one Delta: the role before the choice's first
+// content, the content, the finish reason.
+func (c *chunkWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
+	if !c.roles[d.Index] {
+		c.roles[d.Index] = true
+		dst = c.open(dst, d.Index)
+		dst = append(dst, `"role":"assistant","content":"","refusal":null`...)
+		dst = c.close(dst, nil, inference.FinishNone)
+	}
+	if len(d.Text) > 0 || len(d.Logprobs) > 0 {
+		dst = c.open(dst, d.Index)
+		dst = append(dst, `"content":"`...)
+		dst = appendEscaped(dst, d.Text)
+		dst = append(dst, '"')
+		dst = c.close(dst, d.Logprobs, inference.FinishNone)
+	}
+	if d.Finish != inference.FinishNone {
+		dst = c.open(dst, d.Index)
+		dst = c.close(dst, nil, d.Finish)
+	}
+	return dst
+}
+
+func (c *chunkWriter) open(dst []byte, index int) []byte {
+	dst = append(dst, c.head...)
+	dst = append(dst, `{"index":`...)
+	dst = strconv.AppendInt(dst, int64(index), 10)
+	return append(dst, `,"delta":{`...)
+}
+
+func (c *chunkWriter) close(dst []byte, logprobs []inference.TokenLogprob, finish inference.FinishReason) []byte {
+	dst = append(dst, `},"logprobs":`...)
+	dst = appendLogprobs(dst, logprobs)
+	if finish == inference.FinishNone {
+		dst = append(dst, `,"finish_reason":null}]`...)
+	} else {
+		dst = append(dst, `,"finish_reason":"`...)
+		dst = append(dst, finish...)
+		dst = append(dst, `"}]`...)
+	}
+	if c.usage {
+		dst = append(dst, `,"usage":null`...)
+	}
+	return append(dst, "}\n\n"...)
+}
+
+// appendUsage adds the chunk that has no choices but the usage.
+func (c *chunkWriter) appendUsage(dst []byte, u *inference.Usage) []byte {
+	if !c.usage {
+		return dst
+	}
+	dst = append(dst, c.head...)
+	dst = append(dst, `],"usage":{"prompt_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(u.PromptTokens), 10)
+	dst = append(dst, `,"completion_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(u.CompletionTokens), 10)
+	dst = append(dst, `,"total_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(u.PromptTokens+u.CompletionTokens), 10)
+	return append(dst, "}}\n\n"...)
+}
+
+func appendLogprobs(dst []byte, logprobs []inference.TokenLogprob) []byte {
+	if logprobs == nil {
+		return append(dst, "null"...)
+	}
+	content, err := json.Marshal(tokenLogprobs(logprobs))
+	if err != nil { // infinities are the adapters' to replace
+		return append(dst, "null"...)
+	}
+	dst = append(dst, `{"content":`...)
+	dst = append(dst, content...)
+	return append(dst, `,"refusal":null}`...)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendEscaped adds text as the inside of a JSON string. Bytes that are no
+// UTF-8 become U+FFFD.
+func appendEscaped(dst, text []byte) []byte {
+	start := 0
+	for i := 0; i < len(text); {
+		b := text[i]
+		if b >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(text[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(append(dst, text[start:i]...), "\ufffd"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		if b >= ' ' && b != '"' && b != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, text[start:i]...)
+		switch b {
+		case '"', '\\':
+			dst = append(dst, '\\', b)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
+		}
+		i++
+		start = i
+	}
+	return append(dst, text[start:]...)
+}

@@ -1,0 +1,235 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/openapi"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Validator checks request bodies against openapi/openai.yaml. It is safe for
+// concurrent use.
+//
+// Two fields are checked by this package's own decoding instead, which has to
+// read them anyway and costs less than walking their unions: messages by
+// [DecodeMessages] and input by [DecodeInput]. A test holds these to the document.
+type Validator struct {
+	bodies map[string]*bodySchema // by pattern, such as POST /v1/embeddings
+}
+
+// bodySchema is an operation's request body, its fields made ready for reading.
+type bodySchema struct {
+	schema *openapi3.Schema
+	fields map[string]field
+}
+
+// field says how to read one field of a body.
+type field struct {
+	// loose fields are checked by their own decoder, not by the schema.
+	loose bool
+	// raw fields reach the handler as the client's bytes: as one text, or with
+	// rawItems as a list of them.
+	raw, rawItems bool
+	// integer fields take int64 only; the schema compares floats, and 2^63 passes.
+	integer bool
+	// What means the same as leaving an optional field out.
+	nullIsAbsent, objectIsAbsent, listIsAbsent bool
+}
+
+// NewValidator loads the embedded document. Only a defective one is an error.
+func NewValidator() (*Validator, error) {
+	doc, err := loadDocument()
+	if err != nil {
+		return nil, err
+	}
+	v := &Validator{bodies: map[string]*bodySchema{}}
+	for _, o := range []struct {
+		path  string
+		body  reflect.Type
+		loose string
+	}{
+		{"/v1/chat/completions", reflect.TypeFor[api.CreateChatCompletionRequest](), "messages"},
+		{"/v1/embeddings", reflect.TypeFor[api.CreateEmbeddingRequest](), "input"},
+	} {
+		schema := doc.Paths.Value(o.path).Post.RequestBody.Value.Content["application/json"].Schema.Value
+		v.bodies["POST "+o.path] = newBodySchema(schema, o.body, o.loose)
+	}
+	return v, nil
+}
+
+func loadDocument() (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(openapi.OpenAI())
+	if err != nil {
+		return nil, fmt.Errorf("load openai.yaml: %w", err)
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		return nil, fmt.Errorf("check openai.yaml: %w", err)
+	}
+	return doc, nil
+}
+
+// newBodySchema derives the schema of the fast path: the document's, but for
+// the loose field, which may hold anything there.
+func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bodySchema {
+	fast := *schema
+	fast.Properties = maps.Clone(schema.Properties)
+	fast.Properties[loose] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true})
+	fields := make(map[string]field, len(schema.Properties))
+	for name, property := range schema.Properties {
+		optional := !slices.Contains(schema.Required, name)
+		fields[name] = field{
+			loose:          name == loose,
+			integer:        property.Value.Type.Is(openapi3.TypeInteger),
+			nullIsAbsent:   optional,
+			objectIsAbsent: optional && permits(property.Value, openapi3.TypeObject),
+			listIsAbsent:   optional && permits(property.Value, openapi3.TypeArray),
+		}
+	}
+	for goField := range body.Fields() {
+		name, _, _ := strings.Cut(goField.Tag.Get("json"), ",")
+		f := fields[name]
+		f.raw = goField.Type == reflect.TypeFor[json.RawMessage]()
+		f.rawItems = goField.Type == reflect.TypeFor[[]json.RawMessage]()
+		fields[name] = f
+	}
+	return &bodySchema{schema: &fast, fields: fields}
+}
+
+// permits reports whether a value of that type can satisfy the schema.
+func permits(schema *openapi3.Schema, kind string) bool {
+	if schema.Type != nil {
+		return schema.Type.Is(kind)
+	}
+	return slices.ContainsFunc(schema.OneOf, func(s *openapi3.SchemaRef) bool { return permits(s.Value, kind) })
+}
+
+// Validated is a request body that passed. As the body of an [http.Request] it
+// hands its values to the generated code, which so binds exactly what was
+// checked: encoding/json would match keys in any letter case and keep the last
+// of two. Fields that are null or, where they hold lists or objects, empty are
+// absent from it, unless they are required.
+type Validated struct {
+	// Unknown are the names of fields that the document doesn't have, sorted.
+	// They are the client's own text: quote them before they reach a header.
+	Unknown []string
+
+	value map[string]any
+}
+
+// ValidatedValue is what the generated code's runtime.BindJSONBody looks for.
+func (b *Validated) ValidatedValue() any { return b.value }
+
+// Read always fails: a body that could not be bound must not be decoded by
+// other rules than those it was checked by.
+func (*Validated) Read([]byte) (int, error) {
+	return 0, errors.New("validated request does not fit its generated type")
+}
+
+// Close does nothing.
+func (*Validated) Close() error { return nil }
+
+var _ io.ReadCloser = (*Validated)(nil)
+
+// Validate reads the body of a request that matched pattern, as in
+// [http.Request], and checks it. The error is an [*inference.Error] that names
+// the field at fault. The result refers to body, which must not change.
+func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
+	schema, ok := v.bodies[pattern]
+	if !ok {
+		return nil, fmt.Errorf("no request body is known for %q", pattern)
+	}
+	result := &Validated{value: make(map[string]any, 8)}
+	checked := make(map[string]any, 8)
+	err := readJSON(body, func(r *jsonReader) error {
+		if r.peek() != '{' {
+			return errNotObject
+		}
+		return r.object(func(name string) error { return schema.read(r, name, result, checked) })
+	})
+	if errors.Is(err, errNotObject) {
+		return nil, inference.Invalid("", "the request body must be a JSON object")
+	}
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	if err := schema.schema.VisitJSON(checked); err != nil {
+		return nil, explain(checked, err)
+	}
+	slices.Sort(result.Unknown)
+	return result, nil
+}
+
+var errNotObject = errors.New("not a JSON object")
+
+// read takes one field: into result for the handler and into checked for the
+// schema.
+func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked map[string]any) error {
+	f, known := s.fields[name]
+	if !known {
+		result.Unknown = append(result.Unknown, name)
+	}
+	r.space()
+	start := r.pos
+	value, err := r.value(known && !f.loose)
+	if err != nil || !known {
+		return err
+	}
+	raw := json.RawMessage(r.data[start:r.pos:r.pos])
+	if f.absent(value, raw) {
+		return nil
+	}
+	if n, ok := value.(float64); ok && f.integer && n == math.Trunc(n) {
+		return wrong("an integer of 64 bits", value)
+	}
+	checked[name] = value
+	result.value[name], err = f.bound(value, raw)
+	return err
+}
+
+// absent reports whether the value says no more than leaving the field out.
+func (f field) absent(value any, raw json.RawMessage) bool {
+	switch value := value.(type) {
+	case nil:
+		return f.nullIsAbsent && raw[0] == 'n'
+	case map[string]any:
+		return f.objectIsAbsent && len(value) == 0
+	case []any:
+		return f.listIsAbsent && len(value) == 0
+	}
+	return false
+}
+
+// bound is the form in which the field's generated Go type takes the value.
+func (f field) bound(value any, raw json.RawMessage) (any, error) {
+	switch {
+	case f.raw:
+		return raw, nil
+	case f.rawItems && raw[0] == '[':
+		return rawItems(raw)
+	}
+	return value, nil
+}
+
+// rawItems splits a list into its items' bytes.
+func rawItems(raw json.RawMessage) ([]any, error) {
+	items := []any{}
+	r := &jsonReader{data: raw}
+	err := r.array(func(int) error {
+		item, err := r.raw()
+		items = append(items, item)
+		return err
+	})
+	return items, err
+}

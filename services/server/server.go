@@ -1,0 +1,190 @@
+// Package server owns the listeners and what every HTTP request shares whatever
+// its surface: request ids, the log line, panics, CORS, limits and the drain.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Config of the shared listener.
+type Config struct {
+	// Host and Port to listen on; port 0 takes a free one.
+	Host string
+	Port int
+	// MaxBody bounds a request's body, in bytes.
+	MaxBody int64
+	// ShutdownTimeout is how long requests in flight may go on after a stop was
+	// asked for; then they are cancelled.
+	ShutdownTimeout time.Duration
+	// CORSOrigins that browsers may call from, besides this host's own pages.
+	// "*" allows all, without credentials.
+	CORSOrigins []string
+}
+
+// Default is the configuration without flags, as Triton's own frontend has it.
+func Default() Config {
+	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second}
+}
+
+// Validate names the field that can't be used.
+func (c Config) Validate() error {
+	switch {
+	case c.Port < 0 || c.Port > 65535:
+		return fmt.Errorf("--openai-port: %d is no port", c.Port)
+	case c.MaxBody < 1:
+		return fmt.Errorf("--http-max-input-size: %d is not a positive number of bytes", c.MaxBody)
+	case c.ShutdownTimeout < 0:
+		return fmt.Errorf("--shutdown-timeout: %s is negative", c.ShutdownTimeout)
+	}
+	for _, origin := range c.CORSOrigins {
+		if origin != "*" && !strings.Contains(origin, "://") {
+			return fmt.Errorf("--cors-origin: %q is neither * nor an origin such as https://example.com", origin)
+		}
+	}
+	return nil
+}
+
+// Route is a handler that a frontend mounts, with its [http.ServeMux] pattern.
+type Route struct {
+	Pattern string
+	Handler http.Handler
+}
+
+// Drainer lets requests in flight end; it returns when none is left.
+type Drainer interface {
+	Drain(ctx context.Context)
+}
+
+// Server serves all routes on one port: HTTP/1.1, and HTTP/2 without TLS for
+// Connect and gRPC clients.
+type Server struct {
+	cfg     Config
+	http    *http.Server
+	drainer Drainer
+	log     *slog.Logger
+	addr    net.Addr
+	serving sync.WaitGroup
+}
+
+// readHeaderTimeout and idleTimeout end connections that send nothing.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// New makes a server over the routes; it doesn't listen yet.
+func New(cfg Config, routes []Route, drainer Drainer, log *slog.Logger) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &Server{
+		cfg: cfg, drainer: drainer, log: log,
+		http: &http.Server{
+			Handler:           observe(log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, mux))),
+			Protocols:         protocols,
+			ReadHeaderTimeout: readHeaderTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		},
+	}, nil
+}
+
+// Start listens and begins to serve.
+func (s *Server) Start(ctx context.Context) error {
+	address := net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port))
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d on %s is in use: stop the other program or choose a port with --openai-port", s.cfg.Port, s.cfg.Host)
+	} else if err != nil {
+		return fmt.Errorf("listen on %s (--host, --openai-port): %w", address, err)
+	}
+	s.addr = l.Addr()
+	s.serving.Go(func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("serve", "error", err)
+		}
+	})
+	s.log.Info("listening", "address", s.addr.String())
+	return nil
+}
+
+// Addr is the address that Start took.
+func (s *Server) Addr() net.Addr { return s.addr }
+
+// Stop closes the listener, lets requests in flight end within the shutdown
+// timeout, cancels the rest, and returns when all have ended or ctx has.
+func (s *Server) Stop(ctx context.Context) error {
+	down := make(chan error, 1)
+	go func() { down <- s.http.Shutdown(ctx) }()
+	grace, cancel := context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
+	defer cancel()
+	s.drainer.Drain(grace)
+	err := <-down
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	s.serving.Wait()
+	return err
+}
+
+// drainLimit and drainTime bound what is still read of a body that was refused
+// for its size, so that a client which writes before it reads gets its answer.
+const (
+	drainLimit = 64 << 20
+	drainTime  = 5 * time.Second
+)
+
+// limitBody bounds bodies, chunked ones too; handlers see a
+// [http.MaxBytesError].
+func limitBody(limit int64, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, w: w}
+		next.ServeHTTP(w, r)
+	})
+}
+
+type limitedBody struct {
+	io.ReadCloser
+	rest io.Reader
+	w    http.ResponseWriter
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) && b.rest != nil {
+		b.w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(drainTime))
+		_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error that counts is tooLarge
+		b.rest = nil
+	}
+	return n, err
+}
+
+// validRequestID tells whether a client's x-request-id may go into logs and
+// headers.
+func validRequestID(id string) bool {
+	return id != "" && len(id) <= 128 && httpguts.ValidHeaderFieldValue(id)
+}

@@ -1,0 +1,287 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// noWork is a drainer with nothing in flight.
+type noWork struct{}
+
+func (noWork) Drain(context.Context) {}
+
+// syncBuffer takes a log from several goroutines.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// start serves a handler on a free port until the test ends.
+func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) (url string, log *syncBuffer, stop func() error) {
+	t.Helper()
+	cfg.Host, cfg.Port = "127.0.0.1", 0
+	log = &syncBuffer{}
+	s, err := New(cfg, []Route{{Pattern: "/", Handler: handler}}, drainer, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceValue(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		return s.Stop(ctx)
+	})
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + s.Addr().String(), log, stop
+}
+
+func send(t *testing.T, method, url string, body io.Reader, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range header {
+		req.Header.Set(key, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+func TestRequestIDAndLogLine(t *testing.T) {
+	url, log, stop := start(t, Default(), noWork{}, func(_ http.ResponseWriter, r *http.Request) {
+		rec := RecordOf(r.Context())
+		rec.Model, rec.PromptTokens, rec.CompletionTokens, rec.FirstToken = "m", 3, 4, time.Now()
+	})
+	tests := []struct {
+		name, id string
+		kept     bool
+	}{
+		{"the client's", "abc-1", true},
+		{"made here", "", false},
+		{"too long", strings.Repeat("x", 200), false},
+	}
+	for _, tt := range tests {
+		resp, _ := send(t, http.MethodPost, url+"/x", nil, map[string]string{"X-Request-Id": tt.id})
+		got := resp.Header.Get("X-Request-Id")
+		if kept := got == tt.id; kept != tt.kept || got == "" {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	line := `level=INFO msg=request method=POST path=/x status=200 request_id=abc-1 duration=`
+	if !strings.Contains(log.String(), line) || !strings.Contains(log.String(), "model=m prompt_tokens=3 completion_tokens=4 first_token=") {
+		t.Errorf("log:\n%s", log)
+	}
+	if n := strings.Count(log.String(), "msg=request"); n != len(tests) {
+		t.Errorf("%d lines for %d requests", n, len(tests))
+	}
+}
+
+func TestPanicIsA500AndOneLine(t *testing.T) {
+	url, log, stop := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) { panic("broken") })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusInternalServerError {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "msg=panic") || !strings.Contains(log.String(), "status=500") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+func TestBodyLimit(t *testing.T) {
+	cfg := Default()
+	cfg.MaxBody = 1000
+	url, _, _ := start(t, cfg, noWork{}, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		_, _ = fmt.Fprint(w, n, " ", err)
+	})
+	tests := []struct {
+		name, want string
+		size       int
+		chunked    bool
+	}{
+		{"at the limit", "1000 <nil>", 1000, false},
+		{"above", "1000 http: request body too large", 1001, false},
+		{"above, chunked", "1000 http: request body too large", 1001, true},
+		{"far above: the client still gets its answer", "1000 http: request body too large", 20 << 20, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var body io.Reader = strings.NewReader(strings.Repeat("x", tt.size))
+			if tt.chunked {
+				body = io.MultiReader(body) // hides the length
+			}
+			if _, got := send(t, http.MethodPost, url, body, nil); got != tt.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestCrossOrigin(t *testing.T) {
+	ok := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }
+	tests := []struct {
+		name    string
+		allowed []string
+		origin  string
+		served  bool
+		shown   string // Access-Control-Allow-Origin
+	}{
+		{"no browser", nil, "", true, ""},
+		{"a page of this host", nil, "http://localhost:3000", true, "http://localhost:3000"},
+		{"by address", nil, "http://[::1]:8080", true, "http://[::1]:8080"},
+		{"elsewhere", nil, "https://evil.example", false, ""},
+		{"a name that only looks local", nil, "http://localhost.evil.example", false, ""},
+		{"allowed", []string{"https://app.example"}, "https://app.example", true, "https://app.example"},
+		{"all", []string{"*"}, "https://any.example", true, "*"},
+		{"a file", nil, "null", false, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := Default()
+			cfg.CORSOrigins = tt.allowed
+			url, _, _ := start(t, cfg, noWork{}, ok)
+			header := map[string]string{}
+			if tt.origin != "" {
+				header["Origin"] = tt.origin
+			}
+			resp, body := send(t, http.MethodPost, url, nil, header)
+			if served := body == "served"; served != tt.served || (resp.StatusCode == http.StatusForbidden) == tt.served {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+			if got := resp.Header.Get("Access-Control-Allow-Origin"); got != tt.shown {
+				t.Errorf("Access-Control-Allow-Origin %q", got)
+			}
+			preflight := map[string]string{"Origin": tt.origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-stainless-os"}
+			resp, _ = send(t, http.MethodOptions, url, nil, preflight)
+			if got := resp.Header.Get("Access-Control-Allow-Origin"); tt.origin != "" && got != tt.shown {
+				t.Errorf("preflight: Access-Control-Allow-Origin %q", got)
+			}
+		})
+	}
+}
+
+// blocking is a drainer whose work ends when the grace does.
+type blocking struct{ release chan struct{} }
+
+func (b blocking) Drain(ctx context.Context) { <-ctx.Done(); close(b.release) }
+
+func TestStopGivesRequestsTheirGrace(t *testing.T) {
+	cfg := Default()
+	cfg.ShutdownTimeout = 50 * time.Millisecond
+	work := blocking{release: make(chan struct{})}
+	entered := make(chan struct{})
+	url, _, stop := start(t, cfg, work, func(w http.ResponseWriter, _ *http.Request) {
+		close(entered)
+		<-work.release
+		_, _ = io.WriteString(w, "cancelled with an answer")
+	})
+	answer := make(chan string)
+	go func() {
+		req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, http.NoBody)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		answer <- string(text)
+	}()
+	<-entered
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if got := <-answer; got != "cancelled with an answer" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestBusyPort(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := Default()
+	cfg.Host, cfg.Port = "127.0.0.1", l.Addr().(*net.TCPAddr).Port
+	s, err := New(cfg, nil, noWork{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "--openai-port") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"--openai-port":         func(c *Config) { c.Port = 70000 },
+		"--http-max-input-size": func(c *Config) { c.MaxBody = 0 },
+		"--shutdown-timeout":    func(c *Config) { c.ShutdownTimeout = -1 },
+		"--cors-origin":         func(c *Config) { c.CORSOrigins = []string{"example.com"} },
+	} {
+		cfg := Default()
+		change(&cfg)
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error about %s, got %v", want, err)
+		}
+	}
+}
