@@ -1,0 +1,67 @@
+package connect
+
+import (
+	"errors"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// codes maps the core's codes to Connect's, which are gRPC's.
+var codes = map[inference.Code]connect.Code{ //nolint:gochecknoglobals // a constant table
+	inference.CodeInternal:         connect.CodeInternal,
+	inference.CodeInvalid:          connect.CodeInvalidArgument,
+	inference.CodeNotFound:         connect.CodeNotFound,
+	inference.CodeUnsupported:      connect.CodeUnimplemented,
+	inference.CodeOverloaded:       connect.CodeResourceExhausted,
+	inference.CodeUnavailable:      connect.CodeUnavailable,
+	inference.CodeDeadlineExceeded: connect.CodeDeadlineExceeded,
+	inference.CodeCanceled:         connect.CodeCanceled,
+}
+
+// connectError shows the core's message and keeps its cause for the log.
+func connectError(rec *server.Record, err error) error {
+	rec.Error = err
+	e := inference.AsError(err)
+	return connect.NewError(codes[e.Code], errors.New(e.Message))
+}
+
+func finishReason(f inference.FinishReason) tridentv1.FinishReason {
+	switch f {
+	case inference.FinishStop, inference.FinishToolCalls:
+		return tridentv1.FinishReason_FINISH_REASON_STOP
+	case inference.FinishLength:
+		return tridentv1.FinishReason_FINISH_REASON_LENGTH
+	case inference.FinishContentFilter:
+		return tridentv1.FinishReason_FINISH_REASON_CONTENT_FILTER
+	case inference.FinishNone:
+	}
+	return tridentv1.FinishReason_FINISH_REASON_UNSPECIFIED
+}
+
+// usage is nil where the model doesn't count.
+func usage(u *inference.Usage, rec *server.Record) *tridentv1.Usage {
+	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
+	if u.PromptTokens == 0 && u.CompletionTokens == 0 {
+		return nil
+	}
+	return &tridentv1.Usage{PromptTokens: uint32(u.PromptTokens), CompletionTokens: uint32(u.CompletionTokens)}
+}
+
+func tokenLogprobs(tokens []inference.TokenLogprob) []*tridentv1.TokenLogprob {
+	list := make([]*tridentv1.TokenLogprob, len(tokens))
+	for i, t := range tokens {
+		list[i] = &tridentv1.TokenLogprob{Token: validText([]byte(t.Token)), TokenBytes: []byte(t.Token), Logprob: t.Logprob}
+		for _, alt := range t.Top {
+			list[i].Top = append(list[i].Top, &tridentv1.TopLogprob{Token: validText([]byte(alt.Token)), TokenBytes: []byte(alt.Token), Logprob: alt.Logprob})
+		}
+	}
+	return list
+}
+
+// validText makes bytes a protobuf string: bytes that are no UTF-8 become U+FFFD.
+func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\ufffd") }
