@@ -1,0 +1,317 @@
+package triton
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec that marshals requests
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Parameters of Triton's streams: the request asks that each response tells
+// whether it is the last one, and the response tells.
+const (
+	enableEmptyFinal = "triton_enable_empty_final_response"
+	finalResponse    = "triton_final_response"
+)
+
+// codec marshals *kserve.ModelInferRequest and unmarshals *frame: the messages
+// of ModelStreamInfer. Generated code would build a tree of some twenty objects
+// for each response; the frame has views into the message.
+type codec struct {
+	proto  encoding.CodecV2
+	suffix mem.SliceBuffer
+}
+
+func newCodec() *codec {
+	value := protowire.AppendTag(nil, 1, protowire.VarintType) // InferParameter.bool_param
+	value = protowire.AppendVarint(value, 1)
+	entry := protowire.AppendTag(nil, 1, protowire.BytesType)
+	entry = protowire.AppendString(entry, enableEmptyFinal)
+	entry = protowire.AppendTag(entry, 2, protowire.BytesType)
+	entry = protowire.AppendBytes(entry, value)
+	suffix := protowire.AppendTag(nil, 4, protowire.BytesType) // ModelInferRequest.parameters
+	suffix = protowire.AppendBytes(suffix, entry)
+	return &codec{proto: encoding.GetCodecV2("proto"), suffix: suffix}
+}
+
+// Name is the content subtype: the wire is plain protobuf.
+func (*codec) Name() string { return "proto" }
+
+// Marshal adds a parameter to the request without changing it: on the wire a
+// map's later entry for the same key wins.
+func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
+	data, err := c.proto.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return append(data, c.suffix), nil
+}
+
+// Unmarshal decodes a *frame, which keeps the data until it is freed.
+func (*codec) Unmarshal(data mem.BufferSlice, v any) error {
+	f, ok := v.(*frame)
+	if !ok {
+		return fmt.Errorf("can't decode into %T", v)
+	}
+	f.free()
+	f.buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
+	return f.decode(f.buffer.ReadOnlyData())
+}
+
+// frame is a ModelStreamInferResponse: the response as a view into its buffer.
+type frame struct {
+	response inference.Response
+	failure  string // error_message, empty for none
+	flagged  bool   // the response says whether it is final
+
+	names  *names // shared by the frames of a stream
+	buffer mem.Buffer
+	// What the response's slices point into, kept for reuse.
+	shapes  []int64
+	raws    [][]byte
+	tensors [][]byte // the encoded outputs
+	typed   bool     // an output has its contents typed
+}
+
+// free lets go of the buffer and empties the frame.
+func (f *frame) free() {
+	if f.buffer == nil {
+		return
+	}
+	f.buffer.Free()
+	f.buffer = nil
+	clear(f.response.Outputs)
+	clear(f.raws)
+	clear(f.tensors)
+	f.response = inference.Response{Outputs: f.response.Outputs[:0]}
+	f.failure, f.flagged, f.typed = "", false, false
+	f.shapes, f.raws, f.tensors = f.shapes[:0], f.raws[:0], f.tensors[:0]
+}
+
+// size is what the frame keeps in memory, in bytes.
+func (f *frame) size() int { return f.buffer.Len() }
+
+var (
+	errUTF8     = errors.New("a string isn't UTF-8")
+	errContents = errors.New("the number of raw contents isn't that of the outputs")
+)
+
+// decode reads the message as [proto.Unmarshal] would, in any order of fields.
+func (f *frame) decode(b []byte) error {
+	w := walker{rest: b}
+	for w.next() {
+		switch {
+		case w.is(1, protowire.BytesType):
+			f.failure = strings.ToValidUTF8(string(w.bytes), "\uFFFD")
+		case w.is(2, protowire.BytesType):
+			if err := f.decodeResponse(w.bytes); err != nil {
+				return err
+			}
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return f.assign()
+}
+
+func (f *frame) decodeResponse(b []byte) (err error) {
+	w := walker{rest: b}
+	for w.next() && err == nil {
+		switch {
+		case w.is(3, protowire.BytesType):
+			f.response.ID, err = f.names.id(w.bytes)
+		case w.is(4, protowire.BytesType):
+			err = f.decodeParameter(w.bytes)
+		case w.is(5, protowire.BytesType):
+			err = f.decodeOutput(w.bytes)
+		case w.is(6, protowire.BytesType):
+			f.raws = append(f.raws, w.bytes)
+		}
+	}
+	return firstError(err, w.err)
+}
+
+func (f *frame) decodeOutput(b []byte) (err error) {
+	var output inference.Output
+	start := len(f.shapes)
+	w := walker{rest: b}
+	for w.next() && err == nil {
+		switch {
+		case w.is(1, protowire.BytesType):
+			output.Name, err = f.names.name(w.bytes)
+		case w.is(2, protowire.BytesType):
+			output.Type, err = f.names.name(w.bytes)
+		case w.is(3, protowire.BytesType):
+			err = f.decodeShape(w.bytes)
+		case w.is(3, protowire.VarintType):
+			f.shapes = append(f.shapes, int64(w.varint))
+		case w.is(5, protowire.BytesType):
+			f.typed = true
+		}
+	}
+	output.Shape = f.shapes[start:len(f.shapes):len(f.shapes)]
+	f.response.Outputs = append(f.response.Outputs, output)
+	f.tensors = append(f.tensors, b)
+	return firstError(err, w.err)
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (f *frame) decodeShape(b []byte) error {
+	for len(b) > 0 {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		f.shapes = append(f.shapes, int64(v))
+		b = b[n:]
+	}
+	return nil
+}
+
+// decodeParameter looks for the final flag in an entry of the parameters.
+func (f *frame) decodeParameter(b []byte) error {
+	var key []byte
+	var value bool
+	w := walker{rest: b}
+	for w.next() {
+		switch {
+		case w.is(1, protowire.BytesType):
+			key = w.bytes
+		case w.is(2, protowire.BytesType):
+			var err error
+			if value, err = decodeBool(w.bytes, value); err != nil {
+				return err
+			}
+		}
+	}
+	if string(key) == finalResponse {
+		f.flagged, f.response.Final = true, value
+	}
+	return w.err
+}
+
+// decodeBool gives InferParameter's bool_param, false when another member of the
+// oneof came last.
+func decodeBool(b []byte, value bool) (bool, error) {
+	w := walker{rest: b}
+	for w.next() {
+		switch {
+		case w.is(1, protowire.VarintType):
+			value = w.varint != 0
+		case w.is(2, protowire.VarintType), w.is(3, protowire.BytesType), w.is(4, protowire.Fixed64Type), w.is(5, protowire.VarintType):
+			value = false
+		}
+	}
+	return value, w.err
+}
+
+// assign gives the outputs their contents: raw ones for all, or typed ones.
+func (f *frame) assign() error {
+	outputs := f.response.Outputs
+	if len(f.raws) == 0 && f.typed {
+		for i, b := range f.tensors {
+			var tensor kserve.ModelInferResponse_InferOutputTensor
+			if err := proto.Unmarshal(b, &tensor); err != nil {
+				return err
+			}
+			outputs[i].Raw = flatten(tensor.GetDatatype(), tensor.GetContents())
+		}
+		return nil
+	}
+	if len(f.raws) != 0 && len(f.raws) != len(outputs) {
+		return errContents
+	}
+	for i, raw := range f.raws {
+		outputs[i].Raw = raw
+	}
+	return nil
+}
+
+// walker goes over the fields of a message.
+type walker struct {
+	rest   []byte
+	number protowire.Number
+	wire   protowire.Type
+	bytes  []byte // of a field of BytesType
+	varint uint64 // of a field of VarintType
+	err    error
+}
+
+func (w *walker) is(number protowire.Number, wire protowire.Type) bool {
+	return w.number == number && w.wire == wire
+}
+
+func (w *walker) next() bool {
+	if len(w.rest) == 0 || w.err != nil {
+		return false
+	}
+	var n int
+	if w.number, w.wire, n = protowire.ConsumeTag(w.rest); n >= 0 {
+		w.rest = w.rest[n:]
+		switch w.wire {
+		case protowire.BytesType:
+			w.bytes, n = protowire.ConsumeBytes(w.rest)
+		case protowire.VarintType:
+			w.varint, n = protowire.ConsumeVarint(w.rest)
+		default:
+			n = protowire.ConsumeFieldValue(w.number, w.wire, w.rest)
+		}
+	}
+	if n < 0 {
+		w.err = protowire.ParseError(n)
+		return false
+	}
+	w.rest = w.rest[n:]
+	return true
+}
+
+// names keeps strings that come again in each response, so that they need no
+// memory of their own. One goroutine may use it.
+type names struct {
+	request string // the request's id, which is its responses' too
+	known   map[string]string
+}
+
+// manyNames is where a server that invents names ceases to be remembered.
+const manyNames = 256
+
+func (n *names) id(b []byte) (string, error) {
+	if string(b) == n.request {
+		return n.request, nil
+	}
+	if !utf8.Valid(b) {
+		return "", errUTF8
+	}
+	return string(b), nil
+}
+
+func (n *names) name(b []byte) (string, error) {
+	if s, ok := n.known[string(b)]; ok {
+		return s, nil
+	}
+	if !utf8.Valid(b) {
+		return "", errUTF8
+	}
+	if n.known == nil || len(n.known) == manyNames {
+		n.known = make(map[string]string)
+	}
+	s := string(b)
+	n.known[s] = s
+	return s, nil
+}

@@ -1,0 +1,82 @@
+package triton
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+type client = kserve.GRPCInferenceServiceClient
+
+// call makes one unary call within the timeout.
+func call[Request, Response any](
+	ctx context.Context, e *Engine, timeout time.Duration,
+	method func(client, context.Context, *Request, ...grpc.CallOption) (*Response, error), req *Request,
+) (*Response, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+	defer cancel()
+	conn, err := e.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := method(kserve.NewGRPCInferenceServiceClient(conn), ctx, req)
+	if err != nil {
+		return nil, e.failure(ctx, err)
+	}
+	return answer, nil
+}
+
+// ServerLive implements [inference.Describer].
+func (e *Engine) ServerLive(ctx context.Context, req *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.ServerLive, req)
+}
+
+// ServerReady implements [inference.Describer].
+func (e *Engine) ServerReady(ctx context.Context, req *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.ServerReady, req)
+}
+
+// ModelReady implements [inference.Describer]. An unknown model isn't an error:
+// it isn't ready.
+func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.ModelReady, req)
+}
+
+// ServerMetadata implements [inference.Describer].
+func (e *Engine) ServerMetadata(ctx context.Context, req *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.ServerMetadata, req)
+}
+
+// ModelMetadata implements [inference.Describer].
+func (e *Engine) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.ModelMetadata, req)
+}
+
+// ModelConfig implements [inference.Describer].
+func (e *Engine) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.ModelConfig, req)
+}
+
+// ModelStatistics implements [inference.Statistician].
+func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.ModelStatistics, req)
+}
+
+// RepositoryIndex implements [inference.Repository].
+func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.RepositoryIndex, req)
+}
+
+// RepositoryModelLoad implements [inference.Repository]. It returns when the
+// model has been loaded, which may take minutes.
+func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
+	return call(ctx, e, e.config.LoadTimeout, client.RepositoryModelLoad, req)
+}
+
+// RepositoryModelUnload implements [inference.Repository].
+func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
+	return call(ctx, e, e.config.LoadTimeout, client.RepositoryModelUnload, req)
+}

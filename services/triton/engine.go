@@ -1,0 +1,150 @@
+// Package triton is the engine that runs models on a tritonserver elsewhere,
+// over gRPC.
+package triton
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+var (
+	_ inference.Engine       = (*Engine)(nil)
+	_ inference.Describer    = (*Engine)(nil)
+	_ inference.Statistician = (*Engine)(nil)
+	_ inference.Repository   = (*Engine)(nil)
+)
+
+// Engine is one remote tritonserver. The server may come and go: requests fail
+// with [inference.CodeUnavailable] while it is away, and the first one after its
+// return is served.
+type Engine struct {
+	config Config
+	target string
+	secure bool
+	codec  *codec
+	rings  sync.Pool // of *ring
+	// conn is nil before Start and after Stop.
+	conn atomic.Pointer[grpc.ClientConn]
+}
+
+// New checks the configuration. The engine takes requests after Start.
+func New(config Config) (*Engine, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	target, secure, err := config.target()
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{
+		config: config,
+		target: target,
+		secure: secure,
+		codec:  newCodec(),
+	}, nil
+}
+
+// Start begins to connect and doesn't wait for it: the server may come later.
+func (e *Engine) Start(context.Context) error {
+	conn, err := grpc.NewClient(e.target, e.options()...)
+	if err != nil {
+		return fmt.Errorf("client of %s: %w", e.target, err)
+	}
+	if !e.conn.CompareAndSwap(nil, conn) {
+		return errors.Join(errors.New("the engine has been started already"), conn.Close())
+	}
+	conn.Connect()
+	return nil
+}
+
+// Stop closes the connection: streams in flight end with
+// [inference.CodeUnavailable]. Each ends in the goroutine that iterates over it.
+func (e *Engine) Stop(context.Context) error {
+	conn := e.conn.Swap(nil)
+	if conn == nil {
+		return nil
+	}
+	return conn.Close()
+}
+
+func (e *Engine) options() []grpc.DialOption {
+	security := insecure.NewCredentials()
+	if e.secure {
+		security = credentials.NewTLS(nil)
+	}
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(security),
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(e.config.MaxMessage),
+			grpc.MaxCallSendMsgSize(math.MaxInt32),
+		),
+		// Keepalive pings stay off: tritonserver answers frequent ones by closing
+		// the connection. A silent server is found by the inactivity limit.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+	}
+}
+
+// connection gives the connection once it stands, waiting for it for a while. A
+// server that has come back is tried at once, whatever the back-off.
+func (e *Engine) connection(ctx context.Context) (*grpc.ClientConn, error) {
+	conn := e.conn.Load()
+	if conn == nil {
+		return nil, errStopped
+	}
+	state := conn.GetState()
+	if state == connectivity.Ready {
+		return conn, nil
+	}
+	if state == connectivity.TransientFailure {
+		conn.ResetConnectBackoff()
+	}
+	conn.Connect()
+
+	wait, cancel := context.WithTimeout(ctx, e.config.ConnectTimeout)
+	defer cancel()
+	for state != connectivity.Ready && conn.WaitForStateChange(wait, state) {
+		state = conn.GetState()
+	}
+	// A connection that failed is handed out too: the call then fails at once,
+	// with the reason for the log.
+	if state == connectivity.Ready || state == connectivity.TransientFailure {
+		return conn, nil
+	}
+	if ctx.Err() != nil {
+		return nil, e.failure(ctx, ctx.Err())
+	}
+	return nil, unreachable(fmt.Errorf("%s after %s", state, e.config.ConnectTimeout))
+}
+
+// Ready is nil when the server says that it and its models are ready.
+func (e *Engine) Ready(ctx context.Context) error {
+	answer, err := e.ServerReady(ctx, &kserve.ServerReadyRequest{})
+	if err != nil {
+		return err
+	}
+	if !answer.GetReady() {
+		return &inference.Error{
+			Code:    inference.CodeUnavailable,
+			Reason:  inference.ReasonModelNotReady,
+			Message: "the inference server isn't ready yet",
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// running is an engine that has been started, with a server that isn't there.
+func running(t *testing.T) *Engine {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///nowhere", grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	e := &Engine{config: Default()}
+	e.conn.Store(conn)
+	return e
+}
+
+func TestFailure(t *testing.T) {
+	const (
+		away       = "the inference server can't be reached"
+		unreadable = "the inference server's answer couldn't be read"
+	)
+	tests := []struct {
+		name    string
+		err     error
+		code    inference.Code
+		reason  string
+		message string
+	}{
+		{"invalid", status.Error(codes.InvalidArgument, "too long"), inference.CodeInvalid, "", "too long"},
+		{"exists", status.Error(codes.AlreadyExists, "twice"), inference.CodeInvalid, "", "twice"},
+		{"not found", status.Error(codes.NotFound, "no such thing"), inference.CodeNotFound, inference.ReasonModelNotFound, "no such thing"},
+		{"unsupported", status.Error(codes.Unimplemented, "not here"), inference.CodeUnsupported, inference.ReasonNotImplemented, "not here"},
+		{"internal", status.Error(codes.Internal, "failed to load 'x', at /opt/models/x/1/model.py"), inference.CodeInternal, "", "failed to load 'x', at (path)"},
+		{"unknown", status.Error(codes.Unknown, "oh"), inference.CodeInternal, "", "oh"},
+		{"deadline of the server", status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL"), inference.CodeDeadlineExceeded, inference.ReasonTimeout, "the request took longer than allowed"},
+		{"cancelled by the server", status.Error(codes.Canceled, "CANCELLED"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
+		{"restricted", status.Error(codes.Unauthenticated, "key"), inference.CodeInternal, "", "the inference server refused the call"},
+		{"statistics of an unknown model", status.Error(codes.InvalidArgument, "requested model 'x' is not available"), inference.CodeNotFound, inference.ReasonModelNotFound, "requested model 'x' is not available"},
+		{"exiting", status.Error(codes.Unavailable, "Server exiting"), inference.CodeUnavailable, inference.ReasonShuttingDown, "Server exiting"},
+		{"queue full", status.Error(codes.Unavailable, "[request id: 7] Exceeds maximum queue size"), inference.CodeOverloaded, inference.ReasonRateLimit, "Exceeds maximum queue size"},
+		{"no control", status.Error(codes.Unavailable, "explicit model load / unload is not allowed if polling is enabled"), inference.CodeUnsupported, inference.ReasonNotImplemented, "explicit model load / unload is not allowed if polling is enabled"},
+		{"refused", status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.7:8001: connect: connection refused"`), inference.CodeUnavailable, inference.ReasonEngineGone, away},
+		{"reset", status.Error(codes.Unavailable, "error reading from server: read tcp 10.0.0.7:8001: connection reset by peer"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
+		{"reset stream", status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: PROTOCOL_ERROR"), inference.CodeInternal, "", unreadable},
+		{"not gRPC", status.Error(codes.Unknown, "unexpected HTTP status code received from server: 200 (OK)"), inference.CodeInternal, "", unreadable},
+		{"too large", status.Error(codes.ResourceExhausted, "grpc: received message larger than max (9 vs. 4)"), inference.CodeInternal, "", unreadable},
+		{"malformed", status.Error(codes.Internal, "grpc: failed to unmarshal the received message: EOF"), inference.CodeInternal, "", unreadable},
+	}
+	e := running(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := e.failure(t.Context(), test.err)
+			if got.Code != test.code || got.Reason != test.reason || got.Message != test.message || !errors.Is(got, test.err) {
+				t.Errorf("got %s (%q) %q", got.Code, got.Reason, got.Message)
+			}
+		})
+	}
+}
+
+func TestFailureOfEndedContext(t *testing.T) {
+	wire := status.Error(codes.Canceled, "context canceled")
+	tests := []struct {
+		name  string
+		cause error
+		code  inference.Code
+	}{
+		{"cancelled", nil, inference.CodeCanceled},
+		{"our own cause", inactive(1), inference.CodeUnavailable},
+		{"our own cause, wrapped", fmt.Errorf("pool: %w", &inference.Error{Code: inference.CodeOverloaded}), inference.CodeOverloaded},
+		{"another cause", errors.New("socket closed"), inference.CodeCanceled},
+		{"deadline", context.DeadlineExceeded, inference.CodeDeadlineExceeded},
+	}
+	e := running(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(test.cause)
+			if got := e.failure(ctx, wire); got.Code != test.code || got.Err == nil {
+				t.Errorf("got %s %q, cause %v", got.Code, got.Message, got.Err)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	tests := []struct {
+		text    string
+		code    inference.Code
+		reason  string
+		message string
+	}{
+		{"anything at all", inference.CodeInternal, "", "anything at all"},
+		{"Request for unknown model: 'm' is not found", inference.CodeNotFound, inference.ReasonModelNotFound, "Request for unknown model: 'm' is not found"},
+		{"Request for unknown model: 'm' has no available versions", inference.CodeUnavailable, inference.ReasonModelNotReady, "Request for unknown model: 'm' has no available versions"},
+		{"[request id: a-1] inference request batch-size must be <= 8 for 'm'", inference.CodeInvalid, "", "inference request batch-size must be <= 8 for 'm'"},
+		{
+			"[request id: 1] expected 2 inputs but got 1 inputs for model 'm'. Got input(s) ['A'], but missing required input(s) ['B'].", inference.CodeInvalid, "",
+			"expected 2 inputs but got 1 inputs for model 'm'. Got input(s) ['A'], but missing required input(s) ['B'].",
+		},
+		{"Stub process 'm_0_0' is not healthy.", inference.CodeUnavailable, inference.ReasonModelNotReady, "Stub process 'm_0_0' is not healthy."},
+		{"Request timeout expired", inference.CodeDeadlineExceeded, inference.ReasonTimeout, "Request timeout expired"},
+		{
+			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no\n\nAt:\n  /models/m/1/model.py(8): execute\n", inference.CodeInternal, "",
+			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no",
+		},
+		{"[Errno 2] No such file or directory: '/data/m/vocab.json' or /data/m/", inference.CodeInternal, "", "[Errno 2] No such file or directory: '(path)' or (path)"},
+		{"use and/or and text/plain", inference.CodeInternal, "", "use and/or and text/plain"},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			if got := refused(test.text); got.Code != test.code || got.Reason != test.reason || got.Message != test.message {
+				t.Errorf("got %s (%q) %q", got.Code, got.Reason, got.Message)
+			}
+		})
+	}
+}
+
+func TestNotRunning(t *testing.T) {
+	config := Default()
+	config.Endpoint = "localhost"
+	e, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string) {
+		t.Helper()
+		if got := inference.AsError(e.Ready(t.Context())); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonShuttingDown {
+			t.Errorf("%s: got %v", when, got)
+		}
+	}
+	check("before the start")
+	if err := e.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Start(t.Context()); err == nil {
+		t.Error("it started twice")
+	}
+	for range 2 {
+		if err := e.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		check("after the stop")
+	}
+}

@@ -1,0 +1,106 @@
+package triton
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// configCalls is how many configurations are fetched at a time.
+const configCalls = 8
+
+// Models lists the server's models by name, with the configuration of those that
+// are ready. A model that is unloaded meanwhile is listed as unavailable.
+func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
+	index, err := e.RepositoryIndex(ctx, &kserve.RepositoryIndexRequest{})
+	if err != nil {
+		return nil, err
+	}
+	models := fromIndex(index.GetModels())
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(configCalls)
+	for i := range models {
+		if m := &models[i]; m.State == inference.ModelReady {
+			group.Go(func() error { return e.configure(ctx, m) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return models, nil
+}
+
+func (e *Engine) configure(ctx context.Context, m *inference.Model) error {
+	answer, err := e.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: m.Name, Version: m.Version})
+	var failed *inference.Error
+	switch {
+	case err == nil:
+		m.Config = answer.GetConfig()
+	case errors.As(err, &failed) && goneModel(failed):
+		m.State, m.Reason = inference.ModelUnavailable, failed.Message
+	default:
+		return err
+	}
+	return nil
+}
+
+func goneModel(err *inference.Error) bool {
+	return err.Reason == inference.ReasonModelNotFound || err.Reason == inference.ReasonModelNotReady
+}
+
+type indexRow = kserve.RepositoryIndexResponse_ModelIndex
+
+// fromIndex makes one model of all versions that the index lists of it: the
+// latest ready one, which is the one that a request without a version reaches,
+// or else the latest.
+func fromIndex(rows []*indexRow) []inference.Model {
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b *indexRow) int {
+		return cmp.Or(
+			cmp.Compare(a.GetName(), b.GetName()),
+			compareBool(readyRow(b), readyRow(a)),
+			cmp.Compare(version(b), version(a)),
+		)
+	})
+	rows = slices.CompactFunc(rows, func(a, b *indexRow) bool { return a.GetName() == b.GetName() })
+	models := make([]inference.Model, len(rows))
+	for i, row := range rows {
+		models[i] = inference.Model{
+			Name:    row.GetName(),
+			Version: row.GetVersion(),
+			State:   inference.ModelState(row.GetState()),
+			Reason:  clean(row.GetReason()),
+		}
+	}
+	return models
+}
+
+func readyRow(row *indexRow) bool {
+	return row.GetState() == string(inference.ModelReady)
+}
+
+// version orders versions as numbers, which Triton's are; 0 where there is none.
+func version(row *indexRow) int64 {
+	n, err := strconv.ParseInt(row.GetVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

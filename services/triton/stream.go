@@ -1,0 +1,281 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// drainTime is how long a stream that has had its last response waits for the
+// server to end it. Cancelling at once would be right too, but Triton has
+// crashed on cancellations that meet the end of a request (server #7368, #8034).
+const drainTime = 100 * time.Millisecond
+
+var (
+	errLeft = errors.New("the consumer left the stream")
+	errCut  = errors.New("the stream ended without its final response")
+)
+
+// stream is one request under way: a goroutine reads its responses into the
+// ring, from where the iterator hands them out.
+type stream struct {
+	engine *Engine
+	cancel context.CancelCauseFunc
+	rpc    grpc.ClientStream
+	ring   *ring
+	done   chan struct{} // closed when the reader has ended
+
+	silence silence
+	last    bool // the consumer has had its last response
+	flagged bool // the server says which response is final
+	idle    inference.Response
+}
+
+// Stream implements [inference.Engine] with one ModelStreamInfer call for each
+// request. At most 32 responses or 1 MiB wait for the consumer; when it is
+// slower than the model the rest stays in the connection's window and in the
+// server.
+func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
+	return func(yield func(*inference.Response, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		rpc, err := e.send(ctx, cancel, req)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := &stream{
+			engine:  e,
+			cancel:  cancel,
+			rpc:     rpc,
+			ring:    e.ring(req.GetId()),
+			done:    make(chan struct{}),
+			silence: newSilence(e.config),
+			idle:    inference.Response{ID: req.GetId(), Idle: true},
+		}
+		go s.read(ctx)
+		defer s.close()
+		s.deliver(ctx, yield)
+	}
+}
+
+// send opens the call and sends the only request. With ClientStreams unset the
+// half-close travels with it. A connection that takes no more streams is waited
+// for as long as for a response.
+//
+// The metadata triton_grpc_error, by which tritonserver ends a stream with a
+// status instead of an error text, isn't sent: tritonserver 2.51 then crashes
+// when a decoupled model ends a request that it has failed.
+func (e *Engine) send(ctx context.Context, cancel context.CancelCauseFunc, req *kserve.ModelInferRequest) (grpc.ClientStream, error) {
+	limit := e.config.Inactivity
+	guard := time.AfterFunc(limit, func() { cancel(inactive(limit)) })
+	defer guard.Stop()
+	conn, err := e.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	desc := &grpc.StreamDesc{StreamName: "ModelStreamInfer", ServerStreams: true}
+	rpc, err := conn.NewStream(ctx, desc, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(e.codec))
+	if err != nil {
+		return nil, e.failure(ctx, err)
+	}
+	// io.EOF says that the call has failed already; the first receive says why.
+	if err := rpc.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
+		return nil, e.failure(ctx, err)
+	}
+	return rpc, nil
+}
+
+// ring gives an empty ring for a request.
+func (e *Engine) ring(id string) *ring {
+	r, ok := e.rings.Get().(*ring)
+	if !ok {
+		r = newRing()
+	}
+	r.names.request = id
+	return r
+}
+
+// read fills the ring until the call ends. What follows the last response, or an
+// error, is read and dropped.
+func (s *stream) read(ctx context.Context) {
+	defer close(s.done)
+	for {
+		f := s.ring.reserve(ctx.Done())
+		if f == nil {
+			s.ring.end(ctx.Err())
+			return
+		}
+		if err := s.rpc.RecvMsg(f); err != nil {
+			s.ring.end(err)
+			return
+		}
+		last := f.response.Final || f.failure != ""
+		s.ring.commit(f)
+		if last {
+			break
+		}
+	}
+	for err := error(nil); err == nil; {
+		err = s.rpc.RecvMsg(&s.ring.spare)
+	}
+}
+
+// deliver hands out the responses. It ends after the final one, an error, or
+// when the consumer leaves.
+func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, error) bool) {
+	for {
+		response, err := s.next(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if !yield(response, nil) || response.Final {
+			return
+		}
+	}
+}
+
+// next waits for the next response; an idle one stands for a while of silence.
+func (s *stream) next(ctx context.Context) (*inference.Response, error) {
+	for ctx.Err() == nil {
+		f, more, err := s.ring.take()
+		switch {
+		case f != nil:
+			s.silence.end()
+			return s.open(f, more)
+		case err != nil:
+			return s.finish(ctx, err)
+		}
+		select {
+		case <-s.ring.readable:
+		case <-s.silence.clock.C:
+			switch s.silence.tick() {
+			case silenceBrief:
+			case silenceIdle:
+				return &s.idle, nil
+			case silenceTooLong:
+				s.cancel(inactive(s.engine.config.Inactivity))
+			}
+		}
+	}
+	return nil, s.engine.failure(ctx, ctx.Err())
+}
+
+// open looks into a frame that has come.
+func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
+	if f.failure != "" {
+		s.last = true
+		return nil, refused(f.failure)
+	}
+	s.flagged = s.flagged || f.flagged
+	s.last = f.response.Final
+	f.response.More = more
+	return &f.response, nil
+}
+
+// finish is for a call that ended without a final response. To a server that
+// doesn't know of the final flag that is the regular end.
+func (s *stream) finish(ctx context.Context, err error) (*inference.Response, error) {
+	s.last = true
+	switch {
+	case !errors.Is(err, io.EOF):
+		return nil, s.engine.failure(ctx, err)
+	case s.flagged:
+		return nil, unreachable(errCut)
+	}
+	return &inference.Response{ID: s.idle.ID, Final: true}, nil
+}
+
+// close ends the call, waits for the reader, and gives the ring back. A stream
+// that is complete has a moment to end by itself.
+func (s *stream) close() {
+	s.silence.clock.Stop()
+	if s.last && !closedWithin(s.done, drainTime) || !s.last {
+		s.cancel(errLeft)
+		<-s.done
+	}
+	s.ring.reset()
+	s.engine.rings.Put(s.ring)
+}
+
+func closedWithin(done <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-done:
+		return true
+	default:
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// silence counts how long nothing has come, by a clock that ticks rarely.
+type silence struct {
+	clock     *time.Ticker
+	ticks     int // since the last response
+	nextIdle  int // ticks at which the next idle response is due
+	idleEvery int // ticks from one idle response to the next
+	limit     int // ticks after which the stream is inactive
+}
+
+type silenceState uint8
+
+const (
+	silenceBrief silenceState = iota
+	silenceIdle
+	silenceTooLong
+)
+
+const (
+	// silenceTicks is how often the clock ticks in the shorter one of the limits.
+	silenceTicks = 8
+	// earlyTicks don't count: one may have waited for the consumer, one has begun
+	// before the silence did.
+	earlyTicks = 2
+)
+
+func newSilence(c Config) silence {
+	tick := max(min(c.KeepAlive, c.Inactivity)/silenceTicks, time.Millisecond)
+	s := silence{
+		clock:     time.NewTicker(tick),
+		idleEvery: ticksIn(c.KeepAlive, tick),
+		limit:     ticksIn(c.Inactivity, tick) + earlyTicks,
+	}
+	s.end()
+	return s
+}
+
+func ticksIn(d, tick time.Duration) int {
+	return int((d + tick - 1) / tick)
+}
+
+// end starts the count anew: a response has come.
+func (s *silence) end() {
+	s.ticks, s.nextIdle = 0, s.idleEvery+earlyTicks
+}
+
+// tick counts and says what is due.
+func (s *silence) tick() silenceState {
+	s.ticks++
+	switch {
+	case s.ticks >= s.limit:
+		return silenceTooLong
+	case s.ticks >= s.nextIdle:
+		s.nextIdle += s.idleEvery
+		return silenceIdle
+	}
+	return silenceBrief
+}

@@ -1,0 +1,424 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// bytesCodec lets a test's server send what it likes.
+type bytesCodec struct{}
+
+func (bytesCodec) Name() string { return "proto" }
+
+func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+
+func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
+	return nil
+}
+
+// serve runs a server that reads the request of each stream and leaves the rest
+// to answer, and gives an engine connected to it.
+func serve(tb testing.TB, change func(*Config), answer func(stream grpc.ServerStream) error) *Engine {
+	tb.Helper()
+	before := goleak.IgnoreCurrent()
+	tb.Cleanup(func() { goleak.VerifyNone(tb, before) })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.WaitForHandlers(true),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			var request []byte
+			if err := stream.RecvMsg(&request); err != nil {
+				return err
+			}
+			return answer(stream)
+		}))
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener)
+	}()
+	config := Default()
+	config.Endpoint = listener.Addr().String()
+	change(&config)
+	engine, err := New(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := engine.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = engine.Stop(context.Background())
+		server.Stop()
+		<-served
+	})
+	return engine
+}
+
+func unchanged(*Config) {}
+
+// messages answers with these messages and then the status.
+func messages(end error, all ...*kserve.ModelStreamInferResponse) func(t *testing.T) func(grpc.ServerStream) error {
+	return func(t *testing.T) func(grpc.ServerStream) error {
+		t.Helper()
+		encoded := make([][]byte, len(all))
+		for i, m := range all {
+			encoded[i] = marshal(t, m)
+		}
+		return func(stream grpc.ServerStream) error {
+			for _, m := range encoded {
+				if err := stream.SendMsg(m); err != nil {
+					return err
+				}
+			}
+			return end
+		}
+	}
+}
+
+// message is a response with an id; the parameters may be nil.
+func message(id string, parameters map[string]*kserve.InferParameter) *kserve.ModelStreamInferResponse {
+	return &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{Id: id, Parameters: parameters}}
+}
+
+func TestStreamEnds(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer func(*testing.T) func(grpc.ServerStream) error
+		want   []string // ids, an exclamation mark after that of the final one
+		code   inference.Code
+		reason string
+		text   string
+	}{
+		{
+			name:   "with the final response",
+			answer: messages(nil, message("a", final(false)), message("b", final(true))),
+			want:   []string{"a", "b!"},
+		},
+		{
+			name:   "and is complete without flags",
+			answer: messages(nil, message("a", nil), message("b", nil)),
+			want:   []string{"a", "b", "request!"},
+		},
+		{
+			name:   "and is complete without responses",
+			answer: messages(nil),
+			want:   []string{"request!"},
+		},
+		{
+			name:   "before the final response",
+			answer: messages(nil, message("a", final(false))),
+			want:   []string{"a"}, code: inference.CodeUnavailable, reason: inference.ReasonEngineGone,
+			text: "the inference server can't be reached",
+		},
+		{
+			name:   "with an error text and goes on",
+			answer: messages(nil, message("a", final(false)), &kserve.ModelStreamInferResponse{ErrorMessage: "no more"}, message("b", final(false))),
+			want:   []string{"a"}, code: inference.CodeInternal, text: "no more",
+		},
+		{
+			name:   "with a status",
+			answer: messages(status.Error(codes.InvalidArgument, "too long"), message("a", final(false))),
+			want:   []string{"a"}, code: inference.CodeInvalid, text: "too long",
+		},
+		{
+			name:   "with the server's cancellation",
+			answer: messages(status.Error(codes.Canceled, "gone")),
+			code:   inference.CodeUnavailable, reason: inference.ReasonEngineGone, text: "the inference server can't be reached",
+		},
+		{
+			name: "with a malformed message",
+			answer: func(*testing.T) func(grpc.ServerStream) error {
+				return func(stream grpc.ServerStream) error { return stream.SendMsg([]byte{0x12, 0x05, 0x00}) }
+			},
+			code: inference.CodeInternal, text: "the inference server's answer couldn't be read",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			engine := serve(t, unchanged, test.answer(t))
+			var got []string
+			var failed error
+			for response, err := range engine.Stream(t.Context(), &kserve.ModelInferRequest{Id: "request"}) {
+				if failed = err; err != nil {
+					continue
+				}
+				id := response.ID
+				if response.Final {
+					id += "!"
+				}
+				got = append(got, id)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			switch e := (*inference.Error)(nil); {
+			case test.text == "":
+				if failed != nil {
+					t.Errorf("failed: %v", failed)
+				}
+			case !errors.As(failed, &e) || e.Code != test.code || e.Reason != test.reason || e.Message != test.text:
+				t.Errorf("failed: %v", failed)
+			}
+		})
+	}
+}
+
+func TestMaxMessage(t *testing.T) {
+	engine := serve(t, func(c *Config) { c.MaxMessage = 100 }, func(stream grpc.ServerStream) error {
+		return stream.SendMsg(make([]byte, 101))
+	})
+	for _, err := range engine.Stream(t.Context(), &kserve.ModelInferRequest{}) {
+		if e := inference.AsError(err); e.Code != inference.CodeInternal || e.Message != "the inference server's answer couldn't be read" {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestCompleteStreamIsNotCancelled: cancelling what has just ended has crashed
+// tritonservers. A server that doesn't end the stream is cancelled all the same.
+func TestCompleteStreamIsNotCancelled(t *testing.T) {
+	last := marshal(t, message("a", final(true)))
+	tests := []struct {
+		name   string
+		answer func(context.Context) error // after the final response
+		leave  bool
+		want   error
+	}{
+		{"the server ends it", func(ctx context.Context) error { return ctx.Err() }, false, nil},
+		{"the server ends it a little later", func(ctx context.Context) error { return wait(ctx, drainTime/4) }, false, nil},
+		{"the consumer leaves at the final response", func(ctx context.Context) error { return wait(ctx, drainTime/4) }, true, nil},
+		{"the server doesn't end it", func(ctx context.Context) error { return wait(ctx, time.Minute) }, false, context.Canceled},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ended := make(chan error, 1)
+			engine := serve(t, unchanged, func(stream grpc.ServerStream) error {
+				if err := stream.SendMsg(last); err != nil {
+					return err
+				}
+				ended <- test.answer(stream.Context())
+				return nil
+			})
+			for response, err := range engine.Stream(t.Context(), &kserve.ModelInferRequest{}) {
+				if err != nil || !response.Final {
+					t.Errorf("got %v, %v", response, err)
+				}
+				if test.leave {
+					break
+				}
+			}
+			if err := <-ended; !errors.Is(err, test.want) {
+				t.Errorf("the server saw %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestHalfCloseTravelsWithTheRequest(t *testing.T) {
+	second := make(chan error, 1)
+	engine := serve(t, unchanged, func(stream grpc.ServerStream) error {
+		var more []byte
+		second <- stream.RecvMsg(&more)
+		return nil
+	})
+	for _, err := range engine.Stream(t.Context(), &kserve.ModelInferRequest{}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-second; !errors.Is(err, io.EOF) {
+		t.Errorf("after the request came %v, want the end", err)
+	}
+}
+
+func TestRingIsBounded(t *testing.T) {
+	done := make(chan struct{})
+	close(done) // reserve gives nil instead of waiting
+	tests := []struct {
+		name  string
+		size  int
+		holds int
+	}{
+		{"small frames", 100, ringFrames},
+		{"middling frames", ringBytes/4 + 1, 4},
+		{"large frames", 10 * ringBytes, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRing()
+			fill := func() int {
+				for n := 0; ; n++ {
+					f := r.reserve(done)
+					if f == nil {
+						return n
+					}
+					f.buffer = mem.SliceBuffer(make([]byte, test.size))
+					r.commit(f)
+				}
+			}
+			if n := fill(); n != test.holds {
+				t.Errorf("it holds %d frames, want %d", n, test.holds)
+			}
+			if f, more, err := r.take(); f == nil || more != (test.holds > 1) || err != nil {
+				t.Errorf("took %v, %t, %v", f, more, err)
+			}
+			if n := fill(); n != 0 {
+				t.Errorf("it takes %d frames beside the one in use", n)
+			}
+			r.take()
+			if n := fill(); n != 1 {
+				t.Errorf("it takes %d frames for the one given back", n)
+			}
+			r.end(io.EOF)
+			for n := 1; ; n++ {
+				if f, _, err := r.take(); f == nil {
+					if !errors.Is(err, io.EOF) || n != test.holds && test.holds > 1 {
+						t.Errorf("it ended with %v after %d frames", err, n)
+					}
+					break
+				}
+			}
+		})
+	}
+}
+
+func TestSilence(t *testing.T) {
+	tests := []struct {
+		name                  string
+		keepAlive, inactivity time.Duration
+		idle                  []int // ticks
+		tooLong               int
+	}{
+		{"keep-alive is shorter", 80 * time.Millisecond, 240 * time.Millisecond, []int{10, 18}, 26},
+		{"inactivity is shorter", 240 * time.Millisecond, 80 * time.Millisecond, nil, 10},
+		{"both are the same", time.Second, time.Second, nil, 10},
+		{"shorter than a tick", time.Microsecond, time.Microsecond, nil, 3},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSilence(Config{KeepAlive: test.keepAlive, Inactivity: test.inactivity})
+			defer s.clock.Stop()
+			for range 2 { // a response between starts anew
+				var idle []int
+				for tick := 1; tick <= test.tooLong; tick++ {
+					switch state := s.tick(); {
+					case state == silenceIdle:
+						idle = append(idle, tick)
+					case (state == silenceTooLong) != (tick == test.tooLong):
+						t.Errorf("tick %d: %d", tick, state)
+					}
+				}
+				if !slices.Equal(idle, test.idle) {
+					t.Errorf("idle at %v, want %v", idle, test.idle)
+				}
+				s.end()
+			}
+		})
+	}
+}
+
+// BenchmarkStream asks what a token's response costs from the socket to the
+// consumer. Compare lean (this engine) with proto (the generated client) on the
+// same server, whose costs are in both: the difference is what the codec saves.
+// cpu-ns/op counts all threads.
+func BenchmarkStream(b *testing.B) {
+	token := marshal(b, tokenMessage())
+	last := marshal(b, message("id", final(true)))
+	count := make(chan int, 1)
+	engine := serve(b, func(c *Config) { c.Inactivity = math.MaxInt64 / 2 }, func(stream grpc.ServerStream) error {
+		for range <-count {
+			if err := stream.SendMsg(token); err != nil {
+				return err
+			}
+		}
+		return stream.SendMsg(last)
+	})
+	b.Run("lean", func(b *testing.B) {
+		defer reportCPU(b)()
+		count <- b.N
+		for _, err := range engine.Stream(b.Context(), &kserve.ModelInferRequest{Id: "id"}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("proto", func(b *testing.B) {
+		defer reportCPU(b)()
+		count <- b.N
+		stream, err := kserve.NewGRPCInferenceServiceClient(engine.conn.Load()).ModelStreamInfer(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := errors.Join(stream.Send(&kserve.ModelInferRequest{Id: "id"}), stream.CloseSend()); err != nil {
+			b.Fatal(err)
+		}
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		if !errors.Is(err, io.EOF) {
+			b.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkRequest asks what a request with one response costs, beyond its
+// responses.
+func BenchmarkRequest(b *testing.B) {
+	last := marshal(b, message("id", final(true)))
+	engine := serve(b, unchanged, func(stream grpc.ServerStream) error { return stream.SendMsg(last) })
+	defer reportCPU(b)()
+	for b.Loop() {
+		for _, err := range engine.Stream(b.Context(), &kserve.ModelInferRequest{Id: "id"}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func reportCPU(b *testing.B) func() {
+	b.Helper()
+	b.ReportAllocs()
+	start := cpu(b)
+	return func() { b.ReportMetric(float64(cpu(b)-start)/float64(b.N), "cpu-ns/op") }
+}
+
+func cpu(b *testing.B) int64 {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return usage.Utime.Nano() + usage.Stime.Nano()
+}

@@ -1,0 +1,342 @@
+// Package tritonserver runs a real tritonserver as a child process on this
+// machine's loopback, for tests and for trying Trident out.
+package tritonserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Environment names the variable that overrides where tritonserver is.
+const Environment = "TRIDENT_TRITONSERVER"
+
+// installed is where `make setup` leaves tritonserver, from the top of the
+// source tree.
+const installed = ".venv/triton/tritonserver"
+
+// readyPoll is how often a starting server is asked whether it is ready.
+const readyPoll = 50 * time.Millisecond
+
+// Options says what to run. The zero value of each field but Repositories has a
+// use.
+type Options struct {
+	// Binary is the tritonserver to execute; empty for [Find].
+	Binary string
+	// Repositories are the model repositories to serve.
+	Repositories []string
+	// Args are further arguments, after those that follow from the options.
+	Args []string
+	// Env is added to this process's environment, as NAME=value.
+	Env []string
+	// Log takes the server's output; nil for a temporary file.
+	Log *os.File
+	// ReadyTimeout bounds each start, model loading included; 0 for two minutes.
+	ReadyTimeout time.Duration
+	// ExitTimeout is how long a server that is told to stop waits for requests in
+	// flight; 0 for five seconds.
+	ExitTimeout time.Duration
+}
+
+// Server is one tritonserver on three loopback ports, which it keeps over
+// restarts. It dies with this process. The methods that change its state
+// (Restart, Stop, Kill, Pause, Resume, Close) may be called by one goroutine at
+// a time.
+type Server struct {
+	options             Options
+	http, grpc, metrics string // addresses
+	prefix              string // of the names of shared memory
+	ownLog              bool
+
+	starts chan *process
+	kept   chan struct{} // closed when the keeper has ended
+
+	mu      sync.Mutex
+	current *process
+}
+
+// process is one run of the server.
+type process struct {
+	cmd     *exec.Cmd
+	started chan error
+	exited  chan struct{}
+}
+
+// Find gives the tritonserver to run: the one that the environment names, or the
+// one that `make setup` installed in the source tree around the working
+// directory.
+func Find() (string, error) {
+	if path := os.Getenv(Environment); path != "" {
+		return path, nil
+	}
+	root, err := SourceRoot()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(root, filepath.FromSlash(installed))
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("tritonserver isn't installed: run make setup, or name one in %s", Environment)
+	}
+	return path, nil
+}
+
+// SourceRoot is the top of the source tree around the working directory.
+func SourceRoot() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			return dir, nil
+		}
+		if parent := filepath.Dir(dir); parent != dir {
+			dir = parent
+			continue
+		}
+		err = errors.New("no go.mod in the working directory or above it")
+	}
+	return "", err
+}
+
+// Launch starts a tritonserver on free ports and waits until it is ready. The
+// context bounds the start only. An error shows the end of the server's log.
+func Launch(ctx context.Context, options Options) (*Server, error) {
+	s, err := newServer(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	go s.keep()
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func newServer(ctx context.Context, options Options) (*Server, error) {
+	var err error
+	if options.Binary == "" {
+		if options.Binary, err = Find(); err != nil {
+			return nil, err
+		}
+	}
+	if options.ReadyTimeout == 0 {
+		options.ReadyTimeout = 2 * time.Minute
+	}
+	if options.ExitTimeout == 0 {
+		options.ExitTimeout = 5 * time.Second
+	}
+	s := &Server{options: options, starts: make(chan *process), kept: make(chan struct{})}
+	addresses, err := freeAddresses(ctx, 3)
+	if err != nil {
+		return nil, err
+	}
+	s.http, s.grpc, s.metrics = addresses[0], addresses[1], addresses[2]
+	_, port, _ := net.SplitHostPort(s.grpc)
+	s.prefix = fmt.Sprintf("trident_%d_%s_", os.Getpid(), port)
+	if options.Log == nil {
+		if s.options.Log, err = os.CreateTemp("", "tritonserver-*.log"); err != nil {
+			return nil, err
+		}
+		s.ownLog = true
+	}
+	return s, nil
+}
+
+// freeAddresses finds loopback ports that nobody listens on.
+func freeAddresses(ctx context.Context, n int) ([]string, error) {
+	var config net.ListenConfig
+	var addresses []string
+	for range n {
+		listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() //nolint:errcheck,gocritic // all stay open until the last is found
+		addresses = append(addresses, listener.Addr().String())
+	}
+	return addresses, nil
+}
+
+// GRPC is the address (host:port) of the gRPC service.
+func (s *Server) GRPC() string { return s.grpc }
+
+// HTTP is the address (host:port) of the HTTP service.
+func (s *Server) HTTP() string { return s.http }
+
+// MetricsURL is where the server shows its Prometheus metrics.
+func (s *Server) MetricsURL() string { return "http://" + s.metrics + "/metrics" }
+
+// Exited is closed when the process of the last start has ended.
+func (s *Server) Exited() <-chan struct{} { return s.run().exited }
+
+func (s *Server) run() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// keep starts the processes and waits for them, all on one thread: the kernel
+// ends a child when the thread that started it ends, so it must live as long.
+func (s *Server) keep() {
+	runtime.LockOSThread()
+	defer close(s.kept)
+	for p := range s.starts {
+		err := p.cmd.Start()
+		p.started <- err
+		if err == nil {
+			_ = p.cmd.Wait()
+			s.sweep(p)
+		}
+		close(p.exited)
+	}
+}
+
+// sweep removes what a server that didn't stop by itself leaves behind: Python
+// processes and their shared memory.
+func (s *Server) sweep(p *process) {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	left, _ := filepath.Glob("/dev/shm/" + s.prefix + "*")
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+}
+
+func (s *Server) start(ctx context.Context) error {
+	p := &process{cmd: s.command(), started: make(chan error, 1), exited: make(chan struct{})}
+	s.mu.Lock()
+	s.current = p
+	s.mu.Unlock()
+	s.starts <- p
+	if err := <-p.started; err != nil {
+		<-p.exited
+		return fmt.Errorf("start tritonserver: %w", err)
+	}
+	return s.awaitReady(ctx, p)
+}
+
+func (s *Server) command() *exec.Cmd {
+	args := []string{
+		"--exit-timeout-secs=" + strconv.Itoa(int(s.options.ExitTimeout.Seconds())),
+		"--backend-config=python,shm-region-prefix-name=" + s.prefix,
+	}
+	for _, repository := range s.options.Repositories {
+		args = append(args, "--model-repository="+repository)
+	}
+	for name, address := range map[string]string{"http": s.http, "grpc": s.grpc, "metrics": s.metrics} {
+		host, port, _ := net.SplitHostPort(address)
+		args = append(args, "--"+name+"-address="+host, "--"+name+"-port="+port)
+	}
+	cmd := exec.Command(s.options.Binary, append(args, s.options.Args...)...) //nolint:gosec,noctx // the caller's program, stopped by signals
+	cmd.Env = append(os.Environ(), s.options.Env...)
+	cmd.Stdout, cmd.Stderr = s.options.Log, s.options.Log
+	cmd.SysProcAttr = attributes()
+	return cmd
+}
+
+func (s *Server) awaitReady(ctx context.Context, p *process) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.ReadyTimeout)
+	defer cancel()
+	poll := time.NewTicker(readyPoll)
+	defer poll.Stop()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for !s.ready(ctx, client) {
+		select {
+		case <-poll.C:
+		case <-p.exited:
+			return fmt.Errorf("tritonserver ended while starting; its log ends with:\n%s", s.LogTail(40))
+		case <-ctx.Done():
+			return fmt.Errorf("tritonserver wasn't ready in time: %w; its log ends with:\n%s", ctx.Err(), s.LogTail(40))
+		}
+	}
+	return nil
+}
+
+func (s *Server) ready(ctx context.Context, client *http.Client) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.http+"/v2/health/ready", http.NoBody)
+	if err != nil {
+		return false
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+}
+
+// Restart stops the server if it runs, starts it on the same ports, and waits
+// until it is ready.
+func (s *Server) Restart(ctx context.Context) error {
+	if err := s.Stop(ctx); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
+// Stop tells the server to stop and waits for it. When the context ends first
+// the server is killed.
+func (s *Server) Stop(ctx context.Context) error {
+	s.Resume()
+	s.signal(syscall.SIGTERM, alone)
+	select {
+	case <-s.Exited():
+		return nil
+	case <-ctx.Done():
+		s.Kill()
+		return fmt.Errorf("tritonserver didn't stop and was killed: %w", ctx.Err())
+	}
+}
+
+// Kill ends the server at once, and waits for that.
+func (s *Server) Kill() {
+	s.signal(syscall.SIGKILL, group)
+	<-s.Exited()
+}
+
+// Pause freezes the server with its models: it keeps its connections and says
+// nothing.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP, group) }
+
+// Resume ends a pause.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT, group) }
+
+// Whom a signal is for: the server alone, or with its models' processes too. The
+// factor makes a process id what kill(2) takes.
+const (
+	alone = 1
+	group = -1
+)
+
+// signal reaches the last process started, unless it has ended.
+func (s *Server) signal(signal syscall.Signal, whom int) {
+	p := s.run()
+	select {
+	case <-p.exited:
+	default:
+		_ = syscall.Kill(whom*p.cmd.Process.Pid, signal)
+	}
+}
+
+// Close stops the server and frees what it holds.
+func (s *Server) Close() error {
+	return s.close(context.Background())
+}
+
+func (s *Server) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.ExitTimeout+5*time.Second)
+	defer cancel()
+	err := s.Stop(ctx)
+	close(s.starts)
+	<-s.kept
+	if s.ownLog {
+		err = errors.Join(err, s.options.Log.Close(), os.Remove(s.options.Log.Name()))
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package tritonserver
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TRIDENT_TEST_PARENT") != "" {
+		parent()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// script is a program that stands in for tritonserver.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tritonserver")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLaunchFails(t *testing.T) {
+	tests := []struct {
+		name   string
+		binary string
+		want   string
+	}{
+		{"no such program", filepath.Join(t.TempDir(), "nothing"), "start tritonserver"},
+		{"ends at once", script(t, "echo failed to load all models; exit 1"), "failed to load all models"},
+		{"never ready", script(t, "echo loading; exec sleep 60"), "wasn't ready in time"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			server, err := Launch(t.Context(), Options{Binary: test.binary, ReadyTimeout: 200 * time.Millisecond})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, %v, want %q", server, err, test.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) > 0 {
+				t.Errorf("it left %v", left)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Setenv(Environment, "/somewhere/tritonserver")
+	if path, err := Find(); path != "/somewhere/tritonserver" || err != nil {
+		t.Errorf("got %s, %v", path, err)
+	}
+	t.Setenv(Environment, "")
+	root := t.TempDir()
+	t.Chdir(root)
+	if _, err := Find(); err == nil || !strings.Contains(err.Error(), "go.mod") {
+		t.Errorf("outside of the source tree: %v", err)
+	}
+	if err := os.WriteFile("go.mod", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(); err == nil || !strings.Contains(err.Error(), "run make setup") {
+		t.Errorf("without an installation: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, installed), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := Find(); err != nil || !strings.HasSuffix(path, installed) {
+		t.Errorf("got %s, %v", path, err)
+	}
+}
+
+func TestLogTail(t *testing.T) {
+	log, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for i := range 20_000 {
+		fmt.Fprintln(log, "line", i)
+	}
+	s := &Server{options: Options{Log: log}}
+	if got := s.LogTail(2); got != "line 19998\nline 19999" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// parent launches a server and waits to be killed.
+func parent() {
+	root, _ := SourceRoot()
+	log, _ := os.Create(os.Getenv("TRIDENT_TEST_PARENT"))
+	server, err := Launch(context.Background(), Options{Repositories: []string{filepath.Join(root, "test", "models")}, Log: log})
+	if err != nil {
+		fmt.Fprintln(os.Stdout, err)
+		return
+	}
+	fmt.Fprintln(os.Stdout, server.run().cmd.Process.Pid, server.prefix)
+	_, _ = io.ReadAll(os.Stdin)
+}
+
+// TestDiesWithItsParent kills a process that runs a server, as a test that
+// panics or a terminal that is closed would.
+func TestDiesWithItsParent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs tritonserver")
+	}
+	cmd := exec.Command(os.Args[0])
+	log := filepath.Join(t.TempDir(), "log")
+	cmd.Env = append(os.Environ(), "TRIDENT_TEST_PARENT="+log)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(stdout).ReadString('\n')
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	id, prefix, _ := strings.Cut(strings.TrimSpace(line), " ")
+	pid, err := strconv.Atoi(id)
+	if err != nil {
+		t.Fatalf("the server didn't start: %s", line)
+	}
+	gone := func() bool {
+		shared, _ := filepath.Glob("/dev/shm/" + prefix + "*")
+		return syscall.Kill(-pid, 0) != nil && len(shared) == 0
+	}
+	late := time.After(20 * time.Second)
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for !gone() {
+		select {
+		case <-poll.C:
+		case <-late:
+			text, _ := os.ReadFile(log)
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+			t.Fatalf("the server, a model or its memory is still there; the log:\n%s", text)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+// Package tritontest holds the suite that every engine passes, the models it
+// runs on, and a tritonserver in memory.
+package tritontest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/prototext"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// Repository is the directory of the suite's models in the source tree.
+func Repository(tb testing.TB) string {
+	tb.Helper()
+	root, err := tritonserver.SourceRoot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return filepath.Join(root, "test", "models")
+}
+
+// Fake answers as tritonserver 2.51 does, in this process, with the suite's
+// models written in Go. It reads their declarations from [Repository] and
+// refuses what tritonserver refuses, in its words.
+type Fake struct {
+	kserve.UnimplementedGRPCInferenceServiceServer
+	configs map[string]*kserve.ModelConfig
+	address string
+	gate    gate
+
+	mu     sync.Mutex
+	counts map[string]uint64 // requests served, by model
+	stream *streamModel
+	server *grpc.Server
+	served chan struct{} // closed when the server has ended
+}
+
+// NewFake starts a fake on a free port of the loopback. It ends with the test.
+func NewFake(tb testing.TB) *Fake {
+	tb.Helper()
+	f := &Fake{configs: readConfigs(tb), address: "127.0.0.1:0", gate: newGate()}
+	if err := f.Restart(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		f.Resume()
+		f.Kill()
+	})
+	return f
+}
+
+func readConfigs(tb testing.TB) map[string]*kserve.ModelConfig {
+	tb.Helper()
+	configs := make(map[string]*kserve.ModelConfig)
+	for _, name := range []string{"echo", "stream"} {
+		text, err := os.ReadFile(filepath.Join(Repository(tb), name, "config.pbtxt"))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		config := &kserve.ModelConfig{Name: name}
+		if err := (prototext.UnmarshalOptions{}).Unmarshal(text, config); err != nil {
+			tb.Fatalf("config of %s: %v", name, err)
+		}
+		config.Name = name
+		configs[name] = config
+	}
+	return configs
+}
+
+// Address is the host:port of the gRPC service; it stays over restarts.
+func (f *Fake) Address() string { return f.address }
+
+// Restart starts the server anew, with models that remember nothing.
+func (f *Fake) Restart(ctx context.Context) error {
+	f.Kill()
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", f.address)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	const noLimit = 1<<31 - 1
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(noLimit), grpc.WaitForHandlers(true))
+	kserve.RegisterGRPCInferenceServiceServer(server, f)
+	served := make(chan struct{})
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.address = listener.Addr().String()
+	f.server, f.served = server, served
+	f.counts, f.stream = make(map[string]uint64), &streamModel{records: make(map[string]record)}
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener) // ends by Kill
+	}()
+	return nil
+}
+
+// Kill ends the server at once: its connections break.
+func (f *Fake) Kill() {
+	f.mu.Lock()
+	server, served := f.server, f.served
+	f.server = nil
+	f.mu.Unlock()
+	if server != nil {
+		server.Stop()
+		<-served
+	}
+}
+
+// Pause makes the server keep its connections and say nothing.
+func (f *Fake) Pause() { f.gate.close() }
+
+// Resume ends a pause.
+func (f *Fake) Resume() { f.gate.open() }
+
+// gate lets everything pass, or nothing.
+type gate struct {
+	mu   *sync.Mutex
+	pass chan struct{} // closed while everything passes
+}
+
+func newGate() gate {
+	g := gate{mu: new(sync.Mutex), pass: make(chan struct{})}
+	close(g.pass)
+	return g
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pass = make(chan struct{})
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.pass:
+	default:
+		close(g.pass)
+	}
+}
+
+func (g *gate) wait(ctx context.Context) error {
+	g.mu.Lock()
+	pass := g.pass
+	g.mu.Unlock()
+	select {
+	case <-pass:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,220 @@
+package tritontest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// fakeVersion is the one version of each of the fake's models.
+const fakeVersion = "1"
+
+// ServerLive implements the KServe v2 service, as do the methods below.
+func (f *Fake) ServerLive(ctx context.Context, _ *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
+	return &kserve.ServerLiveResponse{Live: true}, f.gate.wait(ctx)
+}
+
+// ServerReady is true from the start.
+func (f *Fake) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
+	return &kserve.ServerReadyResponse{Ready: true}, f.gate.wait(ctx)
+}
+
+// ModelReady is false for unknown models.
+func (f *Fake) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
+	_, err := f.find(req.GetName(), req.GetVersion())
+	return &kserve.ModelReadyResponse{Ready: err == nil}, f.gate.wait(ctx)
+}
+
+// ServerMetadata names the server "triton", as the real one does.
+func (f *Fake) ServerMetadata(ctx context.Context, _ *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
+	return &kserve.ServerMetadataResponse{Name: "triton", Version: "2.51.0"}, f.gate.wait(ctx)
+}
+
+// ModelMetadata follows from the configuration.
+func (f *Fake) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
+	config, err := f.find(req.GetName(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	metadata := &kserve.ModelMetadataResponse{Name: config.GetName(), Versions: []string{fakeVersion}, Platform: config.GetBackend()}
+	for _, in := range config.GetInput() {
+		metadata.Inputs = append(metadata.Inputs, &kserve.ModelMetadataResponse_TensorMetadata{
+			Name: in.GetName(), Datatype: datatype(in.GetDataType()), Shape: in.GetDims(),
+		})
+	}
+	for _, out := range config.GetOutput() {
+		metadata.Outputs = append(metadata.Outputs, &kserve.ModelMetadataResponse_TensorMetadata{
+			Name: out.GetName(), Datatype: datatype(out.GetDataType()), Shape: out.GetDims(),
+		})
+	}
+	return metadata, f.gate.wait(ctx)
+}
+
+// datatype is a configuration's type in KServe's words.
+func datatype(t kserve.DataType) string {
+	if t == kserve.DataType_TYPE_STRING {
+		return "BYTES"
+	}
+	return strings.TrimPrefix(t.String(), "TYPE_")
+}
+
+// ModelConfig gives the configuration as the repository has it.
+func (f *Fake) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+	config, err := f.find(req.GetName(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &kserve.ModelConfigResponse{Config: config}, f.gate.wait(ctx)
+}
+
+// ModelStatistics counts requests.
+func (f *Fake) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
+	if _, known := f.configs[req.GetName()]; !known && req.GetName() != "" {
+		return nil, status.Errorf(codes.InvalidArgument, "requested model '%s' is not available", req.GetName())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	answer := &kserve.ModelStatisticsResponse{}
+	for _, name := range slices.Sorted(maps.Keys(f.configs)) {
+		if req.GetName() == "" || req.GetName() == name {
+			answer.ModelStats = append(answer.ModelStats, &kserve.ModelStatistics{
+				Name: name, Version: fakeVersion, InferenceCount: f.counts[name], ExecutionCount: f.counts[name],
+			})
+		}
+	}
+	return answer, f.gate.wait(ctx)
+}
+
+// RepositoryIndex lists the models, all of them ready.
+func (f *Fake) RepositoryIndex(ctx context.Context, _ *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
+	index := &kserve.RepositoryIndexResponse{}
+	for _, name := range slices.Sorted(maps.Keys(f.configs)) {
+		index.Models = append(index.Models, &kserve.RepositoryIndexResponse_ModelIndex{Name: name, Version: fakeVersion, State: "READY"})
+	}
+	return index, f.gate.wait(ctx)
+}
+
+// RepositoryModelLoad is refused, as outside of the explicit control mode.
+func (*Fake) RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
+	return nil, errNotExplicit()
+}
+
+// RepositoryModelUnload is refused, as outside of the explicit control mode.
+func (*Fake) RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
+	return nil, errNotExplicit()
+}
+
+func errNotExplicit() error {
+	return status.Error(codes.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+}
+
+type inferStream = grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]
+
+// ModelStreamInfer serves a stream's requests one after the other. Errors go
+// into the stream as texts.
+func (f *Fake) ModelStreamInfer(stream inferStream) error {
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.serve(stream, req); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *Fake) serve(stream inferStream, req *kserve.ModelInferRequest) error {
+	a := &answer{fake: f, stream: stream, request: req}
+	config, err := f.find(req.GetModelName(), req.GetModelVersion())
+	if err == nil {
+		err = check(config, req)
+	}
+	if err != nil {
+		return a.refuse(status.Convert(err).Message())
+	}
+	f.mu.Lock()
+	f.counts[config.GetName()]++
+	model := f.stream
+	f.mu.Unlock()
+	if config.GetName() == "echo" {
+		return echo(a)
+	}
+	return model.serve(a)
+}
+
+// answer is one request's way back to the client.
+type answer struct {
+	fake    *Fake
+	stream  inferStream
+	request *kserve.ModelInferRequest
+}
+
+func (a *answer) ctx() context.Context { return a.stream.Context() }
+
+// input gives the contents of an input, nil if there is none.
+func (a *answer) input(name string) []byte {
+	for i, in := range a.request.GetInputs() {
+		if in.GetName() == name {
+			return a.request.GetRawInputContents()[i]
+		}
+	}
+	return nil
+}
+
+// send sends one response, with the flag that says whether it is the last one.
+func (a *answer) send(final bool, tensors ...tensor) error {
+	response := a.response(final)
+	if len(tensors) > 0 {
+		response.ModelVersion = fakeVersion
+	}
+	for _, t := range tensors {
+		response.Outputs = append(response.Outputs, &kserve.ModelInferResponse_InferOutputTensor{
+			Name: t.name, Datatype: t.datatype, Shape: t.shape,
+		})
+		response.RawOutputContents = append(response.RawOutputContents, t.raw)
+	}
+	return a.write(&kserve.ModelStreamInferResponse{InferResponse: response})
+}
+
+// fail sends a model's error.
+func (a *answer) fail(final bool, text string) error {
+	return a.write(&kserve.ModelStreamInferResponse{ErrorMessage: text, InferResponse: a.response(final)})
+}
+
+// refuse sends the error of a request that reaches no model.
+func (a *answer) refuse(text string) error {
+	return a.write(&kserve.ModelStreamInferResponse{
+		ErrorMessage:  text,
+		InferResponse: &kserve.ModelInferResponse{Id: a.request.GetId()},
+	})
+}
+
+func (a *answer) response(final bool) *kserve.ModelInferResponse {
+	return &kserve.ModelInferResponse{
+		ModelName: a.request.GetModelName(),
+		Id:        a.request.GetId(),
+		Parameters: map[string]*kserve.InferParameter{
+			"triton_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: final}},
+		},
+	}
+}
+
+func (a *answer) write(message *kserve.ModelStreamInferResponse) error {
+	if err := a.fake.gate.wait(a.ctx()); err != nil {
+		return err
+	}
+	return a.stream.Send(message)
+}

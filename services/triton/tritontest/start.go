@@ -1,0 +1,33 @@
+package tritontest
+
+import (
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// StartServer runs a real tritonserver until the test ends; of a test that
+// failed it shows the end of the server's log. Without repositories it serves
+// the suite's. It skips the test under -short only.
+func StartServer(tb testing.TB, options tritonserver.Options) *tritonserver.Server {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs tritonserver")
+	}
+	if len(options.Repositories) == 0 {
+		options.Repositories = []string{Repository(tb)}
+	}
+	server, err := tritonserver.Launch(tb.Context(), options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("tritonserver's log ends with:\n%s", server.LogTail(60))
+		}
+		if err := server.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return server
+}

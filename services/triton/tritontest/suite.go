@@ -1,0 +1,281 @@
+package tritontest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Engine is an engine that can be stopped.
+type Engine interface {
+	inference.Engine
+	Stop(context.Context) error
+}
+
+// Server is what the suite does to the server behind an engine.
+type Server interface {
+	// Kill ends the server at once.
+	Kill()
+	// Restart starts it again, where it was, and waits until it is ready.
+	Restart(context.Context) error
+	// Pause makes the server say nothing any more until Resume, as a process that
+	// hangs.
+	Pause()
+	Resume()
+}
+
+// Limits are the engine's settings that the suite chooses.
+type Limits struct {
+	// KeepAlive is the silence after which a stream yields an idle response.
+	KeepAlive time.Duration
+	// Inactivity is the silence after which it fails.
+	Inactivity time.Duration
+}
+
+// Subject is what the suite tests: an engine that serves the models of
+// [Repository].
+type Subject struct {
+	// Open starts an engine; the suite stops it.
+	Open func(testing.TB, Limits) Engine
+	// Server behind the engine; nil if the engine has none that can fail by
+	// itself.
+	Server Server
+}
+
+// patient are limits that no test reaches by chance.
+func patient() Limits { return Limits{KeepAlive: time.Minute, Inactivity: time.Minute} }
+
+// cancelTime is how soon a model must see that its request was cancelled.
+const cancelTime = 200 * time.Millisecond
+
+// RunSuite runs every test of the suite as a subtest, on the subject that start
+// gives for it. None may leave a goroutine behind.
+func RunSuite(t *testing.T, start func(testing.TB) Subject) {
+	t.Helper()
+	tests := []struct {
+		name string
+		run  func(*testing.T, Subject)
+	}{
+		{"decoupled model streams", testStream},
+		{"decoupled model without responses ends", testEmpty},
+		{"plain model answers once", testEcho},
+		{"request stays as it was", testRequestUnchanged},
+		{"nothing is sent before the first iteration", testLazy},
+		{"waiting responses are announced", testMore},
+		{"request is refused", testRefused},
+		{"model fails", testModelFails},
+		{"model fails inside the stream", testFailsInside},
+		{"context is cancelled", testCancel},
+		{"context has a cause", testCause},
+		{"context has a deadline", testDeadline},
+		{"context ended before", testEnded},
+		{"consumer leaves", testLeave},
+		{"silence is announced", testIdle},
+		{"silence is limited", testInactive},
+		{"slow consumer", testSlow},
+		{"large tensors", testLarge},
+		{"64 streams at once", testParallel},
+		{"engine stops under streams", testStop},
+		{"server dies and returns", testServerDies},
+		{"server hangs and returns", testServerHangs},
+		{"models are listed", testModels},
+		{"server and models are described", testDescribe},
+		{"statistics count", testStatistics},
+		{"repository is listed", testRepository},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			t.Cleanup(func() { goleak.VerifyNone(t, before) })
+			test.run(t, start(t))
+		})
+	}
+}
+
+func open(t *testing.T, s Subject, limits Limits) Engine {
+	t.Helper()
+	engine := s.Open(t, limits)
+	t.Cleanup(func() {
+		if err := engine.Stop(context.Background()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return engine
+}
+
+// request builds a request with the test's name as its id.
+func request(tb testing.TB, model string, tensors ...tensor) *kserve.ModelInferRequest {
+	tb.Helper()
+	req := &kserve.ModelInferRequest{ModelName: model, Id: tb.Name()}
+	for _, in := range tensors {
+		req.Inputs = append(req.Inputs, &kserve.ModelInferRequest_InferInputTensor{
+			Name: in.name, Datatype: in.datatype, Shape: in.shape,
+		})
+		req.RawInputContents = append(req.RawInputContents, in.raw)
+	}
+	return req
+}
+
+func floats(name string, rows int, raw []byte) tensor {
+	return tensor{name, "FP32", []int64{int64(rows), 4}, raw}
+}
+
+// numbered streams count responses from the model stream.
+func numbered(tb testing.TB, count int32, more ...tensor) *kserve.ModelInferRequest {
+	tb.Helper()
+	return request(tb, "stream", append([]tensor{int32s("COUNT", count)}, more...)...)
+}
+
+// collected is a response with its own memory.
+type collected struct {
+	id      string
+	outputs map[string]tensor
+	final   bool
+	more    bool
+	idle    bool
+}
+
+func copyOf(r *inference.Response) collected {
+	c := collected{id: r.ID, outputs: make(map[string]tensor), final: r.Final, more: r.More, idle: r.Idle}
+	for _, o := range r.Outputs {
+		c.outputs[o.Name] = tensor{o.Name, o.Type, slices.Clone(o.Shape), bytes.Clone(o.Raw)}
+	}
+	return c
+}
+
+// collect reads a stream to its end.
+func collect(ctx context.Context, engine inference.Engine, req *kserve.ModelInferRequest) (all []collected, err error) {
+	for response, failed := range engine.Stream(ctx, req) {
+		if failed != nil {
+			return all, failed
+		}
+		all = append(all, copyOf(response))
+	}
+	return all, nil
+}
+
+func mustCollect(t *testing.T, engine inference.Engine, req *kserve.ModelInferRequest) []collected {
+	t.Helper()
+	all, err := collect(t.Context(), engine, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// checkNumbered wants responses 0 to count-1 of the given size, then an empty
+// final one.
+func checkNumbered(all []collected, count, size int) error {
+	if len(all) != count+1 {
+		return fmt.Errorf("got %d responses, want %d and a final one", len(all), count)
+	}
+	for i, r := range all[:count] {
+		if err := checkNumber(r, i, size); err != nil {
+			return fmt.Errorf("response %d: %w", i, err)
+		}
+	}
+	if last := all[count]; !last.final || len(last.outputs) != 0 {
+		return fmt.Errorf("the last response is %+v, want an empty final one", last)
+	}
+	return nil
+}
+
+func checkNumber(r collected, index, size int) error {
+	want := map[string]tensor{
+		"INDEX": int32s("INDEX", int32(index)),
+		"DATA":  {"DATA", "UINT8", []int64{int64(size)}, filled(size, byte(index))},
+	}
+	if r.final || r.idle {
+		return fmt.Errorf("final %t, idle %t", r.final, r.idle)
+	}
+	return equalTensors(r.outputs, want)
+}
+
+func equalTensors(got, want map[string]tensor) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("got %d outputs, want %d", len(got), len(want))
+	}
+	for name, w := range want {
+		g, ok := got[name]
+		switch {
+		case !ok:
+			return fmt.Errorf("output %s is missing", name)
+		case g.datatype != w.datatype || !slices.Equal(g.shape, w.shape):
+			return fmt.Errorf("output %s is %s%v, want %s%v", name, g.datatype, g.shape, w.datatype, w.shape)
+		case !bytes.Equal(g.raw, w.raw):
+			return fmt.Errorf("output %s differs in its %d bytes from the %d wanted", name, len(g.raw), len(w.raw))
+		}
+	}
+	return nil
+}
+
+// recorded is what the model stream knows of a request with the key.
+func recorded(t *testing.T, engine inference.Engine, key string) (state string, sent int) {
+	t.Helper()
+	all := mustCollect(t, engine, request(t, "stream", texts("KEY", key)))
+	return elements(all[0].outputs["STATE"].raw)[0], int(binary.LittleEndian.Uint32(all[0].outputs["INDEX"].raw))
+}
+
+// awaitState waits until the model's record of a request has the state.
+func awaitState(t *testing.T, engine inference.Engine, key, want string, limit time.Duration) {
+	t.Helper()
+	var state string
+	eventually(t, limit, func() bool {
+		state, _ = recorded(t, engine, key)
+		return state == want
+	}, func() string { return fmt.Sprintf("the model's request is %s, want %s", state, want) })
+}
+
+// eventually asks until the answer is yes, and once more after the limit.
+func eventually(t *testing.T, limit time.Duration, yes func() bool, otherwise func() string) {
+	t.Helper()
+	late := time.After(limit)
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for !yes() {
+		select {
+		case <-poll.C:
+		case <-late:
+			if !yes() {
+				t.Fatalf("after %s: %s", limit, otherwise())
+			}
+			return
+		}
+	}
+}
+
+// asError wants an error of the core.
+func asError(t *testing.T, err error) *inference.Error {
+	t.Helper()
+	var e *inference.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want an inference.Error", err)
+	}
+	return e
+}
+
+// wantError checks an error's code and reason, and that its message is fit for
+// clients.
+func wantError(t *testing.T, err error, code inference.Code, reason string) {
+	t.Helper()
+	e := asError(t, err)
+	if e.Code != code || e.Reason != reason {
+		t.Errorf("got %s (%q) %q, want %s (%q); cause: %v", e.Code, e.Reason, e.Message, code, reason, e.Err)
+	}
+	for _, leak := range []string{"127.0.0.1", "rpc error", "transport", ".py", "/models"} {
+		if strings.Contains(e.Message, leak) {
+			t.Errorf("the message shows %q: %s", leak, e.Message)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+//nolint:thelper // these are the tests themselves, not their helpers
+package tritontest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func testStream(t *testing.T, s Subject) {
+	all := mustCollect(t, open(t, s, patient()), numbered(t, 5, int32s("SIZE", 3)))
+	if err := checkNumbered(all, 5, 3); err != nil {
+		t.Error(err)
+	}
+	for i, r := range all {
+		if r.id != t.Name() {
+			t.Errorf("response %d has id %q, want %q", i, r.id, t.Name())
+		}
+	}
+}
+
+func testEmpty(t *testing.T, s Subject) {
+	all := mustCollect(t, open(t, s, patient()), numbered(t, 0))
+	if err := checkNumbered(all, 0, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func testEcho(t *testing.T, s Subject) {
+	inputs := []tensor{
+		texts("TEXT", "one", "", "zwei, drei: ⅓"),
+		floats("DATA", 2, []byte(strings.Repeat("\x00\x01\xfe\x7f", 8))),
+	}
+	all := mustCollect(t, open(t, s, patient()), request(t, "echo", inputs...))
+	if len(all) != 1 || !all[0].final || all[0].id != t.Name() {
+		t.Fatalf("got %+v, want one final response", all)
+	}
+	if err := equalTensors(all[0].outputs, map[string]tensor{"TEXT": inputs[0], "DATA": inputs[1]}); err != nil {
+		t.Error(err)
+	}
+}
+
+func testRequestUnchanged(t *testing.T, s Subject) {
+	req := request(t, "echo", texts("TEXT", "x"))
+	req.Parameters = map[string]*kserve.InferParameter{
+		"note": {ParameterChoice: &kserve.InferParameter_StringParam{StringParam: "mine"}},
+	}
+	before := proto.Clone(req)
+	mustCollect(t, open(t, s, patient()), req)
+	if !proto.Equal(req, before) {
+		t.Errorf("the request became %v", req)
+	}
+}
+
+func testLazy(t *testing.T, s Subject) {
+	engine := open(t, s, patient())
+	stream := engine.Stream(t.Context(), numbered(t, 1, texts("KEY", t.Name())))
+	if state, _ := recorded(t, engine, t.Name()); state != "unknown" {
+		t.Errorf("before the iteration the request is %s", state)
+	}
+	for _, err := range stream {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	awaitState(t, engine, t.Name(), "done", time.Second)
+}
+
+func testMore(t *testing.T, s Subject) {
+	engine := open(t, s, patient())
+	const count = 20
+	announced := 0
+	for response, err := range engine.Stream(t.Context(), numbered(t, count, texts("KEY", t.Name()))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Final && response.More {
+			t.Error("a response is announced after the final one")
+		}
+		if response.More {
+			announced++
+		}
+		awaitState(t, engine, t.Name(), "done", 5*time.Second)
+	}
+	if announced < count/2 {
+		t.Errorf("%d of %d waiting responses were announced", announced, count)
+	}
+}
+
+func testIdle(t *testing.T, s Subject) {
+	const keepAlive = 40 * time.Millisecond
+	engine := open(t, s, Limits{KeepAlive: keepAlive, Inactivity: time.Minute})
+	start := time.Now()
+	idle := 0
+	for response, err := range engine.Stream(t.Context(), numbered(t, 1, int32s("DELAY", 60_000))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := copyOf(response); !c.idle || len(c.outputs) > 0 || c.final || c.id != t.Name() {
+			t.Errorf("an idle response is %+v", c)
+		}
+		idle++
+		if after := time.Since(start); after < time.Duration(idle)*keepAlive {
+			t.Errorf("idle response %d came after %s already", idle, after)
+		}
+		if idle == 3 {
+			break
+		}
+	}
+	var rest []collected
+	for _, c := range mustCollect(t, engine, numbered(t, 2, int32s("DELAY", 100))) {
+		if !c.idle {
+			rest = append(rest, c)
+		}
+	}
+	if err := checkNumbered(rest, 2, 0); err != nil {
+		t.Errorf("between idle responses: %v", err)
+	}
+}
+
+func testInactive(t *testing.T, s Subject) {
+	engine := open(t, s, Limits{KeepAlive: time.Minute, Inactivity: 200 * time.Millisecond})
+	start := time.Now()
+	_, err := collect(t.Context(), engine, numbered(t, 1, int32s("DELAY", 60_000), texts("KEY", t.Name())))
+	wantError(t, err, inference.CodeUnavailable, inference.ReasonInactive)
+	if took := time.Since(start); took < 200*time.Millisecond || took > time.Second {
+		t.Errorf("failed after %s, want 200 ms and a little", took)
+	}
+	awaitState(t, engine, t.Name(), "cancelled", cancelTime)
+}
+
+// testSlow lets a model send far more than a consumer takes. What waits for it
+// here is bounded; tritonserver itself has no bound.
+func testSlow(t *testing.T, s Subject) {
+	const (
+		count = 2000
+		size  = 64 << 10
+		limit = 48 << 20
+	)
+	engine := open(t, s, patient())
+	before := heap()
+	index := 0
+	for response, err := range engine.Stream(t.Context(), numbered(t, count, int32s("SIZE", size), texts("KEY", t.Name()))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if index == 0 {
+			awaitStill(t, engine)
+			if grown := heap() - before; grown > limit {
+				t.Errorf("the heap grew by %d MiB", grown>>20)
+			}
+		}
+		if !response.Final {
+			if err := checkNumber(copyOf(response), index, size); err != nil {
+				t.Fatalf("response %d: %v", index, err)
+			}
+			index++
+		}
+	}
+	if index != count {
+		t.Errorf("got %d responses, want %d", index, count)
+	}
+}
+
+// awaitStill waits until the model sends no more: it has sent all, or is held up.
+func awaitStill(t *testing.T, engine inference.Engine) {
+	t.Helper()
+	last, same := 0, 0
+	eventually(t, 20*time.Second, func() bool {
+		_, sent := recorded(t, engine, t.Name())
+		same++
+		if sent != last {
+			last, same = sent, 0
+		}
+		return sent > 0 && same == 20
+	}, func() string { return "the model still sends" })
+}
+
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func testLarge(t *testing.T, s Subject) {
+	const size = 8 << 20
+	engine := open(t, s, patient())
+	raw := make([]byte, size)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // data to compare, the same in each run
+	for i := 0; i < size; i += 8 {
+		binary.LittleEndian.PutUint64(raw[i:], random.Uint64())
+	}
+	inputs := []tensor{texts("TEXT", "large"), floats("DATA", size/16, raw)}
+	all := mustCollect(t, engine, request(t, "echo", inputs...))
+	if len(all) != 1 {
+		t.Fatalf("got %d responses", len(all))
+	}
+	if err := equalTensors(all[0].outputs, map[string]tensor{"TEXT": inputs[0], "DATA": inputs[1]}); err != nil {
+		t.Error(err)
+	}
+	if err := checkNumbered(mustCollect(t, engine, numbered(t, 3, int32s("SIZE", size))), 3, size); err != nil {
+		t.Error(err)
+	}
+}
+
+func testParallel(t *testing.T, s Subject) {
+	engine := open(t, s, patient())
+	var group errgroup.Group
+	for i := range 64 {
+		count, size := 20+i, 10*i
+		req := numbered(t, int32(count), int32s("SIZE", int32(size)), int32s("DELAY", int32(i%3)))
+		group.Go(func() error {
+			all, err := collect(t.Context(), engine, req)
+			if err == nil {
+				err = checkNumbered(all, count, size)
+			}
+			if err != nil {
+				return fmt.Errorf("stream %d: %w", i, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+}
