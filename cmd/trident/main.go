@@ -1,0 +1,109 @@
+// Command trident serves the OpenAI API and typed Connect services over NVIDIA
+// Triton.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"go.uber.org/dig"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "trident: "+strings.ReplaceAll(err.Error(), "\n", " "))
+		os.Exit(1)
+	}
+}
+
+// commandLine is the flags and the commands; serve may be left out, as Triton's
+// own frontend has no commands.
+type commandLine struct {
+	flags
+
+	Serve   serveCommand   `cmd:"" default:"1" help:"Serve models (what happens without a command)."`
+	Version versionCommand `cmd:"" help:"Print the version and the engines built in."`
+}
+
+func run(args []string) error {
+	var cli commandLine
+	parser, err := kong.New(&cli,
+		kong.Name("trident"),
+		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton."),
+		kong.DefaultEnvars("TRIDENT"),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		defaults(),
+	)
+	if err != nil {
+		return err
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		return fmt.Errorf("%w (see trident --help)", err)
+	}
+	return kctx.Run(&cli.flags)
+}
+
+type serveCommand struct{}
+
+// Run serves until SIGINT, SIGTERM or a failure at start.
+func (serveCommand) Run(f *flags) error {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
+	log := f.logger()
+	app := application(cfg, log)
+	if err := app.Err(); err != nil {
+		return dig.RootCause(err)
+	}
+	// Signals count from the first moment: a stop during start is a stop.
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	if err := app.Start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("stopped while starting")
+		}
+		return dig.RootCause(err)
+	}
+	select {
+	case <-ctx.Done():
+	case s := <-app.Wait():
+		log.Error("stopping after a failure", "exit_code", s.ExitCode)
+	}
+	cancel() // a second signal kills
+	log.Info("stopping", "in_flight_timeout", cfg.Server.ShutdownTimeout)
+	stop, done := context.WithTimeout(context.Background(), app.StopTimeout())
+	defer done()
+	return app.Stop(stop)
+}
+
+type versionCommand struct{}
+
+// version is set by the linker at release.
+var version = "dev"
+
+// Run prints what this binary is.
+func (versionCommand) Run() error {
+	revision := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = " " + s.Value
+			}
+		}
+	}
+	_, err := fmt.Printf("trident %s%s\nengines: remote (tritonserver over gRPC)\n", version, revision)
+	return err
+}
+
+// stopSlack is how much longer than the requests' grace the whole stop may take.
+const stopSlack = 10 * time.Second

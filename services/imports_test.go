@@ -1,0 +1,117 @@
+package services
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the prefix of our own import paths.
+const module = "github.com/trident-inference/trident/"
+
+// arrows are the imports that each package may have of ours, tests aside. They
+// point inward, to services/inference; a new package needs a line here, which is
+// a decision. gen/ holds generated messages and may be imported where named.
+var arrows = map[string][]string{
+	"services/inference":               {"gen/go/kserve"},
+	"services/backend":                 {"gen/go/kserve", "services/inference"},
+	"services/chat":                    {"services/chat/jinja", "services/inference"},
+	"services/chat/jinja":              {},
+	"services/triton":                  {"gen/go/kserve", "services/inference"},
+	"services/server":                  {"services/inference"},
+	"services/openai":                  {"gen/go/openai", "openapi", "services/inference", "services/server"},
+	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/inference", "services/server"},
+	"cmd/trident":                      {"services/*"},
+	"openapi":                          {},
+	"test/demo":                        {"services/triton/tritonserver"},
+	"test/e2e":                         {"services/triton/tritonserver"},
+	"services/triton/tritonserver":     {},
+	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/tritonserver"},
+	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/inference"},
+}
+
+// confined are imports that only the named files or packages may have.
+var confined = map[string]func(path string) bool{
+	"C":               func(path string) bool { return strings.HasPrefix(path, "services/triton/local/") },
+	"go.uber.org/fx":  wiring,
+	"go.uber.org/dig": wiring,
+}
+
+// wiring files are the only ones that know fx.
+func wiring(path string) bool {
+	base := filepath.Base(path)
+	return base == "module.go" || base == "module_test.go" || strings.HasPrefix(path, "cmd/trident/")
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	root := ".."
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		path := filepath.ToSlash(strings.TrimPrefix(file, root+"/"))
+		if entry.IsDir() && skipped(path) {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		seen[filepath.ToSlash(filepath.Dir(path))] = true
+		checkFile(t, file, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range arrows {
+		if !seen[pkg] {
+			t.Errorf("arrows has a line for %s, which has no Go files: delete the line", pkg)
+		}
+	}
+}
+
+// skipped are folders without Go files of this module's own.
+func skipped(path string) bool {
+	base := filepath.Base(path)
+	return path == "gen" || path == "tools" || path == "api" || path == "test/e2e/sdk" || base == "node_modules" ||
+		base == "testdata" || (strings.HasPrefix(base, ".") && len(base) > 2)
+}
+
+func checkFile(t *testing.T, file, path string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg := filepath.ToSlash(filepath.Dir(path))
+	allowed, known := arrows[pkg]
+	if !known && path != "services/imports_test.go" {
+		t.Errorf("%s: package %s has no line in arrows", path, pkg)
+	}
+	for _, spec := range parsed.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if may := confined[target]; may != nil && !may(path) {
+			t.Errorf("%s must not import %s", path, target)
+		}
+		ours, isOurs := strings.CutPrefix(target, module)
+		if isOurs && !strings.HasSuffix(path, "_test.go") && !slices.ContainsFunc(allowed, func(pattern string) bool { return matches(pattern, ours) }) {
+			t.Errorf("%s: package %s must not import %s", path, pkg, ours)
+		}
+	}
+}
+
+func matches(pattern, path string) bool {
+	if prefix, wild := strings.CutSuffix(pattern, "*"); wild {
+		return strings.HasPrefix(path, prefix)
+	}
+	return pattern == path
+}
