@@ -1,0 +1,94 @@
+# Trident: make help lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PORT ?= 9000
+
+# Tools are Go modules of their own, pinned there and built on first use.
+TOOL := go tool -modfile=tools/go.mod
+BUF  := go tool -modfile=tools/buf/go.mod buf
+LINT := go tool -modfile=tools/lint/go.mod golangci-lint
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Install the real Triton and the demo models' engines into .venv
+	@tools/setup.sh
+
+.PHONY: setup-test
+setup-test: ## Install what the tests need too, into .venv-test
+	@tools/setup.sh --test
+
+.PHONY: build
+build: ## Build bin/trident
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/trident ./cmd/trident
+
+.PHONY: run
+run: setup build ## Serve the demo models on 127.0.0.1:9000 (PORT=... for another port)
+	@go build -o bin/demo ./test/demo
+	@exec bin/demo -port $(PORT)
+
+.PHONY: generate
+generate: ## Rewrite gen/ and THIRD_PARTY_NOTICES from their sources
+	rm -rf gen
+	$(BUF) generate
+	mkdir -p gen/go/openai
+	$(TOOL) oapi-codegen -config openapi/openai.codegen.yaml openapi/openai.yaml
+	tools/notices.sh > THIRD_PARTY_NOTICES
+
+.PHONY: generate-check
+generate-check: generate ## Fail when generate leaves a diff
+	@git diff --exit-code --stat -- gen THIRD_PARTY_NOTICES && test -z "$$(git status --porcelain -- gen)" || \
+		{ echo 'gen/ is not what the sources make: run make generate and commit the result' >&2; exit 1; }
+
+.PHONY: breaking-accept
+breaking-accept: ## Take today's api/ as the baseline that buf breaking compares with
+	$(BUF) build --exclude-source-info -o api/baseline.binpb
+
+.PHONY: lint
+lint: ## Static checks of Go, protos and shell
+	$(BUF) lint
+	$(BUF) format -d --exit-code
+	$(BUF) breaking --against api/baseline.binpb
+	$(LINT) run ./...
+	go vet ./...
+
+.PHONY: fmt
+fmt: ## Format Go and protos
+	$(LINT) fmt
+	$(BUF) format -w
+
+.PHONY: test
+test: setup-test build ## Run all tests, with the race detector, on the real Triton
+	go test -race -timeout 15m ./...
+	cd test/e2e/sdk && go vet ./...
+
+.PHONY: test-short
+test-short: ## Run the tests that need nothing installed
+	go test -race -short ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks; compare two runs with benchstat
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: check
+check: lint cross generate-check bench-once test ## What CI runs
+
+.PHONY: cross
+cross: ## Build for the other platforms
+	@for target in linux/arm64 darwin/arm64; do \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
+
+.PHONY: bench-once
+bench-once: ## Run each benchmark once, so that none rots
+	go test -run '^$$' -bench . -benchtime 1x ./...
+
+.PHONY: clean
+clean: ## Remove what make built and installed
+	rm -rf bin .cache .venv .venv-test test/e2e/node/node_modules

