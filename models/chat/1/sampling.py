@@ -67,7 +67,8 @@ def translate(text: str) -> Sampling:
     # vLLM's defaults, in its order: it scales by the temperature before it cuts. Penalties count the prompt's tokens too,
     # where vLLM's presence and frequency penalties count only the answer's.
     fields = {
-        "temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0,
+        "temperature": 0.2, "top_p": 0.9,  # what SmolLM2's makers advise; at vLLM's 1.0 a model this small rambles
+        "top_k": 0, "min_p": 0.0,
         "samplers": ["penalties", "temperature", "min_p", "top_k", "top_p"],
     }
     own = {}
