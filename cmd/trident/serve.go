@@ -62,13 +62,13 @@ type flags struct {
 	OpenAIPort       int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
 	HTTPMaxInputSize int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
 	CORSOrigin       []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
+	WriteTimeout     time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
 	ShutdownTimeout  time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after a stop signal."`
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Length limit of answers whose request sets none; 0 is the room left in the model's context."`
 	MaxInFlight      int           `group:"Requests" default:"${max_in_flight}" help:"Requests served at once, 0 for no bound; more get 429."`
 	RequestTimeout   time.Duration `group:"Requests" default:"${request_timeout}" help:"End a request after this long, 0 for never."`
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`
-	WriteTimeout     time.Duration `group:"Requests" default:"${write_timeout}" help:"End a stream whose client takes nothing for this long."`
 	Strict           bool          `group:"Requests" help:"Refuse request fields that neither OpenAI's API nor the engine knows."`
 
 	LogLevel  slog.Level `group:"Logging" default:"info" help:"debug, info, warn or error."`
@@ -78,7 +78,7 @@ type flags struct {
 // defaults gives the flags the defaults of the modules, so that each is written
 // down once.
 func defaults() kong.Option {
-	t, i, o, s := triton.Default(), inference.Default(), openai.Default(), server.Default()
+	t, i, s := triton.Default(), inference.Default(), server.Default()
 	return kong.Vars{
 		"triton_endpoint":     "localhost:8001", // where tritonserver listens by default
 		"inactivity_timeout":  t.Inactivity.String(),
@@ -86,7 +86,7 @@ func defaults() kong.Option {
 		"default_max_tokens":  strconv.Itoa(i.DefaultMaxTokens),
 		"max_in_flight":       strconv.Itoa(i.MaxInFlight),
 		"request_timeout":     i.RequestTimeout.String(),
-		"write_timeout":       o.WriteTimeout.String(),
+		"write_timeout":       s.WriteTimeout.String(),
 		"host":                s.Host,
 		"openai_port":         strconv.Itoa(s.Port),
 		"http_max_input_size": strconv.FormatInt(s.MaxBody, 10),
@@ -99,14 +99,14 @@ func (f *flags) config() (config, error) {
 	cfg := config{
 		Triton:    triton.Default(),
 		Inference: inference.Config{MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens},
-		OpenAI:    openai.Config{WriteTimeout: f.WriteTimeout, Strict: f.Strict},
+		OpenAI:    openai.Config{Strict: f.Strict},
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
-			ShutdownTimeout: f.ShutdownTimeout, CORSOrigins: f.CORSOrigin,
+			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
 		},
 	}
 	cfg.Triton.Endpoint, cfg.Triton.Inactivity, cfg.Triton.KeepAlive = f.TritonEndpoint, f.InactivityTimeout, f.SSEHeaderTimeout
-	err := errors.Join(cfg.Triton.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.Server.Validate())
+	err := errors.Join(cfg.Triton.Validate(), cfg.Inference.Validate(), cfg.Server.Validate())
 	if err != nil {
 		return config{}, fmt.Errorf("%w", err)
 	}

@@ -69,6 +69,16 @@ func (a *admission) take() error {
 	return nil
 }
 
+// ready is nil until the drain begins.
+func (a *admission) ready() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return errStopping
+	}
+	return nil
+}
+
 func (a *admission) leave() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

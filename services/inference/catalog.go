@@ -174,7 +174,12 @@ func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
 }
 
 func (c *Catalog) logCard(card *Card) {
-	if card.State != ModelReady {
+	switch card.State {
+	case ModelReady:
+	case ModelNeverLoaded: // a repository may hold many
+		c.log.Debug("model", "model", card.Name, "state", "never loaded")
+		return
+	default:
 		c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State, "reason", card.Reason)
 		return
 	}

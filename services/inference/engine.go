@@ -56,8 +56,9 @@ type Output struct {
 // ModelState is a model's state in the engine.
 type ModelState string
 
-// Triton's model states. A model that was never loaded has the empty one.
+// Triton's model states.
 const (
+	ModelNeverLoaded ModelState = ""
 	ModelReady       ModelState = "READY"
 	ModelLoading     ModelState = "LOADING"
 	ModelUnloading   ModelState = "UNLOADING"

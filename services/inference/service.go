@@ -69,8 +69,8 @@ func (s *Service) Drain(ctx context.Context) { s.admission.drain(ctx) }
 
 // Ready is nil when every engine takes requests and none is being drained.
 func (s *Service) Ready(ctx context.Context) error {
-	if s.admission.stopping.Err() != nil {
-		return errStopping
+	if err := s.admission.ready(); err != nil {
+		return err
 	}
 	return s.catalog.Ready(ctx)
 }

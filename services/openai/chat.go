@@ -106,7 +106,7 @@ type chatStream struct {
 // VisitCreateChatCompletionResponse streams. A failure before the first event is
 // returned and gets its status; a later one becomes an event.
 func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
-	out := newEventStream(w, s.handler.cfg.WriteTimeout)
+	out := newEventStream(w)
 	defer out.close()
 	chunks := newChunkWriter(s.req.ID, time.Now().Unix(), s.req.Model, max(s.req.N, 1), s.usage)
 	for delta, err := range s.handler.service.Generate(s.ctx, s.req) {

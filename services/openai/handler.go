@@ -20,23 +20,10 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Config of the frontend.
+// Config of the frontend. The zero value is the configuration without flags.
 type Config struct {
-	// WriteTimeout ends a stream whose client takes nothing for this long.
-	WriteTimeout time.Duration
 	// Strict refuses fields that neither OpenAI's API nor the engine knows.
 	Strict bool
-}
-
-// Default is the configuration without flags.
-func Default() Config { return Config{WriteTimeout: 30 * time.Second} }
-
-// Validate names the field that can't be used.
-func (c Config) Validate() error {
-	if c.WriteTimeout <= 0 {
-		return fmt.Errorf("--write-timeout: %s is not positive", c.WriteTimeout)
-	}
-	return nil
 }
 
 // Handler serves OpenAI's API and the health probes. It may be used
@@ -51,9 +38,6 @@ type Handler struct {
 
 // New makes a handler over the service.
 func New(cfg Config, service *inference.Service, log *slog.Logger) (*Handler, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
 	validator, err := NewValidator()
 	if err != nil {
 		return nil, fmt.Errorf("openapi document: %w", err)

@@ -76,7 +76,7 @@ func ask(fields string) string {
 }
 
 func TestChat(t *testing.T) {
-	server, engine := serve(t, Default(), inferencetest.Say("Hel", "lo\n", ""))
+	server, engine := serve(t, Config{}, inferencetest.Say("Hel", "lo\n", ""))
 	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"temperature":0.7`))
 	var answer map[string]any
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusOK {
@@ -152,7 +152,7 @@ func TestChatStream(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serve(t, Default(), inferencetest.Say("Hel", "lo", ""))
+			server, _ := serve(t, Config{}, inferencetest.Say("Hel", "lo", ""))
 			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
 			if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" || resp.ContentLength >= 0 {
 				t.Errorf("Content-Type %q, Content-Length %d", got, resp.ContentLength)
@@ -175,7 +175,7 @@ func TestStreamLogprobs(t *testing.T) {
 		send(resp)
 		return nil
 	}
-	server, _ := serve(t, Default(), script)
+	server, _ := serve(t, Config{}, script)
 	_, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"logprobs":true,"top_logprobs":1`))
 	want := `"logprobs":{"content":[{"bytes":[195,169],"logprob":-0.25,"token":"é","top_logprobs":[{"bytes":[195,169],"logprob":-0.25,"token":"é"}]}],"refusal":null}`
 	if !strings.Contains(body, want) || strings.Count(body, `"logprobs":null`) != 2 {
@@ -184,7 +184,7 @@ func TestStreamLogprobs(t *testing.T) {
 }
 
 func TestStreamInterleavesChoices(t *testing.T) {
-	server, _ := serve(t, Default(), inferencetest.Say("a", "b"))
+	server, _ := serve(t, Config{}, inferencetest.Say("a", "b"))
 	_, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"n":3`))
 	for i := range 3 {
 		own := fmt.Sprintf(`"choices":[{"index":%d,`, i)
@@ -211,13 +211,13 @@ func TestErrorsBeforeAndInAStream(t *testing.T) {
 	}
 	const object = `{"error":{"message":"Triton went away","type":"server_error","param":null,"code":"engine_unavailable"}}`
 	for _, stream := range []string{"true", "false"} {
-		server, _ := serve(t, Default(), failing(0))
+		server, _ := serve(t, Config{}, failing(0))
 		resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":`+stream))
 		if resp.StatusCode != http.StatusServiceUnavailable || body != object || resp.Header.Get("Retry-After") != "2" {
 			t.Errorf("stream %s: %d %v %s", stream, resp.StatusCode, resp.Header, body)
 		}
 	}
-	server, _ := serve(t, Default(), failing(2))
+	server, _ := serve(t, Config{}, failing(2))
 	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
 	list := events(body)
 	if resp.StatusCode != http.StatusOK || list[len(list)-1] != object || strings.Contains(body, "[DONE]") {
@@ -231,7 +231,7 @@ func TestIdleStreamSendsComments(t *testing.T) {
 		send(&inference.Response{Idle: true})
 		return &inference.Error{Code: inference.CodeInternal, Message: "too late for a status"}
 	}
-	server, _ := serve(t, Default(), idle)
+	server, _ := serve(t, Config{}, idle)
 	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, ": keep-alive\n\n: keep-alive\n\ndata: {\"error\"") {
 		t.Errorf("%d %s", resp.StatusCode, body)
@@ -253,7 +253,7 @@ func TestStreamFlushesEachToken(t *testing.T) {
 		send(inferencetest.Token("", "stop"))
 		return nil
 	}
-	server, engine := serve(t, Default(), script)
+	server, engine := serve(t, Config{}, script)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":true`)))
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestClientLeavingStopsTheModel(t *testing.T) {
 				close(stopped)
 				return ctx.Err()
 			}
-			server, _ := serve(t, Default(), script)
+			server, _ := serve(t, Config{}, script)
 			ctx, leave := context.WithCancel(t.Context())
 			go func() { <-started; leave() }()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":`+stream)))
@@ -310,31 +310,8 @@ func TestClientLeavingStopsTheModel(t *testing.T) {
 	}
 }
 
-// TestSlowClientEndsTheStream: a client that takes nothing is let go after the
-// write timeout, and the model is stopped.
-func TestSlowClientEndsTheStream(t *testing.T) {
-	stopped := make(chan struct{})
-	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-		defer close(stopped)
-		for send(inferencetest.Token(strings.Repeat("x", 64<<10), "")) {
-		}
-		return nil
-	}
-	server, _ := serve(t, Config{WriteTimeout: 100 * time.Millisecond}, script)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":true`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	<-stopped // or the test times out
-}
-
 func TestEmbeddings(t *testing.T) {
-	server, _ := serve(t, Default(), nil)
+	server, _ := serve(t, Config{}, nil)
 	resp, body := do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":["a","b"]}`)
 	want := `{"data":[{"embedding":[0.6,0.8],"index":0,"object":"embedding"},{"embedding":[0.6,0.8],"index":1,"object":"embedding"}],` +
 		`"model":"embedding","object":"list","usage":{"prompt_tokens":6,"total_tokens":6}}`
@@ -353,7 +330,7 @@ func TestEmbeddings(t *testing.T) {
 }
 
 func TestModelsAndHealth(t *testing.T) {
-	server, engine := serve(t, Default(), nil)
+	server, engine := serve(t, Config{}, nil)
 	if resp, body := do(t, http.MethodGet, server.URL+"/v1/models/org/name", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"id":"org/name","object":"model","owned_by":`) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
@@ -417,7 +394,7 @@ func TestErrors(t *testing.T) {
 		{"empty input", "POST", "/v1/embeddings", `{"model":"embedding","input":""}`, 400, "input", "", "empty"},
 		{"too many dimensions", "POST", "/v1/embeddings", `{"model":"embedding","input":"x","dimensions":9}`, 400, "dimensions", "", "2 dimensions"},
 	}
-	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	server, _ := serve(t, Config{}, inferencetest.Say("x"))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			resp, body := do(t, tt.method, server.URL+tt.path, tt.body)
@@ -440,7 +417,7 @@ func TestErrors(t *testing.T) {
 
 // TestNeutralValuesAreNotRefused: what says nothing is no reason for a 400.
 func TestNeutralValuesAreNotRefused(t *testing.T) {
-	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	server, _ := serve(t, Config{}, inferencetest.Say("x"))
 	for _, fields := range []string{
 		`"n":1`, `"logit_bias":{}`, `"logit_bias":null`, `"tools":[]`, `"tools":null,"tool_choice":null`, `"stop":null`, `"stop":[]`,
 		`"modalities":["text"]`, `"modalities":null`, `"response_format":{"type":"text"}`, `"response_format":null`, `"user":"u"`, `"store":false`,
@@ -457,14 +434,12 @@ func TestNeutralValuesAreNotRefused(t *testing.T) {
 }
 
 func TestUnknownFields(t *testing.T) {
-	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	server, _ := serve(t, Config{}, inferencetest.Say("x"))
 	resp, _ := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1,"apple":{"a":[1]}`))
 	if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != "apple, zebra" {
 		t.Errorf("%d %q", resp.StatusCode, got)
 	}
-	cfg := Default()
-	cfg.Strict = true
-	server, _ = serve(t, cfg, inferencetest.Say("x"))
+	server, _ = serve(t, Config{Strict: true}, inferencetest.Say("x"))
 	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1`))
 	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"zebra"`) {
 		t.Errorf("strict: %d %s", resp.StatusCode, body)
@@ -472,7 +447,7 @@ func TestUnknownFields(t *testing.T) {
 }
 
 func TestCompressedBodiesAreRefused(t *testing.T) {
-	server, _ := serve(t, Default(), inferencetest.Say("x"))
+	server, _ := serve(t, Config{}, inferencetest.Say("x"))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader("x"))
 	if err != nil {
 		t.Fatal(err)
@@ -490,7 +465,7 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 
 // TestIncompleteBody: a client that leaves in its body is no failure of ours.
 func TestIncompleteBody(t *testing.T) {
-	server, engine := serve(t, Default(), inferencetest.Say("x"))
+	server, engine := serve(t, Config{}, inferencetest.Say("x"))
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

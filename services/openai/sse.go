@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -18,11 +17,8 @@ type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	buf     *[]byte
-	timeout time.Duration
-	// deadline is when the connection's write deadline was last moved.
-	deadline time.Time
-	started  bool
-	failed   bool
+	started bool
+	failed  bool
 }
 
 // maxBatch is the size at which waiting events are written though more are ready.
@@ -33,15 +29,12 @@ const maxPooled = 64 << 10
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
 
-func newEventStream(w http.ResponseWriter, timeout time.Duration) *eventStream {
-	return &eventStream{w: w, control: http.NewResponseController(w), buf: buffers.Get().(*[]byte), timeout: timeout} //nolint:forcetypeassert // the pool's own
+func newEventStream(w http.ResponseWriter) *eventStream {
+	return &eventStream{w: w, control: http.NewResponseController(w), buf: buffers.Get().(*[]byte)} //nolint:forcetypeassert // the pool's own
 }
 
-// close gives the buffer back and the connection its patience.
+// close gives the buffer back.
 func (s *eventStream) close() {
-	if s.started {
-		_ = s.control.SetWriteDeadline(time.Time{}) // the connection may serve on
-	}
 	if cap(*s.buf) <= maxPooled {
 		*s.buf = (*s.buf)[:0]
 		buffers.Put(s.buf)
@@ -72,11 +65,6 @@ func (s *eventStream) send(more bool) bool {
 		return false
 	}
 	s.start()
-	// Moving the deadline costs more than a token: a quarter of it is exact enough.
-	if now := time.Now(); now.Sub(s.deadline) > s.timeout/4 {
-		s.deadline = now
-		_ = s.control.SetWriteDeadline(now.Add(s.timeout)) // tests' recorders have none
-	}
 	_, err := s.w.Write(*s.buf)
 	*s.buf = (*s.buf)[:0]
 	if err == nil {

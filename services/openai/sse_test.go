@@ -79,7 +79,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 	engine := inferencetest.New()
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	handler, err := New(Default(), inferencetest.Service(b, inference.Config{}, engine), slog.New(slog.DiscardHandler))
+	handler, err := New(Config{}, inferencetest.Service(b, inference.Config{}, engine), slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

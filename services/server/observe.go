@@ -42,15 +42,17 @@ func RecordOf(ctx context.Context) *Record {
 func newRequestID() string { return "req_" + rand.Text() }
 
 // observe gives each request its id and its record, turns a panic into a 500
-// where that is still possible, and logs one line at the end.
-func observe(log *slog.Logger, next http.Handler) http.Handler {
+// where that is still possible, and logs one line at the end. Answers whose
+// client takes nothing for writeTimeout are ended.
+func observe(writeTimeout time.Duration, log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &Record{RequestID: r.Header.Get("X-Request-Id"), Started: time.Now()}
 		if !validRequestID(rec.RequestID) {
 			rec.RequestID = newRequestID()
 		}
 		w.Header().Set("X-Request-Id", rec.RequestID)
-		sw := &statusWriter{ResponseWriter: w}
+		sw := &writer{ResponseWriter: w, control: http.NewResponseController(w), timeout: writeTimeout}
+		sw.extend() // a connection's earlier request may have left a deadline
 		defer func() {
 			p := recover()
 			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // the sentinel is compared as net/http does
@@ -60,6 +62,8 @@ func observe(log *slog.Logger, next http.Handler) http.Handler {
 				}
 			}
 			rec.log(r, log, sw.status)
+			sw.moved = time.Time{}
+			sw.extend() // for what is still buffered
 			if p != nil {
 				// Closes the connection: the client must not take half an answer for a
 				// whole one.
@@ -102,31 +106,55 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// statusWriter remembers the status. Flushing and deadlines reach the real
-// writer by Unwrap.
-type statusWriter struct {
+// writer remembers the status and moves the connection's write deadline along.
+type writer struct {
 	http.ResponseWriter
-	status int
+	control *http.ResponseController
+	timeout time.Duration
+	moved   time.Time // when the deadline was
+	status  int
 }
 
 // Unwrap serves [http.ResponseController].
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush serves handlers that assert [http.Flusher]: grpc and Connect do.
-func (w *statusWriter) Flush() {
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // a writer that can't flush has nothing to flush
+func (w *writer) Flush() {
+	w.extend()
+	_ = w.control.Flush() // a writer that can't flush has nothing to flush
 }
 
-func (w *statusWriter) WriteHeader(status int) {
+func (w *writer) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *statusWriter) Write(b []byte) (int, error) {
+// writePiece is what a client must take within the timeout.
+const writePiece = 64 << 10
+
+func (w *writer) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	return w.ResponseWriter.Write(b)
+	written := 0
+	for {
+		w.extend()
+		piece := b[written:min(written+writePiece, len(b))]
+		n, err := w.ResponseWriter.Write(piece)
+		written += n
+		if err != nil || written == len(b) {
+			return written, err
+		}
+	}
+}
+
+// extend moves the deadline. As that costs more than a token, it is left alone
+// for a quarter of the timeout.
+func (w *writer) extend() {
+	if now := time.Now(); now.Sub(w.moved) > w.timeout/4 {
+		w.moved = now
+		_ = w.control.SetWriteDeadline(now.Add(w.timeout)) // tests' recorders have none
+	}
 }

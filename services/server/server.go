@@ -29,6 +29,8 @@ type Config struct {
 	// ShutdownTimeout is how long requests in flight may go on after a stop was
 	// asked for; then they are cancelled.
 	ShutdownTimeout time.Duration
+	// WriteTimeout ends an answer whose client takes nothing for this long.
+	WriteTimeout time.Duration
 	// CORSOrigins that browsers may call from, besides this host's own pages.
 	// "*" allows all, without credentials.
 	CORSOrigins []string
@@ -36,7 +38,7 @@ type Config struct {
 
 // Default is the configuration without flags, as Triton's own frontend has it.
 func Default() Config {
-	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second}
+	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second}
 }
 
 // Validate names the field that can't be used.
@@ -48,6 +50,9 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--http-max-input-size: %d is not a positive number of bytes", c.MaxBody)
 	case c.ShutdownTimeout < 0:
 		return fmt.Errorf("--shutdown-timeout: %s is negative", c.ShutdownTimeout)
+	}
+	if c.WriteTimeout <= 0 {
+		return fmt.Errorf("--write-timeout: %s is not positive", c.WriteTimeout)
 	}
 	for _, origin := range c.CORSOrigins {
 		if origin != "*" && !strings.Contains(origin, "://") {
@@ -101,7 +106,7 @@ func New(cfg Config, routes []Route, drainer Drainer, log *slog.Logger) (*Server
 	return &Server{
 		cfg: cfg, drainer: drainer, log: log,
 		http: &http.Server{
-			Handler:           observe(log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, mux))),
+			Handler:           observe(cfg.WriteTimeout, log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, mux))),
 			Protocols:         protocols,
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,

@@ -3,11 +3,13 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -253,6 +255,47 @@ func TestStopGivesRequestsTheirGrace(t *testing.T) {
 	}
 }
 
+// TestSlowClientEndsTheAnswer: a client that takes nothing is let go after the
+// write timeout; one that takes little at a time is not.
+func TestSlowClientEndsTheAnswer(t *testing.T) {
+	cfg := Default()
+	cfg.WriteTimeout = 200 * time.Millisecond
+	ended := make(chan error)
+	url, _, _ := start(t, cfg, noWork{}, func(w http.ResponseWriter, _ *http.Request) {
+		block := make([]byte, 8<<20)
+		for {
+			if _, err := w.Write(block); err != nil {
+				ended <- err
+				return
+			}
+		}
+	})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	pace := time.NewTicker(20 * time.Millisecond)
+	defer pace.Stop()
+	for began := time.Now(); time.Since(began) < 3*cfg.WriteTimeout; {
+		select {
+		case <-pace.C:
+			if _, err := io.CopyN(io.Discard, resp.Body, 256<<10); err != nil {
+				t.Fatal(err)
+			}
+		case err := <-ended:
+			t.Fatalf("a client that reads was let go: %v", err)
+		}
+	}
+	if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) { // or the test times out
+		t.Errorf("ended by %v", err)
+	}
+}
+
 func TestBusyPort(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -276,6 +319,7 @@ func TestValidate(t *testing.T) {
 		"--openai-port":         func(c *Config) { c.Port = 70000 },
 		"--http-max-input-size": func(c *Config) { c.MaxBody = 0 },
 		"--shutdown-timeout":    func(c *Config) { c.ShutdownTimeout = -1 },
+		"--write-timeout":       func(c *Config) { c.WriteTimeout = 0 },
 		"--cors-origin":         func(c *Config) { c.CORSOrigins = []string{"example.com"} },
 	} {
 		cfg := Default()

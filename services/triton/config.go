@@ -49,24 +49,24 @@ func Default() Config {
 	}
 }
 
-// Validate names the first field that can't work.
+// Validate names the first field that can't work, by its flag where it has one.
 func (c Config) Validate() error {
 	if _, _, err := c.target(); err != nil {
-		return fmt.Errorf("Endpoint %q: %w", c.Endpoint, err)
+		return fmt.Errorf("--triton-endpoint: %q %w", c.Endpoint, err)
 	}
 	positive := []struct {
 		field string
 		value time.Duration
 	}{
-		{"KeepAlive", c.KeepAlive},
-		{"Inactivity", c.Inactivity},
+		{"--sse-header-timeout", c.KeepAlive},
+		{"--inactivity-timeout", c.Inactivity},
 		{"ConnectTimeout", c.ConnectTimeout},
 		{"CallTimeout", c.CallTimeout},
 		{"LoadTimeout", c.LoadTimeout},
 	}
 	for _, p := range positive {
 		if p.value <= 0 {
-			return fmt.Errorf("%s must be longer than 0, not %s", p.field, p.value)
+			return fmt.Errorf("%s: must be longer than 0, not %s", p.field, p.value)
 		}
 	}
 	if c.MaxMessage <= 0 || c.MaxMessage > math.MaxInt32 {
@@ -87,7 +87,7 @@ func (c Config) target() (target string, secure bool, err error) {
 		case "dns":
 			rest = strings.TrimPrefix(rest, "/")
 		default:
-			return "", false, fmt.Errorf("the scheme must be http, https or dns, not %q", scheme)
+			return "", false, fmt.Errorf("has a scheme that must be http, https or dns, not %q", scheme)
 		}
 		address = rest
 	}
@@ -106,7 +106,7 @@ func hostPort(address string) (string, error) {
 		port = defaultPort
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", fmt.Errorf("the port must be between 1 and 65535, not %s", port)
+		return "", fmt.Errorf("has a port that must be between 1 and 65535, not %s", port)
 	}
 	return net.JoinHostPort(u.Hostname(), port), nil
 }

@@ -119,18 +119,18 @@ func (e *Engine) connection(ctx context.Context) (*grpc.ClientConn, error) {
 
 	wait, cancel := context.WithTimeout(ctx, e.config.ConnectTimeout)
 	defer cancel()
-	for state != connectivity.Ready && conn.WaitForStateChange(wait, state) {
+	for state != connectivity.Ready && state != connectivity.Shutdown && conn.WaitForStateChange(wait, state) {
 		state = conn.GetState()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, e.failure(ctx, ctx.Err())
+	case state == connectivity.Idle || state == connectivity.Connecting:
+		return nil, unreachable(fmt.Errorf("%s after %s", state, e.config.ConnectTimeout))
 	}
 	// A connection that failed is handed out too: the call then fails at once,
 	// with the reason for the log.
-	if state == connectivity.Ready || state == connectivity.TransientFailure {
-		return conn, nil
-	}
-	if ctx.Err() != nil {
-		return nil, e.failure(ctx, ctx.Err())
-	}
-	return nil, unreachable(fmt.Errorf("%s after %s", state, e.config.ConnectTimeout))
+	return conn, nil
 }
 
 // Ready is nil when the server says that it and its models are ready.
