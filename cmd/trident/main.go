@@ -35,13 +35,7 @@ type commandLine struct {
 
 func run(args []string) error {
 	var cli commandLine
-	parser, err := kong.New(&cli,
-		kong.Name("trident"),
-		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton."),
-		kong.DefaultEnvars("TRIDENT"),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		defaults(),
-	)
+	parser, err := newParser(&cli)
 	if err != nil {
 		return err
 	}
@@ -50,6 +44,16 @@ func run(args []string) error {
 		return fmt.Errorf("%w (see trident --help)", err)
 	}
 	return kctx.Run(&cli.flags)
+}
+
+func newParser(cli *commandLine) (*kong.Kong, error) {
+	return kong.New(cli,
+		kong.Name("trident"),
+		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton."),
+		kong.DefaultEnvars("TRIDENT"),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		defaults(),
+	)
 }
 
 type serveCommand struct{}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/triton"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// parse reads a command line as main does.
+func parse(args ...string) (config, error) {
+	var cli commandLine
+	parser, err := newParser(&cli)
+	if err != nil {
+		return config{}, err
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return config{}, err
+	}
+	return cli.config()
+}
+
+func TestDefaults(t *testing.T) {
+	got, err := parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config{Triton: triton.Default(), Inference: inference.Default(), Server: server.Default()}
+	want.Triton.Endpoint = "localhost:8001"
+	if got.Triton != want.Triton || got.Inference != want.Inference || got.OpenAI != want.OpenAI || got.Server.Port != 9000 || got.Server.Host != "0.0.0.0" ||
+		got.Server.MaxBody != want.Server.MaxBody || got.Server.WriteTimeout != want.Server.WriteTimeout || got.Server.ShutdownTimeout != want.Server.ShutdownTimeout {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestFlagsAndEnvironment(t *testing.T) {
+	t.Setenv("TRIDENT_OPENAI_PORT", "1234")
+	t.Setenv("TRIDENT_STRICT", "true")
+	t.Setenv("TRIDENT_CORS_ORIGIN", "https://a.example,https://b.example")
+	got, err := parse("--openai-port=5678", "--triton-endpoint", "triton:9", "--inactivity-timeout=5s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Server.Port != 5678 {
+		t.Errorf("port %d: a flag beats the environment", got.Server.Port)
+	}
+	if !got.OpenAI.Strict || strings.Join(got.Server.CORSOrigins, " ") != "https://a.example https://b.example" {
+		t.Errorf("the environment was not read: %+v", got)
+	}
+	if got.Triton.Endpoint != "triton:9" || got.Triton.Inactivity != 5*time.Second {
+		t.Errorf("the flags were not read: %+v", got.Triton)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--nonsense":                  "--nonsense",
+		"--openai-port=x":             "--openai-port",
+		"--openai-port=70000":         "--openai-port",
+		"--triton-endpoint=ftp://x":   "--triton-endpoint",
+		"--request-timeout=-1s":       "--request-timeout",
+		"--max-in-flight=-1":          "--max-in-flight",
+		"--log-level=loud":            "--log-level",
+		"--log-format=xml":            "--log-format",
+		"--write-timeout=0s":          "--write-timeout",
+		"--default-max-tokens=-1":     "--default-max-tokens",
+		"--cors-origin=example.com":   "--cors-origin",
+		"--http-max-input-size=0":     "--http-max-input-size",
+		"--sse-header-timeout=0s":     "--sse-header-timeout",
+		"frobnicate":                  "frobnicate",
+		"--triton-endpoint=host:port": "--triton-endpoint",
+	} {
+		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", args, err)
+		}
+	}
+}
+
+// TestApplication starts and stops the whole graph while no Triton is there: the
+// process is live and says that it isn't ready.
+func TestApplication(t *testing.T) {
+	cfg, err := parse("--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1", "--shutdown-timeout=1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &listening{Handler: slog.DiscardHandler, address: make(chan string, 1)}
+	app := application(cfg, slog.New(log))
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	base := "http://" + <-log.address
+	for path, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"/health/live":  {http.StatusOK, ""},
+		"/health/ready": {http.StatusServiceUnavailable, "engine_unavailable"},
+		"/v1/models":    {http.StatusOK, `"data":[]`},
+		"/nothing":      {http.StatusNotFound, "unknown_url"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != want.status || !strings.Contains(string(body), want.body) {
+			t.Errorf("%s: %d %s %v", path, resp.StatusCode, body, err)
+		}
+	}
+	if err := app.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// listening waits for the log line with the address.
+type listening struct {
+	slog.Handler
+
+	address chan string
+}
+
+func (l *listening) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *listening) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "listening" {
+		r.Attrs(func(a slog.Attr) bool {
+			l.address <- a.Value.String()
+			return false
+		})
+	}
+	return nil
+}
