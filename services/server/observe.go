@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"runtime/debug"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Record is what the log line of one request tells. Frontends fill in what they
@@ -81,7 +83,7 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	}
 	level := slog.LevelInfo
 	switch {
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError, rec.Error != nil && ours(rec.Error):
 		level = slog.LevelError
 	case status < http.StatusBadRequest && r.Method == http.MethodGet:
 		level = slog.LevelDebug
@@ -104,6 +106,17 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 		attrs = append(attrs, slog.String("error", rec.Error.Error()))
 	}
 	log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// ours tells failures of this server or of Triton from what clients do. Such a
+// failure may come after the status.
+func ours(err error) bool {
+	switch inference.AsError(err).Code {
+	case inference.CodeInternal, inference.CodeUnavailable, inference.CodeDeadlineExceeded:
+		return true
+	case inference.CodeInvalid, inference.CodeNotFound, inference.CodeUnsupported, inference.CodeOverloaded, inference.CodeCanceled:
+	}
+	return false
 }
 
 // writer remembers the status and moves the connection's write deadline along.

@@ -165,27 +165,36 @@ const (
 // [http.MaxBytesError].
 func limitBody(limit int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, w: w}
+		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, w: w}
 		next.ServeHTTP(w, r)
 	})
 }
 
 type limitedBody struct {
 	io.ReadCloser
-	rest io.Reader
-	w    http.ResponseWriter
+	rest             io.Reader // nil once it has been drained
+	limit, announced int64
+	w                http.ResponseWriter
 }
 
-func (b *limitedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) && b.rest != nil {
-		b.w.Header().Set("Connection", "close")
-		_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(drainTime))
-		_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error that counts is tooLarge
-		b.rest = nil
+func (b *limitedBody) Read(p []byte) (n int, err error) {
+	if b.announced > b.limit { // nothing of it needs to be kept
+		err = &http.MaxBytesError{Limit: b.limit}
+	} else {
+		n, err = b.ReadCloser.Read(p)
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok && b.rest != nil {
+		b.drain()
+		err = tooLarge
 	}
 	return n, err
+}
+
+func (b *limitedBody) drain() {
+	b.w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(drainTime))
+	_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error that counts is the size
+	b.rest = nil
 }
 
 // validRequestID tells whether a client's x-request-id may go into logs and

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -122,6 +124,38 @@ func TestRequestIDAndLogLine(t *testing.T) {
 	}
 }
 
+// TestLogLevels: what an operator must see is an error, also when the status had
+// been sent before.
+func TestLogLevels(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		err    error
+		want   string
+	}{
+		{"served", 200, nil, "INFO"},
+		{"the client's fault", 400, &inference.Error{Code: inference.CodeInvalid}, "INFO"},
+		{"the client left", 200, &inference.Error{Code: inference.CodeCanceled}, "INFO"},
+		{"Triton went away in a stream", 200, &inference.Error{Code: inference.CodeUnavailable}, "ERROR"},
+		{"a defect", 500, errors.New("oops"), "ERROR"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			url, log, stop := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(tt.status)
+				RecordOf(r.Context()).Error = tt.err
+			})
+			send(t, http.MethodPost, url, nil, nil)
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(log.String(), "level="+tt.want+" msg=request") {
+				t.Errorf("log:\n%s", log)
+			}
+		})
+	}
+}
+
 func TestPanicIsA500AndOneLine(t *testing.T) {
 	url, log, stop := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) { panic("broken") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -155,9 +189,10 @@ func TestBodyLimit(t *testing.T) {
 		chunked    bool
 	}{
 		{"at the limit", "1000 <nil>", 1000, false},
-		{"above", "1000 http: request body too large", 1001, false},
+		{"above", "0 http: request body too large", 1001, false},
 		{"above, chunked", "1000 http: request body too large", 1001, true},
-		{"far above: the client still gets its answer", "1000 http: request body too large", 20 << 20, false},
+		{"far above, chunked", "1000 http: request body too large", 20 << 20, true},
+		{"far above: the client still gets its answer", "0 http: request body too large", 20 << 20, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -102,7 +104,8 @@ func (e *Engine) options() []grpc.DialOption {
 }
 
 // connection gives the connection once it stands, waiting for it for a while. A
-// server that has come back is tried at once, whatever the back-off.
+// server that has come back is tried at once, whatever the back-off; one that is
+// still away is told at once, too.
 func (e *Engine) connection(ctx context.Context) (*grpc.ClientConn, error) {
 	conn := e.conn.Load()
 	if conn == nil {
@@ -112,14 +115,18 @@ func (e *Engine) connection(ctx context.Context) (*grpc.ClientConn, error) {
 	if state == connectivity.Ready {
 		return conn, nil
 	}
-	if state == connectivity.TransientFailure {
+	wait, cancel := context.WithTimeout(ctx, e.config.ConnectTimeout)
+	defer cancel()
+	failing := state == connectivity.TransientFailure
+	if failing {
+		if err := e.knock(wait); err != nil && ctx.Err() == nil {
+			return nil, unreachable(err)
+		}
 		conn.ResetConnectBackoff()
 	}
 	conn.Connect()
-
-	wait, cancel := context.WithTimeout(ctx, e.config.ConnectTimeout)
-	defer cancel()
-	for state != connectivity.Ready && state != connectivity.Shutdown && conn.WaitForStateChange(wait, state) {
+	for state != connectivity.Ready && state != connectivity.Shutdown && (failing || state != connectivity.TransientFailure) &&
+		conn.WaitForStateChange(wait, state) {
 		state = conn.GetState()
 	}
 	switch {
@@ -131,6 +138,16 @@ func (e *Engine) connection(ctx context.Context) (*grpc.ClientConn, error) {
 	// A connection that failed is handed out too: the call then fails at once,
 	// with the reason for the log.
 	return conn, nil
+}
+
+// knock tries whether anybody listens. A gRPC connection that has failed stays
+// in that state until it stands again, so that a further refusal can't be seen.
+func (e *Engine) knock(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(e.target, "dns:///"))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 // Ready is nil when the server says that it and its models are ready.
