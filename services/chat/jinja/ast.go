@@ -141,12 +141,12 @@ type (
 		body      []stmt
 		orElse    []stmt
 
-		usesLoop              bool
-		loopSlot, funcSlot    int
-		scope, testScope      scope
-		elseScope             scope
-		fn                    *function // of a recursive loop
-		testTarget, outerLoop *target
+		usesLoop         bool
+		loopSlot         int
+		scope, testScope scope
+		elseScope        scope
+		fn               *function // of a recursive loop
+		testTarget       *target
 	}
 
 	setStmt struct {
@@ -199,7 +199,6 @@ type (
 		name             string
 		scoped, required bool
 		body             []stmt
-		scope            scope
 		fn               *function
 	}
 

@@ -53,7 +53,7 @@ var (
 
 func caseTable(pairs string) map[rune]string {
 	table := map[rune]string{}
-	for _, pair := range strings.Fields(pairs) {
+	for pair := range strings.FieldsSeq(pairs) {
 		r, size := utf8.DecodeRuneInString(pair)
 		table[r] = pair[size:]
 	}
@@ -109,13 +109,12 @@ func lowerRune(b *strings.Builder, s string, i int, r rune) {
 }
 
 func endsWord(s string, i int) bool {
-	before, _ := nearestLetter(s[:i], true)
-	after, _ := nearestLetter(s[i+len("Σ"):], false)
-	return isCased(before) && !isCased(after)
+	return isCased(nearestLetter(s[:i], true)) && !isCased(nearestLetter(s[i+len("Σ"):], false))
 }
 
-// nearestLetter returns the first character, from the end or the start, that is not ignorable for case.
-func nearestLetter(s string, fromEnd bool) (rune, bool) {
+// nearestLetter returns the first character, from the end or the start, that is not ignorable for case,
+// or 0.
+func nearestLetter(s string, fromEnd bool) rune {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
 		if fromEnd {
@@ -125,10 +124,10 @@ func nearestLetter(s string, fromEnd bool) (rune, bool) {
 			s = s[size:]
 		}
 		if !unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) && !strings.ContainsRune("'.:·’", r) {
-			return r, true
+			return r
 		}
 	}
-	return 0, false
+	return 0
 }
 
 func isLower(r rune) bool { return unicode.IsLower(r) || unicode.Is(unicode.Other_Lowercase, r) }

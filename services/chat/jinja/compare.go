@@ -137,7 +137,7 @@ func (rt *runtime) less(a, b any, depth int) (bool, error) {
 	}
 	if x, ok := text(a); ok {
 		if y, ok := text(b); ok {
-			return strings.Compare(x, y) < 0, nil
+			return x < y, nil
 		}
 	}
 	switch x := a.(type) {
@@ -207,7 +207,7 @@ func (rt *runtime) compare(op tokenKind, a, b any) (bool, error) {
 func (rt *runtime) contains(container, item any) (bool, error) {
 	if s, ok := text(container); ok {
 		if u, ok := item.(*undefined); ok {
-			return false, failf("'in <string>' needs a string, and %s", u.err())
+			return false, failf("'in <string>' needs a string, and %s", u.problem())
 		}
 		sub, ok := text(item)
 		if !ok {

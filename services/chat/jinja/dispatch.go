@@ -3,14 +3,14 @@ package jinja
 // filterMap applies a filter to each item, or looks up an attribute of each.
 func filterMap(c *call) (any, error) {
 	if !truth(c.self) {
-		return c.rt.generate("generator", tuple(), (*cursor).next), nil
+		return c.rt.generate(tuple(), (*cursor).next), nil
 	}
 	var apply func(v any) (any, error)
 	prepare := c.mapFilter
 	if len(c.args) == 0 && hasKeyword(c.kw, "attribute") {
 		prepare = c.mapAttribute
 	}
-	return c.rt.generate("generator", c.self, func(cur *cursor) (any, bool, error) {
+	return c.rt.generate(c.self, func(cur *cursor) (any, bool, error) {
 		if apply == nil {
 			var err error
 			if apply, err = prepare(); err != nil {
@@ -40,7 +40,7 @@ func (c *call) mapAttribute() (func(v any) (any, error), error) {
 	if err := c.bind("map", 1, p[:], "attribute", "default"); err != nil {
 		return nil, err
 	}
-	return c.keyOf(p[0], p[1], true)
+	return c.keyOf(p[0], p[1], true), nil
 }
 
 func (c *call) mapFilter() (func(v any) (any, error), error) {
@@ -67,10 +67,10 @@ func (c *call) each(name, kind string, fn filterFunc, args []any) (func(v any) (
 // pick keeps the items, or those whose attribute, pass a test, or fail it.
 func (c *call) pick(byAttribute, keep bool) (any, error) {
 	if !truth(c.self) {
-		return c.rt.generate("generator", tuple(), (*cursor).next), nil
+		return c.rt.generate(tuple(), (*cursor).next), nil
 	}
 	var passes func(v any) (any, error)
-	return c.rt.generate("generator", c.self, func(cur *cursor) (any, bool, error) {
+	return c.rt.generate(c.self, func(cur *cursor) (any, bool, error) {
 		if passes == nil {
 			var err error
 			if passes, err = c.condition(byAttribute); err != nil {
@@ -104,10 +104,7 @@ func (c *call) condition(byAttribute bool) (func(v any) (any, error), error) {
 		if len(args) == 0 {
 			return nil, failf("the name of the attribute is missing")
 		}
-		var err error
-		if subject, err = c.keyOf(args[0], missing, true); err != nil {
-			return nil, err
-		}
+		subject = c.keyOf(args[0], missing, true)
 		args = args[1:]
 	}
 	if len(args) == 0 {

@@ -8,25 +8,28 @@ import (
 // SyntaxError says that a template can't be compiled. It is final: the same source fails each time.
 type SyntaxError struct {
 	Name    string // the template's name as given to Parse
-	Line    int    // 1-based line of the source
+	Line    int    // 1-based line of the source, 0 where none is to blame
 	Message string
 }
 
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("template %s, line %d: %s", e.Name, e.Line, e.Message)
+func (e *SyntaxError) Error() string { return position(e.Name, e.Line) + e.Message }
+
+func position(name string, line int) string {
+	if line == 0 {
+		return "template " + name + ": "
+	}
+	return fmt.Sprintf("template %s, line %d: ", name, line)
 }
 
 // RenderError says that a template failed on its input: an undefined value was used, types don't fit
 // an operation, and the like.
 type RenderError struct {
 	Name    string
-	Line    int // line of the statement or expression that failed
+	Line    int // line of the statement or expression that failed, 0 for a variable that can't be used
 	Message string
 }
 
-func (e *RenderError) Error() string {
-	return fmt.Sprintf("template %s, line %d: %s", e.Name, e.Line, e.Message)
-}
+func (e *RenderError) Error() string { return position(e.Name, e.Line) + e.Message }
 
 // RaisedError carries the message that a template passed to raise_exception: the template's author
 // refuses the input, so the message is meant for whoever sent it.

@@ -231,7 +231,7 @@ func (f *frame) binary(op tokenKind, a, b any) (any, error) {
 			return f.rt.repeat(b, n)
 		}
 	}
-	return nil, failf("operator %s is not defined for %s and %s", token{kind: op}.describe(), typeName(a), typeName(b))
+	return nil, failf("operator %s is not defined for %s and %s", (&token{kind: op}).describe(), typeName(a), typeName(b))
 }
 
 // add joins two texts, lists or tuples.

@@ -12,20 +12,20 @@ import (
 	"github.com/trident-inference/trident/services/chat/jinja"
 )
 
-func mustParse(t testing.TB, source string, opts ...jinja.Option) *jinja.Template {
-	t.Helper()
+func mustParse(tb testing.TB, source string, opts ...jinja.Option) *jinja.Template {
+	tb.Helper()
 	tmpl, err := jinja.Parse("test", source, opts...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return tmpl
 }
 
-func decode(t testing.TB, source string) *jinja.Dict {
-	t.Helper()
+func decode(tb testing.TB, source string) *jinja.Dict {
+	tb.Helper()
 	v, err := jinja.DecodeJSON([]byte(source))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return v.(*jinja.Dict)
 }
@@ -127,6 +127,8 @@ func TestRenderErrors(t *testing.T) {
 		{"iteration", "\n{% for x in 5 %}{% endfor %}", 2, "'int' is not iterable"},
 		{"call of undefined", "{{ nope() }}", 1, "'nope' is undefined"},
 		{"changing a list", "{{ [].append(1) }}", 1, "list has no attribute or element 'append'"},
+		{"underscore in a namespace", "{% set ns = namespace() %}{% set ns._x = 1 %}", 1, "must not begin with an underscore"},
+		{"underscore in a new namespace", "{{ namespace(_x=1) }}", 1, "must not begin with an underscore"},
 		{"filter argument", "{{ 1|round(wat=2) }}", 1, "unexpected keyword argument 'wat'"},
 	}
 	for _, tt := range tests {
@@ -154,6 +156,7 @@ func TestRaisedError(t *testing.T) {
 
 // TestLimits renders templates that would hang or kill the process.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, template, limit string }{
 		{"loops in loops", "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "steps"},
 		{"macro calls itself", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "depth"},
@@ -289,7 +292,7 @@ func TestDecodeJSONErrors(t *testing.T) {
 
 func TestDict(t *testing.T) {
 	d := jinja.NewDict()
-	for _, k := range strings.Split("q w e r t y u i o p", " ") {
+	for k := range strings.SplitSeq("q w e r t y u i o p", " ") {
 		d.Set(k, k+k)
 	}
 	d.Set("q", int64(5))
@@ -336,8 +339,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		tmpl, err := jinja.Parse("fuzz", source, jinja.WithLimits(limits))
 		if err != nil {
-			var syntax *jinja.SyntaxError
-			if !errors.As(err, &syntax) {
+			if _, ok := errors.AsType[*jinja.SyntaxError](err); !ok {
 				t.Fatalf("Parse failed with %T: %v", err, err)
 			}
 			return

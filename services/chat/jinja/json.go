@@ -193,7 +193,7 @@ func (w *jsonWriter) value(v any, depth int) error {
 	case *Dict:
 		return w.object(v, depth)
 	case *undefined:
-		return failf("an undefined value can't be written as JSON: %s", v.err().(*RenderError).Message)
+		return failf("an undefined value can't be written as JSON: %s", v.problem())
 	default:
 		return failf("a value of type %s can't be written as JSON", typeName(v))
 	}

@@ -64,7 +64,7 @@ func (rt *runtime) characters(s string, wrap func(string) any) (cursor, error) {
 		return cursor{}, err
 	}
 	items := make([]any, 0, n)
-	for len(s) > 0 {
+	for s != "" {
 		_, size := utf8.DecodeRuneInString(s)
 		items = append(items, wrap(s[:size]))
 		s = s[size:]
@@ -98,10 +98,10 @@ func (rt *runtime) collect(v any) ([]any, error) {
 }
 
 // generate makes a one-pass iterator that asks for v's items when the first one is wanted.
-func (rt *runtime) generate(kind string, v any, step func(cur *cursor) (any, bool, error)) *lazy {
+func (rt *runtime) generate(v any, step func(cur *cursor) (any, bool, error)) *lazy {
 	var cur *cursor
 	done := false
-	return &lazy{rt: rt, kind: kind, next: func() (any, bool, error) {
+	return &lazy{rt: rt, kind: "generator", next: func() (any, bool, error) {
 		if done {
 			return nil, false, nil
 		}

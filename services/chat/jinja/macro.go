@@ -13,11 +13,7 @@ func (m *macro) invoke(rt *runtime, args []any, kw []keyword) (any, error) {
 	}
 	defer rt.pop()
 	f := rt.enter(m.def.fn, m.outer)
-	rest, err := m.assign(f, args, kw)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.special(f, args, rest); err != nil {
+	if err := m.special(f, args, m.assign(f, args, kw)); err != nil {
 		return nil, err
 	}
 	text, err := rt.capture(func() error {
@@ -31,7 +27,7 @@ func (m *macro) invoke(rt *runtime, args []any, kw []keyword) (any, error) {
 }
 
 // assign fills the parameters and returns the keyword arguments that none of them took.
-func (m *macro) assign(f *frame, args []any, kw []keyword) ([]keyword, error) {
+func (m *macro) assign(f *frame, args []any, kw []keyword) []keyword {
 	used := 0
 	for i, p := range m.def.params {
 		slot := &f.slots[p.ref.slot]
@@ -49,7 +45,7 @@ func (m *macro) assign(f *frame, args []any, kw []keyword) ([]keyword, error) {
 		}
 	}
 	if used == 0 {
-		return kw, nil
+		return kw
 	}
 	rest := make([]keyword, 0, len(kw))
 	for _, k := range kw {
@@ -61,7 +57,7 @@ func (m *macro) assign(f *frame, args []any, kw []keyword) ([]keyword, error) {
 			rest = append(rest, k)
 		}
 	}
-	return rest, nil
+	return rest
 }
 
 // special fills caller, kwargs and varargs, and refuses arguments for which the macro has no place.

@@ -107,7 +107,7 @@ func smallArith(op tokenKind, a, b int64) (any, bool) {
 			return int64(0), true
 		}
 		c := a * b
-		return c, c/b == a && !(a == -1 && b == math.MinInt64) && !(b == -1 && a == math.MinInt64)
+		return c, c/b == a && (a != -1 || b != math.MinInt64) && (b != -1 || a != math.MinInt64)
 	case tokDiv:
 		const exact = 1 << 53
 		if a > -exact && a < exact && b > -exact && b < exact {

@@ -19,11 +19,11 @@ import (
 type row struct{ name, template string }
 
 // expressionRows reads testdata/expressions.txt: each line is an expression.
-func expressionRows(t testing.TB) []row {
-	t.Helper()
+func expressionRows(tb testing.TB) []row {
+	tb.Helper()
 	var rows []row
 	group := ""
-	for line := range strings.Lines(readFile(t, "testdata/expressions.txt")) {
+	for line := range strings.Lines(readFile(tb, "testdata/expressions.txt")) {
 		line = strings.TrimSuffix(line, "\n")
 		switch name, isGroup := strings.CutPrefix(line, "== "); {
 		case isGroup:
@@ -36,10 +36,10 @@ func expressionRows(t testing.TB) []row {
 }
 
 // templateRows reads testdata/templates.txt.
-func templateRows(t testing.TB) []row {
-	t.Helper()
+func templateRows(tb testing.TB) []row {
+	tb.Helper()
 	var rows []row
-	parts := strings.Split("\n"+readFile(t, "testdata/templates.txt"), "\n=== ")
+	parts := strings.Split("\n"+readFile(tb, "testdata/templates.txt"), "\n=== ")
 	for _, part := range parts[1:] {
 		name, template, _ := strings.Cut(part, "\n")
 		template = strings.NewReplacer("␤", "\r\n", "␍", "\r").Replace(template)
@@ -48,11 +48,11 @@ func templateRows(t testing.TB) []row {
 	return rows
 }
 
-func readFile(t testing.TB, name string) string {
-	t.Helper()
+func readFile(tb testing.TB, name string) string {
+	tb.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(data)
 }

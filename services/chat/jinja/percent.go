@@ -86,7 +86,7 @@ func (p *percentFormat) take() (any, error) {
 
 // conversion handles what follows a percent sign and returns the rest.
 func (p *percentFormat) conversion(s string) (string, error) {
-	var keyed any = missing
+	keyed := missing
 	if strings.HasPrefix(s, "(") {
 		key, rest, err := parenthesized(s)
 		if err != nil {
@@ -142,7 +142,8 @@ func parenthesized(s string) (key, rest string, err error) {
 		case '(':
 			depth++
 		case ')':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return s[1:i], s[i+1:], nil
 			}
 		}

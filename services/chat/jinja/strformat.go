@@ -75,7 +75,8 @@ func fieldEnd(s string) int {
 		case '{':
 			depth++
 		case '}':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return i
 			}
 		}

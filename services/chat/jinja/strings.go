@@ -261,7 +261,7 @@ func parseFloat(s string) (float64, bool) {
 	}
 	if strings.Contains(s, "_") {
 		for i := range len(s) {
-			if s[i] == '_' && !(isDigitAt(s, i-1) && isDigitAt(s, i+1)) {
+			if s[i] == '_' && (!isDigitAt(s, i-1) || !isDigitAt(s, i+1)) {
 				return 0, false
 			}
 		}

@@ -63,7 +63,7 @@ type Template struct {
 
 // Parse compiles source. The name stands in error messages only. Every error is a *SyntaxError.
 func Parse(name, source string, opts ...Option) (*Template, error) {
-	t := &Template{name: name, limits: DefaultLimits(), now: time.Now}
+	t := &Template{name: name, limits: DefaultLimits(), now: time.Now} //nolint:forbidigo // strftime_now's clock, unless WithClock gives another
 	for _, o := range opts {
 		o(t)
 	}
@@ -91,7 +91,7 @@ func (t *Template) Render(ctx context.Context, vars *Dict) (string, error) {
 		vars = NewDict()
 	}
 	if err := checkInput(vars, t.limits.Depth); err != nil {
-		return "", fmt.Errorf("template %s: %w", t.name, err)
+		return "", at(err, t.name, 0)
 	}
 	rt := &runtime{
 		t: t, ctx: ctx, vars: vars,
@@ -111,7 +111,7 @@ func (t *Template) Render(ctx context.Context, vars *Dict) (string, error) {
 // runtime is the state of one render.
 type runtime struct {
 	t        *Template
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // lives for one Render call, as the struct does
 	vars     *Dict
 	values   []any // values of t.names, nil until first looked up
 	buf      []byte

@@ -3,6 +3,7 @@ package jinja
 import (
 	"fmt"
 	"math/big"
+	"slices"
 )
 
 // A template value is one of: nil (None), bool, int64, *big.Int (outside int64's range), float64, string,
@@ -28,20 +29,22 @@ type undefined struct {
 	key  any
 }
 
-func (u *undefined) err() error {
+func (u *undefined) err() error { return failf("%s", u.problem()) }
+
+func (u *undefined) problem() string {
 	switch {
 	case u.hint != "":
-		return failf("%s", u.hint)
+		return u.hint
 	case u.of == missing:
-		return failf("%s is undefined", briefRepr(u.key))
+		return briefRepr(u.key) + " is undefined"
 	default:
-		return failf("%s has no attribute or element %s", typeName(u.of), briefRepr(u.key))
+		return typeName(u.of) + " has no attribute or element " + briefRepr(u.key)
 	}
 }
 
-func undefinedName(name string) *undefined       { return &undefined{of: missing, key: name} }
-func undefinedHint(hint string) *undefined       { return &undefined{hint: hint, of: missing} }
-func undefinedIn(object any, key any) *undefined { return &undefined{of: object, key: key} }
+func undefinedName(name string) *undefined   { return &undefined{of: missing, key: name} }
+func undefinedHint(hint string) *undefined   { return &undefined{hint: hint, of: missing} }
+func undefinedIn(object, key any) *undefined { return &undefined{of: object, key: key} }
 
 // List is Python's list. Templates can't change one.
 type List struct{ items []any }
@@ -164,10 +167,8 @@ func (c *call) bind(fn string, required int, out []any, names ...string) error {
 		}
 		out[i] = k.value
 	}
-	for i := range required {
-		if out[i] == missing {
-			return failf("%s() is missing the argument '%s'", fn, names[i])
-		}
+	if i := slices.Index(out[:required], missing); i >= 0 {
+		return failf("%s() is missing the argument '%s'", fn, names[i])
 	}
 	return nil
 }

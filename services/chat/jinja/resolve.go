@@ -1,0 +1,313 @@
+package jinja
+
+// bind gives the names in body their slots. soft says that body runs under a condition of its own
+// scope, where an unknown filter or test is an error only once it runs.
+func (r *resolver) bind(body []stmt, s *symbols, soft bool) {
+	for _, st := range body {
+		if r.err != nil {
+			return
+		}
+		r.bindOne(st, s, soft)
+	}
+}
+
+func (r *resolver) bindOne(st stmt, s *symbols, soft bool) {
+	switch st := st.(type) {
+	case *printStmt:
+		r.expr(st.value, s, soft)
+	case *ifStmt:
+		for i := range st.branches {
+			r.expr(st.branches[i].test, s, true)
+			r.bind(st.branches[i].body, s, true)
+		}
+		r.bind(st.orElse, s, true)
+	case *forStmt:
+		r.bindFor(st, s, soft)
+	case *setStmt:
+		r.expr(st.value, s, soft)
+		r.target(st.target, s)
+	case *setBlockStmt:
+		in := s.inner(s.fn)
+		in.declare(st.body)
+		in.loadAll(st.filter, 0)
+		st.textSlot.ref.slot = s.fn.slot(in.level, " text")
+		r.bind(st.body, in, false)
+		r.expr(st.filter, in, false)
+		r.target(st.target, s)
+		st.scope = in.scope()
+	case *filterBlockStmt:
+		in := s.inner(s.fn)
+		in.declare(st.body)
+		in.loadAll(st.filter, 0)
+		st.textSlot.ref.slot = s.fn.slot(in.level, " text")
+		r.bind(st.body, in, false)
+		r.expr(st.filter, in, false)
+		st.scope = in.scope()
+	case *withStmt:
+		r.bindWith(st, s, soft)
+	case *macroStmt:
+		r.bindMacro(st.def, s)
+		st.ref = s.ref(st.def.name)
+	case *callBlockStmt:
+		r.bindMacro(st.def, s)
+		if st.call != nil {
+			r.expr(st.call, s, soft)
+		}
+	case *blockStmt:
+		r.bindBlock(st, s)
+	}
+}
+
+func (r *resolver) bindFor(st *forStmt, s *symbols, soft bool) {
+	r.expr(st.iter, s, soft)
+	fn := s.fn
+	if st.recursive {
+		fn = newFunction(s.fn)
+		st.fn = fn
+	}
+	st.usesLoop = st.recursive || undeclared(st.body, "loop")["loop"] || hasScopedBlock(st.body)
+	loop := s.inner(fn)
+	if st.usesLoop {
+		loop.param("loop")
+		st.loopSlot = loop.refs["loop"].slot
+	}
+	loop.paramTarget(st.target)
+	loop.declare(st.body)
+	orElse := s.inner(fn)
+	orElse.declare(st.orElse)
+	if st.test != nil {
+		test := s.inner(fn)
+		test.level = -test.level // a generator of its own in Jinja, so with slots of its own
+		test.paramTarget(st.target)
+		test.loadAll(st.test, 0)
+		st.testTarget = st.target.copy()
+		r.target(st.testTarget, test)
+		r.expr(st.test, test, false)
+		st.testScope = test.scope()
+	}
+	r.target(st.target, loop)
+	r.bind(st.body, loop, false)
+	r.bind(st.orElse, orElse, false)
+	st.scope, st.elseScope = loop.scope(), orElse.scope()
+}
+
+func (t *target) copy() *target {
+	c := *t
+	c.items = nil
+	for _, item := range t.items {
+		c.items = append(c.items, item.copy())
+	}
+	return &c
+}
+
+func (r *resolver) bindWith(st *withStmt, s *symbols, soft bool) {
+	in := s.inner(s.fn)
+	for i, t := range st.targets {
+		r.expr(st.values[i], s, soft)
+		in.paramTarget(t)
+	}
+	in.declare(st.body)
+	for _, t := range st.targets {
+		r.target(t, in)
+	}
+	r.bind(st.body, in, false)
+	st.scope = in.scope()
+}
+
+func (r *resolver) bindMacro(def *macroDef, s *symbols) {
+	def.fn = newFunction(s.fn)
+	in := s.inner(def.fn)
+	explicitCaller := false
+	for i, p := range def.params {
+		in.param(p.name)
+		if p.name == "caller" {
+			explicitCaller = true
+			if i < len(def.params)-len(def.defaults) && undeclared(def.body, "caller")["caller"] {
+				r.failf(def.line, "the parameter 'caller' needs a default")
+			}
+		}
+	}
+	for _, d := range def.defaults {
+		in.loadAll(d, 0)
+	}
+	in.declare(def.body)
+	special := undeclared(def.body, "caller", "kwargs", "varargs")
+	slot := func(name string) int {
+		if !special[name] || name == "caller" && explicitCaller {
+			return -1
+		}
+		for _, p := range def.params {
+			if p.name == name {
+				return -1
+			}
+		}
+		in.param(name)
+		return in.refs[name].slot
+	}
+	def.callerSlot, def.kwargsSlot, def.varargsSlot = slot("caller"), slot("kwargs"), slot("varargs")
+	for _, p := range def.params {
+		p.ref = in.ref(p.name)
+	}
+	for _, d := range def.defaults {
+		r.expr(d, in, false)
+	}
+	r.bind(def.body, in, false)
+	def.fn.scope = in.scope()
+}
+
+func (r *resolver) bindBlock(st *blockStmt, s *symbols) {
+	var in *symbols
+	if st.scoped {
+		st.fn = newFunction(s.fn)
+		in = s.inner(st.fn)
+	} else {
+		st.fn = newFunction(r.t.root)
+		in = r.newSymbols(nil, st.fn, 0)
+		in.block = true
+	}
+	in.declare(st.body)
+	r.bind(st.body, in, false)
+	st.fn.scope = in.scope()
+}
+
+func (r *resolver) target(t *target, s *symbols) {
+	for _, item := range t.items {
+		r.target(item, s)
+	}
+	if !t.isTuple() {
+		t.ref = s.ref(t.name)
+	}
+}
+
+func (r *resolver) expr(e expr, s *symbols, soft bool) {
+	if r.err != nil {
+		return
+	}
+	switch e := e.(type) {
+	case *nameExpr:
+		e.ref = s.ref(e.name)
+	case *condExpr:
+		soft = true
+	case *filterExpr:
+		e.fn = filterNamed(e.name)
+		if e.fn == nil && !soft {
+			r.failf(e.line, "no filter is named '%s'", e.name)
+		}
+	case *testExpr:
+		e.fn = testNamed(e.name)
+		if e.fn == nil && !soft {
+			r.failf(e.line, "no test is named '%s'", e.name)
+		}
+	}
+	e.children(func(c expr) { r.expr(c, s, soft) })
+}
+
+// finder looks for names that are read before anything in the same text sets them.
+type finder struct{ wanted, found map[string]bool }
+
+func undeclared(body []stmt, names ...string) map[string]bool {
+	f := finder{map[string]bool{}, map[string]bool{}}
+	for _, n := range names {
+		f.wanted[n] = true
+	}
+	f.stmts(body)
+	return f.found
+}
+
+func (f finder) expr(e expr) {
+	if n, ok := e.(*nameExpr); ok && f.wanted[n.name] {
+		f.found[n.name] = true
+	}
+	e.children(f.expr)
+}
+
+func (f finder) target(t *target) {
+	for _, item := range t.items {
+		f.target(item)
+	}
+	if t.attr == "" {
+		delete(f.wanted, t.name)
+	}
+}
+
+func (f finder) macro(def *macroDef) {
+	for _, p := range def.params {
+		delete(f.wanted, p.name)
+	}
+	for _, d := range def.defaults {
+		f.expr(d)
+	}
+	f.stmts(def.body)
+}
+
+func (f finder) stmts(body []stmt) {
+	for _, st := range body {
+		switch st := st.(type) {
+		case *printStmt:
+			f.expr(st.value)
+		case *ifStmt:
+			for _, b := range st.branches {
+				f.expr(b.test)
+				f.stmts(b.body)
+			}
+			f.stmts(st.orElse)
+		case *forStmt:
+			f.target(st.target)
+			f.expr(st.iter)
+			f.stmts(st.body)
+			f.stmts(st.orElse)
+			if st.test != nil {
+				f.expr(st.test)
+			}
+		case *setStmt:
+			f.target(st.target)
+			f.expr(st.value)
+		case *setBlockStmt:
+			f.target(st.target)
+			f.expr(st.filter)
+			f.stmts(st.body)
+		case *filterBlockStmt:
+			f.stmts(st.body)
+			f.expr(st.filter)
+		case *withStmt:
+			for i := range st.targets {
+				f.target(st.targets[i])
+			}
+			visitAll(f.expr, st.values)
+			f.stmts(st.body)
+		case *macroStmt:
+			f.macro(st.def)
+		case *callBlockStmt:
+			if st.call != nil {
+				f.expr(st.call)
+			}
+			f.macro(st.def)
+		}
+	}
+}
+
+// hasScopedBlock says whether a scoped block stands anywhere inside: it sees the loop's variables.
+func hasScopedBlock(body []stmt) bool {
+	for _, st := range body {
+		switch st := st.(type) {
+		case *blockStmt:
+			if st.scoped || hasScopedBlock(st.body) {
+				return true
+			}
+		case *ifStmt:
+			for _, b := range st.branches {
+				if hasScopedBlock(b.body) {
+					return true
+				}
+			}
+			if hasScopedBlock(st.orElse) {
+				return true
+			}
+		case *forStmt:
+			if hasScopedBlock(st.body) || hasScopedBlock(st.orElse) {
+				return true
+			}
+		}
+	}
+	return false
+}
