@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -85,6 +86,7 @@ func logFile() (*os.File, error) {
 func serve(ctx context.Context, triton *tritonserver.Server, port int, trident string) error {
 	cmd := exec.Command(trident, "--host=127.0.0.1", "--openai-port="+strconv.Itoa(port), "--triton-endpoint="+triton.GRPC()) //nolint:gosec,noctx // our own binary; it is stopped below, in order
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	runtime.LockOSThread() // the kernel ends Trident with the thread that started it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := cmd.Start(); err != nil {
 		return err

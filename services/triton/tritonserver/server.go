@@ -189,14 +189,26 @@ func (s *Server) keep() {
 	runtime.LockOSThread()
 	defer close(s.kept)
 	for p := range s.starts {
-		err := p.cmd.Start()
-		p.started <- err
-		if err == nil {
-			_ = p.cmd.Wait()
-			s.sweep(p)
-		}
+		s.live(p)
 		close(p.exited)
 	}
+}
+
+// live runs a process to its end.
+func (s *Server) live(p *process) {
+	if err := p.cmd.Start(); err != nil {
+		p.started <- err
+		return
+	}
+	guard, err := newGuard(p.cmd.Process.Pid, s.prefix, int(s.options.ExitTimeout.Seconds())+2)
+	if err != nil {
+		_ = p.cmd.Process.Kill()
+	} else {
+		defer guard.release()
+	}
+	p.started <- err
+	_ = p.cmd.Wait()
+	s.sweep(p)
 }
 
 // sweep removes what a server that didn't stop by itself leaves behind: Python

@@ -1,14 +1,12 @@
 package tritonserver
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,58 +101,76 @@ func TestLogTail(t *testing.T) {
 func parent() {
 	root, _ := SourceRoot()
 	log, _ := os.Create(os.Getenv("TRIDENT_TEST_PARENT"))
-	server, err := Launch(context.Background(), Options{Repositories: []string{filepath.Join(root, "test", "models")}, Log: log})
+	server, err := Launch(context.Background(), Options{
+		Binary:       os.Getenv("TRIDENT_TEST_BINARY"),
+		Repositories: []string{filepath.Join(root, "test", "models")}, Log: log, ExitTimeout: time.Second,
+	})
 	if err != nil {
-		fmt.Fprintln(os.Stdout, err)
+		fmt.Fprintln(log, err)
 		return
 	}
-	fmt.Fprintln(os.Stdout, server.run().cmd.Process.Pid, server.prefix)
+	fmt.Fprintln(log, "\nstarted", server.run().cmd.Process.Pid, server.prefix)
 	_, _ = io.ReadAll(os.Stdin)
 }
 
 // TestDiesWithItsParent kills a process that runs a server, as a test that
 // panics or a terminal that is closed would.
 func TestDiesWithItsParent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs tritonserver")
+	tests := []struct{ name, binary string }{
+		{"tritonserver that is ready", ""},
+		{"a server that never ends by itself", script(t, `trap "" TERM; prefix=${2##*=}; : >"/dev/shm/${prefix}region"; sleep 60 & echo; echo started $$ "$prefix"; wait; sleep 60`)},
 	}
-	cmd := exec.Command(os.Args[0])
-	log := filepath.Join(t.TempDir(), "log")
-	cmd.Env = append(os.Environ(), "TRIDENT_TEST_PARENT="+log)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if testing.Short() && test.binary == "" {
+				t.Skip("needs tritonserver")
+			}
+			log := filepath.Join(t.TempDir(), "log")
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "TRIDENT_TEST_PARENT="+log, "TRIDENT_TEST_BINARY="+test.binary)
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stdin.Close()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pid, prefix := awaitStarted(t, log)
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			until(t, log, func() bool {
+				shared, _ := filepath.Glob("/dev/shm/" + prefix + "*")
+				return syscall.Kill(-pid, 0) != nil && len(shared) == 0
+			})
+		})
 	}
-	defer stdin.Close()
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, _ := bufio.NewReader(stdout).ReadString('\n')
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	id, prefix, _ := strings.Cut(strings.TrimSpace(line), " ")
-	pid, err := strconv.Atoi(id)
-	if err != nil {
-		t.Fatalf("the server didn't start: %s", line)
-	}
-	gone := func() bool {
-		shared, _ := filepath.Glob("/dev/shm/" + prefix + "*")
-		return syscall.Kill(-pid, 0) != nil && len(shared) == 0
-	}
-	late := time.After(20 * time.Second)
+}
+
+// awaitStarted finds the process id and the prefix in the log.
+func awaitStarted(t *testing.T, log string) (pid int, prefix string) {
+	t.Helper()
+	until(t, log, func() bool {
+		text, _ := os.ReadFile(log)
+		_, line, _ := strings.Cut(string(text), "\nstarted ")
+		n, _ := fmt.Sscanf(line, "%d %s\n", &pid, &prefix)
+		return n == 2
+	})
+	return pid, prefix
+}
+
+// until waits for a condition, and shows the log when it doesn't come.
+func until(t *testing.T, log string, condition func() bool) {
+	t.Helper()
+	late := time.After(30 * time.Second)
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
-	for !gone() {
+	for !condition() {
 		select {
 		case <-poll.C:
 		case <-late:
 			text, _ := os.ReadFile(log)
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
-			t.Fatalf("the server, a model or its memory is still there; the log:\n%s", text)
+			t.Fatalf("waited in vain; the log:\n%s", text)
 		}
 	}
 }
