@@ -23,6 +23,8 @@ lack() { say "$@"; lacking=yes; }
 check_system() {
     [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] ||
         die "this is $(uname -s) $(uname -m), but Triton's wheel is for Linux x86_64: use such a machine, or a running server with trident --triton-endpoint"
+    [[ ! $repo =~ [^[:alnum:]_./+@%=:,-] ]] ||
+        die "the path $repo has a space or a character of the shell in it, with which Triton can't start Python models: move the repository"
     local glibc
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2) || true
     printf '%s\n%s\n' "$glibc_min" "${glibc:-0}" | sort -CV ||
@@ -70,11 +72,13 @@ check_python() {
         mapfile -t candidates < <(type -aP python3.12 python3.11 python3.10 python3 | awk '!seen[$0]++')
     fi
     for candidate in "${candidates[@]}"; do
-        if found=$("$candidate" -c "$python_probe" 2>&1); then
+        found="does not exist"
+        if command -v "$candidate" >/dev/null && found=$("$candidate" -c "$python_probe" 2>&1); then
             IFS=$'\t' read -r python_version python libpython <<<"$found"
             return
         fi
-        reasons+="; $candidate ${found%%$'\n'*}"
+        found=${found%%$'\n'*}
+        reasons+="; $candidate ${found:-does not run}"
     done
     lack "no Python 3.10-3.12 with venv and a shared libpython${reasons:+ (${reasons#; })}: apt-get install python3-venv python3-dev, or set TRIDENT_PYTHON to one (pyenv builds one with PYTHON_CONFIGURE_OPTS=--enable-shared)"
 }
@@ -95,9 +99,9 @@ install() {
         return
     fi
     mkdir -p "$wheels/tmp"
-    # Finished downloads of a broken run are kept: pip checks their hashes.
+    # What a broken run has downloaded is kept, in pip's cache.
     find "$dir" -mindepth 1 -maxdepth 1 ! -name .download -exec rm -rf {} +
-    local pip=("$dir/bin/python" -m pip --disable-pip-version-check --no-cache-dir --log "$log")
+    local pip=("$dir/bin/python" -m pip --disable-pip-version-check --cache-dir "$wheels/cache" --log "$log")
     export TMPDIR=$wheels/tmp
 
     say "${dir##*/} [1/4] virtual environment of $python ($python_version)"
@@ -120,16 +124,17 @@ show_downloads() {
     if [ -t 1 ]; then
         "$@"
     else
-        PYTHONUNBUFFERED=1 "$@" 2>/dev/null | sed -un 's/^ *Downloading /setup:     /p' >&2
+        PYTHONUNBUFFERED=1 "$@" 2>/dev/null | sed -unE 's/^ *(Downloading|Using cached) /setup:     /p' >&2
     fi
 }
 
 last_error() { sed -n 's/^[^ ]* *ERROR: //p' "$1" | tail -n1 | cut -c1-200; }
 
 failed_download() {
-    local package
-    package=$(sed -nE 's/^[^ ]* *Collecting ([^ ]*).*/\1/p' "$1" | tail -n1)
-    echo "${package:-a package} could not be downloaded ($(last_error "$1"))"
+    local package cause
+    package=$(sed -nE 's/^[^ ]* .*(Collecting|No matching distribution found for) ([^ ]*).*/\2/p' "$1" | tail -n1)
+    cause=$(sed -nE "s/.*connection broken by '[A-Za-z]*\((.*)\)': .*/\1/p" "$1" | tail -n1)
+    echo "${package:-a package} could not be downloaded (${cause:-$(last_error "$1")})"
 }
 
 # finish_triton DIR: puts the stub of this Python beside the python backend and writes the launcher.
@@ -145,6 +150,7 @@ finish_triton() {
 # Becomes the tritonserver of this virtual environment, with its python backend. Written by tools/setup.sh.
 export LD_LIBRARY_PATH=$(printf %q "$libpython:$site/nvidia_pytriton.libs")\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
 export PATH=$(printf %q "$dir/bin"):\$PATH
+export PYTHONDONTWRITEBYTECODE=1 # the models lie in the user's tree
 unset PYTHONHOME PYTHONPATH
 exec $(printf %q "$triton/bin/tritonserver") --backend-directory=$(printf %q "$dir/triton/backends") "\$@"
 EOF

@@ -34,7 +34,9 @@ class Failure(Exception):
     """Ends one request with an error of Triton: Failure(message, name of a code of pb_utils.TritonError)."""
 
 
-CANCELLED = Failure("Request was cancelled", "CANCELLED")
+def cancelled():
+    """A new one each time: an exception keeps its traceback, that keeps the request, and Triton can't unload the model."""
+    return Failure("Request was cancelled", "CANCELLED")
 
 
 class TritonPythonModel:
@@ -87,11 +89,15 @@ class TritonPythonModel:
                 self._changed.wait_for(lambda: self._waiting or self._closing)
                 if self._closing:
                     return
-                for generation, future in list(self._waiting.items()):
-                    if generation.sender.is_cancelled() and future.cancel():
-                        del self._waiting[generation]
-                        fail(generation.sender, CANCELLED)
+                self._answer_left()
             time.sleep(0.05)
+
+    def _answer_left(self):
+        # Not in _watch, where the loop's variables would keep the last request and with it the model.
+        for generation, future in list(self._waiting.items()):
+            if generation.sender.is_cancelled() and future.cancel():
+                del self._waiting[generation]
+                fail(generation.sender, cancelled())
 
 
 class Generation:
@@ -143,12 +149,12 @@ class Generation:
             "return_progress": True,  # a chunk for each batch of the prompt, so that a cancellation is seen there too
         }, receive)
         if failure:
-            raise failure[0]
+            raise failure.pop()  # left in the list it would keep this frame, which keeps the list
 
     def _receive(self, chunk):
         """Takes one chunk of llama.cpp. True ends the generation."""
         if self.sender.is_cancelled():
-            raise CANCELLED
+            raise cancelled()
         if "error" in chunk:
             raise self._failure(chunk["error"])
         if "prompt_progress" in chunk:

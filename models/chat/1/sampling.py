@@ -64,8 +64,8 @@ def translate(text: str) -> Sampling:
                      name, "is not supported by this model")
         else:
             _require(name in HONOURED, name, "is not a sampling parameter")
-    # vLLM's defaults, in its order: it scales by the temperature before it cuts. Penalties count the prompt's tokens too,
-    # where vLLM's presence and frequency penalties count only the answer's.
+    # vLLM's order, which scales by the temperature before it cuts, and its defaults but for two. Penalties count the prompt's
+    # tokens too, where vLLM's presence and frequency penalties count only the answer's.
     fields = {
         "temperature": 0.2, "top_p": 0.9,  # what SmolLM2's makers advise; at vLLM's 1.0 a model this small rambles
         "top_k": 0, "min_p": 0.0,
