@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -76,12 +73,12 @@ type Drainer interface {
 // Server serves all routes on one port: HTTP/1.1, and HTTP/2 without TLS for
 // Connect and gRPC clients.
 type Server struct {
-	cfg     Config
-	http    *http.Server
-	drainer Drainer
-	log     *slog.Logger
-	addr    net.Addr
-	serving sync.WaitGroup
+	cfg      Config
+	listener *Listener
+	http     *http.Server
+	drainer  Drainer
+	log      *slog.Logger
+	serving  sync.WaitGroup
 }
 
 // readHeaderTimeout and idleTimeout end connections that send nothing.
@@ -91,8 +88,8 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// New makes a server over the routes; it doesn't listen yet.
-func New(cfg Config, routes []Route, drainer Drainer, log *slog.Logger) (*Server, error) {
+// New makes a server of the routes for the listener; it doesn't serve yet.
+func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, log *slog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -104,7 +101,7 @@ func New(cfg Config, routes []Route, drainer Drainer, log *slog.Logger) (*Server
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &Server{
-		cfg: cfg, drainer: drainer, log: log,
+		cfg: cfg, listener: listener, drainer: drainer, log: log,
 		http: &http.Server{
 			Handler:           observe(cfg.WriteTimeout, log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, mux))),
 			Protocols:         protocols,
@@ -116,27 +113,17 @@ func New(cfg Config, routes []Route, drainer Drainer, log *slog.Logger) (*Server
 	}, nil
 }
 
-// Start listens and begins to serve.
-func (s *Server) Start(ctx context.Context) error {
-	address := net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port))
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d on %s is in use: stop the other program or choose a port with --openai-port", s.cfg.Port, s.cfg.Host)
-	} else if err != nil {
-		return fmt.Errorf("listen on %s (--host, --openai-port): %w", address, err)
-	}
-	s.addr = l.Addr()
+// Start serves on the listener, which must have been opened.
+func (s *Server) Start(context.Context) error {
+	l := s.listener.open
 	s.serving.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("serve", "error", err)
 		}
 	})
-	s.log.Info("listening", "address", s.addr.String())
+	s.log.Info("listening", "address", l.Addr().String())
 	return nil
 }
-
-// Addr is the address that Start took.
-func (s *Server) Addr() net.Addr { return s.addr }
 
 // Stop closes the listener, lets requests in flight end within the shutdown
 // timeout, cancels the rest, and returns when all have ended or ctx has.

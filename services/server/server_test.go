@@ -50,7 +50,11 @@ func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) 
 	t.Helper()
 	cfg.Host, cfg.Port = "127.0.0.1", 0
 	log = &syncBuffer{}
-	s, err := New(cfg, []Route{{Pattern: "/", Handler: handler}}, drainer, slog.New(slog.NewTextHandler(log, nil)))
+	l := NewListener(cfg)
+	if err := l.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(cfg, l, []Route{{Pattern: "/", Handler: handler}}, drainer, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +64,7 @@ func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) 
 	stop = sync.OnceValue(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		return s.Stop(ctx)
+		return errors.Join(s.Stop(ctx), l.Stop(ctx))
 	})
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
@@ -68,7 +72,7 @@ func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) 
 			t.Error(err)
 		}
 	})
-	return "http://" + s.Addr().String(), log, stop
+	return "http://" + l.Addr().String(), log, stop
 }
 
 func send(t *testing.T, method, url string, body io.Reader, header map[string]string) (*http.Response, string) {
@@ -339,11 +343,7 @@ func TestBusyPort(t *testing.T) {
 	defer l.Close()
 	cfg := Default()
 	cfg.Host, cfg.Port = "127.0.0.1", l.Addr().(*net.TCPAddr).Port
-	s, err := New(cfg, nil, noWork{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.Start(t.Context())
+	err = NewListener(cfg).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "--openai-port") {
 		t.Errorf("got %v", err)
 	}
