@@ -1,0 +1,413 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/trident-inference/trident/openapi"
+)
+
+// client sends the tests' plain requests; no request may take longer than a
+// test can wait.
+var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}
+
+// object is a JSON object.
+type object = map[string]any
+
+// answer is what a request got, the body in whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// decode reads the body as T.
+func decode[T any](t *testing.T, a answer) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		t.Fatalf("%v in %s", err, a.body)
+	}
+	return v
+}
+
+// want fails the test unless the answer has this status.
+func (a answer) want(t *testing.T, status int) answer {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// wireError is the error object; pointers tell null from absent.
+type wireError struct {
+	Message, Type *string
+	Param, Code   *string
+}
+
+// failure reads an error answer, which has all four keys and no others.
+func (a answer) failure(t *testing.T) wireError {
+	t.Helper()
+	return parseError(t, a.body)
+}
+
+func parseError(t *testing.T, body []byte) wireError {
+	t.Helper()
+	var e struct{ Error map[string]*string }
+	if err := json.Unmarshal(body, &e); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	for _, key := range []string{"message", "type", "param", "code"} {
+		if _, ok := e.Error[key]; !ok {
+			t.Fatalf("the error object lacks %s: %s", key, body)
+		}
+	}
+	if len(e.Error) != 4 || e.Error["message"] == nil || *e.Error["message"] == "" || e.Error["type"] == nil {
+		t.Fatalf("not an error object of OpenAI's: %s", body)
+	}
+	return wireError{e.Error["message"], e.Error["type"], e.Error["param"], e.Error["code"]}
+}
+
+// text is the string or "null".
+func text(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}
+
+// request makes a request with a body that is JSON-encoded unless it is text or
+// a reader; header holds names and values in turn.
+func (s *trident) request(t *testing.T, method, path string, body any, header ...string) *http.Request {
+	t.Helper()
+	var reader io.Reader
+	switch body := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(body)
+	case io.Reader:
+		reader = body
+	default:
+		raw, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	return r
+}
+
+// do sends a request, reads the answer and holds it to the OpenAPI document.
+func (s *trident) do(t *testing.T, method, path string, body any, header ...string) answer {
+	t.Helper()
+	return exchange(t, client, s.request(t, method, path, body, header...))
+}
+
+func (s *trident) get(t *testing.T, path string, header ...string) answer {
+	t.Helper()
+	return s.do(t, http.MethodGet, path, nil, header...)
+}
+
+func (s *trident) post(t *testing.T, path string, body any, header ...string) answer {
+	t.Helper()
+	return s.do(t, http.MethodPost, path, body, header...)
+}
+
+func exchange(t *testing.T, by *http.Client, r *http.Request) answer {
+	t.Helper()
+	response, err := by.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := readAll(t, response)
+	checkAnswer(t, r, a)
+	return a
+}
+
+func readAll(t *testing.T, response *http.Response) answer {
+	t.Helper()
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, body}
+}
+
+// document is the OpenAPI document with its objects closed: an answer may have
+// no key that the document doesn't tell of.
+var document = sync.OnceValue(func() *openapi3.T {
+	doc, err := openapi3.NewLoader().LoadFromData(openapi.OpenAI())
+	if err != nil {
+		panic(err)
+	}
+	closed := false
+	for _, schema := range doc.Components.Schemas {
+		if s := schema.Value; len(s.Properties) > 0 && s.AdditionalProperties.Has == nil && s.AdditionalProperties.Schema == nil {
+			s.AdditionalProperties.Has = &closed
+		}
+	}
+	return doc
+})
+
+// checkAnswer holds a whole answer to what every answer must be: it has a
+// request id, and the JSON that the document has for its operation and status.
+// What the document has no operation or status for is an error object.
+func checkAnswer(t *testing.T, r *http.Request, a answer) {
+	t.Helper()
+	if a.header.Get("X-Request-Id") == "" {
+		t.Errorf("%s %s: no x-request-id", r.Method, r.URL.Path)
+	}
+	kind := a.header.Get("Content-Type")
+	if r.Method == http.MethodOptions || len(a.body) == 0 && a.status < 300 || strings.HasPrefix(kind, "text/event-stream") {
+		return
+	}
+	if kind != "application/json" {
+		t.Errorf("%s %s: %d with Content-Type %q: %s", r.Method, r.URL.Path, a.status, kind, a.body)
+		return
+	}
+	checkSchema(t, schemaOf(r, a.status), a.body)
+}
+
+func schemaOf(r *http.Request, status int) *openapi3.Schema {
+	schema := document().Components.Schemas["ErrorResponse"].Value
+	path := r.URL.Path
+	if strings.HasPrefix(path, "/v1/models/") {
+		path = "/v1/models/{model}"
+	}
+	item := document().Paths.Value(path)
+	if item == nil || item.GetOperation(r.Method) == nil {
+		return schema
+	}
+	if response := item.GetOperation(r.Method).Responses.Status(status); response != nil {
+		return response.Value.Content.Get("application/json").Schema.Value
+	}
+	return schema
+}
+
+func checkSchema(t *testing.T, schema *openapi3.Schema, raw []byte) {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		t.Errorf("%v in %s", err, raw)
+		return
+	}
+	if err := schema.VisitJSON(value, openapi3.VisitAsResponse(), openapi3.MultiErrors()); err != nil {
+		t.Errorf("not what openapi.yaml says: %v\nin %s", err, raw)
+	}
+}
+
+// stream is an answer in server-sent events that is still coming.
+type stream struct {
+	response *http.Response
+	reads    *readCounter
+}
+
+// readCounter counts the reads that gave something: each is at least one packet
+// of its own.
+type readCounter struct {
+	io.ReadCloser
+	count int
+}
+
+func (r *readCounter) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if n > 0 {
+		r.count++
+	}
+	return n, err
+}
+
+// open sends a request whose answer is to be a stream.
+func (s *trident) open(t *testing.T, by *http.Client, r *http.Request) *stream {
+	t.Helper()
+	response, err := by.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(response.Body)
+		t.Fatalf("status %d: %s", response.StatusCode, body)
+	}
+	reads := &readCounter{ReadCloser: response.Body}
+	response.Body = reads
+	return &stream{response, reads}
+}
+
+// openChat streams a chat on a connection of its own.
+func (s *trident) openChat(t *testing.T, body object) *stream {
+	t.Helper()
+	body["stream"] = true
+	return s.open(t, client, s.request(t, http.MethodPost, "/v1/chat/completions", body))
+}
+
+// events gives the data of each event as it comes, to the end of the stream.
+// Whatever is no event, comment or blank line fails the test.
+func (s *stream) events(t *testing.T) iter.Seq[[]byte] {
+	t.Helper()
+	return func(yield func([]byte) bool) {
+		lines := bufio.NewScanner(s.response.Body)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+			switch {
+			case ok:
+				if !yield(bytes.Clone(data)) {
+					return
+				}
+			case len(lines.Bytes()) > 0 && lines.Bytes()[0] != ':':
+				t.Errorf("neither event nor comment: %q", lines.Bytes())
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Errorf("the stream was cut: %v", err)
+		}
+	}
+}
+
+// chunk is one event of a chat.
+type chunk struct {
+	ID      string
+	Object  string
+	Created int64
+	Model   string
+	Choices []struct {
+		Index int
+		Delta struct {
+			Role    string
+			Content string
+		}
+		Logprobs     *logprobs
+		FinishReason *string `json:"finish_reason"`
+	}
+	Usage json.RawMessage // null and absent differ
+}
+
+// content is the text of a chunk's only choice.
+func (c chunk) content() string {
+	if len(c.Choices) == 0 {
+		return ""
+	}
+	return c.Choices[0].Delta.Content
+}
+
+type logprobs struct {
+	Content []struct {
+		Token       string
+		Logprob     float64
+		Bytes       []byteNumber
+		TopLogprobs []struct {
+			Token   string
+			Logprob float64
+		} `json:"top_logprobs"`
+	}
+}
+
+// byteNumber keeps encoding/json from reading a list of bytes as base64.
+type byteNumber byte
+
+// text is what the tokens' bytes spell.
+func (l *logprobs) text() string {
+	var b strings.Builder
+	for _, token := range l.Content {
+		for _, c := range token.Bytes {
+			b.WriteByte(byte(c))
+		}
+	}
+	return b.String()
+}
+
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+// chunks gives each chunk as it comes and holds it to the document. It ends at
+// [DONE], which must be the last event.
+func (s *stream) chunks(t *testing.T) iter.Seq[chunk] {
+	t.Helper()
+	return func(yield func(chunk) bool) {
+		done := false
+		for data := range s.events(t) {
+			if done {
+				t.Errorf("after [DONE]: %s", data)
+			}
+			if done = string(data) == "[DONE]"; done {
+				continue
+			}
+			checkSchema(t, document().Components.Schemas["CreateChatCompletionStreamResponse"].Value, data)
+			var c chunk
+			if err := json.Unmarshal(data, &c); err != nil {
+				t.Errorf("%v in %s", err, data)
+			}
+			if !yield(c) {
+				return
+			}
+		}
+		if !done {
+			t.Error("the stream ended without [DONE]")
+		}
+	}
+}
+
+// completion is a chat's whole answer.
+type completion struct {
+	ID      string
+	Model   string
+	Choices []struct {
+		Index   int
+		Message struct {
+			Role    string
+			Content string
+		}
+		Logprobs     *logprobs
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage usage
+}
+
+// chat asks without a stream.
+func (s *trident) chat(t *testing.T, body object) completion {
+	t.Helper()
+	return decode[completion](t, s.post(t, "/v1/chat/completions", body).want(t, http.StatusOK))
+}
+
+// ask makes the body of a chat with one message; more holds further fields and
+// their values in turn.
+func ask(text string, more ...any) object {
+	body := object{"model": "chat", "messages": []object{{"role": "user", "content": text}}}
+	for pair := range slices.Chunk(more, 2) {
+		body[fmt.Sprint(pair[0])] = pair[1]
+	}
+	return body
+}
+
+// longStory is a request that the model works on for half a minute.
+func longStory(more ...any) object {
+	return ask("Write a very long story about a ship.", append([]any{"ignore_eos", true, "max_tokens", 1500}, more...)...)
+}

@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// demo is what `make run` starts, on a free port.
+type demo struct {
+	cmd    *exec.Cmd
+	log    *logLines
+	exited chan struct{}
+	url    string
+	mark   string // in the environment of all its processes
+}
+
+func startDemo(t *testing.T) *demo {
+	t.Helper()
+	server, err := tritonserver.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := freePort(t)
+	d := &demo{
+		log: newLogLines(), exited: make(chan struct{}), mark: "TRIDENT_E2E_DEMO=" + port,
+		url: "http://127.0.0.1:" + port,
+		cmd: exec.Command(demoBinary(t), "-port="+port, "-models="+filepath.Join(root(t), "models"), "-trident="+tridentBinary(t)),
+	}
+	d.cmd.Dir = t.TempDir() // for its log
+	d.cmd.Env = environment(raceOptions, d.mark, tritonserver.Environment+"="+server)
+	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	d.cmd.WaitDelay = stopLimit // children may hold the pipe for as long as they take to end
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(d.exited)
+		_ = d.cmd.Wait() // ProcessState tells
+	}()
+	t.Cleanup(func() {
+		for _, p := range d.processes(t) {
+			t.Errorf("left over and killed: %s", p)
+			_ = syscall.Kill(p.id, syscall.SIGKILL)
+		}
+	})
+	return d
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+func (d *demo) processes(t *testing.T) []process {
+	t.Helper()
+	return processes(t, func(p process) bool { return strings.Contains(p.environment, d.mark) })
+}
+
+// awaitGreeting waits for the curl line, which promises that requests are
+// served.
+func (d *demo) awaitGreeting(t *testing.T) {
+	t.Helper()
+	_, ok := d.log.await(time.Minute, d.exited, func(l logLine) bool {
+		return strings.Contains(l.text("raw"), "curl -N "+d.url+"/v1/chat/completions")
+	})
+	if !ok {
+		t.Fatalf("no curl line:\n%s", d.log)
+	}
+}
+
+// awaitLoading waits until the processes of both models have started.
+func (d *demo) awaitLoading(t *testing.T) {
+	t.Helper()
+	loading := func() bool {
+		return len(processes(t, func(p process) bool {
+			return strings.Contains(p.environment, d.mark) && strings.Contains(p.command, "triton_python_backend_stub")
+		})) == 2
+	}
+	if !poll(startLimit, loading) {
+		t.Fatalf("no models start:\n%s", d.log)
+	}
+}
+
+// TestDemo runs what `make run` runs, uses it, and ends it as a terminal's
+// Ctrl-C does and as the kernel does when memory is short. Nothing may be left.
+func TestDemo(t *testing.T) {
+	t.Run("Ctrl-C", func(t *testing.T) {
+		d := startDemo(t)
+		d.awaitGreeting(t)
+		s := &trident{url: d.url}
+		s.get(t, "/health/ready").want(t, http.StatusOK)
+		if whole := s.chat(t, ask("Hello.", "max_tokens", 4)); whole.Choices[0].Message.Content == "" {
+			t.Error("no text")
+		}
+		s.embed(t, "Hello.", nil)
+		if n := len(d.processes(t)); n < 5 {
+			t.Errorf("%d processes are known by their mark, want demo, trident, tritonserver and its two models: the check below would be void", n)
+		}
+		last := watch(t, s.openChat(t, ask("Count to ten.", "max_tokens", 100, "ignore_eos", true)))
+		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if data := <-last; string(data) != "[DONE]" {
+			t.Errorf("the answer under way ended with %s", data)
+		}
+		select {
+		case <-d.exited:
+		case <-time.After(stopLimit):
+			t.Fatalf("the demo still runs:\n%s", d.log)
+		}
+		if !d.cmd.ProcessState.Success() {
+			t.Errorf("%s:\n%s", d.cmd.ProcessState, d.log)
+		}
+		d.checkGone(t, goneLimit)
+	})
+	t.Run("killed", func(t *testing.T) {
+		d := startDemo(t)
+		d.awaitGreeting(t)
+		_ = watch(t, (&trident{url: d.url}).openChat(t, ask("Count to ten.", "max_tokens", 50, "ignore_eos", true)))
+		if err := syscall.Kill(d.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-d.exited
+		d.checkGone(t, stopLimit)
+	})
+	t.Run("Ctrl-C while starting", func(t *testing.T) {
+		d := startDemo(t)
+		d.awaitLoading(t)
+		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-d.exited:
+		case <-time.After(stopLimit):
+			t.Fatalf("the demo still runs:\n%s", d.log)
+		}
+		if !d.cmd.ProcessState.Success() {
+			t.Errorf("%s:\n%s", d.cmd.ProcessState, d.log)
+		}
+		d.checkGone(t, goneLimit)
+	})
+	t.Run("killed while starting", func(t *testing.T) {
+		d := startDemo(t)
+		d.awaitLoading(t)
+		if err := syscall.Kill(d.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-d.exited
+		d.checkGone(t, stopLimit)
+	})
+	t.Run("busy port", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+		cmd := exec.Command(demoBinary(t), "-port="+port)
+		out, err := cmd.CombinedOutput()
+		if err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "port "+port+" is in use") {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+}
+
+// goneLimit is what the kernel may need to bury those that were killed.
+const goneLimit = time.Second
+
+// checkGone finds processes that are left, and what models left in shared
+// memory.
+func (d *demo) checkGone(t *testing.T, limit time.Duration) {
+	t.Helper()
+	if !poll(limit, func() bool { return len(d.processes(t)) == 0 }) {
+		t.Errorf("processes left: %v", d.processes(t))
+	}
+	left, err := filepath.Glob("/dev/shm/trident_" + strconv.Itoa(d.cmd.Process.Pid) + "_*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left in shared memory: %v (%v)", left, err)
+	}
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+}

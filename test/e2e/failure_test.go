@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// failLimit is how soon a client must learn that its answer won't be finished.
+const failLimit = 5 * time.Second
+
+// restoreTriton brings the shared tritonserver back when the test has ended and
+// left it broken.
+func restoreTriton(t *testing.T) {
+	t.Helper()
+	s := serving(t)
+	t.Cleanup(func() {
+		r := s.request(t, http.MethodPost, "/v1/chat/completions", ask("Hello.", "max_tokens", 1)).WithContext(context.Background())
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			restartTriton(t)
+		}
+		if err := s.awaitModels(); err != nil {
+			t.Fatal(err)
+		}
+		// Trident tells of the server's absence and return once each, when it next
+		// looks: not in the middle of another test's lines.
+		if !poll(startLimit, func() bool { return !strings.Contains(s.log.last("engine "), "does not answer") }) {
+			t.Error("trident doesn't find the server again")
+		}
+	})
+}
+
+func restartTriton(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := triton(t).Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTritonDies kills tritonserver under streams, one of them each SDK's, looks
+// at what its clients get while it is away, and starts it again.
+func TestTritonDies(t *testing.T) {
+	s := serving(t)
+	sdks := interruptedSDKs(t, s.url)
+	restoreTriton(t)
+	events := s.openChat(t, longStory())
+	last := watch(t, events)
+	awaitRunning(t, float64(1+len(sdks)))
+	for _, sdk := range sdks {
+		sdk.awaitStreaming(t)
+	}
+	mark := s.log.len()
+	killed := time.Now()
+	triton(t).Kill()
+	data := <-last
+	if took := time.Since(killed); took > failLimit {
+		t.Errorf("the stream ended %s after the server", took)
+	}
+	if e := parseError(t, data); text(e.Type) != "server_error" || text(e.Code) != "engine_unavailable" {
+		t.Errorf("type %s, code %s", text(e.Type), text(e.Code))
+	}
+	for _, sdk := range sdks {
+		sdk.awaitSuccess(t)
+	}
+	checkDown(t, s)
+	for _, line := range s.log.since(mark) {
+		if line["msg"] == "request" && line["path"] == "/v1/chat/completions" && line["error"] == nil {
+			t.Errorf("the line of a request that failed has no error: %v", line)
+		}
+	}
+
+	restartTriton(t)
+	// Not even the first request after that may fail.
+	if whole := s.chat(t, ask("Hello.", "max_tokens", 4)); whole.Usage.Completion == 0 {
+		t.Errorf("usage %+v", whole.Usage)
+	}
+	s.get(t, "/health/ready").want(t, http.StatusOK)
+	s.embed(t, "Hello.", nil)
+}
+
+// watch reads a stream to its end and gives its last event. The stream has had
+// some text when watch returns.
+func watch(t *testing.T, events *stream) <-chan []byte {
+	t.Helper()
+	began, last := make(chan struct{}), make(chan []byte, 1)
+	go func() {
+		var data []byte
+		count := 0
+		for data = range events.events(t) {
+			count++
+			if count == 3 {
+				close(began)
+			}
+		}
+		last <- data
+	}()
+	select {
+	case <-began:
+	case data := <-last:
+		t.Fatalf("the stream has ended with %s", data)
+	case <-time.After(startLimit):
+		t.Fatal("the stream doesn't begin")
+	}
+	return last
+}
+
+// checkDown holds what clients and probes get from a trident without Triton.
+func checkDown(t *testing.T, s *trident) {
+	t.Helper()
+	for _, body := range []object{ask("Hello."), ask("Hello.", "stream", true)} {
+		began := time.Now()
+		a := s.post(t, "/v1/chat/completions", body).want(t, http.StatusServiceUnavailable)
+		if took := time.Since(began); took > failLimit {
+			t.Errorf("the refusal took %s", took)
+		}
+		e := a.failure(t)
+		if text(e.Type) != "server_error" || text(e.Code) != "engine_unavailable" {
+			t.Errorf("type %s, code %s", text(e.Type), text(e.Code))
+		}
+		if strings.Contains(string(a.body), "127.0.0.1") {
+			t.Errorf("the message tells an address: %s", a.body)
+		}
+		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || seconds < 1 {
+			t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
+		}
+	}
+	a := s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
+	a.failure(t)
+	s.get(t, "/health/live").want(t, http.StatusOK)
+}
+
+// TestWithoutTriton starts trident before there is a server to talk to.
+func TestWithoutTriton(t *testing.T) {
+	s := start(t, "--triton-endpoint=127.0.0.1:1")
+	checkDown(t, s)
+	if list := decode[struct{ Data []model }](t, s.get(t, "/v1/models").want(t, http.StatusOK)); len(list.Data) != 0 {
+		t.Errorf("models %v", list.Data)
+	}
+}
+
+// TestModelDies kills the process in which the model runs. Triton says nothing
+// then, neither in the streams nor by the model's state: silence must end them.
+func TestModelDies(t *testing.T) {
+	s := startReady(t, "--inactivity-timeout=2s")
+	restoreTriton(t)
+	last := watch(t, s.openChat(t, longStory()))
+	answers := make(chan answer, 1)
+	go func() { answers <- s.post(t, "/v1/chat/completions", longStory()) }()
+	awaitRunning(t, 2)
+	killStub(t)
+	killed := time.Now()
+	for name, body := range map[string][]byte{"stream": <-last, "whole": (<-answers).want(t, http.StatusServiceUnavailable).body} {
+		if e := parseError(t, body); text(e.Type) != "server_error" || text(e.Code) != "engine_inactive" {
+			t.Errorf("%s: type %s, code %s: %s", name, text(e.Type), text(e.Code), text(e.Message))
+		}
+	}
+	if took := time.Since(killed); took > 2*time.Second+failLimit {
+		t.Errorf("the answers ended %s after their model", took)
+	}
+	a := s.post(t, "/v1/chat/completions", ask("Hello.")).want(t, http.StatusServiceUnavailable)
+	if e := a.failure(t); text(e.Code) != "model_not_ready" && text(e.Code) != "engine_inactive" {
+		t.Errorf("the next request got code %s: %s", text(e.Code), text(e.Message))
+	}
+	s.embed(t, "Hello.", nil) // the other model serves on
+}
+
+// killStub ends the process of the chat model.
+func killStub(t *testing.T) {
+	t.Helper()
+	pids := processes(t, func(p process) bool {
+		return strings.Contains(p.command, "triton_python_backend_stub") && strings.Contains(p.command, "/chat/") &&
+			strings.Contains(p.environment, tritonMark)
+	})
+	if len(pids) != 1 {
+		t.Fatalf("processes of the chat model: %v", pids)
+	}
+	if err := syscall.Kill(pids[0].id, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// process is what /proc tells of one.
+type process struct {
+	id          int
+	command     string // words with spaces between them
+	environment string // words with NULs between them
+}
+
+// String leaves the environment out: it is nobody's business but the kernel's.
+func (p process) String() string { return fmt.Sprintf("%d %s", p.id, p.command) }
+
+// processes are those of this machine that fit; ones that come and go meanwhile
+// may be missed, zombies are left out.
+func processes(t *testing.T, fits func(process) bool) []process {
+	t.Helper()
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []process
+	for _, folder := range folders {
+		stat, err := os.ReadFile(filepath.Join(folder, "stat"))
+		if err != nil {
+			continue
+		}
+		// The name in parentheses may hold anything.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		command, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
+		environ, _ := os.ReadFile(filepath.Join(folder, "environ"))
+		p := process{command: strings.ReplaceAll(string(command), "\x00", " "), environment: string(environ)}
+		p.id, _ = strconv.Atoi(filepath.Base(folder))
+		if fields[0] != "Z" {
+			all = append(all, p)
+		}
+	}
+	return slices.DeleteFunc(all, func(p process) bool { return !fits(p) })
+}

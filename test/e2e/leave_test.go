@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The chat model's own metrics, on Triton's metrics port. Triton shows each
+// change at once.
+const (
+	generationsInProgress = "llamacpp:requests_processing"
+	generatedTokens       = "llamacpp:tokens_predicted_total"
+)
+
+// metric reads one of the model's metrics.
+func metric(t *testing.T, name string) float64 {
+	t.Helper()
+	r, err := client.Get(triton(t).MetricsURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	for lines := bufio.NewScanner(r.Body); lines.Scan(); {
+		labels, ok := strings.CutPrefix(lines.Text(), name+"{")
+		if !ok {
+			continue
+		}
+		value, err := strconv.ParseFloat(labels[strings.LastIndexByte(labels, ' ')+1:], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	t.Fatalf("the chat model has no metric %s", name)
+	return 0
+}
+
+// awaitRunning waits until the model works on n generations.
+func awaitRunning(t *testing.T, n float64) {
+	t.Helper()
+	if !poll(startLimit, func() bool { return metric(t, generationsInProgress) == n }) {
+		t.Fatalf("%v generations run, want %v", metric(t, generationsInProgress), n)
+	}
+}
+
+// The model must be idle within leaveLimit of its last client's leaving. A busy
+// machine may take the test's processes off their cores for longer, so the
+// limit is that of the middle one of several attempts; none may reach lateLimit,
+// which is still a fraction of what the abandoned answers would take.
+const (
+	leaveLimit    = 200 * time.Millisecond
+	lateLimit     = 2 * time.Second
+	leaveAttempts = 3
+)
+
+// TestClientLeaves lets clients go in every way, and asks the model itself when
+// it stops.
+func TestClientLeaves(t *testing.T) {
+	s := serving(t)
+	for _, test := range []struct {
+		name    string
+		body    object
+		running float64 // generations at which the client leaves
+	}{
+		{"streaming", longStory("stream", true), 1},
+		{"not streaming", longStory(), 1},
+		{"more choices than slots", longStory("stream", true, "n", 6), 4},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			checkLeaving(t, test.running, func(ctx context.Context, began func()) {
+				if test.body["stream"] != true {
+					began()
+				}
+				r := s.request(t, http.MethodPost, "/v1/chat/completions", test.body) //nolint:contextcheck // it gets its context below
+				response, err := client.Do(r.WithContext(ctx))
+				if err != nil {
+					return // the context ended before there was an answer
+				}
+				defer response.Body.Close()
+				readUntil(t, response.Body, `"content":"`)
+				began()
+				_, _ = io.Copy(io.Discard, response.Body) // ends with the context
+			})
+		})
+	}
+}
+
+// checkLeaving makes a call, ends its context once the call has begun and the
+// model makes tokens for that many generations, and measures how long until none
+// is left.
+func checkLeaving(t *testing.T, running float64, call func(ctx context.Context, began func())) {
+	t.Helper()
+	var took []time.Duration
+	for range leaveAttempts {
+		before := metric(t, generatedTokens)
+		ctx, leave := context.WithCancel(t.Context())
+		began, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			call(ctx, sync.OnceFunc(func() { close(began) }))
+		}()
+		select {
+		case <-began:
+			awaitRunning(t, running)
+			if !poll(startLimit, func() bool { return metric(t, generatedTokens) >= before+running }) {
+				t.Error("the model makes no tokens")
+			}
+		case <-ended:
+			t.Error("the call ended by itself")
+		}
+		left := time.Now()
+		leave()
+		idle := poll(lateLimit, func() bool { return metric(t, generationsInProgress) == 0 })
+		took = append(took, time.Since(left))
+		<-ended
+		if !idle {
+			t.Fatalf("the model still works %s after its client left", lateLimit)
+		}
+	}
+	t.Logf("idle after %v", took)
+	slices.Sort(took)
+	if median := took[len(took)/2]; median > leaveLimit {
+		t.Errorf("the model goes on for %s, want %s at most", median, leaveLimit)
+	}
+}
+
+func readUntil(t *testing.T, r io.Reader, text string) {
+	t.Helper()
+	var seen []byte
+	buffer := make([]byte, 4096)
+	for !bytes.Contains(seen, []byte(text)) {
+		n, err := r.Read(buffer)
+		seen = append(seen, buffer[:n]...)
+		if err != nil {
+			t.Errorf("%v before %q came: %s", err, text, seen)
+			return
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestDrain stops trident under streams: those that end in time are finished,
+// the others are told, new ones find nobody.
+func TestDrain(t *testing.T) {
+	t.Run("streams that end in time", func(t *testing.T) {
+		s := startReady(t)
+		events := s.openChat(t, ask("Count from one to a hundred in words.", "max_tokens", 60, "ignore_eos", true))
+		var all []chunk
+		for c := range events.chunks(t) {
+			if all = append(all, c); len(all) == 3 {
+				signalStop(t, s, syscall.SIGTERM)
+				awaitRefused(t, s)
+			}
+		}
+		checkChunks(t, all, 1)
+		if finish := all[len(all)-1].Choices[0].FinishReason; text(finish) != "length" {
+			t.Errorf("finish_reason %s", text(finish))
+		}
+		checkExit(t, s, stopLimit)
+	})
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run("streams that don't: "+signal.String(), func(t *testing.T) {
+			s := startReady(t, "--shutdown-timeout=500ms")
+			last := watch(t, s.openChat(t, longStory()))
+			answers := make(chan answer, 1)
+			go func() { answers <- s.post(t, "/v1/chat/completions", longStory()) }()
+			awaitRunning(t, 2)
+			signalStop(t, s, signal)
+			checkExit(t, s, 5*time.Second)
+			if e := parseError(t, <-last); text(e.Code) != "shutting_down" {
+				t.Errorf("the stream ended with code %s: %s", text(e.Code), text(e.Message))
+			}
+			a := (<-answers).want(t, http.StatusServiceUnavailable)
+			if e := a.failure(t); text(e.Code) != "shutting_down" || a.header.Get("Retry-After") == "" {
+				t.Errorf("code %s, Retry-After %q", text(e.Code), a.header.Get("Retry-After"))
+			}
+			awaitRunning(t, 0)
+		})
+	}
+}
+
+func signalStop(t *testing.T, s *trident, signal syscall.Signal) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitRefused waits until nobody listens any more.
+func awaitRefused(t *testing.T, s *trident) {
+	t.Helper()
+	if !poll(stopLimit, func() bool {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	}) {
+		t.Error("trident still listens")
+	}
+}
+
+func checkExit(t *testing.T, s *trident, limit time.Duration) {
+	t.Helper()
+	began := time.Now()
+	if err := s.awaitExit(limit); err != nil {
+		t.Error(err)
+		return
+	}
+	t.Logf("ended after %s", time.Since(began))
+	if err := s.exitError(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRefusesToStart holds the one line that a mistake on the command line gets.
+func TestRefusesToStart(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	port := strconv.Itoa(busy.Addr().(*net.TCPAddr).Port)
+	for _, test := range []struct {
+		name  string
+		flags []string
+		env   string
+		words []string
+	}{
+		{"busy port", []string{"--host=127.0.0.1", "--openai-port=" + port}, "", []string{"port " + port, "in use", "--openai-port"}},
+		{"busy port by environment", []string{"--host=127.0.0.1"}, "TRIDENT_OPENAI_PORT=" + port, []string{"port " + port, "in use"}},
+		{"unknown flag", []string{"--no-such-flag"}, "", []string{"--no-such-flag", "--help"}},
+		{"unknown command", []string{"fly"}, "", []string{"fly", "--help"}},
+		{"no number", []string{"--openai-port=many"}, "", []string{"--openai-port", "many"}},
+		{"no port", []string{"--openai-port=70000"}, "", []string{"--openai-port", "70000"}},
+		{"no duration", []string{"--inactivity-timeout=soon"}, "", []string{"--inactivity-timeout", "soon"}},
+		{"negative duration", []string{"--shutdown-timeout=-1s"}, "", []string{"--shutdown-timeout", "-1s"}},
+		{"no endpoint", []string{"--triton-endpoint="}, "", []string{"--triton-endpoint"}},
+		{"bad origin", []string{"--cors-origin=example.com"}, "", []string{"--cors-origin", "example.com"}},
+		{"bad host", []string{"--host=not a host", "--openai-port=0"}, "", []string{"--host", "not a host"}},
+		{"bad log level", []string{"--log-level=loud"}, "", []string{"--log-level", "loud"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			cmd := exec.CommandContext(t.Context(), tridentBinary(t), test.flags...)
+			cmd.Env = environment(test.env)
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			timer := time.AfterFunc(startLimit, func() { _ = cmd.Process.Kill() })
+			defer timer.Stop()
+			_ = cmd.Run() // the code tells
+			if code := cmd.ProcessState.ExitCode(); code != 1 {
+				t.Errorf("exit code %d", code)
+			}
+			line := stderr.String()
+			if strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "trident: ") || stdout.Len() > 0 {
+				t.Errorf("not one line: %q, on stdout %q", line, stdout.String())
+			}
+			for _, words := range test.words {
+				if !strings.Contains(line, words) {
+					t.Errorf("%q doesn't say %q", line, words)
+				}
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	out, err := exec.Command(tridentBinary(t), "version").Output()
+	if err != nil || !strings.HasPrefix(string(out), "trident ") || !strings.Contains(string(out), "remote") {
+		t.Errorf("%q: %v", out, err)
+	}
+	out, err = exec.Command(tridentBinary(t), "--help").Output()
+	for _, flag := range []string{"--triton-endpoint", "--openai-port", "--strict"} {
+		if err != nil || !strings.Contains(string(out), flag) {
+			t.Errorf("the help doesn't have %s: %v", flag, err)
+		}
+	}
+}
+
+// TestOverload holds the refusal of a request too many.
+func TestOverload(t *testing.T) {
+	s := startReady(t, "--max-in-flight=1")
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r := s.request(t, http.MethodPost, "/v1/chat/completions", longStory("stream", true)).WithContext(ctx)
+	readUntil(t, s.open(t, client, r).response.Body, `"content":"`)
+	a := s.post(t, "/v1/chat/completions", ask("Hello.")).want(t, http.StatusTooManyRequests)
+	if e := a.failure(t); text(e.Type) != "rate_limit_error" || text(e.Code) != "rate_limit_exceeded" || a.header.Get("Retry-After") == "" {
+		t.Errorf("type %s, code %s, Retry-After %q", text(e.Type), text(e.Code), a.header.Get("Retry-After"))
+	}
+	leave()
+	if !poll(lateLimit, func() bool {
+		return s.post(t, "/v1/chat/completions", ask("Hello.", "max_tokens", 1)).status == http.StatusOK
+	}) {
+		t.Error("the place of a client that left isn't given to the next")
+	}
+}
+
+// TestRequestTimeout holds what a request gets that takes longer than allowed.
+func TestRequestTimeout(t *testing.T) {
+	s := startReady(t, "--request-timeout=1500ms")
+	for _, stream := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
+			var body []byte
+			if stream {
+				body = <-watch(t, s.openChat(t, longStory()))
+			} else {
+				body = s.post(t, "/v1/chat/completions", longStory()).want(t, http.StatusGatewayTimeout).body
+			}
+			if e := parseError(t, body); text(e.Code) != "timeout" || text(e.Type) != "server_error" {
+				t.Errorf("type %s, code %s", text(e.Type), text(e.Code))
+			}
+			awaitRunning(t, 0)
+		})
+	}
+}

@@ -1,0 +1,155 @@
+"""OpenAI's Python SDK against Trident, started by the e2e tests.
+
+    sdk.py all URL DOWN_URL     all that an application does; DOWN_URL is a Trident without a Triton
+    sdk.py interrupted URL      streams, prints "streaming", and expects the stream to fail
+
+Prints what it checked. Any other end than the expected one is an exit code other than 0.
+"""
+
+import asyncio
+import math
+import sys
+
+import openai
+from openai import AsyncOpenAI, OpenAI
+
+MESSAGES = [{"role": "user", "content": "Say hello."}]
+LONG = {"model": "chat", "messages": MESSAGES, "max_tokens": 1500, "extra_body": {"ignore_eos": True}}
+
+
+def options(url):
+    return {"base_url": url + "/v1", "api_key": "unused", "max_retries": 0, "timeout": 60}
+
+
+def check(name, condition, got=None):
+    if not condition:
+        raise SystemExit(f"FAILED {name}: {got!r}")
+    print("ok", name, flush=True)
+
+
+def raised(kind, call):
+    try:
+        call()
+    except kind as error:
+        return error
+    raise SystemExit(f"FAILED: {kind.__name__} was not raised")
+
+
+def chats(client):
+    answer = client.chat.completions.create(model="chat", messages=MESSAGES, max_tokens=5, extra_body={"ignore_eos": True})
+    check("chat", answer.choices[0].message.content and answer.choices[0].finish_reason == "length", answer)
+    check("usage", answer.usage.completion_tokens == 5 and answer.usage.total_tokens == answer.usage.prompt_tokens + 5, answer.usage)
+    check("request id of an answer", answer._request_id, answer._request_id)
+
+    stream = client.chat.completions.create(
+        model="chat", messages=MESSAGES, max_tokens=12, stream=True, stream_options={"include_usage": True}, extra_body={"ignore_eos": True})
+    *chunks, last = list(stream)
+    check("stream", len([c for c in chunks if c.choices[0].delta.content]) > 5, chunks)
+    check("role first", chunks[0].choices[0].delta.role == "assistant" and all(c.choices[0].delta.role is None for c in chunks[1:]), chunks)
+    check("finish_reason once", [c.choices[0].finish_reason for c in chunks if c.choices[0].finish_reason] == ["length"], chunks)
+    check("usage of a stream", not last.choices and last.usage.completion_tokens == 12, last)
+
+    from pydantic import BaseModel
+
+    class Answer(BaseModel):
+        yes: bool
+
+    parsed = client.chat.completions.parse(model="chat", messages=MESSAGES, response_format=Answer, max_tokens=40)
+    check("structured output", isinstance(parsed.choices[0].message.parsed, Answer), parsed)
+
+    stream = client.chat.completions.create(**LONG, stream=True)
+    for chunk in stream:
+        if chunk.choices[0].delta.content:
+            break
+    stream.close()
+    check("stream closed by the client", True)
+
+
+def embeddings(client):
+    texts = ["a cat", "a kitten", "the stock market"]
+    default = client.embeddings.create(model="embedding", input=texts)  # base64 on the wire
+    floats = client.embeddings.create(model="embedding", input=texts, encoding_format="float")
+    vectors = [d.embedding for d in default.data]
+    check("embeddings", [d.index for d in default.data] == [0, 1, 2] and all(len(v) == 384 for v in vectors), default.usage)
+    check("unit length", all(math.isclose(math.fsum(x * x for x in v), 1, abs_tol=1e-5) for v in vectors))
+    check("base64 is float", all(math.isclose(a, b, abs_tol=1e-6) for v, d in zip(vectors, floats.data) for a, b in zip(v, d.embedding)))
+    check("dimensions", len(client.embeddings.create(model="embedding", input="a cat", dimensions=32).data[0].embedding) == 32)
+
+
+def models(client):
+    check("models", [m.id for m in client.models.list()] == ["chat", "embedding"])
+    check("model", client.models.retrieve("chat").id == "chat")
+
+
+def errors(client, down):
+    def chat(by=client, **more):
+        return lambda: by.chat.completions.create(**{"model": "chat", "messages": MESSAGES, **more})
+
+    for name, stream in (("", False), (", streaming", True)):
+        error = raised(openai.NotFoundError, chat(model="none", stream=stream, extra_headers={"x-request-id": "my-id"}))
+        check("NotFoundError" + name, (error.code, error.param, error.type) == ("model_not_found", "model", "invalid_request_error"), error)
+        check("its request id" + name, error.request_id == "my-id", error.request_id)
+        error = raised(openai.BadRequestError, chat(temperature=3, stream=stream))
+        check("BadRequestError" + name, (error.code, error.param) == ("invalid_value", "temperature") and error.request_id, error)
+        error = raised(openai.InternalServerError, chat(by=down, stream=stream))
+        check("InternalServerError" + name, (error.status_code, error.code) == (503, "engine_unavailable") and error.request_id, error)
+        check("its Retry-After" + name, int(error.response.headers["retry-after"]) > 0, error.response.headers)
+    error = raised(openai.APIStatusError, chat(messages=[{"role": "user", "content": "x" * (2 << 20)}]))
+    check("too large", (error.status_code, error.code) == (413, "content_too_large") and error.request_id, error)
+    error = raised(openai.NotFoundError, lambda: client.models.retrieve("org/none"))
+    check("no such model", error.code == "model_not_found", error)
+    error = raised(openai.BadRequestError, lambda: client.embeddings.create(model="embedding", input=""))
+    check("no input", error.param == "input", error)
+
+
+async def asynchronous(url):
+    async with AsyncOpenAI(**options(url)) as client:
+        stream = await client.chat.completions.create(model="chat", messages=MESSAGES, max_tokens=6, stream=True)
+        text = "".join([c.choices[0].delta.content or "" async for c in stream])
+        check("async stream", text, text)
+        answers = await asyncio.gather(*(
+            client.chat.completions.create(model="chat", messages=MESSAGES, max_tokens=3, extra_body={"ignore_eos": True}) for _ in range(3)))
+        check("async chats side by side", [a.usage.completion_tokens for a in answers] == [3, 3, 3], answers)
+        vectors = await client.embeddings.create(model="embedding", input=["one", "two"])
+        check("async embeddings", len(vectors.data) == 2)
+        check("async models", [m.id async for m in client.models.list()] == ["chat", "embedding"])
+        try:
+            await client.chat.completions.create(model="none", messages=MESSAGES)
+            raise SystemExit("FAILED: no NotFoundError")
+        except openai.NotFoundError as error:
+            check("async NotFoundError", error.code == "model_not_found" and error.request_id, error)
+        task = asyncio.create_task(client.chat.completions.create(**LONG))
+        await asyncio.wait([task], timeout=0.3)
+        task.cancel()
+        await asyncio.wait([task])
+        check("async chat cancelled by the client", task.cancelled(), task)
+
+
+def interrupted(client):
+    stream = client.chat.completions.create(**LONG, stream=True)
+
+    def consume():
+        for chunk in stream:
+            if chunk.choices[0].delta.content and not consume.begun:
+                consume.begun = True
+                print("streaming", flush=True)
+
+    consume.begun = False
+    error = raised(openai.APIError, consume)
+    check("error in the stream", error.code == "engine_unavailable" and error.type == "server_error", error)
+
+
+def main(mode, url, down=None):
+    with OpenAI(**options(url)) as client:
+        if mode == "interrupted":
+            interrupted(client)
+            return
+        with OpenAI(**options(down)) as nowhere:
+            chats(client)
+            embeddings(client)
+            models(client)
+            errors(client, nowhere)
+    asyncio.run(asynchronous(url))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// sdk is one of OpenAI's client libraries, as a program that uses it.
+type sdk struct {
+	name string
+	// command runs the program: in mode all, or interrupted, where it expects
+	// its stream to fail.
+	command func(t *testing.T, mode, url, down string) *exec.Cmd
+}
+
+var sdks = []sdk{
+	{"Python", func(t *testing.T, mode, url, down string) *exec.Cmd {
+		t.Helper()
+		return exec.Command(installed(t, "python"), filepath.Join("python", "sdk.py"), mode, url, down)
+	}},
+	{"Node", func(t *testing.T, mode, url, down string) *exec.Cmd {
+		t.Helper()
+		nodeModules(t)
+		return exec.Command(installed(t, "node"), filepath.Join("node", "sdk.mjs"), mode, url, down)
+	}},
+	{"Go", func(t *testing.T, mode, url, down string) *exec.Cmd {
+		t.Helper()
+		cmd := exec.Command(sdkBinary(t), "-test.v", "-test.run=Test[^I]")
+		cmd.Env = environment("TRIDENT_URL="+url, "TRIDENT_DOWN_URL="+down)
+		if mode == "interrupted" {
+			cmd = exec.Command(sdkBinary(t), "-test.run=TestInterrupted")
+			cmd.Env = environment("TRIDENT_INTERRUPTED_URL=" + url)
+		}
+		return cmd
+	}},
+}
+
+// sdkBinary are the tests of the Go SDK, compiled.
+var sdkBinary = shared(func(t *testing.T) (string, error) {
+	t.Helper()
+	path := filepath.Join(scratch(t), "sdk.test")
+	return path, command("sdk", "go", "test", "-c", "-o", path, ".")
+})
+
+// nodeModules installs what package-lock.json names, unless that was done.
+var nodeModules = shared(func(t *testing.T) (string, error) {
+	t.Helper()
+	lock, err := os.ReadFile(filepath.Join("node", "package-lock.json"))
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join("node", "node_modules")
+	stamp := filepath.Join(dir, ".stamp")
+	sum := sha256.Sum256(lock)
+	want := []byte(hex.EncodeToString(sum[:]))
+	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, want) {
+		return dir, nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := command("node", installed(t, "npm"), "ci", "--no-audit", "--no-fund"); err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(stamp, want, 0o600)
+})
+
+// sdkLimit is how long a program may take in all.
+const sdkLimit = 2 * time.Minute
+
+func TestSDK(t *testing.T) {
+	s := startReady(t, "--http-max-input-size=1048576")
+	down := start(t, "--triton-endpoint=127.0.0.1:1")
+	for _, test := range sdks {
+		t.Run(test.name, func(t *testing.T) {
+			run := startSDK(t, test.command(t, "all", s.url, down.url))
+			run.awaitSuccess(t)
+			t.Log(run.log)
+			// The answers that the program left would go on for half a minute.
+			if !poll(lateLimit, func() bool { return metric(t, generationsInProgress) == 0 }) {
+				t.Error("the model still works for the program")
+			}
+		})
+	}
+}
+
+// sdkRun is such a program under way.
+type sdkRun struct {
+	name   string
+	log    *logLines
+	exited chan struct{}
+	err    error // once exited
+}
+
+func startSDK(t *testing.T, cmd *exec.Cmd) *sdkRun {
+	t.Helper()
+	run := &sdkRun{name: cmd.Path, log: newLogLines(), exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = run.log, run.log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(run.exited)
+		run.err = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // unless it has ended, as it should
+		<-run.exited
+	})
+	return run
+}
+
+// interruptedSDKs starts all of them with a stream that is going to fail.
+func interruptedSDKs(t *testing.T, url string) []*sdkRun {
+	t.Helper()
+	var commands []*exec.Cmd
+	for _, s := range sdks { // making one may take longer than the others' streams
+		commands = append(commands, s.command(t, "interrupted", url, ""))
+	}
+	var runs []*sdkRun
+	for _, cmd := range commands {
+		runs = append(runs, startSDK(t, cmd))
+	}
+	return runs
+}
+
+func (r *sdkRun) awaitStreaming(t *testing.T) {
+	t.Helper()
+	if _, ok := r.log.await(startLimit, r.exited, func(l logLine) bool { return strings.HasPrefix(l.text("raw"), "streaming") }); !ok {
+		t.Fatalf("%s doesn't stream:\n%s", r.name, r.log)
+	}
+}
+
+func (r *sdkRun) awaitSuccess(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.exited:
+	case <-time.After(sdkLimit):
+		t.Fatalf("%s still runs:\n%s", r.name, r.log)
+	}
+	if r.err != nil {
+		t.Errorf("%s: %v\n%s", r.name, r.err, r.log)
+	}
+}

@@ -1,0 +1,267 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Limits of waits that fail a test. Conditions are usually met long before.
+const (
+	startLimit = 20 * time.Second
+	stopLimit  = 20 * time.Second
+	pollEvery  = 5 * time.Millisecond
+)
+
+// raceOptions end a program at its first data race, with exit code 66.
+const raceOptions = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
+
+// trident is one process of the program under test.
+type trident struct {
+	url    string
+	cmd    *exec.Cmd
+	log    *logLines
+	exited chan struct{}
+}
+
+// launch starts trident on a free port of the loopback and waits until it
+// listens.
+func launch(t *testing.T, flags ...string) (*trident, error) {
+	t.Helper()
+	flags = append([]string{"--host=127.0.0.1", "--openai-port=0", "--log-format=json"}, flags...)
+	s := &trident{cmd: exec.Command(tridentBinary(t), flags...), log: newLogLines(), exited: make(chan struct{})}
+	s.cmd.Env = environment(raceOptions)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.cmd.WaitDelay = time.Second
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(s.exited)
+		_ = s.cmd.Wait() // exitError tells
+	}()
+	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening" })
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("trident does not listen:\n%s", s.log), s.kill())
+	}
+	s.url = "http://" + line.text("address")
+	return s, nil
+}
+
+// environment is this process's without settings of trident's.
+func environment(more ...string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "TRIDENT_") })
+	return append(env, more...)
+}
+
+// start launches a trident of the test's own, which ends with the test.
+func start(t *testing.T, flags ...string) *trident {
+	t.Helper()
+	s, err := launch(t, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// startReady does so before the shared tritonserver and waits for its models.
+func startReady(t *testing.T, flags ...string) *trident {
+	t.Helper()
+	s := start(t, append([]string{"--triton-endpoint=" + triton(t).GRPC()}, flags...)...)
+	if err := s.awaitModels(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// stop ends the process as an operator does and holds it to what every run must
+// be: a clean exit, and a log without a race, a panic or anything but log lines.
+func (s *trident) stop() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // a process that ended is fine here
+	if err := s.awaitExit(stopLimit); err != nil {
+		return errors.Join(err, s.kill(), fmt.Errorf("its log:\n%s", s.log))
+	}
+	return errors.Join(s.exitError(), s.log.check())
+}
+
+func (s *trident) awaitExit(limit time.Duration) error {
+	select {
+	case <-s.exited:
+		return nil
+	case <-time.After(limit):
+		return fmt.Errorf("trident still runs after %s", limit)
+	}
+}
+
+func (s *trident) exitError() error {
+	if state := s.cmd.ProcessState; !state.Success() {
+		return fmt.Errorf("trident ended with %s; its log:\n%s", state, s.log)
+	}
+	return nil
+}
+
+func (s *trident) kill() error {
+	err := s.cmd.Process.Kill()
+	<-s.exited
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// awaitModels waits until both demo models are listed.
+func (s *trident) awaitModels() error {
+	ok := poll(startLimit, func() bool {
+		r, err := client.Get(s.url + "/v1/models")
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		var list struct{ Data []struct{ ID string } }
+		return r.StatusCode == http.StatusOK && json.NewDecoder(r.Body).Decode(&list) == nil && len(list.Data) == 2
+	})
+	if !ok {
+		return fmt.Errorf("the models are not listed; trident's log:\n%s", s.log)
+	}
+	return nil
+}
+
+// poll asks until the answer is yes or the limit is over.
+func poll(limit time.Duration, met func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for !met() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return met()
+		}
+	}
+	return true
+}
+
+// logLine is a line of the JSON log; a line that is none has only the key raw.
+type logLine map[string]any
+
+func (l logLine) text(key string) string {
+	s, _ := l[key].(string)
+	return s
+}
+
+// logLines takes a process's output. Its methods may be called concurrently.
+type logLines struct {
+	mu      sync.Mutex
+	all     bytes.Buffer
+	partial []byte
+	lines   []logLine
+	grown   chan struct{} // closed and renewed with each line
+}
+
+func newLogLines() *logLines { return &logLines{grown: make(chan struct{})} }
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all.Write(p)
+	l.partial = append(l.partial, p...)
+	for {
+		line, rest, ok := bytes.Cut(l.partial, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		parsed := logLine{}
+		if json.Unmarshal(line, &parsed) != nil {
+			parsed = logLine{"raw": string(line)}
+		}
+		l.lines, l.partial = append(l.lines, parsed), rest
+		close(l.grown)
+		l.grown = make(chan struct{})
+	}
+}
+
+// String is the whole output.
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+// len is the number of lines so far, a mark for since.
+func (l *logLines) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.lines)
+}
+
+// since gives the lines after a mark.
+func (l *logLines) since(mark int) []logLine {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines[mark:])
+}
+
+// last is the last message that begins with the prefix, empty for none.
+func (l *logLines) last(prefix string) string {
+	for _, line := range slices.Backward(l.since(0)) {
+		if strings.HasPrefix(line.text("msg"), prefix) {
+			return line.text("msg")
+		}
+	}
+	return ""
+}
+
+// await gives the first line that fits, waiting for it until the limit is over
+// or the process has ended.
+func (l *logLines) await(limit time.Duration, exited <-chan struct{}, fits func(logLine) bool) (logLine, bool) {
+	deadline := time.After(limit)
+	for last := false; ; {
+		l.mu.Lock()
+		lines, grown := l.lines, l.grown
+		l.mu.Unlock()
+		if i := slices.IndexFunc(lines, fits); i >= 0 {
+			return lines[i], true
+		}
+		if last {
+			return nil, false
+		}
+		select {
+		case <-grown:
+		case <-exited:
+			last = true
+		case <-deadline:
+			last = true
+		}
+	}
+}
+
+// check finds what no log may have.
+func (l *logLines) check() error {
+	for _, line := range l.since(0) {
+		if raw, odd := line["raw"]; odd {
+			return fmt.Errorf("not a log line: %v; the log:\n%s", raw, l)
+		}
+		if line["msg"] == "panic" {
+			return fmt.Errorf("a panic was logged:\n%s", l)
+		}
+	}
+	return nil
+}
