@@ -52,7 +52,7 @@ breaking-accept: ## Take today's api/ as the baseline that buf breaking compares
 	$(BUF) build --exclude-source-info -o api/baseline.binpb
 
 .PHONY: lint
-lint: ## Static checks of Go, protos and shell
+lint: ## Static checks of Go and protos
 	$(BUF) lint
 	$(BUF) format -d --exit-code
 	$(BUF) breaking --against api/baseline.binpb
