@@ -65,7 +65,7 @@ func (serveCommand) Run(f *flags) error {
 		return err
 	}
 	log := f.logger()
-	app := application(cfg, log)
+	app, srv := application(cfg, log)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
@@ -78,16 +78,19 @@ func (serveCommand) Run(f *flags) error {
 		}
 		return dig.RootCause(err)
 	}
+	var failure error
 	select {
 	case <-ctx.Done():
-	case s := <-app.Wait():
-		log.Error("stopping after a failure", "exit_code", s.ExitCode)
+	case failure = <-srv.Failed():
+		log.Error("stopping after a failure", "error", failure)
 	}
-	cancel() // a second signal kills
+	// A second signal kills. One that comes at once is the first again, as when a
+	// terminal and a supervisor both send it.
+	defer time.AfterFunc(secondSignal, cancel).Stop()
 	log.Info("stopping", "in_flight_timeout", cfg.Server.ShutdownTimeout)
 	stop, done := context.WithTimeout(context.Background(), app.StopTimeout())
 	defer done()
-	return app.Stop(stop)
+	return errors.Join(failure, app.Stop(stop))
 }
 
 type versionCommand struct{}
@@ -108,6 +111,9 @@ func (versionCommand) Run() error {
 	_, err := fmt.Printf("trident %s%s\nengines: remote (tritonserver over gRPC)\n", version, revision)
 	return err
 }
+
+// secondSignal is when a signal counts as the second one.
+const secondSignal = time.Second
 
 // stopSlack is how much longer than the requests' grace the whole stop may take.
 const stopSlack = 10 * time.Second

@@ -23,8 +23,9 @@ import (
 
 // application is the architecture on one screen: each module is a package under
 // services, listed from Triton outwards.
-func application(cfg config, log *slog.Logger) *fx.App {
-	return fx.New(
+func application(cfg config, log *slog.Logger) (*fx.App, *server.Server) {
+	var srv *server.Server
+	app := fx.New(
 		fx.Supply(cfg.Triton, cfg.Inference, cfg.OpenAI, cfg.Server),
 		fx.Supply(log),
 		triton.Module,    // engine: tritonserver over gRPC
@@ -34,6 +35,7 @@ func application(cfg config, log *slog.Logger) *fx.App {
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
 		server.Module,    // the listener
+		fx.Populate(&srv),
 		fx.StopTimeout(cfg.Server.ShutdownTimeout+stopSlack),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
@@ -42,6 +44,7 @@ func application(cfg config, log *slog.Logger) *fx.App {
 			return l
 		}),
 	)
+	return app, srv
 }
 
 // config is what each module gets.

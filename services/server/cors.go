@@ -29,9 +29,7 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 	return cors.New(opts).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && r.Method == http.MethodPost && !allowed(origin) && !sameOrigin(origin, r) {
 			RecordOf(r.Context()).Error = errOrigin
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusForbidden)
-			_, _ = w.Write([]byte(originRefused))
+			refuse(w, http.StatusForbidden, "this origin may not call this server: allow it with --cors-origin", "invalid_request_error", `"origin_not_allowed"`)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -43,9 +41,6 @@ type originError struct{}
 func (originError) Error() string { return "origin not allowed" }
 
 var errOrigin = originError{}
-
-// originRefused has OpenAI's error shape, which is as good as any for a browser.
-const originRefused = `{"error":{"message":"this origin may not call this server: allow it with --cors-origin","type":"invalid_request_error","param":null,"code":"origin_not_allowed"}}`
 
 // loopbackOrigin tells whether a page was served by this very host.
 func loopbackOrigin(origin string) bool {

@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -53,20 +55,12 @@ func observe(writeTimeout time.Duration, log *slog.Logger, next http.Handler) ht
 			rec.RequestID = newRequestID()
 		}
 		w.Header().Set("X-Request-Id", rec.RequestID)
-		sw := &writer{ResponseWriter: w, control: http.NewResponseController(w), timeout: writeTimeout}
-		sw.extend() // a connection's earlier request may have left a deadline
+		sw := newWriter(w, writeTimeout)
 		defer func() {
-			p := recover()
-			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // the sentinel is compared as net/http does
-				log.Error("panic", "request_id", rec.RequestID, "panic", p, "stack", string(debug.Stack()))
-				if sw.status == 0 {
-					sw.WriteHeader(http.StatusInternalServerError)
-				}
-			}
+			again := sw.settle(recover(), rec, log)
 			rec.log(r, log, sw.status)
-			sw.moved = time.Time{}
-			sw.extend() // for what is still buffered
-			if p != nil {
+			sw.end()
+			if again {
 				// Closes the connection: the client must not take half an answer for a
 				// whole one.
 				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to say so
@@ -76,36 +70,89 @@ func observe(writeTimeout time.Duration, log *slog.Logger, next http.Handler) ht
 	})
 }
 
-// log writes the request's line: probes quietly, failures of ours as errors.
+// settle answers for a handler that panicked, where nothing had been sent. It
+// is true when the connection must be closed instead.
+func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
+	if p == nil {
+		return false
+	}
+	if p == http.ErrAbortHandler { //nolint:errorlint // the sentinel is compared as net/http does
+		return true
+	}
+	log.Error("panic", "request_id", rec.RequestID, "panic", p, "stack", string(debug.Stack()))
+	if w.status != 0 {
+		return true
+	}
+	w.Header().Set("Connection", "close")
+	refuse(w, http.StatusInternalServerError, "internal error; the server's log has the details", "server_error", "null")
+	return false
+}
+
+// refuse writes an error in OpenAI's shape, which is as good as any for a client
+// whose surface isn't known. The texts must be fit for JSON, code with its quotes.
+func refuse(w http.ResponseWriter, status int, message, kind, code string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`)
+}
+
+// Bounds of what one line tells of a client's own text.
+const (
+	maxLogText    = 500 // bytes
+	maxLogIgnored = 16  // names
+)
+
+// cut shortens a client's text for the log.
+func cut(s string) string {
+	if len(s) <= maxLogText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxLogText], "") + "…"
+}
+
+// log writes the request's line.
 func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	if status == 0 {
 		status = http.StatusOK
 	}
-	level := slog.LevelInfo
-	switch {
-	case status >= http.StatusInternalServerError, rec.Error != nil && ours(rec.Error):
-		level = slog.LevelError
-	case status < http.StatusBadRequest && r.Method == http.MethodGet:
-		level = slog.LevelDebug
-	}
 	attrs := []slog.Attr{
-		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", status),
+		slog.String("method", r.Method), slog.String("path", cut(r.URL.Path)), slog.Int("status", status),
 		slog.String("request_id", rec.RequestID), slog.Duration("duration", time.Since(rec.Started).Round(time.Microsecond)),
 	}
 	if rec.Model != "" {
-		attrs = append(attrs, slog.String("model", rec.Model),
+		attrs = append(attrs, slog.String("model", cut(rec.Model)),
 			slog.Int("prompt_tokens", rec.PromptTokens), slog.Int("completion_tokens", rec.CompletionTokens))
 	}
 	if !rec.FirstToken.IsZero() {
 		attrs = append(attrs, slog.Duration("first_token", rec.FirstToken.Sub(rec.Started).Round(time.Microsecond)))
 	}
-	if len(rec.Ignored) > 0 {
-		attrs = append(attrs, slog.Any("ignored_fields", rec.Ignored))
+	if n := len(rec.Ignored); n > 0 {
+		ignored := make([]string, 0, maxLogIgnored)
+		for _, name := range rec.Ignored[:min(n, maxLogIgnored)] {
+			ignored = append(ignored, cut(name))
+		}
+		attrs = append(attrs, slog.Any("ignored_fields", ignored))
 	}
 	if rec.Error != nil {
-		attrs = append(attrs, slog.String("error", rec.Error.Error()))
+		attrs = append(attrs, slog.String("error", cut(rec.Error.Error())))
 	}
-	log.LogAttrs(r.Context(), level, "request", attrs...)
+	log.LogAttrs(r.Context(), rec.level(r, status), "request", attrs...)
+}
+
+// level makes failures of ours errors and probes quiet. The status decides,
+// unless it was sent before the failure came.
+func (rec *Record) level(r *http.Request, status int) slog.Level {
+	switch {
+	case status >= http.StatusInternalServerError:
+		return slog.LevelError
+	case status >= http.StatusBadRequest:
+		return slog.LevelInfo
+	case rec.Error != nil && ours(rec.Error):
+		return slog.LevelError
+	case r.Method == http.MethodGet:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // ours tells failures of this server or of Triton from what clients do. Such a
@@ -117,57 +164,4 @@ func ours(err error) bool {
 	case inference.CodeInvalid, inference.CodeNotFound, inference.CodeUnsupported, inference.CodeOverloaded, inference.CodeCanceled:
 	}
 	return false
-}
-
-// writer remembers the status and moves the connection's write deadline along.
-type writer struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration
-	moved   time.Time // when the deadline was
-	status  int
-}
-
-// Unwrap serves [http.ResponseController].
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Flush serves handlers that assert [http.Flusher]: grpc and Connect do.
-func (w *writer) Flush() {
-	w.extend()
-	_ = w.control.Flush() // a writer that can't flush has nothing to flush
-}
-
-func (w *writer) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// writePiece is what a client must take within the timeout.
-const writePiece = 64 << 10
-
-func (w *writer) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	written := 0
-	for {
-		w.extend()
-		piece := b[written:min(written+writePiece, len(b))]
-		n, err := w.ResponseWriter.Write(piece)
-		written += n
-		if err != nil || written == len(b) {
-			return written, err
-		}
-	}
-}
-
-// extend moves the deadline. As that costs more than a token, it is left alone
-// for a quarter of the timeout.
-func (w *writer) extend() {
-	if now := time.Now(); now.Sub(w.moved) > w.timeout/4 {
-		w.moved = now
-		_ = w.control.SetWriteDeadline(now.Add(w.timeout)) // tests' recorders have none
-	}
 }

@@ -6,14 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 // Config of the shared listener.
@@ -52,7 +50,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--write-timeout: %s is not positive", c.WriteTimeout)
 	}
 	for _, origin := range c.CORSOrigins {
-		if origin != "*" && !strings.Contains(origin, "://") {
+		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
 			return fmt.Errorf("--cors-origin: %q is neither * nor an origin such as https://example.com", origin)
 		}
 	}
@@ -78,6 +76,7 @@ type Server struct {
 	http     *http.Server
 	drainer  Drainer
 	log      *slog.Logger
+	failed   chan error
 	serving  sync.WaitGroup
 }
 
@@ -101,9 +100,9 @@ func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, log *s
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &Server{
-		cfg: cfg, listener: listener, drainer: drainer, log: log,
+		cfg: cfg, listener: listener, drainer: drainer, log: log, failed: make(chan error, 1),
 		http: &http.Server{
-			Handler:           observe(cfg.WriteTimeout, log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, mux))),
+			Handler:           observe(cfg.WriteTimeout, log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, bodyPause, mux))),
 			Protocols:         protocols,
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
@@ -118,21 +117,34 @@ func (s *Server) Start(context.Context) error {
 	l := s.listener.open
 	s.serving.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("serve", "error", err)
+			s.failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
 	s.log.Info("listening", "address", l.Addr().String())
 	return nil
 }
 
+// Failed tells why serving ended though nobody had asked for it.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// lastWords is what cancelled requests get to write their error.
+const lastWords = time.Second
+
 // Stop closes the listener, lets requests in flight end within the shutdown
-// timeout, cancels the rest, and returns when all have ended or ctx has.
+// timeout, cancels the rest and closes their connections. It returns when all
+// have ended.
 func (s *Server) Stop(ctx context.Context) error {
 	down := make(chan error, 1)
 	go func() { down <- s.http.Shutdown(ctx) }()
 	grace, cancel := context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
 	defer cancel()
-	s.drainer.Drain(grace)
+	drained := make(chan struct{})
+	go func() { s.drainer.Drain(grace); close(drained) }()
+	select {
+	case <-drained:
+	case <-grace.Done():
+		s.closeAfter(drained)
+	}
 	err := <-down
 	if err != nil {
 		err = errors.Join(err, s.http.Close())
@@ -141,51 +153,21 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// drainLimit and drainTime bound what is still read of a body that was refused
-// for its size, so that a client which writes before it reads gets its answer.
-const (
-	drainLimit = 64 << 20
-	drainTime  = 5 * time.Second
-)
-
-// limitBody bounds bodies, chunked ones too; handlers see a
-// [http.MaxBytesError].
-func limitBody(limit int64, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, w: w}
-		next.ServeHTTP(w, r)
-	})
-}
-
-type limitedBody struct {
-	io.ReadCloser
-	rest             io.Reader // nil once it has been drained
-	limit, announced int64
-	w                http.ResponseWriter
-}
-
-func (b *limitedBody) Read(p []byte) (n int, err error) {
-	if b.announced > b.limit { // nothing of it needs to be kept
-		err = &http.MaxBytesError{Limit: b.limit}
-	} else {
-		n, err = b.ReadCloser.Read(p)
+// closeAfter waits for requests that have been cancelled. One that doesn't end
+// waits for a client that reads nothing.
+func (s *Server) closeAfter(drained <-chan struct{}) {
+	late := time.NewTimer(lastWords)
+	defer late.Stop()
+	select {
+	case <-drained:
+	case <-late.C:
+		_ = s.http.Close() // the listener is closed already, and no more
+		<-drained
 	}
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok && b.rest != nil {
-		b.drain()
-		err = tooLarge
-	}
-	return n, err
 }
 
-func (b *limitedBody) drain() {
-	b.w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(drainTime))
-	_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error that counts is the size
-	b.rest = nil
-}
-
-// validRequestID tells whether a client's x-request-id may go into logs and
-// headers.
+// validRequestID tells whether a client's x-request-id may go into logs, headers
+// and Triton's request id, which is UTF-8.
 func validRequestID(id string) bool {
-	return id != "" && len(id) <= 128 && httpguts.ValidHeaderFieldValue(id)
+	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -96,6 +97,21 @@ func send(t *testing.T, method, url string, body io.Reader, header map[string]st
 	return resp, string(text)
 }
 
+// open begins to read an answer; its body is closed with the test.
+func open(t *testing.T, url string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
 func TestRequestIDAndLogLine(t *testing.T) {
 	url, log, stop := start(t, Default(), noWork{}, func(_ http.ResponseWriter, r *http.Request) {
 		rec := RecordOf(r.Context())
@@ -108,6 +124,7 @@ func TestRequestIDAndLogLine(t *testing.T) {
 		{"the client's", "abc-1", true},
 		{"made here", "", false},
 		{"too long", strings.Repeat("x", 200), false},
+		{"not ASCII", "id\xff", false},
 	}
 	for _, tt := range tests {
 		resp, _ := send(t, http.MethodPost, url+"/x", nil, map[string]string{"X-Request-Id": tt.id})
@@ -142,6 +159,8 @@ func TestLogLevels(t *testing.T) {
 		{"the client left", 200, &inference.Error{Code: inference.CodeCanceled}, "INFO"},
 		{"Triton went away in a stream", 200, &inference.Error{Code: inference.CodeUnavailable}, "ERROR"},
 		{"a defect", 500, errors.New("oops"), "ERROR"},
+		{"a body that is too large", 413, &http.MaxBytesError{}, "INFO"},
+		{"an unknown path", 404, errors.New("this path is not served"), "INFO"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -162,21 +181,95 @@ func TestLogLevels(t *testing.T) {
 
 func TestPanicIsA500AndOneLine(t *testing.T) {
 	url, log, stop := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) { panic("broken") })
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp, err := http.DefaultClient.Do(req); err == nil {
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusInternalServerError {
-			t.Errorf("status %d", resp.StatusCode)
-		}
+	resp, body := send(t, http.MethodGet, url, nil, nil)
+	if resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("X-Request-Id") == "" || strings.Contains(body, "broken") ||
+		!strings.Contains(body, `"type":"server_error","param":null,"code":null`) {
+		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), "msg=panic") || !strings.Contains(log.String(), "status=500") {
+	if strings.Count(log.String(), "msg=panic") != 1 || !strings.Contains(log.String(), "status=500") {
 		t.Errorf("log:\n%s", log)
+	}
+}
+
+// TestPanicInAnAnswerClosesTheConnection: half an answer must not look whole.
+func TestPanicInAnAnswerClosesTheConnection(t *testing.T) {
+	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		panic("broken")
+	})
+	resp := open(t, url)
+	if body, err := io.ReadAll(resp.Body); err == nil {
+		t.Errorf("the client took %q for a whole answer", body)
+	}
+}
+
+// TestQuietAnswersLive: a write timeout is no limit on a model's silence, on
+// either protocol.
+func TestQuietAnswersLive(t *testing.T) {
+	cfg := Default()
+	cfg.WriteTimeout = 100 * time.Millisecond
+	url, _, _ := start(t, cfg, noWork{}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for range 3 {
+			select {
+			case <-time.After(3 * cfg.WriteTimeout):
+			case <-r.Context().Done():
+				return
+			}
+			_, _ = io.WriteString(w, "x")
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	for _, h2 := range []bool{false, true} {
+		transport := &http.Transport{Protocols: new(http.Protocols)}
+		transport.Protocols.SetHTTP1(!h2)
+		transport.Protocols.SetUnencryptedHTTP2(h2)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: transport}).Do(req)
+		if err != nil {
+			t.Fatalf("HTTP/2 %v: %v", h2, err)
+		}
+		if body, err := io.ReadAll(resp.Body); string(body) != "xxx" || err != nil || resp.ProtoMajor == 2 != h2 {
+			t.Errorf("HTTP/2 %v: %s, %q, %v", h2, resp.Proto, body, err)
+		}
+		_ = resp.Body.Close()
+		transport.CloseIdleConnections()
+	}
+}
+
+// TestPausedBody: a client that stops in its body gets an answer all the same,
+// whether the handler reads or not, and its connection is closed.
+func TestPausedBody(t *testing.T) {
+	for _, reads := range []bool{true, false} {
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var err error
+			if reads {
+				_, err = io.Copy(io.Discard, r.Body)
+			}
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = fmt.Fprint(w, errors.Is(err, os.ErrDeadlineExceeded))
+		})
+		server := httptest.NewServer(limitBody(1000, 100*time.Millisecond, handler))
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(conn) // to the end: the server closes
+		if !strings.HasPrefix(string(answer), "HTTP/1.1 418") || !strings.Contains(string(answer), fmt.Sprint(reads)) {
+			t.Errorf("handler reads %v: %q, %v", reads, answer, err)
+		}
+		_ = conn.Close()
+		server.Close()
 	}
 }
 
@@ -309,15 +402,7 @@ func TestSlowClientEndsTheAnswer(t *testing.T) {
 			}
 		}
 	})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
+	resp := open(t, url)
 	pace := time.NewTicker(20 * time.Millisecond)
 	defer pace.Stop()
 	for began := time.Now(); time.Since(began) < 3*cfg.WriteTimeout; {
@@ -335,6 +420,35 @@ func TestSlowClientEndsTheAnswer(t *testing.T) {
 	}
 }
 
+// TestStopIsBounded: a request that has been cancelled but waits for a client
+// that reads nothing must not hold the stop up.
+func TestStopIsBounded(t *testing.T) {
+	cfg := Default()
+	cfg.ShutdownTimeout, cfg.WriteTimeout = 50*time.Millisecond, time.Hour
+	handlers := &waiting{}
+	writing := make(chan struct{})
+	url, _, stop := start(t, cfg, handlers, func(w http.ResponseWriter, _ *http.Request) {
+		handlers.Add(1)
+		defer handlers.Done()
+		close(writing)
+		for block := make([]byte, 1<<20); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	open(t, url)
+	<-writing
+	if err := stop(); err != nil { // within its 10 s, or the context's error
+		t.Error(err)
+	}
+}
+
+// waiting is a drainer that waits for the handlers, however long.
+type waiting struct{ sync.WaitGroup }
+
+func (w *waiting) Drain(context.Context) { w.Wait() }
+
 func TestBusyPort(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -351,11 +465,12 @@ func TestBusyPort(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"--openai-port":         func(c *Config) { c.Port = 70000 },
-		"--http-max-input-size": func(c *Config) { c.MaxBody = 0 },
-		"--shutdown-timeout":    func(c *Config) { c.ShutdownTimeout = -1 },
-		"--write-timeout":       func(c *Config) { c.WriteTimeout = 0 },
-		"--cors-origin":         func(c *Config) { c.CORSOrigins = []string{"example.com"} },
+		"--openai-port":          func(c *Config) { c.Port = 70000 },
+		"--http-max-input-size":  func(c *Config) { c.MaxBody = 0 },
+		"--shutdown-timeout":     func(c *Config) { c.ShutdownTimeout = -1 },
+		"\"https://a.example/\"": func(c *Config) { c.CORSOrigins = []string{"https://a.example/"} },
+		"--write-timeout":        func(c *Config) { c.WriteTimeout = 0 },
+		"--cors-origin":          func(c *Config) { c.CORSOrigins = []string{"example.com"} },
 	} {
 		cfg := Default()
 		change(&cfg)
