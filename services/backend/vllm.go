@@ -335,11 +335,14 @@ var (
 // Explain knows the errors that are the request's fault; vLLM raises them as
 // plain exceptions, which Triton shows as internal errors.
 func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
+	if err.Code != inference.CodeInternal && err.Code != inference.CodeInvalid {
+		return err
+	}
 	explained := *err
 	explained.Code, explained.RetryAfter = inference.CodeInvalid, 0
 	switch {
 	case vllmTooLong.MatchString(err.Message):
-		explained.Reason, explained.Param = inference.ReasonContextLength, textParam(req)
+		explained.Reason, explained.Param = inference.ReasonContextLength, req.TextParam()
 		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]
 		explained.Message = fmt.Sprintf("this model's context is %s tokens, but %s has %s", limit, explained.Param, lengthIn(err.Message, limit))
 	case vllmBadParameter.MatchString(err.Message):
@@ -369,15 +372,4 @@ func lengthIn(message, limit string) string {
 		}
 	}
 	return "more"
-}
-
-// textParam is where the request's text stands.
-func textParam(req *inference.Request) string {
-	switch {
-	case req.Task == inference.TaskEmbed:
-		return "input"
-	case req.Messages != nil:
-		return "messages"
-	}
-	return "prompt"
 }

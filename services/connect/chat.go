@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -24,6 +25,13 @@ type ChatService struct {
 
 // NewChatService makes the frontend.
 func NewChatService(service *inference.Service) *ChatService { return &ChatService{service: service} }
+
+// NewRoute mounts the service. Messages are bounded as the other surfaces' bodies
+// are, also when they come compressed.
+func NewRoute(s *ChatService, cfg server.Config) server.Route {
+	path, handler := tridentv1connect.NewChatServiceHandler(s, connect.WithReadMaxBytes(int(cfg.MaxBody)))
+	return server.Route{Pattern: path, Handler: handler}
+}
 
 // Chat collects the whole answer.
 func (s *ChatService) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tridentv1.ChatResponse, error) {
@@ -75,6 +83,8 @@ func (s *ChatService) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamR
 		}
 		out := &tridentv1.ChatStreamResponse{}
 		switch {
+		case delta.Empty(): // Connect flushes every message
+			continue
 		case delta.Idle:
 		case delta.Usage != nil:
 			out.Usage = usage(delta.Usage, rec)
@@ -90,7 +100,7 @@ func (s *ChatService) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamR
 			}
 		}
 		if err := stream.Send(out); err != nil {
-			return connectError(rec, err)
+			return connectError(rec, &inference.Error{Code: inference.CodeCanceled, Message: "the client closed the request", Err: err})
 		}
 	}
 	return nil
@@ -128,7 +138,9 @@ func chatRequest(msg *tridentv1.ChatRequest, stream bool) (*inference.Request, e
 	if msg.GetTopLogprobs() > 0 && !msg.GetLogprobs() {
 		return nil, inference.Invalid("top_logprobs", "top_logprobs needs logprobs")
 	}
-	return req, nil
+	// Before anything is made in the number of choices.
+	err := req.Validate()
+	return req, err
 }
 
 func sampling(msg *tridentv1.ChatRequest) inference.Sampling {

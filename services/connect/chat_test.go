@@ -19,6 +19,7 @@ import (
 	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	trident "github.com/trident-inference/trident/services/server"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,8 +29,8 @@ func serve(t *testing.T, script inferencetest.Script, opts ...connect.ClientOpti
 	t.Helper()
 	engine := inferencetest.New()
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	_, handler := tridentv1connect.NewChatServiceHandler(frontend.NewChatService(inferencetest.Service(t, inference.Config{}, engine)))
-	server := httptest.NewUnstartedServer(handler)
+	route := frontend.NewRoute(frontend.NewChatService(inferencetest.Service(t, inference.Config{}, engine)), trident.Config{MaxBody: 1 << 20})
+	server := httptest.NewUnstartedServer(route.Handler)
 	server.Config.Protocols = new(http.Protocols)
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
@@ -154,6 +155,7 @@ func TestErrors(t *testing.T) {
 		{"out of range", func(r *tridentv1.ChatRequest) { r.Temperature = new(3.0) }, nil, connect.CodeInvalidArgument, "temperature"},
 		{"not a number", func(r *tridentv1.ChatRequest) { r.TopP = new(math.NaN()) }, nil, connect.CodeInvalidArgument, "top_p"},
 		{"too many choices", func(r *tridentv1.ChatRequest) { r.N = 129 }, nil, connect.CodeInvalidArgument, "n must"},
+		{"far too many choices", func(r *tridentv1.ChatRequest) { r.N = math.MaxUint32 }, nil, connect.CodeInvalidArgument, "n must"},
 		{"too many alternatives", func(r *tridentv1.ChatRequest) { r.Logprobs, r.TopLogprobs = true, 21 }, nil, connect.CodeInvalidArgument, "top_logprobs"},
 		{"alternatives without logprobs", func(r *tridentv1.ChatRequest) { r.TopLogprobs = 1 }, nil, connect.CodeInvalidArgument, "top_logprobs"},
 		{"five stop texts", func(r *tridentv1.ChatRequest) { r.Stop = []string{"a", "b", "c", "d", "e"} }, nil, connect.CodeInvalidArgument, "stop"},
@@ -206,4 +208,21 @@ func TestLeavingStopsTheModel(t *testing.T) {
 	leave()
 	<-stopped // or the test times out
 	_ = stream.Close()
+}
+
+// TestCompressedMessagesAreBounded: what a small body unpacks to has a limit.
+func TestCompressedMessagesAreBounded(t *testing.T) {
+	client, engine := serve(t, inferencetest.Say("x"), connect.WithSendGzip())
+	req := request()
+	req.Messages[1].Content = strings.Repeat("a", 8<<20)
+	if _, err := client.Chat(t.Context(), req); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("got %v", err)
+	}
+	req.Messages[1].Content = "hi"
+	if _, err := client.Chat(t.Context(), req); err != nil {
+		t.Errorf("a small message: %v", err)
+	}
+	if len(engine.Requests()) != 1 {
+		t.Errorf("%d requests reached the engine", len(engine.Requests()))
+	}
 }

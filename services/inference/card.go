@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -63,33 +64,53 @@ func newCard(engine Engine, m Model, backends []Backend, templates Templates, no
 	return card, err
 }
 
+// readParameters takes each parameter by itself: one that can't be read spoils no
+// other.
 func (c *Card) readParameters(templates Templates) error {
 	params := c.Config.GetParameters()
-	value := func(key string) string { return params[key].GetStringValue() }
-	c.Hidden = value(paramHidden) == "true"
-	switch task := value(paramTask); task {
-	case "":
+	var errs []error
+	for _, p := range []struct {
+		key  string
+		read func(value string) error
+	}{
+		{paramTask, c.readTask},
+		{paramContextLength, c.readContextLength},
+		{paramHidden, func(value string) (err error) { c.Hidden, err = strconv.ParseBool(value); return err }},
+		{paramChatTemplate, func(value string) (err error) {
+			tokens := TemplateSource{Source: value, BOSToken: params[paramBOSToken].GetStringValue(), EOSToken: params[paramEOSToken].GetStringValue()}
+			c.Template, err = templates.Compile(c.Name, tokens)
+			return err
+		}},
+	} {
+		value := params[p.key].GetStringValue()
+		if value == "" {
+			continue
+		}
+		if err := p.read(value); err != nil {
+			errs = append(errs, fmt.Errorf("parameter %s: %w", p.key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Card) readTask(value string) error {
+	switch value {
 	case "generate":
 		c.Tasks &= TaskGenerate
 	case "embed":
 		c.Tasks &= TaskEmbed
 	default:
-		return fmt.Errorf("model %s: parameter %s: %q is neither generate nor embed", c.Name, paramTask, task)
+		return fmt.Errorf("%q is neither generate nor embed", value)
 	}
-	if s := value(paramContextLength); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return fmt.Errorf("model %s: parameter %s: %q is not a positive number of tokens", c.Name, paramContextLength, s)
-		}
-		c.ContextLength = n
+	return nil
+}
+
+func (c *Card) readContextLength(value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a positive number of tokens", value)
 	}
-	if s := value(paramChatTemplate); s != "" {
-		t, err := templates.Compile(c.Name, TemplateSource{Source: s, BOSToken: value(paramBOSToken), EOSToken: value(paramEOSToken)})
-		if err != nil {
-			return fmt.Errorf("model %s: parameter %s: %w", c.Name, paramChatTemplate, err)
-		}
-		c.Template = t
-	}
+	c.ContextLength = n
 	return nil
 }
 

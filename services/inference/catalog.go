@@ -2,7 +2,6 @@ package inference
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -30,7 +29,7 @@ type Catalog struct {
 	templates Templates
 	log       *slog.Logger
 
-	cards atomic.Pointer[map[string]*Card]
+	known atomic.Pointer[knowledge]
 	// refreshing serialises refreshes; it is a channel so that waiting for one
 	// can end with the request.
 	refreshing chan struct{}
@@ -41,6 +40,20 @@ type Catalog struct {
 	done sync.WaitGroup
 }
 
+// knowledge is the outcome of one refresh.
+type knowledge struct {
+	cards map[string]*Card
+	// err is why some engine's models are unknown, or as they were before.
+	err error
+	// complete once all engines have told their models, be it long ago.
+	complete bool
+}
+
+var errStarting = &Error{
+	Code: CodeUnavailable, Reason: ReasonModelNotReady, RetryAfter: time.Second,
+	Message: "the server is starting: its models are not known yet",
+}
+
 // NewCatalog makes an empty catalog; Start fills it.
 func NewCatalog(engines []Engine, backends []Backend, templates Templates, log *slog.Logger) *Catalog {
 	c := &Catalog{
@@ -48,7 +61,7 @@ func NewCatalog(engines []Engine, backends []Backend, templates Templates, log *
 		refreshing: make(chan struct{}, 1),
 		failing:    map[Engine]bool{},
 	}
-	c.cards.Store(&map[string]*Card{})
+	c.known.Store(&knowledge{err: errStarting})
 	return c
 }
 
@@ -80,16 +93,18 @@ func (c *Catalog) Stop() {
 
 // Cards lists all cards by name.
 func (c *Catalog) Cards() []*Card {
-	return slices.SortedFunc(maps.Values(*c.cards.Load()), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(c.known.Load().cards), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Lookup finds a model that is ready. A name that isn't known, or not ready, is
 // looked up in the engines first, at most once a second.
 func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
-	card := (*c.cards.Load())[name]
+	known := c.known.Load()
+	card := known.cards[name]
 	if card == nil || card.State != ModelReady {
 		c.refresh(ctx, lookupInterval)
-		card = (*c.cards.Load())[name]
+		known = c.known.Load()
+		card = known.cards[name]
 	}
 	switch {
 	case card != nil && card.State == ModelReady:
@@ -100,8 +115,8 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 			Message: fmt.Sprintf("the model `%s` is %s", name, strings.ToLower(string(card.State))),
 		}
 	}
-	if err := c.Ready(ctx); err != nil {
-		return nil, err
+	if known.err != nil {
+		return nil, known.err
 	}
 	return nil, &Error{
 		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
@@ -109,8 +124,14 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	}
 }
 
-// Ready is nil when every engine takes requests.
+// Ready is nil when every engine takes requests and has told its models.
 func (c *Catalog) Ready(ctx context.Context) error {
+	if !c.known.Load().complete {
+		c.refresh(ctx, lookupInterval)
+	}
+	if known := c.known.Load(); !known.complete {
+		return known.err
+	}
 	for _, e := range c.engines {
 		if err := e.Ready(ctx); err != nil {
 			return err
@@ -131,24 +152,30 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	if minAge > 0 && time.Since(c.refreshed) < minAge {
 		return
 	}
+	asker := ctx
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
-	old, fresh := *c.cards.Load(), map[string]*Card{}
+	old := c.known.Load()
+	fresh := &knowledge{cards: map[string]*Card{}, complete: true}
 	for _, e := range c.engines {
 		models, err := e.Models(ctx)
-		c.reportEngine(ctx, e, err)
+		if asker.Err() != nil {
+			return // the asker left, or we are stopping: nothing was learnt
+		}
+		c.reportEngine(e, err)
 		if err != nil {
-			keep(fresh, old, e)
+			keep(fresh.cards, old.cards, e)
+			fresh.err, fresh.complete = err, old.complete
 			continue
 		}
 		for _, m := range models {
-			if _, taken := fresh[m.Name]; !taken {
-				fresh[m.Name] = c.card(old[m.Name], e, m)
+			if _, taken := fresh.cards[m.Name]; !taken {
+				fresh.cards[m.Name] = c.card(old.cards[m.Name], e, m)
 			}
 		}
 	}
 	c.refreshed = time.Now()
-	c.cards.Store(&fresh)
+	c.known.Store(fresh)
 }
 
 // keep carries over the cards of an engine that didn't answer: it may be back
@@ -196,10 +223,7 @@ func (c *Catalog) logCard(card *Card) {
 }
 
 // reportEngine logs when an engine stops or starts to answer, once each.
-func (c *Catalog) reportEngine(ctx context.Context, e Engine, err error) {
-	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		return // the asker left, or we are stopping
-	}
+func (c *Catalog) reportEngine(e Engine, err error) {
 	if failing := err != nil; failing != c.failing[e] {
 		c.failing[e] = failing
 		if failing {

@@ -32,9 +32,15 @@ type Delta struct {
 	// Idle marks a Delta without content, sent after a while of silence so that
 	// the frontend can keep the connection alive.
 	Idle bool
-	// More is true when the producer already holds the next Delta: a frontend
-	// writes this one without flushing.
+	// More is true when the producer already holds more of the answer: a frontend
+	// writes this one without flushing. Where that turns out to be nothing that
+	// can be shown yet, an empty Delta without More follows, to flush.
 	More bool
+}
+
+// Empty tells that there is nothing to show: at most something to flush.
+func (d *Delta) Empty() bool {
+	return len(d.Text) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
 }
 
 // TokenLogprob is a sampled token with its log probability (natural logarithm).

@@ -1,9 +1,6 @@
 package inference
 
-import (
-	"encoding/json"
-	"time"
-)
+import "encoding/json"
 
 // Task is what a request asks of a model.
 type Task uint8
@@ -55,8 +52,17 @@ type Request struct {
 	// Priority is the scheduling priority that the client asked for; nil for the
 	// model's default.
 	Priority *int
-	// Timeout ends the request after this long; 0 means the service's own limit.
-	Timeout time.Duration
+}
+
+// TextParam is the request field that holds the text, for errors about it.
+func (r *Request) TextParam() string {
+	switch {
+	case r.Task == TaskEmbed:
+		return "input"
+	case r.Messages != nil:
+		return "messages"
+	}
+	return "prompt"
 }
 
 // Input is one text, or one list of token ids, to embed.

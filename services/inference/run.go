@@ -77,6 +77,7 @@ type jobStream struct {
 	finish  FinishReason
 	total   jobTotal
 	step    Step
+	held    bool // the last Delta said that more was to come
 }
 
 // job runs one job and hands its Deltas to emit until that returns false.
@@ -95,10 +96,7 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		if err != nil {
 			return s.total, err
 		}
-		if delta.empty() {
-			continue
-		}
-		if !emit(delta) || resp.Final {
+		if s.shows(&delta) && !emit(delta) || resp.Final {
 			return s.total, nil
 		}
 	}
@@ -108,6 +106,16 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		emit(delta)
 	}
 	return s.total, err
+}
+
+// shows tells whether a Delta is worth handing out: it has something to show, or
+// what was handed out before waits for it.
+func (s *jobStream) shows(delta *Delta) bool {
+	if delta.Empty() && (!s.held || delta.More) {
+		return false
+	}
+	s.held = delta.More
+	return true
 }
 
 func (r *run) explain(err error) error {
@@ -154,10 +162,6 @@ func (s *jobStream) embedding(delta Delta, final bool) (Delta, error) {
 		err = fmt.Errorf("model %s: ended without an embedding", s.run.card.Name)
 	}
 	return delta, err
-}
-
-func (d *Delta) empty() bool {
-	return len(d.Text) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Finish == FinishNone && !d.Idle
 }
 
 // finishOf derives the reason where the backend gave none.

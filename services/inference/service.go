@@ -134,11 +134,7 @@ func (s *Service) Infer(ctx context.Context, req *kserve.ModelInferRequest) iter
 // the request is left running when the loop has ended.
 func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		timeout := s.cfg.RequestTimeout
-		if req.Timeout > 0 && (timeout == 0 || req.Timeout < timeout) {
-			timeout = req.Timeout
-		}
-		ctx, leave, err := s.admission.enter(ctx, timeout)
+		ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
 		if err != nil {
 			yield(Delta{}, err)
 			return
@@ -218,7 +214,7 @@ func (s *Service) maxTokens(card *Card, req *Request) (int, error) {
 	switch {
 	case asked != nil && card.ContextLength > 0 && *asked > card.ContextLength:
 		return 0, &Error{
-			Code: CodeInvalid, Reason: ReasonContextLength, Param: "max_tokens",
+			Code: CodeInvalid, Reason: ReasonContextLength, Param: req.TextParam(),
 			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", card.ContextLength, *asked),
 		}
 	case asked != nil:

@@ -2,7 +2,6 @@ package inference_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -107,6 +106,44 @@ func TestGeneratePassesInvalidUTF8AtTheEnd(t *testing.T) {
 	s, _ := serve(t, inference.Config{}, inferencetest.Say("ok\xe2\x82"), withTemplate)
 	if a := collect(t.Context(), s, chatRequest(1)); a.texts[0] != "ok\xe2\x82" {
 		t.Fatalf("got %q", a.texts[0])
+	}
+}
+
+// TestNoTokenWaitsForTheNext: a Delta says that more is to come because another
+// response is here; when that shows nothing, the consumer is told to flush.
+func TestNoTokenWaitsForTheNext(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		flushed := make(chan struct{})
+		script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+			first := inferencetest.Token("A", "")
+			first.More = true
+			send(first)
+			send(inferencetest.Token("\xe2", "")) // a third of a character
+			select {
+			case <-flushed:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			send(inferencetest.Token("\x82\xac", "stop"))
+			return nil
+		}
+		s, _ := serve(t, inference.Config{}, script, withTemplate)
+		flushes, text := 0, ""
+		for d, err := range s.Generate(t.Context(), chatRequest(n)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(d.Text)
+			if d.Empty() && !d.More {
+				flushes++
+				if flushes == n {
+					close(flushed) // or the test times out
+				}
+			}
+		}
+		if strings.Count(text, "A") != n || strings.Count(text, "€") != n {
+			t.Errorf("got %q", text)
+		}
 	}
 }
 
@@ -315,88 +352,6 @@ func TestAdmissionRefusesTooMany(t *testing.T) {
 	})
 }
 
-func TestModels(t *testing.T) {
-	engine := inferencetest.New()
-	engine.AddModel("b", inferencetest.Say("x"), withTemplate)
-	engine.AddModel("a", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
-	engine.AddModel("hidden", inferencetest.Say("x"), map[string]string{"trident.hidden": "true", "trident.chat_template": inferencetest.ChatTemplate})
-	engine.AddModel("off", inferencetest.Say("x"), nil)
-	engine.SetState("off", inference.ModelLoading, "")
-	s := inferencetest.Service(t, inference.Config{}, engine)
-	if _, err := s.Model(t.Context(), "a"); err != nil { // waits for the first refresh
-		t.Fatal(err)
-	}
-	var names []string
-	for _, card := range s.Models() {
-		names = append(names, card.Name)
-	}
-	if got := strings.Join(names, " "); got != "a b" {
-		t.Errorf("listed %q", got)
-	}
-	tests := []struct {
-		name, model string
-		task        inference.Task
-		code        inference.Code
-		reason      string
-	}{
-		{"unknown", "nope", inference.TaskGenerate, inference.CodeNotFound, inference.ReasonModelNotFound},
-		{"loading", "off", inference.TaskGenerate, inference.CodeUnavailable, inference.ReasonModelNotReady},
-		{"chat with an embedding model", "a", inference.TaskGenerate, inference.CodeInvalid, inference.ReasonUnsupported},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			a := collect(t.Context(), s, &inference.Request{Model: tt.model, Task: tt.task, Prompt: "x"})
-			if a.err == nil || a.err.Code != tt.code || a.err.Reason != tt.reason || a.err.Param != "model" {
-				t.Errorf("got %+v", a.err)
-			}
-		})
-	}
-	if a := collect(t.Context(), s, &inference.Request{Model: "hidden", Task: inference.TaskGenerate, Prompt: "x"}); a.err != nil {
-		t.Errorf("a hidden model is served: %v", a.err)
-	}
-}
-
-// TestEngineGoneAndBack: the cards outlive the engine, so that the first request
-// after its return is served.
-func TestEngineGoneAndBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
-		if a := collect(t.Context(), s, chatRequest(1)); a.err != nil {
-			t.Fatal(a.err)
-		}
-		gone := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "gone"}
-		engine.SetDown(gone)
-		time.Sleep(time.Minute) //nolint:forbidigo // synctest's clock
-		if a := collect(t.Context(), s, chatRequest(1)); a.err != gone {
-			t.Errorf("while down: %v", a.err)
-		}
-		if err := s.Ready(t.Context()); !errors.Is(err, gone) {
-			t.Errorf("ready while down: %v", err)
-		}
-		if a := collect(t.Context(), s, &inference.Request{Model: "other", Task: inference.TaskGenerate}); a.err != gone {
-			t.Errorf("an unknown model while down: %v", a.err)
-		}
-		engine.SetDown(nil)
-		if a := collect(t.Context(), s, chatRequest(1)); a.err != nil || a.texts[0] != "x" {
-			t.Errorf("after its return: %+v", a)
-		}
-	})
-}
-
-func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
-		synctest.Wait()
-		time.Sleep(2 * time.Second) //nolint:forbidigo // synctest's clock: past the lookup interval, before the next refresh
-		engine.AddModel("new", inferencetest.Say("y"), withTemplate)
-		req := chatRequest(1)
-		req.Model = "new"
-		if a := collect(t.Context(), s, req); a.err != nil || a.texts[0] != "y" {
-			t.Errorf("got %+v", a)
-		}
-	})
-}
-
 func TestEmbeddings(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -444,13 +399,14 @@ func TestMaxTokens(t *testing.T) {
 		asked  *int
 		want   string
 		reason string
+		param  string
 	}{
-		{"as asked", inference.Config{}, context100, new(5), `"max_tokens":5`, ""},
-		{"the room in the context", inference.Config{}, context100, nil, `"max_tokens":100`, ""},
-		{"the flag", inference.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, ""},
-		{"unknown context", inference.Config{}, withTemplate, nil, `"max_tokens":16`, ""},
-		{"more than the context", inference.Config{}, context100, new(101), "", inference.ReasonContextLength},
-		{"none at all", inference.Config{}, context100, new(0), "", inference.ReasonInvalidValue},
+		{"as asked", inference.Config{}, context100, new(5), `"max_tokens":5`, "", ""},
+		{"the room in the context", inference.Config{}, context100, nil, `"max_tokens":100`, "", ""},
+		{"the flag", inference.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, "", ""},
+		{"unknown context", inference.Config{}, withTemplate, nil, `"max_tokens":16`, "", ""},
+		{"more than the context", inference.Config{}, context100, new(101), "", inference.ReasonContextLength, "messages"},
+		{"none at all", inference.Config{}, context100, new(0), "", inference.ReasonInvalidValue, "max_tokens"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -459,7 +415,7 @@ func TestMaxTokens(t *testing.T) {
 			req.Sampling.MaxTokens = tt.asked
 			a := collect(t.Context(), s, req)
 			if tt.reason != "" {
-				if a.err == nil || a.err.Reason != tt.reason || a.err.Param != "max_tokens" {
+				if a.err == nil || a.err.Reason != tt.reason || a.err.Param != tt.param {
 					t.Fatalf("got %+v", a.err)
 				}
 				return

@@ -1,0 +1,171 @@
+package inference_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+func TestModels(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("b", inferencetest.Say("x"), withTemplate)
+	engine.AddModel("a", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
+	engine.AddModel("hidden", inferencetest.Say("x"), map[string]string{"trident.hidden": "true", "trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("off", inferencetest.Say("x"), nil)
+	engine.SetState("off", inference.ModelLoading, "")
+	s := inferencetest.Service(t, inference.Config{}, engine)
+	if _, err := s.Model(t.Context(), "a"); err != nil { // waits for the first refresh
+		t.Fatal(err)
+	}
+	var names []string
+	for _, card := range s.Models() {
+		names = append(names, card.Name)
+	}
+	if got := strings.Join(names, " "); got != "a b" {
+		t.Errorf("listed %q", got)
+	}
+	tests := []struct {
+		name, model string
+		task        inference.Task
+		code        inference.Code
+		reason      string
+	}{
+		{"unknown", "nope", inference.TaskGenerate, inference.CodeNotFound, inference.ReasonModelNotFound},
+		{"loading", "off", inference.TaskGenerate, inference.CodeUnavailable, inference.ReasonModelNotReady},
+		{"chat with an embedding model", "a", inference.TaskGenerate, inference.CodeInvalid, inference.ReasonUnsupported},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := collect(t.Context(), s, &inference.Request{Model: tt.model, Task: tt.task, Prompt: "x"})
+			if a.err == nil || a.err.Code != tt.code || a.err.Reason != tt.reason || a.err.Param != "model" {
+				t.Errorf("got %+v", a.err)
+			}
+		})
+	}
+	if a := collect(t.Context(), s, &inference.Request{Model: "hidden", Task: inference.TaskGenerate, Prompt: "x"}); a.err != nil {
+		t.Errorf("a hidden model is served: %v", a.err)
+	}
+}
+
+// TestEngineGoneAndBack: the cards outlive the engine, so that the first request
+// after its return is served.
+func TestEngineGoneAndBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
+		if a := collect(t.Context(), s, chatRequest(1)); a.err != nil {
+			t.Fatal(a.err)
+		}
+		gone := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "gone"}
+		engine.SetDown(gone)
+		time.Sleep(time.Minute) //nolint:forbidigo // synctest's clock
+		if a := collect(t.Context(), s, chatRequest(1)); a.err != gone {
+			t.Errorf("while down: %v", a.err)
+		}
+		if err := s.Ready(t.Context()); !errors.Is(err, gone) {
+			t.Errorf("ready while down: %v", err)
+		}
+		if a := collect(t.Context(), s, &inference.Request{Model: "other", Task: inference.TaskGenerate}); a.err != gone {
+			t.Errorf("an unknown model while down: %v", a.err)
+		}
+		engine.SetDown(nil)
+		if a := collect(t.Context(), s, chatRequest(1)); a.err != nil || a.texts[0] != "x" {
+			t.Errorf("after its return: %+v", a)
+		}
+	})
+}
+
+// listing is an engine that tells its models when it is let.
+type listing struct {
+	*inferencetest.Engine
+
+	may chan struct{}
+	bad error // of Ready
+}
+
+func (l listing) Models(ctx context.Context) ([]inference.Model, error) {
+	select {
+	case <-l.may:
+		return l.Engine.Models(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l listing) Ready(ctx context.Context) error {
+	if l.bad != nil {
+		return l.bad
+	}
+	return l.Engine.Ready(ctx)
+}
+
+func TestReadyWhenTheModelsAreKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := listing{Engine: inferencetest.New(), may: make(chan struct{})}
+		engine.AddModel("m", inferencetest.Say("x"), nil)
+		s := inferencetest.Service(t, inference.Config{}, engine)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.Ready(ctx); inference.AsError(err).Code != inference.CodeUnavailable {
+			t.Errorf("before: %v", err)
+		}
+		close(engine.may)
+		synctest.Wait()
+		if err := s.Ready(t.Context()); err != nil || len(s.Models()) != 1 {
+			t.Errorf("after: %v, %d models", err, len(s.Models()))
+		}
+	})
+}
+
+// TestUnknownModelBesideABrokenOne: Triton isn't ready while any model of its is
+// broken, but it knows which models there are.
+func TestUnknownModelBesideABrokenOne(t *testing.T) {
+	engine := listing{Engine: inferencetest.New(), may: make(chan struct{}), bad: errors.New("one model is broken")}
+	close(engine.may)
+	engine.AddModel("m", inferencetest.Say("x"), nil)
+	s := inferencetest.Service(t, inference.Config{}, engine)
+	if _, err := s.Model(t.Context(), "nope"); inference.AsError(err).Code != inference.CodeNotFound {
+		t.Errorf("unknown: %v", err)
+	}
+	if _, err := s.Model(t.Context(), "m"); err != nil {
+		t.Errorf("known: %v", err)
+	}
+	if err := s.Ready(t.Context()); err == nil {
+		t.Error("ready")
+	}
+}
+
+// TestParametersDoNotSpoilEachOther: a typo costs one property.
+func TestParametersDoNotSpoilEachOther(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("m", inferencetest.Say("x"), map[string]string{
+		"trident.task": "poem", "trident.context_length": "2k", "trident.hidden": "maybe", "trident.chat_template": inferencetest.ChatTemplate,
+	})
+	s := inferencetest.Service(t, inference.Config{}, engine)
+	card, err := s.Model(t.Context(), "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if card.Template == nil || card.Tasks != inference.TaskGenerate|inference.TaskEmbed || card.ContextLength != 0 || card.Hidden {
+		t.Errorf("got %+v", card)
+	}
+}
+
+func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
+		synctest.Wait()
+		time.Sleep(2 * time.Second) //nolint:forbidigo // synctest's clock: past the lookup interval, before the next refresh
+		engine.AddModel("new", inferencetest.Say("y"), withTemplate)
+		req := chatRequest(1)
+		req.Model = "new"
+		if a := collect(t.Context(), s, req); a.err != nil || a.texts[0] != "y" {
+			t.Errorf("got %+v", a)
+		}
+	})
+}
