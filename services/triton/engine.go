@@ -157,11 +157,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 		return err
 	}
 	if !answer.GetReady() {
-		return &inference.Error{
-			Code:    inference.CodeUnavailable,
-			Reason:  inference.ReasonModelNotReady,
-			Message: "the inference server isn't ready yet",
-		}
+		return errNotReady
 	}
 	return nil
 }

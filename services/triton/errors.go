@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -14,38 +13,44 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// errStopped is the answer before Start and after Stop.
-var errStopped = &inference.Error{
-	Code:    inference.CodeUnavailable,
-	Reason:  inference.ReasonShuttingDown,
-	Message: "the connection to the inference server is closed",
-}
-
-// errTimeout ends a call that took longer than the configured limit.
-var errTimeout = &inference.Error{
-	Code:    inference.CodeUnavailable,
-	Reason:  inference.ReasonEngineGone,
-	Message: "the inference server didn't answer in time",
-}
+var (
+	// errStopped is the answer before Start and after Stop.
+	errStopped = kind{inference.CodeUnavailable, inference.ReasonShuttingDown}.because("the connection to the inference server is closed", nil)
+	// errTimeout ends a call that took longer than the configured limit.
+	errTimeout = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server didn't answer in time", nil)
+	// errNotReady is a server that answers, and says that it isn't ready.
+	errNotReady = kind{inference.CodeUnavailable, inference.ReasonModelNotReady}.because("the inference server isn't ready yet", nil)
+)
 
 // inactive ends a stream that was silent for too long.
 func inactive(limit time.Duration) *inference.Error {
-	return &inference.Error{
-		Code:    inference.CodeUnavailable,
-		Reason:  inference.ReasonInactive,
-		Message: fmt.Sprintf("the model sent nothing for %s", limit),
-	}
+	return kind{inference.CodeUnavailable, inference.ReasonInactive}.because(fmt.Sprintf("the model sent nothing for %s", limit), nil)
 }
 
 // unreachable is a server that can't be reached, or was lost.
 func unreachable(cause error) *inference.Error {
-	return &inference.Error{
-		Code:       inference.CodeUnavailable,
-		Reason:     inference.ReasonEngineGone,
-		Message:    "the inference server can't be reached",
-		RetryAfter: time.Second,
-		Err:        cause,
+	return kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server can't be reached", cause)
+}
+
+type kind struct {
+	code   inference.Code
+	reason string
+}
+
+// retryAfter is when to try again what failed by load or absence.
+const retryAfter = time.Second
+
+// because makes an error of this kind with what the client may read and what
+// only the log may.
+func (k kind) because(message string, cause error) *inference.Error {
+	e := &inference.Error{Code: k.code, Reason: k.reason, Message: message, Err: cause}
+	if e.Message == "" {
+		e.Message = "the inference server gave no reason"
 	}
+	if k.code == inference.CodeOverloaded || k.code == inference.CodeUnavailable {
+		e.RetryAfter = retryAfter
+	}
+	return e
 }
 
 // failure is why a call ended. The end of the caller's context wins over what
@@ -59,23 +64,42 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 		return withCause(errStopped, err)
 	}
 	answer := status.Convert(err)
-	message := clean(answer.Message())
-	code, reason := fromStatus(answer.Code())
-	if known, ok := recognise(message); ok {
-		return &inference.Error{Code: known.code, Reason: known.reason, Message: message, Err: err}
+	if unsent := unsendable(answer.Message(), err); unsent != nil {
+		return unsent
 	}
+	message := clean(answer.Message())
+	if known, ok := recognise(message); ok {
+		return known.because(message, err)
+	}
+	found := fromStatus(answer.Code())
 	switch {
-	case code == inference.CodeDeadlineExceeded:
+	case found.code == inference.CodeDeadlineExceeded:
 		// The server sees the deadline too, and may be the first.
 		return inference.AsError(fmt.Errorf("%w: %w", context.DeadlineExceeded, err))
-	case code == inference.CodeUnavailable:
+	case found.code == inference.CodeUnavailable:
 		return unreachable(err)
-	case local(message):
-		return &inference.Error{Code: inference.CodeInternal, Message: "the inference server's answer couldn't be read", Err: err}
+	case local(answer.Message()):
+		return kind{}.because("the inference server's answer couldn't be read", err)
 	case answer.Code() == codes.Unauthenticated || answer.Code() == codes.PermissionDenied:
-		return &inference.Error{Code: inference.CodeInternal, Message: "the inference server refused the call", Err: err}
+		return kind{}.because("the inference server refused the call", err)
 	}
-	return &inference.Error{Code: code, Reason: reason, Message: message, Err: err}
+	return found.because(message, err)
+}
+
+// unsendable is the error of a request that never left: grpc-go tells that by
+// its texts alone. It is nil for any other failure.
+func unsendable(text string, err error) *inference.Error {
+	encoding := strings.HasPrefix(text, "grpc: error while marshaling")
+	wrong := kind{inference.CodeInvalid, inference.ReasonInvalidValue}
+	switch {
+	case encoding && strings.Contains(text, "invalid UTF-8"):
+		return wrong.because("a name, an id or another text of the request isn't valid UTF-8", err)
+	case encoding:
+		return kind{}.because("the request couldn't be encoded for the inference server", err)
+	case strings.HasPrefix(text, "trying to send message larger than max"), strings.HasPrefix(text, "grpc: message too large"):
+		return wrong.because("the request is too large: the inference server takes at most 2 GiB", err)
+	}
+	return nil
 }
 
 // ended is the error of a context that has ended: its cause when that is an
@@ -105,34 +129,30 @@ func withCause(e *inference.Error, cause error) *inference.Error {
 // refused is the error of a message with an error text, which is all that
 // tritonserver sends in a stream: the text tells the kind of the error.
 func refused(text string) *inference.Error {
-	known, _ := recognise(text)
-	return &inference.Error{Code: known.code, Reason: known.reason, Message: clean(text), Err: errors.New(text)}
+	message := clean(text)
+	known, _ := recognise(message)
+	return known.because(message, errors.New(text))
 }
 
 // fromStatus is tritonserver's mapping from its error codes to gRPC's, backwards.
-func fromStatus(code codes.Code) (inference.Code, string) {
+func fromStatus(code codes.Code) kind {
 	switch code {
 	case codes.InvalidArgument, codes.AlreadyExists, codes.OutOfRange, codes.FailedPrecondition:
-		return inference.CodeInvalid, ""
+		return kind{code: inference.CodeInvalid}
 	case codes.NotFound:
-		return inference.CodeNotFound, inference.ReasonModelNotFound
+		return kind{inference.CodeNotFound, inference.ReasonModelNotFound}
 	case codes.Unimplemented:
-		return inference.CodeUnsupported, inference.ReasonNotImplemented
+		return kind{inference.CodeUnsupported, inference.ReasonNotImplemented}
 	case codes.ResourceExhausted:
-		return inference.CodeOverloaded, inference.ReasonRateLimit
+		return kind{inference.CodeOverloaded, inference.ReasonRateLimit}
 	case codes.DeadlineExceeded:
-		return inference.CodeDeadlineExceeded, inference.ReasonTimeout
+		return kind{inference.CodeDeadlineExceeded, inference.ReasonTimeout}
 	case codes.Unavailable, codes.Aborted, codes.Canceled:
 		// Canceled while the caller's context lives: the server gave up.
-		return inference.CodeUnavailable, inference.ReasonEngineGone
+		return kind{inference.CodeUnavailable, inference.ReasonEngineGone}
 	default:
-		return inference.CodeInternal, ""
+		return kind{code: inference.CodeInternal}
 	}
-}
-
-type kind struct {
-	code   inference.Code
-	reason string
 }
 
 // recognise finds the kind of an error by tritonserver's own texts. They matter
@@ -179,19 +199,4 @@ func local(text string) bool {
 		}
 	}
 	return false
-}
-
-var (
-	requestID    = regexp.MustCompile(`^\[request id: [^]]*\] `)
-	absolutePath = regexp.MustCompile(`(^|[\s'"(=:,])(?:/[\w.+@%-]+){2,}/?`)
-)
-
-// clean takes out of tritonserver's text what clients mustn't see: the Python
-// stack behind a model's message, and paths; and the request's id, which they
-// know.
-func clean(text string) string {
-	text, _, _ = strings.Cut(text, "\n\nAt:\n")
-	text = requestID.ReplaceAllString(text, "")
-	text = absolutePath.ReplaceAllString(text, "${1}(path)")
-	return strings.TrimSpace(text)
 }

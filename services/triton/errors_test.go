@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -31,6 +33,7 @@ func TestFailure(t *testing.T) {
 	const (
 		away       = "the inference server can't be reached"
 		unreadable = "the inference server's answer couldn't be read"
+		tooLarge   = "the request is too large: the inference server takes at most 2 GiB"
 	)
 	tests := []struct {
 		name    string
@@ -57,6 +60,11 @@ func TestFailure(t *testing.T) {
 		{"reset stream", status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: PROTOCOL_ERROR"), inference.CodeInternal, "", unreadable},
 		{"not gRPC", status.Error(codes.Unknown, "unexpected HTTP status code received from server: 200 (OK)"), inference.CodeInternal, "", unreadable},
 		{"too large", status.Error(codes.ResourceExhausted, "grpc: received message larger than max (9 vs. 4)"), inference.CodeInternal, "", unreadable},
+		{"request larger than gRPC's limit", status.Error(codes.ResourceExhausted, "trying to send message larger than max (2147483648 vs. 2147483647)"), inference.CodeInvalid, inference.ReasonInvalidValue, tooLarge},
+		{"request larger than a frame", status.Error(codes.ResourceExhausted, "grpc: message too large (4294967296 bytes)"), inference.CodeInvalid, inference.ReasonInvalidValue, tooLarge},
+		{"request not encoded", status.Error(codes.Internal, "grpc: error while marshaling: proto: failed"), inference.CodeInternal, "", "the request couldn't be encoded for the inference server"},
+		{"too much", status.Error(codes.ResourceExhausted, "slower"), inference.CodeOverloaded, inference.ReasonRateLimit, "slower"},
+		{"without a text", status.Error(codes.Internal, ""), inference.CodeInternal, "", "the inference server gave no reason"},
 		{"malformed", status.Error(codes.Internal, "grpc: failed to unmarshal the received message: EOF"), inference.CodeInternal, "", unreadable},
 	}
 	e := running(t)
@@ -66,7 +74,46 @@ func TestFailure(t *testing.T) {
 			if got.Code != test.code || got.Reason != test.reason || got.Message != test.message || !errors.Is(got, test.err) {
 				t.Errorf("got %s (%q) %q", got.Code, got.Reason, got.Message)
 			}
+			checkRetry(t, got)
 		})
+	}
+}
+
+// checkRetry: who is told that a later try may work is told when.
+func checkRetry(t *testing.T, e *inference.Error) {
+	t.Helper()
+	want := time.Duration(0)
+	if e.Code == inference.CodeOverloaded || e.Code == inference.CodeUnavailable {
+		want = time.Second
+	}
+	if e.RetryAfter != want {
+		t.Errorf("%s: retry after %s, want %s", e.Message, e.RetryAfter, want)
+	}
+}
+
+func TestRetry(t *testing.T) {
+	for _, e := range []*inference.Error{errStopped, errTimeout, errNotReady, inactive(time.Minute), unreachable(errCut)} {
+		checkRetry(t, e)
+		if e.RetryAfter == 0 {
+			t.Errorf("%q suggests nothing", e.Message)
+		}
+	}
+}
+
+// TestUnencodable: protobuf's strings are UTF-8.
+func TestUnencodable(t *testing.T) {
+	engine := serve(t, unchanged, func(grpc.ServerStream) error { return errors.New("the request came") })
+	failed := make(map[string]error)
+	for _, err := range engine.Stream(t.Context(), &kserve.ModelInferRequest{Id: "id\xff"}) {
+		failed["stream"] = err
+	}
+	_, failed["call"] = engine.ModelConfig(t.Context(), &kserve.ModelConfigRequest{Name: "name\xff"})
+	for name, err := range failed {
+		e := inference.AsError(err)
+		if e.Code != inference.CodeInvalid || e.Reason != inference.ReasonInvalidValue ||
+			e.Message != "a name, an id or another text of the request isn't valid UTF-8" {
+			t.Errorf("%s: got %s (%s) %v", name, e.Code, e.Reason, e)
+		}
 	}
 }
 
@@ -116,14 +163,16 @@ func TestRefused(t *testing.T) {
 			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no\n\nAt:\n  /models/m/1/model.py(8): execute\n", inference.CodeInternal, "",
 			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no",
 		},
-		{"[Errno 2] No such file or directory: '/data/m/vocab.json' or /data/m/", inference.CodeInternal, "", "[Errno 2] No such file or directory: '(path)' or (path)"},
-		{"use and/or and text/plain", inference.CodeInternal, "", "use and/or and text/plain"},
+		{"[request id: Server exiting] no", inference.CodeInternal, "", "no"},
+		{"Exceeds maximum queue size", inference.CodeOverloaded, inference.ReasonRateLimit, "Exceeds maximum queue size"},
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {
-			if got := refused(test.text); got.Code != test.code || got.Reason != test.reason || got.Message != test.message {
+			got := refused(test.text)
+			if got.Code != test.code || got.Reason != test.reason || got.Message != test.message {
 				t.Errorf("got %s (%q) %q", got.Code, got.Reason, got.Message)
 			}
+			checkRetry(t, got)
 		})
 	}
 }

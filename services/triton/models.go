@@ -3,7 +3,6 @@ package triton
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -17,7 +16,9 @@ import (
 const configCalls = 8
 
 // Models lists the server's models by name, with the configuration of those that
-// are ready. A model that is unloaded meanwhile is listed as unavailable.
+// are ready. A model whose configuration the server doesn't give, be it unloaded
+// meanwhile or broken, is listed as unavailable with the reason. An error means
+// that the server is away, is too busy, or that ctx has ended.
 func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 	index, err := e.RepositoryIndex(ctx, &kserve.RepositoryIndexRequest{})
 	if err != nil {
@@ -39,20 +40,29 @@ func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 
 func (e *Engine) configure(ctx context.Context, m *inference.Model) error {
 	answer, err := e.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: m.Name, Version: m.Version})
-	var failed *inference.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		m.Config = answer.GetConfig()
-	case errors.As(err, &failed) && goneModel(failed):
-		m.State, m.Reason = inference.ModelUnavailable, failed.Message
-	default:
+		return nil
+	}
+	failed := inference.AsError(err)
+	if !ofModel(failed) {
 		return err
 	}
+	m.State, m.Reason = inference.ModelUnavailable, failed.Message
 	return nil
 }
 
-func goneModel(err *inference.Error) bool {
-	return err.Reason == inference.ReasonModelNotFound || err.Reason == inference.ReasonModelNotReady
+// ofModel tells an answer about one model from a failure that any other call
+// would have met, too.
+func ofModel(err *inference.Error) bool {
+	switch err.Code {
+	case inference.CodeUnavailable:
+		return err.Reason == inference.ReasonModelNotReady
+	case inference.CodeOverloaded, inference.CodeDeadlineExceeded, inference.CodeCanceled:
+		return false
+	default:
+		return true
+	}
 }
 
 type indexRow = kserve.RepositoryIndexResponse_ModelIndex

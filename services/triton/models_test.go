@@ -1,9 +1,16 @@
 package triton
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -25,5 +32,73 @@ func TestFromIndex(t *testing.T) {
 	}
 	if got := fromIndex(rows); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// shelf is a server with the models a, b and c, of which b's configuration fails.
+type shelf struct {
+	kserve.UnimplementedGRPCInferenceServiceServer
+	failure error
+}
+
+func (shelf) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
+	return &kserve.RepositoryIndexResponse{Models: []*indexRow{
+		{Name: "a", Version: "1", State: "READY"},
+		{Name: "b", Version: "1", State: "READY"},
+		{Name: "c", Version: "1", State: "READY"},
+	}}, nil
+}
+
+func (s shelf) ModelConfig(_ context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+	if req.GetName() == "b" {
+		return nil, s.failure
+	}
+	return &kserve.ModelConfigResponse{Config: &kserve.ModelConfig{Name: req.GetName()}}, nil
+}
+
+// TestModelWithoutConfig: one broken model doesn't take the others with it.
+func TestModelWithoutConfig(t *testing.T) {
+	tests := []struct {
+		name    string
+		failure error
+		reason  string // of the model
+		code    inference.Code
+		engine  string // reason of Models' error
+	}{
+		{name: "internal", failure: status.Error(codes.Internal, "can't read /models/b/config.pbtxt"), reason: "can't read (path)"},
+		{name: "invalid", failure: status.Error(codes.InvalidArgument, "no version"), reason: "no version"},
+		{name: "unloaded", failure: status.Error(codes.NotFound, "Request for unknown model: 'b' has no available versions"), reason: "Request for unknown model: 'b' has no available versions"},
+		{name: "too large", failure: status.Error(codes.ResourceExhausted, "grpc: received message larger than max (9 vs. 4)"), reason: "the inference server's answer couldn't be read"},
+		{name: "restricted", failure: status.Error(codes.Unauthenticated, "key"), reason: "the inference server refused the call"},
+		{name: "connection lost", failure: status.Error(codes.Unavailable, "reset"), code: inference.CodeUnavailable, engine: inference.ReasonEngineGone},
+		{name: "server exiting", failure: status.Error(codes.Unavailable, "Server exiting"), code: inference.CodeUnavailable, engine: inference.ReasonShuttingDown},
+		{name: "too busy", failure: status.Error(codes.ResourceExhausted, "slower"), code: inference.CodeOverloaded, engine: inference.ReasonRateLimit},
+		{name: "too slow", failure: status.Error(codes.DeadlineExceeded, "late"), code: inference.CodeDeadlineExceeded, engine: inference.ReasonTimeout},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			t.Cleanup(func() { goleak.VerifyNone(t, before) })
+			server := grpc.NewServer(grpc.WaitForHandlers(true))
+			kserve.RegisterGRPCInferenceServiceServer(server, shelf{failure: test.failure})
+			models, err := connect(t, server, unchanged).Models(t.Context())
+			if test.engine != "" {
+				if e := inference.AsError(err); err == nil || e.Code != test.code || e.Reason != test.engine {
+					t.Errorf("got %+v, %v", models, err)
+				}
+				return
+			}
+			if err != nil || len(models) != 3 {
+				t.Fatalf("got %+v, %v", models, err)
+			}
+			if b := models[1]; b.State != inference.ModelUnavailable || b.Reason != test.reason || b.Config != nil {
+				t.Errorf("b is %s (%s)", b.State, b.Reason)
+			}
+			for _, m := range []inference.Model{models[0], models[2]} {
+				if m.State != inference.ModelReady || m.Config.GetName() != m.Name {
+					t.Errorf("%s is %s (%s)", m.Name, m.State, m.Reason)
+				}
+			}
+		})
 	}
 }

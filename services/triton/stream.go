@@ -32,10 +32,11 @@ type stream struct {
 	ring   *ring
 	done   chan struct{} // closed when the reader has ended
 
-	silence silence
-	last    bool // the consumer has had its last response
-	flagged bool // the server says which response is final
-	idle    inference.Response
+	silence  silence
+	answered bool // a response has come
+	last     bool // the consumer has had its last response
+	flagged  bool // the server says which response is final
+	idle     inference.Response
 }
 
 // Stream implements [inference.Engine] with one ModelStreamInfer call for each
@@ -175,20 +176,21 @@ func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 		s.last = true
 		return nil, refused(f.failure)
 	}
-	s.flagged = s.flagged || f.flagged
+	s.answered, s.flagged = true, s.flagged || f.flagged
 	s.last = f.response.Final
 	f.response.More = more
 	return &f.response, nil
 }
 
 // finish is for a call that ended without a final response. To a server that
-// doesn't know of the final flag that is the regular end.
+// doesn't know of the final flag that is the regular end of its responses; no
+// server leaves a request without any.
 func (s *stream) finish(ctx context.Context, err error) (*inference.Response, error) {
 	s.last = true
 	switch {
 	case !errors.Is(err, io.EOF):
 		return nil, s.engine.failure(ctx, err)
-	case s.flagged:
+	case s.flagged || !s.answered:
 		return nil, unreachable(errCut)
 	}
 	return &inference.Response{ID: s.idle.ID, Final: true}, nil

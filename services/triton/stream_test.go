@@ -41,10 +41,6 @@ func serve(tb testing.TB, change func(*Config), answer func(stream grpc.ServerSt
 	tb.Helper()
 	before := goleak.IgnoreCurrent()
 	tb.Cleanup(func() { goleak.VerifyNone(tb, before) })
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
 	server := grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.WaitForHandlers(true),
 		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 			var request []byte
@@ -53,6 +49,16 @@ func serve(tb testing.TB, change func(*Config), answer func(stream grpc.ServerSt
 			}
 			return answer(stream)
 		}))
+	return connect(tb, server, change)
+}
+
+// connect runs the server and gives an engine connected to it.
+func connect(tb testing.TB, server *grpc.Server, change func(*Config)) *Engine {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -122,9 +128,9 @@ func TestStreamEnds(t *testing.T) {
 			want:   []string{"a", "b", "request!"},
 		},
 		{
-			name:   "and is complete without responses",
+			name:   "before any response",
 			answer: messages(nil),
-			want:   []string{"request!"},
+			code:   inference.CodeUnavailable, reason: inference.ReasonEngineGone, text: "the inference server can't be reached",
 		},
 		{
 			name:   "before the final response",
@@ -247,10 +253,11 @@ func wait(ctx context.Context, d time.Duration) error {
 
 func TestHalfCloseTravelsWithTheRequest(t *testing.T) {
 	second := make(chan error, 1)
+	last := marshal(t, message("id", final(true)))
 	engine := serve(t, unchanged, func(stream grpc.ServerStream) error {
 		var more []byte
 		second <- stream.RecvMsg(&more)
-		return nil
+		return stream.SendMsg(last)
 	})
 	for _, err := range engine.Stream(t.Context(), &kserve.ModelInferRequest{}) {
 		if err != nil {

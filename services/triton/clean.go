@@ -1,0 +1,104 @@
+package triton
+
+import (
+	"net"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+const (
+	hiddenAddress = "(address)"
+	hiddenPath    = "(path)"
+)
+
+// clean takes out of tritonserver's text what clients mustn't see: stacks of
+// Python, addresses, and absolute paths; and the request's id, which they know.
+// Names of models and tensors, shapes and ratios stay. Of an unquoted path that
+// holds spaces only the part before the first one is known to be a path.
+func clean(text string) string {
+	text, _, _ = strings.Cut(text, "\n\nAt:\n")
+	text = cutTraceback(text)
+	text = requestID.ReplaceAllString(text, "")
+	text = hostArgument.ReplaceAllString(text, "${1}="+hiddenAddress)
+	text = anyURL.ReplaceAllString(text, hiddenAddress)
+	text = slashed.ReplaceAllStringFunc(text, hidePath)
+	text = colons.ReplaceAllStringFunc(text, hideIPv6)
+	text = ipv4.ReplaceAllString(text, hiddenAddress)
+	return strings.TrimSpace(text)
+}
+
+// traceback begins the stack of a Python exception. Its lines are indented up to
+// the one that names the exception.
+const traceback = "Traceback (most recent call last)"
+
+// cutTraceback leaves what stands before the stacks and, of the exception that
+// came last, its own line.
+func cutTraceback(text string) string {
+	before, _, found := strings.Cut(text, traceback)
+	if !found {
+		return text
+	}
+	_, frames, _ := strings.Cut(text[strings.LastIndex(text, traceback):], "\n")
+	for line := range strings.Lines(frames) {
+		if !strings.ContainsAny(line[:1], " \t\r\n") {
+			return before + line
+		}
+	}
+	return before
+}
+
+// The groups of slashed.
+const (
+	keep   = 1 + iota // the whole match is no path
+	quoted            // a path with its quotes
+	before            // the character before a path
+)
+
+const (
+	// outside is what ends a segment of a path, in a class of characters.
+	outside = "\\s'\"<>()\\[\\]{}`,;:|/"
+	// segment of a path, without the full stop of the sentence around it.
+	segment = "[^" + outside + "]*[^" + outside + ".!?]"
+)
+
+var (
+	requestID    = regexp.MustCompile(`^\[request id: [^]]*\] `)
+	hostArgument = regexp.MustCompile(`(?i)\b(host(?:name)?)\s*=\s*(?:'[^'\n]*'|"[^"\n]*"|[^\s,;)\]}]+)(?:,\s*port\s*=\s*'?\d+'?)?`)
+	anyURL       = regexp.MustCompile("[A-Za-z][A-Za-z0-9+.-]*://" + `(?:\[[^]\s]*\])?` + "(?:[^\\s'\"<>()\\[\\]{}`]*[^\\s'\"<>()\\[\\]{}`.,;:!?])?")
+	ipv4         = regexp.MustCompile(`\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d{1,5})?\b`)
+	// colons finds words with colons, among which are the addresses of IPv6.
+	colons  = regexp.MustCompile(`\[?[\w.:%]*:[\w.:%]*\]?(?::\d+)?`)
+	slashed = regexp.MustCompile(strings.Join([]string{
+		// What has a slash in front and is no path: names of tensors, as in ONNX,
+		// and the closing tags of templates, </s> and [/INST].
+		`((?:inference (?:in|out)put|for input|(?:in|out)put tensor) '[^'\n]*'|(?:in|out)put\(s\) \['[^]\n]*\]|</[^\s/<>]+>|\[/[A-Z_]+\])`,
+		// In quotes, where it may hold spaces.
+		`('/[^'\s/][^'\n]*/[^'\n]*'|"/[^"\s/][^"\n]*/[^"\n]*"|` + "`/[^`\\s/][^`\\n]*/[^`\\n]*`)",
+		// Anywhere but in a word, a ratio or a URL.
+		`(^|[^\pL\pN_)\]}%+*/])(?:/+` + segment + `)+/*`,
+	}, "|"))
+)
+
+func hidePath(match string) string {
+	parts := slashed.FindStringSubmatch(match)
+	if parts[keep] != "" {
+		return match
+	}
+	if quote := parts[quoted]; quote != "" {
+		return quote[:1] + hiddenPath + quote[:1]
+	}
+	return parts[before] + hiddenPath
+}
+
+func hideIPv6(match string) string {
+	word := strings.TrimRight(match, ".:")
+	address, _, err := net.SplitHostPort(word)
+	if err != nil {
+		address = strings.Trim(word, "[]")
+	}
+	if ip, err := netip.ParseAddr(address); err != nil || !ip.Is6() {
+		return match
+	}
+	return hiddenAddress + match[len(word):]
+}
