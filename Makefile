@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# generate rewrites what others read.
+.NOTPARALLEL:
 
 PORT ?= 9000
 

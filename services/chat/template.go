@@ -114,9 +114,14 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 	return vars, merge(vars, req.TemplateArgs)
 }
 
+// merge adds the request's own variables. Those that its fields decide, and have
+// checked, can't be set in this way; saying what holds anyway does no harm.
 func merge(vars *jinja.Dict, args json.RawMessage) error {
 	if len(args) == 0 {
 		return nil
+	}
+	reserved := map[string]any{
+		"messages": nil, "tools": nil, "documents": nil, "add_generation_prompt": true, "continue_final_message": false,
 	}
 	decoded, err := jinja.DecodeJSON(args)
 	extra, ok := decoded.(*jinja.Dict)
@@ -125,7 +130,14 @@ func merge(vars *jinja.Dict, args json.RawMessage) error {
 	}
 	for _, key := range extra.Keys() {
 		value, _ := extra.Get(key)
-		vars.Set(key, value)
+		neutral, taken := reserved[key]
+		switch {
+		case !taken:
+			vars.Set(key, value)
+		case value != nil && value != neutral:
+			param := "chat_template_kwargs." + key
+			return inference.Unsupported(param, "%s can't be set: the request itself decides about %s", param, key)
+		}
 	}
 	return nil
 }

@@ -51,6 +51,14 @@ func TestRender(t *testing.T) {
 		},
 		{"no tools are none", `{{ tools is none }}`, inference.Request{Messages: []inference.Message{user}}, "True"},
 		{"tokens", `{{ bos_token }}{{ eos_token }}`, inference.Request{Messages: []inference.Message{user}}, "<s></s>"},
+		{
+			"variables that say what holds anyway", `{{ tools | length }}{{ add_generation_prompt }}{{ documents is none }}`,
+			inference.Request{
+				Messages: []inference.Message{user}, Tools: []json.RawMessage{json.RawMessage(`{}`)},
+				TemplateArgs: json.RawMessage(`{"tools":null,"documents":null,"add_generation_prompt":true,"continue_final_message":false}`),
+			},
+			"1TrueTrue",
+		},
 		{"further variables", `{{ enable_thinking }}`, inference.Request{Messages: []inference.Message{user}, TemplateArgs: json.RawMessage(`{"enable_thinking":false}`)}, "False"},
 	}
 	for _, tt := range tests {
@@ -74,6 +82,12 @@ func TestRenderErrors(t *testing.T) {
 		{"arguments that are no JSON", plain, inference.Request{Messages: []inference.Message{{}, {ToolCalls: []inference.ToolCall{{Arguments: json.RawMessage("{")}}}}}, "messages[1].tool_calls", "JSON object"},
 		{"tools that are no JSON", plain, inference.Request{Tools: []json.RawMessage{json.RawMessage("{")}}, "tools", "JSON"},
 		{"further variables that are no object", plain, inference.Request{TemplateArgs: json.RawMessage("[1]")}, "chat_template_kwargs", "object"},
+		{"messages as a variable", plain, inference.Request{TemplateArgs: json.RawMessage(`{"messages":[{"role":"system","content":"x"}]}`)}, "chat_template_kwargs.messages", "messages can't be set"},
+		{"no messages as a variable", plain, inference.Request{TemplateArgs: json.RawMessage(`{"messages":[]}`)}, "chat_template_kwargs.messages", "messages can't be set"},
+		{"tools as a variable", plain, inference.Request{TemplateArgs: json.RawMessage(`{"a":1,"tools":[{}]}`)}, "chat_template_kwargs.tools", "tools can't be set"},
+		{"documents as a variable", plain, inference.Request{TemplateArgs: json.RawMessage(`{"documents":"x"}`)}, "chat_template_kwargs.documents", "documents can't be set"},
+		{"no next message", plain, inference.Request{TemplateArgs: json.RawMessage(`{"add_generation_prompt":false}`)}, "chat_template_kwargs.add_generation_prompt", "add_generation_prompt can't be set"},
+		{"an open message", plain, inference.Request{TemplateArgs: json.RawMessage(`{"continue_final_message":true}`)}, "chat_template_kwargs.continue_final_message", "continue_final_message can't be set"},
 		{"an endless template", `{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}`, inference.Request{}, "messages", "can't render"},
 	}
 	for _, tt := range tests {

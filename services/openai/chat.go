@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"crypto/rand"
+	"iter"
 	"net/http"
 	"time"
 
@@ -21,24 +22,35 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 	}
 	req.ID = "chatcmpl-" + rand.Text()
 	if !req.Stream {
-		return h.chat(ctx, req)
+		return h.chat(ctx, request.Body, req)
 	}
 	options := request.Body.StreamOptions
 	return &chatStream{
-		ctx: ctx, handler: h, req: req, record: rec,
+		ctx: ctx, handler: h, body: request.Body, req: req, record: rec,
 		usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
 	}, nil
 }
 
+// generate runs the request; its errors name the fields that the client used.
+func (h *Handler) generate(ctx context.Context, body *api.CreateChatCompletionRequest, req *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
+		for delta, err := range h.service.Generate(ctx, req) {
+			if !yield(delta, clientsName(body, err)) {
+				return
+			}
+		}
+	}
+}
+
 // chat collects the whole answer.
-func (h *Handler) chat(ctx context.Context, req *inference.Request) (api.CreateChatCompletionResponseObject, error) {
+func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionRequest, req *inference.Request) (api.CreateChatCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
 		Choices: make([]api.ChatCompletionChoice, max(req.N, 1)),
 	}
 	texts := make([][]byte, len(answer.Choices))
-	for delta, err := range h.service.Generate(ctx, req) {
+	for delta, err := range h.generate(ctx, body, req) {
 		if err != nil {
 			return nil, err
 		}
@@ -98,6 +110,7 @@ func byteList(s string) []int {
 type chatStream struct {
 	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
 	handler *Handler
+	body    *api.CreateChatCompletionRequest
 	req     *inference.Request
 	record  *server.Record
 	usage   bool
@@ -109,7 +122,7 @@ func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) er
 	out := newEventStream(w)
 	defer out.close()
 	chunks := newChunkWriter(s.req.ID, time.Now().Unix(), s.req.Model, max(s.req.N, 1), s.usage)
-	for delta, err := range s.handler.service.Generate(s.ctx, s.req) {
+	for delta, err := range s.handler.generate(s.ctx, s.body, s.req) {
 		if err != nil && !out.started {
 			return err
 		}
@@ -135,6 +148,9 @@ func (s *chatStream) write(out *eventStream, chunks *chunkWriter, delta *inferen
 		usage(delta.Usage, s.record)
 		*out.buf = chunks.appendUsage(*out.buf, delta.Usage)
 		return out.done()
+	case delta.Empty():
+		// Nothing to say but that nothing follows at once: what waits must go.
+		return len(*out.buf) == 0 || out.send(delta.More)
 	}
 	*out.buf = chunks.appendDelta(*out.buf, delta)
 	if s.record.FirstToken.IsZero() {

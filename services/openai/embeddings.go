@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
@@ -17,7 +18,7 @@ import (
 func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddingRequestObject) (api.CreateEmbeddingResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	rec.Model = request.Body.Model
-	req, err := embeddingRequest(request.Body, rec.RequestID)
+	req, err := embeddingRequest(request.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -40,17 +41,20 @@ func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddi
 	return answer, nil
 }
 
-func embeddingRequest(body *api.CreateEmbeddingRequest, id string) (*inference.Request, error) {
+func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.Request, error) {
 	inputs, err := DecodeInput(body.Input)
 	if err != nil {
 		return nil, err
 	}
-	req := &inference.Request{ID: id, Model: body.Model, Task: inference.TaskEmbed, Inputs: inputs}
+	req := &inference.Request{ID: "embd-" + rand.Text(), Model: body.Model, Task: inference.TaskEmbed, Inputs: inputs}
 	if body.Dimensions != nil {
 		req.Dimensions = *body.Dimensions
 	}
 	if body.TruncatePromptTokens != nil {
 		return nil, inference.Unsupported("truncate_prompt_tokens", "truncate_prompt_tokens is not supported: send shorter inputs")
+	}
+	if err := req.Validate(); err != nil {
+		return nil, err
 	}
 	return req, nil
 }

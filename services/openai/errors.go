@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
@@ -88,7 +89,18 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(errorBody(object)) //nolint:gosec // JSON, and a client that left needs no answer
 }
 
+// What an error shows of a client's own text at most, in bytes: a key that is a
+// megabyte long must not come back.
+const (
+	maxMessage = 1 << 10
+	maxName    = 200
+)
+
 func errorBody(object wireError) []byte {
+	object.Message = cut(object.Message, maxMessage)
+	if object.Param != nil {
+		object.Param = new(cut(*object.Param, maxName))
+	}
 	body, err := json.Marshal(struct {
 		Error wireError `json:"error"`
 	}{object})
@@ -96,6 +108,19 @@ func errorBody(object wireError) []byte {
 		return []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
 	}
 	return body
+}
+
+// cut shortens s to at most limit bytes of whole characters, and shows that.
+func cut(s string, limit int) string {
+	const mark = "…"
+	if len(s) <= limit {
+		return s
+	}
+	end := limit - len(mark)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + mark
 }
 
 // optional is nil for the empty string.

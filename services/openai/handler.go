@@ -12,8 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
@@ -52,53 +52,61 @@ func New(cfg Config, service *inference.Service, log *slog.Logger) (*Handler, er
 		ErrorHandlerFunc: writeError,
 		Middlewares:      []api.MiddlewareFunc{h.checkBody},
 	})
+	h.mux.HandleFunc("/", h.refuse)
 	return h, nil
 }
 
 // ServeHTTP routes a request. What no route takes is answered in OpenAI's error
 // shape, too.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = escapeModelName(r)
-	handler, pattern := h.mux.Handler(r)
-	if pattern != "" {
-		h.mux.ServeHTTP(w, r)
+	method, path, escaped := normalise(r.Method, r.URL.Path)
+	if method != r.Method || path != r.URL.Path || escaped != "" {
+		r = r.WithContext(r.Context()) // a copy
+		u := *r.URL
+		u.Path, u.RawPath = path, escaped
+		r.Method, r.URL = method, &u
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+const modelsPath = "/v1/models"
+
+// normalise gives each route its one spelling, that of the document: paths
+// without /v1 and below /openai, which other servers have, POST /v1/models for
+// GET. A model name with slashes becomes one segment of the escaped path, which
+// is empty where the path says it all.
+func normalise(method, path string) (newMethod, newPath, escaped string) {
+	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
+		path = rest
+	} else if slices.Contains([]string{"/models", "/chat/completions", "/embeddings"}, path) || strings.HasPrefix(path, "/models/") {
+		path = "/v1" + path
+	}
+	if path == modelsPath && method == http.MethodPost {
+		method = http.MethodGet
+	}
+	if name, ok := strings.CutPrefix(path, modelsPath+"/"); ok && strings.Contains(name, "/") {
+		escaped = modelsPath + "/" + url.PathEscape(name)
+	}
+	return method, path, escaped
+}
+
+// refuse answers what no route takes: with 405 where one takes another method,
+// else with 404.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		other := r.WithContext(r.Context())
+		other.Method = method
+		if _, pattern := h.mux.Handler(other); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		writeError(w, r, &httpError{http.StatusNotFound, "unknown_url", "this path is not served: the API is below /v1, such as POST /v1/chat/completions"})
 		return
 	}
-	refused := refusal{header: w.Header(), status: http.StatusNotFound}
-	handler.ServeHTTP(&refused, r)
-	switch {
-	case refused.status == http.StatusMethodNotAllowed:
-		writeError(w, r, &httpError{refused.status, "method_not_allowed", fmt.Sprintf("%s can't be used on this path; %s can", r.Method, w.Header().Get("Allow"))})
-	case refused.status < http.StatusBadRequest: // a redirect to the clean path
-		w.WriteHeader(refused.status)
-	default:
-		writeError(w, r, &httpError{http.StatusNotFound, "unknown_url", "this path is not served: the API is below /v1, such as POST /v1/chat/completions"})
-	}
-}
-
-// refusal takes the mux's own answer for its status and Allow header.
-type refusal struct {
-	header http.Header
-	status int
-}
-
-func (r *refusal) Header() http.Header         { return r.header }
-func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
-func (r *refusal) WriteHeader(status int)      { r.status = status }
-
-const modelsPath = "/v1/models/"
-
-// escapeModelName makes one path segment of a model name that holds slashes.
-func escapeModelName(r *http.Request) *http.Request {
-	name, ok := strings.CutPrefix(r.URL.Path, modelsPath)
-	if !ok || !strings.Contains(name, "/") {
-		return r
-	}
-	u := *r.URL
-	u.RawPath = modelsPath + url.PathEscape(name)
-	escaped := r.WithContext(r.Context())
-	escaped.URL = &u
-	return escaped
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	writeError(w, r, &httpError{http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s can't be used on this path; use %s", r.Method, allowed[0])})
 }
 
 // checkBody reads and validates the body before the generated code decodes it.
@@ -120,7 +128,7 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 
 // readBody also tells, in a header and in the log, which fields nobody knows.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, error) {
-	raw, err := readAll(w, r)
+	raw, err := readAll(r)
 	if err != nil {
 		return nil, err
 	}
@@ -156,14 +164,11 @@ func headerList(names []string) string {
 	return b.String()
 }
 
-// maxPrealloc bounds what a Content-Length alone makes us allocate, and
-// bodyPause how long a client may send nothing in the middle of a body.
-const (
-	maxPrealloc = 1 << 20
-	bodyPause   = 30 * time.Second
-)
+// maxPrealloc bounds what a Content-Length alone makes us allocate.
+const maxPrealloc = 1 << 20
 
-func readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readAll reads the body, whose size and pace the server bounds.
+func readAll(r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, &httpError{http.StatusUnsupportedMediaType, "unsupported_content_encoding", "send the body without Content-Encoding"}
 	}
@@ -171,26 +176,16 @@ func readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if n := r.ContentLength; n > 0 && n <= maxPrealloc {
 		body.Grow(int(n) + bytes.MinRead)
 	}
-	control := http.NewResponseController(w)
-	_, err := body.ReadFrom(readerFunc(func(p []byte) (int, error) {
-		_ = control.SetReadDeadline(time.Now().Add(bodyPause)) // tests' recorders have none
-		return r.Body.Read(p)
-	}))
-	_ = control.SetReadDeadline(time.Time{}) // from here on the connection is only watched
+	_, err := body.ReadFrom(r.Body)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err == nil || errors.As(err, &tooLarge):
 		return body.Bytes(), err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &httpError{http.StatusRequestTimeout, "request_timeout", fmt.Sprintf("the request body paused for more than %s", bodyPause)}
+		return nil, &httpError{http.StatusRequestTimeout, "request_timeout", "the request body paused for too long"}
 	}
 	return nil, &httpError{http.StatusBadRequest, "incomplete_body", "the request body ended early"}
 }
-
-// readerFunc is a function as an [io.Reader].
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // CheckLive tells that the process runs.
 func (h *Handler) CheckLive(context.Context, api.CheckLiveRequestObject) (api.CheckLiveResponseObject, error) {

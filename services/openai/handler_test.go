@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -311,12 +310,15 @@ func TestClientLeavingStopsTheModel(t *testing.T) {
 }
 
 func TestEmbeddings(t *testing.T) {
-	server, _ := serve(t, Config{}, nil)
+	server, engine := serve(t, Config{}, nil)
 	resp, body := do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":["a","b"]}`)
 	want := `{"data":[{"embedding":[0.6,0.8],"index":0,"object":"embedding"},{"embedding":[0.6,0.8],"index":1,"object":"embedding"}],` +
 		`"model":"embedding","object":"list","usage":{"prompt_tokens":6,"total_tokens":6}}`
 	if resp.StatusCode != http.StatusOK || strings.TrimSpace(body) != want {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if ids := engine.Requests(); len(ids) != 2 || !strings.HasPrefix(ids[0].GetId(), "embd-") || len(ids[0].GetId()) < 25 {
+		t.Errorf("ids of the engine's requests: %v", ids)
 	}
 	_, body = do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":[5,6],"encoding_format":"base64","dimensions":1}`)
 	var answer struct{ Data []struct{ Embedding string } }
@@ -356,133 +358,57 @@ func TestModelsAndHealth(t *testing.T) {
 	}
 }
 
-// TestErrors is the table of what clients get wrong.
-func TestErrors(t *testing.T) {
-	type object struct {
-		Message, Type string
-		Param, Code   *string
+func TestNormalise(t *testing.T) {
+	tests := []struct{ name, method, path, wantMethod, wantPath, wantEscaped string }{
+		{"the document's", "POST", "/v1/chat/completions", "POST", "/v1/chat/completions", ""},
+		{"chat", "POST", "/chat/completions", "POST", "/v1/chat/completions", ""},
+		{"embeddings", "POST", "/embeddings", "POST", "/v1/embeddings", ""},
+		{"models", "GET", "/models", "GET", "/v1/models", ""},
+		{"one model", "GET", "/models/m", "GET", "/v1/models/m", ""},
+		{"one model with slashes", "GET", "/models/a/b c", "GET", "/v1/models/a/b c", "/v1/models/a%2Fb%20c"},
+		{"the document's with slashes", "GET", "/v1/models/a/b/c", "GET", "/v1/models/a/b/c", "/v1/models/a%2Fb%2Fc"},
+		{"below openai", "POST", "/openai/v1/embeddings", "POST", "/v1/embeddings", ""},
+		{"a model below openai", "GET", "/openai/v1/models/a/b", "GET", "/v1/models/a/b", "/v1/models/a%2Fb"},
+		{"openai without version", "GET", "/openai/models", "GET", "/openai/models", ""},
+		{"another prefix", "GET", "/openaiv1/models", "GET", "/openaiv1/models", ""},
+		{"posted list", "POST", "/v1/models", "GET", "/v1/models", ""},
+		{"posted list of an alias", "POST", "/models", "GET", "/v1/models", ""},
+		{"posted model", "POST", "/v1/models/m", "POST", "/v1/models/m", ""},
+		{"health", "GET", "/health/ready", "GET", "/health/ready", ""},
+		{"longer", "GET", "/modelsx", "GET", "/modelsx", ""},
 	}
-	tests := []struct {
-		name, method, path, body string
-		status                   int
-		param, code, message     string
-	}{
-		{"bad JSON", "POST", chatPath, `{"model":`, 400, "", "", "JSON"},
-		{"no object", "POST", chatPath, `[]`, 400, "", "invalid_value", "JSON object"},
-		{"no model", "POST", chatPath, `{"messages":[{"role":"user","content":"x"}]}`, 400, "model", "", "model"},
-		{"no messages", "POST", chatPath, `{"model":"chat"}`, 400, "messages", "", "messages"},
-		{"wrong type", "POST", chatPath, ask(`"temperature":"hot"`), 400, "temperature", "", "number"},
-		{"out of range", "POST", chatPath, ask(`"temperature":3`), 400, "temperature", "", "2"},
-		{"unknown model", "POST", chatPath, `{"model":"x","messages":[{"role":"user","content":"x"}]}`, 404, "model", "model_not_found", "`x`"},
-		{"an embedding model", "POST", chatPath, `{"model":"embedding","messages":[{"role":"user","content":"x"}]}`, 400, "model", "unsupported_parameter", "embedding"},
-		{"stream_options without stream", "POST", chatPath, ask(`"stream_options":{"include_usage":true}`), 400, "stream_options", "", "stream"},
-		{"top_logprobs without logprobs", "POST", chatPath, ask(`"top_logprobs":2`), 400, "top_logprobs", "", "logprobs"},
-		{"tools", "POST", chatPath, ask(`"tools":[{"type":"function","function":{"name":"f"}}]`), 400, "tools", "unsupported_parameter", "tools"},
-		{"functions", "POST", chatPath, ask(`"functions":[{"name":"f"}]`), 400, "functions", "unsupported_parameter", "functions"},
-		{"audio", "POST", chatPath, ask(`"modalities":["text","audio"]`), 400, "modalities", "unsupported_parameter", "text"},
-		{"prediction", "POST", chatPath, ask(`"prediction":{"type":"content","content":"x"}`), 400, "prediction", "unsupported_parameter", "prediction"},
-		{"logit_bias", "POST", chatPath, ask(`"logit_bias":{"1":2}`), 400, "logit_bias", "unsupported_parameter", "logit_bias"},
-		{"a schema that is none", "POST", chatPath, ask(`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"nonsense"}}}`), 400, "response_format.json_schema.schema", "", "schema"},
-		{"a schema that reads files", "POST", chatPath, ask(`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"$ref":"file:///etc/passwd"}}}`), 400, "response_format.json_schema.schema", "", "schema"},
-		{"two constraints", "POST", chatPath, ask(`"response_format":{"type":"json_object"},"guided_regex":"a"`), 400, "guided_regex", "", "together"},
-		{"an unknown constraint", "POST", chatPath, ask(`"structured_outputs":{"poem":"x"}`), 400, "structured_outputs.poem", "", "poem"},
-		{"more than the context", "POST", chatPath, ask(`"max_tokens":101`), 400, "max_tokens", "context_length_exceeded", "100"},
-		{"an image", "POST", chatPath, `{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}]}]}`, 400, "messages[0].content[0]", "unsupported_parameter", "image"},
-		{"no such path", "GET", "/v1/nothing", "", 404, "", "unknown_url", "/v1"},
-		{"wrong method", "GET", chatPath, "", 405, "", "method_not_allowed", "POST"},
-		{"no such model", "GET", "/v1/models/org/other", "", 404, "model", "model_not_found", "`org/other`"},
-		{"empty input", "POST", "/v1/embeddings", `{"model":"embedding","input":""}`, 400, "input", "", "empty"},
-		{"too many dimensions", "POST", "/v1/embeddings", `{"model":"embedding","input":"x","dimensions":9}`, 400, "dimensions", "", "2 dimensions"},
-	}
-	server, _ := serve(t, Config{}, inferencetest.Say("x"))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			resp, body := do(t, tt.method, server.URL+tt.path, tt.body)
-			var answer map[string]map[string]any
-			if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer) != 1 || len(answer["error"]) != 4 {
-				t.Fatalf("%d %s", resp.StatusCode, body)
-			}
-			var wrapped struct{ Error object }
-			if err := json.Unmarshal([]byte(body), &wrapped); err != nil {
-				t.Fatal(err)
-			}
-			e := wrapped.Error
-			if resp.StatusCode != tt.status || value(e.Param) != tt.param || !strings.Contains(e.Message, tt.message) || e.Type != "invalid_request_error" ||
-				(tt.code != "" && value(e.Code) != tt.code) {
-				t.Errorf("%d %s", resp.StatusCode, body)
+			method, path, escaped := normalise(tt.method, tt.path)
+			if method != tt.wantMethod || path != tt.wantPath || escaped != tt.wantEscaped {
+				t.Errorf("got %s %s %q", method, path, escaped)
 			}
 		})
 	}
 }
 
-// TestNeutralValuesAreNotRefused: what says nothing is no reason for a 400.
-func TestNeutralValuesAreNotRefused(t *testing.T) {
+// TestAliases: the other spellings give the same answers.
+func TestAliases(t *testing.T) {
 	server, _ := serve(t, Config{}, inferencetest.Say("x"))
-	for _, fields := range []string{
-		`"n":1`, `"logit_bias":{}`, `"logit_bias":null`, `"tools":[]`, `"tools":null,"tool_choice":null`, `"stop":null`, `"stop":[]`,
-		`"modalities":["text"]`, `"modalities":null`, `"response_format":{"type":"text"}`, `"response_format":null`, `"user":"u"`, `"store":false`,
-		`"metadata":{}`, `"metadata":{"a":"b"}`, `"service_tier":"auto"`, `"parallel_tool_calls":true`, `"functions":[]`, `"audio":null`,
-		`"stream":false`, `"stream_options":null`, `"logprobs":false`, `"top_logprobs":0`, `"presence_penalty":0`, `"seed":null`,
-		`"max_tokens":null`, `"max_completion_tokens":null`, `"prediction":null`, `"web_search_options":null`, `"reasoning_effort":null`,
-		`"structured_outputs":{}`, `"chat_template_kwargs":{}`, `"temperature":null`, `"top_p":1`, `"moderation":null`, `"priority":0`,
-		`"safety_identifier":"x"`, `"prompt_cache_key":"x"`, `"verbosity":"medium"`, `"length_penalty":1`, `"add_generation_prompt":true`,
+	const embed = `{"model":"embedding","input":"a"}`
+	for _, tt := range []struct{ method, path, body, want string }{
+		{"POST", "/chat/completions", ask(""), `"object":"chat.completion"`},
+		{"POST", "/openai/v1/chat/completions", ask(""), `"object":"chat.completion"`},
+		{"POST", "/embeddings", embed, `"object":"embedding"`},
+		{"POST", "/openai/v1/embeddings", embed, `"object":"embedding"`},
+		{"GET", "/models", "", `"object":"list"`},
+		{"GET", "/openai/v1/models", "", `"object":"list"`},
+		{"POST", "/v1/models", "{}", `"object":"list"`},
+		{"GET", "/models/org/name", "", `"id":"org/name"`},
+		{"GET", "/models/org%2Fname", "", `"id":"org/name"`},
 	} {
-		if resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(fields)); resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %s", fields, resp.StatusCode, body)
+		if resp, body := do(t, tt.method, server.URL+tt.path, tt.body); resp.StatusCode != http.StatusOK || !strings.Contains(body, tt.want) {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, resp.StatusCode, body)
 		}
 	}
-}
-
-func TestUnknownFields(t *testing.T) {
-	server, _ := serve(t, Config{}, inferencetest.Say("x"))
-	resp, _ := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1,"apple":{"a":[1]}`))
-	if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != "apple, zebra" {
-		t.Errorf("%d %q", resp.StatusCode, got)
-	}
-	server, _ = serve(t, Config{Strict: true}, inferencetest.Say("x"))
-	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1`))
-	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"zebra"`) {
-		t.Errorf("strict: %d %s", resp.StatusCode, body)
-	}
-}
-
-func TestCompressedBodiesAreRefused(t *testing.T) {
-	server, _ := serve(t, Config{}, inferencetest.Say("x"))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Encoding", "gzip")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusUnsupportedMediaType {
-		t.Errorf("status %d", resp.StatusCode)
-	}
-}
-
-// TestIncompleteBody: a client that leaves in its body is no failure of ours.
-func TestIncompleteBody(t *testing.T) {
-	server, engine := serve(t, Config{}, inferencetest.Say("x"))
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", chatPath); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "incomplete_body") || len(engine.Requests()) != 0 {
-		t.Errorf("%d %s", resp.StatusCode, body)
+	for path, want := range map[string]string{"/models": "GET, HEAD", "/v1/embeddings": "POST", "/openai/v1/chat/completions": "POST"} {
+		if resp, _ := do(t, http.MethodDelete, server.URL+path, ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want {
+			t.Errorf("DELETE %s: %d, Allow %q", path, resp.StatusCode, resp.Header.Get("Allow"))
+		}
 	}
 }

@@ -8,22 +8,33 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/trident-inference/trident/services/inference"
 )
 
 // maxDepth is how deep objects and lists may nest: more than real requests
-// need, little enough for a reader that recurses.
-const maxDepth = 128
+// need, little enough for a reader that recurses. maxValues is how many values a
+// text may hold: one that is built takes about 100 bytes, however short its text.
+const (
+	maxDepth  = 128
+	maxValues = 1_000_000
+)
+
+var errTooManyValues = errors.New("it holds too many values")
 
 // jsonReader reads one JSON text (RFC 8259) and refuses what encoding/json lets
 // pass and two readers could understand differently: a key given twice, bytes
-// that aren't UTF-8, and anything deeper than maxDepth. Keys match exactly.
+// that aren't UTF-8, and anything deeper than maxDepth or with more values than
+// maxValues. Keys match exactly.
 type jsonReader struct {
-	data  []byte
-	pos   int
-	depth int
+	data   []byte
+	pos    int
+	depth  int
+	values int
+	// freeNumbers don't count as values: nothing is built of them.
+	freeNumbers bool
 }
 
 // jsonError says why a text isn't JSON that we take.
@@ -40,7 +51,7 @@ type jsonError struct {
 func (e *jsonError) Error() string { return e.message }
 
 // readJSON reads all of data by read, which must consume exactly one value.
-// Its errors are *jsonError.
+// Its errors are *jsonError and errTooManyValues.
 func readJSON(data []byte, read func(*jsonReader) error) error {
 	if !utf8.Valid(data) {
 		return &jsonError{message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
@@ -75,6 +86,8 @@ func invalidUTF8(data []byte) int {
 func bodyError(err error) error {
 	var e *jsonError
 	switch {
+	case errors.Is(err, errTooManyValues):
+		return inference.Invalid("", "the request body holds too many values: numbers, texts, lists and objects together may be %d", maxValues)
 	case !errors.As(err, &e):
 		return err
 	case e.unsupported:
@@ -120,6 +133,9 @@ func jsonPath(err error) string {
 	return ""
 }
 
+// why says in one line what is wrong with a text inside the body.
+func why(err error) string { return strings.TrimSpace(jsonPath(err) + " " + err.Error()) }
+
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 func (r *jsonReader) space() {
@@ -155,7 +171,18 @@ func (r *jsonReader) raw() (json.RawMessage, error) {
 // value reads one value. With build it gives map[string]any, []any, string,
 // int64 (whole numbers that fit), float64, bool or nil; without it only checks.
 func (r *jsonReader) value(build bool) (any, error) {
-	switch c := r.peek(); c {
+	c := r.peek()
+	number := c == '-' || isDigit(c)
+	if !number || !r.freeNumbers {
+		r.values++
+	}
+	if r.values > maxValues {
+		return nil, errTooManyValues
+	}
+	if number {
+		return r.number()
+	}
+	switch c {
 	case '{':
 		return r.buildObject(build)
 	case '[':
@@ -169,12 +196,8 @@ func (r *jsonReader) value(build bool) (any, error) {
 		return false, r.word("false")
 	case 'n':
 		return nil, r.word("null")
-	default:
-		if c == '-' || isDigit(c) {
-			return r.number()
-		}
-		return nil, r.fail("a value is expected")
 	}
+	return nil, r.fail("a value is expected")
 }
 
 func (r *jsonReader) buildObject(build bool) (any, error) {
@@ -192,14 +215,19 @@ func (r *jsonReader) buildObject(build bool) (any, error) {
 }
 
 func (r *jsonReader) buildArray(build bool) (any, error) {
+	if !build {
+		return nil, r.array(func(int) error {
+			_, err := r.value(false)
+			return err
+		})
+	}
 	list := []any{}
-	return list, r.array(func(int) error {
-		v, err := r.value(build)
-		if build {
-			list = append(list, v)
-		}
+	err := r.array(func(int) error {
+		v, err := r.value(true)
+		list = append(list, v)
 		return err
 	})
+	return list, err
 }
 
 // object reads an object. It calls member after each key; member reads the value.

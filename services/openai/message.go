@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 			if err != nil {
 				return err
 			}
-			message, err := decodeMessage(value)
+			message, err := decodeMessage(r, value)
 			messages = append(messages, message)
 			return err
 		})
@@ -65,7 +66,9 @@ func roles() []string {
 	return []string{"developer", "system", "user", "assistant", "tool", "function"}
 }
 
-func decodeMessage(value any) (inference.Message, error) {
+// decodeMessage reads one message. The reader that gave value goes along for its
+// count: arguments of calls are values, too.
+func decodeMessage(r *jsonReader, value any) (inference.Message, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return inference.Message{}, wrong("an object", value)
@@ -85,7 +88,7 @@ func decodeMessage(value any) (inference.Message, error) {
 	case "tool":
 		m.ToolCallID, err = text(object, "tool_call_id", true)
 	case "assistant":
-		err = decodeAssistant(object, &m)
+		err = decodeAssistant(r, object, &m)
 	}
 	return m, err
 }
@@ -227,14 +230,14 @@ func checkCacheHint(part map[string]any) error {
 }
 
 // decodeAssistant reads what only the assistant's messages have.
-func decodeAssistant(object map[string]any, m *inference.Message) (err error) {
+func decodeAssistant(r *jsonReader, object map[string]any, m *inference.Message) (err error) {
 	if m.Refusal, err = text(object, "refusal", false); err != nil {
 		return err
 	}
 	if err := checkSpoken(object); err != nil {
 		return err
 	}
-	if err := decodeToolCalls(object, m); err != nil {
+	if err := decodeToolCalls(r, object, m); err != nil {
 		return err
 	}
 	const key = "function_call"
@@ -242,7 +245,7 @@ func decodeAssistant(object map[string]any, m *inference.Message) (err error) {
 	if legacy == nil || err != nil {
 		return err
 	}
-	call, err := decodeFunction(legacy)
+	call, err := decodeFunction(r, legacy)
 	if len(m.ToolCalls) == 0 {
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
@@ -264,7 +267,7 @@ func checkSpoken(object map[string]any) error {
 	}
 }
 
-func decodeToolCalls(object map[string]any, m *inference.Message) error {
+func decodeToolCalls(r *jsonReader, object map[string]any, m *inference.Message) error {
 	const key = "tool_calls"
 	var list []any
 	switch value := object[key].(type) {
@@ -275,7 +278,7 @@ func decodeToolCalls(object map[string]any, m *inference.Message) error {
 		return at(key, wrong("a list of calls", value))
 	}
 	for i, value := range list {
-		call, err := decodeToolCall(value)
+		call, err := decodeToolCall(r, value)
 		if err != nil {
 			return at(key, at(index(i), err))
 		}
@@ -284,7 +287,7 @@ func decodeToolCalls(object map[string]any, m *inference.Message) error {
 	return nil
 }
 
-func decodeToolCall(value any) (inference.ToolCall, error) {
+func decodeToolCall(r *jsonReader, value any) (inference.ToolCall, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return inference.ToolCall{}, wrong("an object", value)
@@ -304,7 +307,7 @@ func decodeToolCall(value any) (inference.ToolCall, error) {
 	if kind == "custom" {
 		return inference.ToolCall{}, at(kind, refuseCustom(function))
 	}
-	call, err := decodeFunction(function)
+	call, err := decodeFunction(r, function)
 	call.ID = id
 	return call, at(kind, err)
 }
@@ -319,7 +322,7 @@ func refuseCustom(call map[string]any) error {
 }
 
 // decodeFunction reads a call's name and arguments.
-func decodeFunction(function map[string]any) (inference.ToolCall, error) {
+func decodeFunction(r *jsonReader, function map[string]any) (inference.ToolCall, error) {
 	name, err := text(function, "name", true)
 	if err != nil {
 		return inference.ToolCall{}, err
@@ -329,26 +332,30 @@ func decodeFunction(function map[string]any) (inference.ToolCall, error) {
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
-	raw, err := decodeArguments(arguments)
+	raw, err := decodeArguments(r, arguments)
 	return inference.ToolCall{Name: name, Arguments: raw}, at(key, err)
 }
 
 // decodeArguments checks that the text is a JSON object and keeps its bytes:
 // the order of keys reaches the prompt. No text stands for no arguments.
-func decodeArguments(arguments string) (json.RawMessage, error) {
+func decodeArguments(r *jsonReader, arguments string) (json.RawMessage, error) {
 	arguments = strings.TrimSpace(arguments)
 	if arguments == "" {
 		return json.RawMessage("{}"), nil
 	}
-	err := readJSON([]byte(arguments), func(r *jsonReader) error {
-		return r.object(func(string) error {
-			_, err := r.value(false)
+	err := readJSON([]byte(arguments), func(inner *jsonReader) error {
+		inner.values = r.values
+		defer func() { r.values = inner.values }()
+		return inner.object(func(string) error {
+			_, err := inner.value(false)
 			return err
 		})
 	})
-	if err != nil {
-		why := strings.TrimSpace(jsonPath(err) + " " + err.Error())
-		return nil, &jsonError{message: "must be a JSON object as text: " + why, named: true}
+	switch {
+	case errors.Is(err, errTooManyValues):
+		return nil, err
+	case err != nil:
+		return nil, &jsonError{message: "must be a JSON object as text: " + why(err), named: true}
 	}
 	return json.RawMessage(arguments), nil
 }

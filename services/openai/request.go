@@ -3,12 +3,11 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
@@ -37,7 +36,26 @@ func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, err
 	if body.Priority != nil && *body.Priority != 0 {
 		req.Priority = body.Priority
 	}
-	return req, chatSampling(body, &req.Sampling)
+	if err := chatSampling(body, &req.Sampling); err != nil {
+		return nil, err
+	}
+	return req, clientsName(body, req.Validate())
+}
+
+// clientsName gives errors about max_tokens, the core's name of that limit, the
+// newer name where the client used it.
+func clientsName(body *api.CreateChatCompletionRequest, err error) error {
+	const name, newer = "max_tokens", "max_completion_tokens"
+	e, ok := errors.AsType[*inference.Error](err)
+	if !ok || body.MaxCompletionTokens == nil || e.Param != name && e.Param != "min_tokens" {
+		return err
+	}
+	renamed := *e
+	renamed.Message = strings.ReplaceAll(e.Message, name, newer)
+	if e.Param == name {
+		renamed.Param = newer
+	}
+	return &renamed
 }
 
 func chatSampling(body *api.CreateChatCompletionRequest, s *inference.Sampling) error {
@@ -117,7 +135,9 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 		why  string
 	}{
 		{"tools", len(body.Tools) > 0 && !choosesNone(body.ToolChoice), "no tool-call parser is set for this model"},
-		{"functions", len(body.Functions) > 0, "use models without function calls"},
+		{"tool_choice", !optionalChoice(body.ToolChoice), "there are no tools to choose from"},
+		{"functions", len(body.Functions) > 0, "they are the older form of tools"},
+		{"function_call", !optionalChoice(body.FunctionCall), "there are no functions to call"},
 		{"modalities", slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), "answers are text"},
 		{"audio", !neutral(body.Audio), "answers are text"},
 		{"prediction", !neutral(body.Prediction), "predicted outputs are not supported"},
@@ -125,7 +145,10 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 		{"moderation", !neutral(body.Moderation), "there is no moderation"},
 		{"reasoning_effort", body.ReasoningEffort != nil && *body.ReasoningEffort != "medium", "the effort can't be chosen"},
 		{"verbosity", body.Verbosity != nil && *body.Verbosity != "medium", "the verbosity can't be chosen"},
+		{"use_beam_search", value(body.UseBeamSearch), "there is no beam search"},
 		{"length_penalty", body.LengthPenalty != nil && *body.LengthPenalty != 1, "there is no beam search"},
+		{"prompt_logprobs", body.PromptLogprobs != nil, "log probabilities are those of the answer"},
+		{"documents", !neutral(body.Documents), "put their text into a message"},
 		{"add_generation_prompt", body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt, "a chat always asks for the next message"},
 		{"continue_final_message", value(body.ContinueFinalMessage), "a chat always asks for the next message"},
 	} {
@@ -137,6 +160,11 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 }
 
 func choosesNone(choice json.RawMessage) bool { return string(choice) == `"none"` }
+
+// optionalChoice is true of a choice of tools that needs none.
+func optionalChoice(choice json.RawMessage) bool {
+	return neutral(choice) || choosesNone(choice) || string(choice) == `"auto"`
+}
 
 // structured finds the constraint on the answer, under any of its names.
 func structured(body *api.CreateChatCompletionRequest) (*inference.Structured, error) {
@@ -158,28 +186,31 @@ func structured(body *api.CreateChatCompletionRequest) (*inference.Structured, e
 
 func constraints(body *api.CreateChatCompletionRequest) ([]*inference.Structured, error) {
 	var found []*inference.Structured
-	add := func(kind, param string, v any) {
-		raw, err := json.Marshal(v)
-		if err == nil { // texts, lists of texts and raw JSON can't fail
-			found = append(found, &inference.Structured{Kind: kind, Value: raw, Param: param})
-		}
-	}
 	if c, err := responseFormat(body.ResponseFormat); err != nil {
 		return nil, err
 	} else if c != nil {
 		found = append(found, c)
 	}
 	if !neutral(body.GuidedJSON) {
-		add("json", "guided_json", unquoted(body.GuidedJSON))
+		found = append(found, &inference.Structured{Kind: "json", Value: unquoted(body.GuidedJSON), Param: "guided_json"})
 	}
-	if value(body.GuidedRegex) != "" {
-		add("regex", "guided_regex", *body.GuidedRegex)
-	}
-	if len(body.GuidedChoice) > 0 {
-		add("choice", "guided_choice", body.GuidedChoice)
-	}
-	if value(body.GuidedGrammar) != "" {
-		add("grammar", "guided_grammar", *body.GuidedGrammar)
+	for _, c := range []struct {
+		kind, param string
+		used        bool
+		value       any
+	}{
+		{"regex", "guided_regex", value(body.GuidedRegex) != "", body.GuidedRegex},
+		{"choice", "guided_choice", len(body.GuidedChoice) > 0, body.GuidedChoice},
+		{"grammar", "guided_grammar", value(body.GuidedGrammar) != "", body.GuidedGrammar},
+	} {
+		if !c.used {
+			continue
+		}
+		raw, err := json.Marshal(c.value)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", c.param, err)
+		}
+		found = append(found, &inference.Structured{Kind: c.kind, Value: raw, Param: c.param})
 	}
 	more, err := structuredOutputs(body.StructuredOutputs)
 	return append(found, more...), err
@@ -250,40 +281,6 @@ func unquoted(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	return raw
-}
-
-// checkSchema compiles the schema: engines take nonsense and answer
-// unconstrained.
-func checkSchema(c *inference.Structured) error {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Value))
-	if err != nil {
-		return inference.Invalid(c.Param, "%s is not valid JSON", c.Param)
-	}
-	if _, isObject := doc.(map[string]any); !isObject {
-		return inference.Invalid(c.Param, "%s must be a JSON schema object", c.Param)
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
-	const name = "schema.json"
-	if err := compiler.AddResource(name, doc); err != nil {
-		return inference.Invalid(c.Param, "%s is not a valid JSON schema: %v", c.Param, err)
-	}
-	if _, err := compiler.Compile(name); err != nil {
-		return inference.Invalid(c.Param, "%s is not a valid JSON schema: %s", c.Param, firstLine(err))
-	}
-	return nil
-}
-
-// noLoader keeps schemas from reading files or the network.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("references outside the schema are not followed (%s)", url)
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // neutral tells whether a value says nothing: absent, null, or empty.

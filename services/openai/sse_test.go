@@ -13,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // FuzzAppendEscaped: what is appended is the inside of a JSON string that gives
@@ -45,6 +46,36 @@ func BenchmarkChunk(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		buf = chunks.appendDelta(buf[:0], &delta)
+	}
+}
+
+// TestEmptyDeltaFlushes: it sends what waits, adds nothing and is no first token.
+func TestEmptyDeltaFlushes(t *testing.T) {
+	rec := httptest.NewRecorder()
+	out := newEventStream(rec)
+	defer out.close()
+	chunks := newChunkWriter("x", 1, "chat", 2, false)
+	s := &chatStream{record: &server.Record{}}
+	write := func(d inference.Delta) string {
+		t.Helper()
+		if !s.write(out, chunks, &d) {
+			t.Fatal("the client has gone")
+		}
+		return rec.Body.String()
+	}
+	if got := write(inference.Delta{}); got != "" || out.started || !s.record.FirstToken.IsZero() {
+		t.Errorf("an empty Delta at the start: %q, started %t, first token %v", got, out.started, s.record.FirstToken)
+	}
+	if got := write(inference.Delta{Text: []byte("a"), More: true}); got != "" {
+		t.Errorf("written although more comes: %q", got)
+	}
+	first := s.record.FirstToken
+	waiting := string(*out.buf)
+	if got := write(inference.Delta{Index: 1}); got != waiting || !rec.Flushed || !strings.Contains(got, `"content":"a"`) || strings.Contains(got, `"index":1`) {
+		t.Errorf("flushed %q, waiting was %q", got, waiting)
+	}
+	if got := write(inference.Delta{}); got != waiting || first.IsZero() || !s.record.FirstToken.Equal(first) {
+		t.Errorf("after that %q", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type field struct {
 	// raw fields reach the handler as the client's bytes: as one text, or with
 	// rawItems as a list of them.
 	raw, rawItems bool
+	// open fields are raw and take any object, of which nothing is built.
+	open bool
 	// integer fields take int64 only; the schema compares floats, and 2^63 passes.
 	integer bool
 	// What means the same as leaving an optional field out.
@@ -102,6 +105,7 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 		f := fields[name]
 		f.raw = goField.Type == reflect.TypeFor[json.RawMessage]()
 		f.rawItems = goField.Type == reflect.TypeFor[[]json.RawMessage]()
+		f.open = f.raw && !f.loose && open(schema.Properties[name].Value)
 		fields[name] = f
 	}
 	return &bodySchema{schema: &fast, fields: fields}
@@ -115,6 +119,15 @@ func permits(schema *openapi3.Schema, kind string) bool {
 	return slices.ContainsFunc(schema.OneOf, func(s *openapi3.SchemaRef) bool { return permits(s.Value, kind) })
 }
 
+// open reports whether the schema takes any object there is.
+func open(schema *openapi3.Schema) bool {
+	if schema.Type.Is(openapi3.TypeObject) {
+		extra := schema.AdditionalProperties.Has
+		return extra != nil && *extra && len(schema.Properties)+len(schema.Required)+len(schema.OneOf) == 0
+	}
+	return slices.ContainsFunc(schema.OneOf, func(s *openapi3.SchemaRef) bool { return open(s.Value) })
+}
+
 // Validated is a request body that passed. As the body of an [http.Request] it
 // hands its values to the generated code, which so binds exactly what was
 // checked: encoding/json would match keys in any letter case and keep the last
@@ -122,7 +135,8 @@ func permits(schema *openapi3.Schema, kind string) bool {
 // absent from it, unless they are required.
 type Validated struct {
 	// Unknown are the names of fields that the document doesn't have, sorted.
-	// They are the client's own text: quote them before they reach a header.
+	// They are the client's own text, long ones cut: quote them before they reach
+	// a header.
 	Unknown []string
 
 	value map[string]any
@@ -178,13 +192,19 @@ var errNotObject = errors.New("not a JSON object")
 func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked map[string]any) error {
 	f, known := s.fields[name]
 	if !known {
-		result.Unknown = append(result.Unknown, name)
+		result.Unknown = append(result.Unknown, cut(name, maxName))
 	}
+	unbuilt := !known || f.loose || f.open && r.peek() == '{'
+	r.freeNumbers = f.loose // its decoder counts what it builds
 	r.space()
 	start := r.pos
-	value, err := r.value(known && !f.loose)
+	value, err := r.value(!unbuilt)
+	r.freeNumbers = false
 	if err != nil || !known {
 		return err
+	}
+	if unbuilt && f.open {
+		value = map[string]any{}
 	}
 	raw := json.RawMessage(r.data[start:r.pos:r.pos])
 	if f.absent(value, raw) {
@@ -200,16 +220,19 @@ func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked
 
 // absent reports whether the value says no more than leaving the field out.
 func (f field) absent(value any, raw json.RawMessage) bool {
-	switch value := value.(type) {
+	switch value.(type) {
 	case nil:
 		return f.nullIsAbsent && raw[0] == 'n'
 	case map[string]any:
-		return f.objectIsAbsent && len(value) == 0
+		return f.objectIsAbsent && isEmpty(raw)
 	case []any:
-		return f.listIsAbsent && len(value) == 0
+		return f.listIsAbsent && isEmpty(raw)
 	}
 	return false
 }
+
+// isEmpty is true of the bytes of an object or list that holds nothing.
+func isEmpty(raw json.RawMessage) bool { return len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0 }
 
 // bound is the form in which the field's generated Go type takes the value.
 func (f field) bound(value any, raw json.RawMessage) (any, error) {

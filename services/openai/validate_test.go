@@ -60,7 +60,8 @@ func TestValidateNamesTheField(t *testing.T) {
 	for _, tt := range []struct{ name, body, param, message string }{
 		{"model missing", `{"messages": [{}]}`, "model", "model is required"},
 		{"model null", `{"model": null, "messages": [{}]}`, "model", "model must be a string, got null"},
-		{"model empty", `{"model": "", "messages": [{}]}`, "model", `model must be at least 1 character, got a string of 0 bytes`},
+		{"model empty", `{"model": "", "messages": [{}]}`, "model", `model must be 1 to 256 characters, got a string of 0 bytes`},
+		{"model long", `{"model": "` + strings.Repeat("m", 257) + `", "messages": [{}]}`, "model", "model must be 1 to 256 characters, got a string of 257 bytes"},
 		{"model number", `{"model": 4, "messages": [{}]}`, "model", "model must be a string, got 4"},
 		{"messages missing", `{"model": "m"}`, "messages", "messages is required"},
 		{"temperature too high", chatBody(`, "temperature": 3`), "temperature", "temperature must be at most 2, got 3"},
@@ -160,6 +161,69 @@ func TestValidateRefusesADepthBombAtOnce(t *testing.T) {
 	}
 }
 
+// TestTooManyValues: what a body is built into is bounded, whatever reads it.
+func TestTooManyValues(t *testing.T) {
+	many := "[" + strings.Repeat("1,", maxValues) + "1]"
+	const message = "the request body holds too many values: numbers, texts, lists and objects together may be 1000000"
+	for _, tt := range []struct{ name, body string }{
+		{"unknown field", chatBody(`, "x": ` + many)},
+		{"built field", chatBody(`, "stop": ` + many)},
+		{"field of bytes", chatBody(`, "chat_template_kwargs": {"x": ` + many + `}`)},
+		{"keys", chatBody(`, "x": [` + strings.Repeat(`{"a":1},`, maxValues/2) + `{}]`)},
+		{"messages", `{"model": "m", "messages": [{"role": "user", "content": "x", "y": ` + many + `}]}`},
+		{"arguments of calls", `{"model": "m", "messages": [{"role": "assistant", "tool_calls": [` + strings.Repeat(
+			`{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\": [`+strings.Repeat("1,", maxValues/4)+`1]}"}},`, 5,
+		) + `{"id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]}]}`},
+		{"schema as text", chatBody(`, "guided_json": "{\"enum\": ` + many + `}"`)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			validated, err := newValidator(t).Validate(chatPattern, []byte(tt.body))
+			if err == nil {
+				var body api.CreateChatCompletionRequest
+				if err := runtime.BindJSONBody(&http.Request{Body: validated}, &body); err != nil {
+					t.Fatal(err)
+				}
+				_, err = chatRequest(&body)
+			}
+			wantInvalid(t, err, "", message)
+		})
+	}
+}
+
+// TestTokenIDsAreNoValues: a batch of long inputs has more ids than that.
+func TestTokenIDsAreNoValues(t *testing.T) {
+	ids := "[" + strings.Repeat("1,", maxValues) + "1]"
+	if _, err := newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [`+ids+`]}`)); err != nil {
+		t.Error(err)
+	}
+	inputs, err := DecodeInput(json.RawMessage("[" + ids + "]"))
+	if err != nil || len(inputs) != 1 || len(inputs[0].TokenIDs) != maxValues+1 {
+		t.Errorf("%d inputs, %v", len(inputs), err)
+	}
+}
+
+// TestOpenFieldsAreNotBuilt: what only the template or the engine reads costs
+// nothing here but its bytes.
+func TestOpenFieldsAreNotBuilt(t *testing.T) {
+	object := `{"x": [` + strings.Repeat("[],", 100_000) + `[]]}`
+	for _, field := range []string{"chat_template_kwargs", "guided_json"} {
+		body := []byte(chatBody(fmt.Sprintf(`, %q: %s`, field, object)))
+		v := newValidator(t)
+		allocated := testing.AllocsPerRun(1, func() {
+			got, err := v.Validate(chatPattern, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if raw, _ := got.value[field].(json.RawMessage); string(raw) != object {
+				t.Errorf("%s became %.40s", field, raw)
+			}
+		})
+		if allocated > 1000 {
+			t.Errorf("%s: %.0f allocations", field, allocated)
+		}
+	}
+}
+
 func TestValidateAcceptsWhatSaysNothing(t *testing.T) {
 	v := newValidator(t)
 	for pattern, body := range map[string]string{chatPattern: chatBody(`, %q: %s`), embeddingPattern: `{"model": "m", "input": "x", %q: %s}`} {
@@ -201,7 +265,7 @@ func TestEmptyValuesThatSayNothing(t *testing.T) {
 	slices.Sort(lists)
 	wantObjects := strings.Fields("audio chat_template_kwargs function_call guided_json logit_bias metadata moderation " +
 		"prediction prompt_cache_options response_format stream_options structured_outputs tool_choice web_search_options")
-	wantLists := strings.Fields("allowed_token_ids bad_words functions guided_choice modalities stop stop_token_ids tools")
+	wantLists := strings.Fields("allowed_token_ids bad_words documents functions guided_choice modalities stop stop_token_ids tools")
 	if !slices.Equal(objects, wantObjects) || !slices.Equal(lists, wantLists) {
 		t.Errorf("objects %v\nlists %v", objects, lists)
 	}
@@ -234,6 +298,10 @@ func TestValidateReportsUnknownFields(t *testing.T) {
 	}
 	if want := []string{"Temperature", "alpha", "zeta"}; !slices.Equal(got.Unknown, want) {
 		t.Errorf("unknown %v, want %v", got.Unknown, want)
+	}
+	got, err = newValidator(t).Validate(chatPattern, []byte(chatBody(`, "`+strings.Repeat("é", 1<<20)+`": 1`)))
+	if want := strings.Repeat("é", 98) + "…"; err != nil || len(got.Unknown) != 1 || got.Unknown[0] != want {
+		t.Errorf("long name: %.300q, %v", got.Unknown, err)
 	}
 }
 

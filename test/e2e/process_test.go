@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -32,6 +33,29 @@ func TestDrain(t *testing.T) {
 			t.Errorf("finish_reason %s", text(finish))
 		}
 		checkExit(t, s, stopLimit)
+		if strings.Contains(s.log.String(), "ERROR") {
+			t.Errorf("an ordinary stop logs an error:\n%s", s.log)
+		}
+	})
+	t.Run("a second signal kills", func(t *testing.T) {
+		s, err := launch(t, "--triton-endpoint="+triton(t).GRPC())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.kill() })
+		if err := s.awaitModels(); err != nil {
+			t.Fatal(err)
+		}
+		events := s.openChat(t, longStory())
+		awaitRunning(t, 1)
+		if !poll(5*time.Second, func() bool { // as an operator would who has no patience
+			_ = s.cmd.Process.Signal(syscall.SIGTERM)
+			return s.awaitExit(100*time.Millisecond) == nil
+		}) {
+			t.Error("it goes on draining")
+		}
+		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
+		awaitRunning(t, 0)
 	})
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run("streams that don't: "+signal.String(), func(t *testing.T) {

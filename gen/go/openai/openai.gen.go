@@ -307,6 +307,9 @@ type CreateChatCompletionRequest struct {
 	// ContinueFinalMessage Engine extension. Leave the last message open, so that the model continues it. True is refused with a 400.
 	ContinueFinalMessage *bool `json:"continue_final_message,omitempty"`
 
+	// Documents Engine extension. Documents for the model's chat template. Refused with a 400, send their text in a message.
+	Documents json.RawMessage `json:"documents,omitempty"`
+
 	// FrequencyPenalty Makes a token less likely for each time it came already; negative values make it likelier.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
@@ -394,6 +397,9 @@ type CreateChatCompletionRequest struct {
 	// PromptCacheRetention How long prompt caches may keep the prompt. Accepted without effect.
 	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 
+	// PromptLogprobs Engine extension. How many log probabilities to give for each token of the prompt. Refused with a 400.
+	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
+
 	// ReasoningEffort How long a reasoning model thinks. Values other than `medium` are refused with a 400.
 	ReasoningEffort *ReasoningEffort `json:"reasoning_effort,omitempty"`
 
@@ -456,6 +462,9 @@ type CreateChatCompletionRequest struct {
 
 	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
+
+	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
+	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
 
 	// User The caller's name for its user. Accepted without effect.
 	User *string `json:"user,omitempty"`
