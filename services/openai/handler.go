@@ -153,7 +153,7 @@ func headerList(names []string) string {
 	for i, name := range names {
 		name = url.PathEscape(name)
 		if b.Len()+len(name) > maxHeaderList {
-			b.WriteString(", …")
+			b.WriteString(", ...")
 			break
 		}
 		if i > 0 {
