@@ -230,7 +230,7 @@ func (f *frame) assign() error {
 			if err := proto.Unmarshal(b, &tensor); err != nil {
 				return err
 			}
-			outputs[i].Raw = flatten(tensor.GetDatatype(), tensor.GetContents())
+			outputs[i].Raw = Flatten(tensor.GetDatatype(), tensor.GetContents())
 		}
 		return nil
 	}

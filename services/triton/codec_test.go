@@ -208,7 +208,7 @@ func viewOf(r *kserve.ModelInferResponse) (inference.Response, bool) {
 		return view, false
 	}
 	for i, o := range r.GetOutputs() {
-		raw := flatten(o.GetDatatype(), o.GetContents())
+		raw := Flatten(o.GetDatatype(), o.GetContents())
 		if len(raws) > 0 {
 			raw = raws[i]
 		}
@@ -240,7 +240,7 @@ func TestFlatten(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.datatype, func(t *testing.T) {
-			if got := flatten(test.datatype, test.contents); !slices.Equal(got, test.want) {
+			if got := Flatten(test.datatype, test.contents); !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})

@@ -7,9 +7,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// flatten turns typed contents, which some KServe servers send, into raw ones.
+// Flatten turns typed contents, which some KServe servers send, into raw ones.
 // Which field holds them follows from the datatype (KServe v2, "Tensor Data").
-func flatten(datatype string, c *kserve.InferTensorContents) []byte {
+func Flatten(datatype string, c *kserve.InferTensorContents) []byte {
 	switch datatype {
 	case "BOOL":
 		return packed(c.GetBoolContents(), func(b []byte, v bool) []byte {

@@ -22,8 +22,8 @@ var (
 	errNotReady = kind{inference.CodeUnavailable, inference.ReasonModelNotReady}.because("the inference server isn't ready yet", nil)
 )
 
-// inactive ends a stream that was silent for too long.
-func inactive(limit time.Duration) *inference.Error {
+// Inactive is the error of a stream that was silent for too long.
+func Inactive(limit time.Duration) *inference.Error {
 	return kind{inference.CodeUnavailable, inference.ReasonInactive}.because(fmt.Sprintf("the model sent nothing for %s", limit), nil)
 }
 
@@ -58,7 +58,7 @@ func (k kind) because(message string, cause error) *inference.Error {
 // the log.
 func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	if ctx.Err() != nil {
-		return ended(ctx, err)
+		return Ended(ctx, err)
 	}
 	if e.conn.Load() == nil {
 		return withCause(errStopped, err)
@@ -102,9 +102,10 @@ func unsendable(text string, err error) *inference.Error {
 	return nil
 }
 
-// ended is the error of a context that has ended: its cause when that is an
-// error for clients, or else a deadline or a cancellation.
-func ended(ctx context.Context, err error) *inference.Error {
+// Ended is the error of a context that has ended: its cause when that is an
+// error for clients, or else a deadline or a cancellation. The other error is for
+// the log.
+func Ended(ctx context.Context, err error) *inference.Error {
 	cause := context.Cause(ctx)
 	var known *inference.Error
 	switch {
@@ -126,11 +127,14 @@ func withCause(e *inference.Error, cause error) *inference.Error {
 	return &c
 }
 
-// refused is the error of a message with an error text, which is all that
-// tritonserver sends in a stream: the text tells the kind of the error.
-func refused(text string) *inference.Error {
+// Failure is an error of Triton's. Its text tells the kind of the error where it
+// is one of Triton's own; the code counts for the others.
+func Failure(code inference.Code, text string) *inference.Error {
 	message := clean(text)
-	known, _ := recognise(message)
+	known, ok := recognise(message)
+	if !ok {
+		known.code = code
+	}
 	return known.because(message, errors.New(text))
 }
 

@@ -92,7 +92,7 @@ func checkRetry(t *testing.T, e *inference.Error) {
 }
 
 func TestRetry(t *testing.T) {
-	for _, e := range []*inference.Error{errStopped, errTimeout, errNotReady, inactive(time.Minute), unreachable(errCut)} {
+	for _, e := range []*inference.Error{errStopped, errTimeout, errNotReady, Inactive(time.Minute), unreachable(errCut)} {
 		checkRetry(t, e)
 		if e.RetryAfter == 0 {
 			t.Errorf("%q suggests nothing", e.Message)
@@ -125,7 +125,7 @@ func TestFailureOfEndedContext(t *testing.T) {
 		code  inference.Code
 	}{
 		{"cancelled", nil, inference.CodeCanceled},
-		{"our own cause", inactive(1), inference.CodeUnavailable},
+		{"our own cause", Inactive(1), inference.CodeUnavailable},
 		{"our own cause, wrapped", fmt.Errorf("pool: %w", &inference.Error{Code: inference.CodeOverloaded}), inference.CodeOverloaded},
 		{"another cause", errors.New("socket closed"), inference.CodeCanceled},
 		{"deadline", context.DeadlineExceeded, inference.CodeDeadlineExceeded},
@@ -168,7 +168,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {
-			got := refused(test.text)
+			got := Failure(inference.CodeInternal, test.text)
 			if got.Code != test.code || got.Reason != test.reason || got.Message != test.message {
 				t.Errorf("got %s (%q) %q", got.Code, got.Reason, got.Message)
 			}

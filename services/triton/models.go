@@ -24,7 +24,7 @@ func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	models := fromIndex(index.GetModels())
+	models := FromIndex(index.GetModels())
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(configCalls)
 	for i := range models {
@@ -67,10 +67,10 @@ func ofModel(err *inference.Error) bool {
 
 type indexRow = kserve.RepositoryIndexResponse_ModelIndex
 
-// fromIndex makes one model of all versions that the index lists of it: the
+// FromIndex makes one model of all versions that the index lists of it: the
 // latest ready one, which is the one that a request without a version reaches,
 // or else the latest.
-func fromIndex(rows []*indexRow) []inference.Model {
+func FromIndex(rows []*indexRow) []inference.Model {
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b *indexRow) int {
 		return cmp.Or(
 			cmp.Compare(a.GetName(), b.GetName()),

@@ -30,7 +30,7 @@ func TestFromIndex(t *testing.T) {
 		{Name: "c", Version: "3", State: inference.ModelLoading},
 		{Name: "d", Version: "1", State: inference.ModelUnavailable, Reason: "Internal: can't find (path)"},
 	}
-	if got := fromIndex(rows); !reflect.DeepEqual(got, want) {
+	if got := FromIndex(rows); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

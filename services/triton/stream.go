@@ -32,7 +32,7 @@ type stream struct {
 	ring   *ring
 	done   chan struct{} // closed when the reader has ended
 
-	silence  silence
+	silence  Silence
 	answered bool // a response has come
 	last     bool // the consumer has had its last response
 	flagged  bool // the server says which response is final
@@ -58,7 +58,7 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 			rpc:     rpc,
 			ring:    e.ring(req.GetId()),
 			done:    make(chan struct{}),
-			silence: newSilence(e.config),
+			silence: NewSilence(e.config.KeepAlive, e.config.Inactivity),
 			idle:    inference.Response{ID: req.GetId(), Idle: true},
 		}
 		go s.read(ctx)
@@ -76,7 +76,7 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 // when a decoupled model ends a request that it has failed.
 func (e *Engine) send(ctx context.Context, cancel context.CancelCauseFunc, req *kserve.ModelInferRequest) (grpc.ClientStream, error) {
 	limit := e.config.Inactivity
-	guard := time.AfterFunc(limit, func() { cancel(inactive(limit)) })
+	guard := time.AfterFunc(limit, func() { cancel(Inactive(limit)) })
 	defer guard.Stop()
 	conn, err := e.connection(ctx)
 	if err != nil {
@@ -150,20 +150,20 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 		f, more, err := s.ring.take()
 		switch {
 		case f != nil:
-			s.silence.end()
+			s.silence.End()
 			return s.open(f, more)
 		case err != nil:
 			return s.finish(ctx, err)
 		}
 		select {
 		case <-s.ring.readable:
-		case <-s.silence.clock.C:
-			switch s.silence.tick() {
-			case silenceBrief:
-			case silenceIdle:
+		case <-s.silence.Clock():
+			switch s.silence.Tick() {
+			case SilenceBrief:
+			case SilenceIdle:
 				return &s.idle, nil
-			case silenceTooLong:
-				s.cancel(inactive(s.engine.config.Inactivity))
+			case SilenceTooLong:
+				s.cancel(Inactive(s.engine.config.Inactivity))
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	if f.failure != "" {
 		s.last = true
-		return nil, refused(f.failure)
+		return nil, Failure(inference.CodeInternal, f.failure)
 	}
 	s.answered, s.flagged = true, s.flagged || f.flagged
 	s.last = f.response.Final
@@ -199,7 +199,7 @@ func (s *stream) finish(ctx context.Context, err error) (*inference.Response, er
 // close ends the call, waits for the reader, and gives the ring back. A stream
 // that is complete has a moment to end by itself.
 func (s *stream) close() {
-	s.silence.clock.Stop()
+	s.silence.Stop()
 	if s.last && !closedWithin(s.done, drainTime) || !s.last {
 		s.cancel(errLeft)
 		<-s.done
@@ -222,62 +222,4 @@ func closedWithin(done <-chan struct{}, limit time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
-}
-
-// silence counts how long nothing has come, by a clock that ticks rarely.
-type silence struct {
-	clock     *time.Ticker
-	ticks     int // since the last response
-	nextIdle  int // ticks at which the next idle response is due
-	idleEvery int // ticks from one idle response to the next
-	limit     int // ticks after which the stream is inactive
-}
-
-type silenceState uint8
-
-const (
-	silenceBrief silenceState = iota
-	silenceIdle
-	silenceTooLong
-)
-
-const (
-	// silenceTicks is how often the clock ticks in the shorter one of the limits.
-	silenceTicks = 8
-	// earlyTicks don't count: one may have waited for the consumer, one has begun
-	// before the silence did.
-	earlyTicks = 2
-)
-
-func newSilence(c Config) silence {
-	tick := max(min(c.KeepAlive, c.Inactivity)/silenceTicks, time.Millisecond)
-	s := silence{
-		clock:     time.NewTicker(tick),
-		idleEvery: ticksIn(c.KeepAlive, tick),
-		limit:     ticksIn(c.Inactivity, tick) + earlyTicks,
-	}
-	s.end()
-	return s
-}
-
-func ticksIn(d, tick time.Duration) int {
-	return int((d + tick - 1) / tick)
-}
-
-// end starts the count anew: a response has come.
-func (s *silence) end() {
-	s.ticks, s.nextIdle = 0, s.idleEvery+earlyTicks
-}
-
-// tick counts and says what is due.
-func (s *silence) tick() silenceState {
-	s.ticks++
-	switch {
-	case s.ticks >= s.limit:
-		return silenceTooLong
-	case s.ticks >= s.nextIdle:
-		s.nextIdle += s.idleEvery
-		return silenceIdle
-	}
-	return silenceBrief
 }

@@ -334,22 +334,22 @@ func TestSilence(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newSilence(Config{KeepAlive: test.keepAlive, Inactivity: test.inactivity})
-			defer s.clock.Stop()
+			s := NewSilence(test.keepAlive, test.inactivity)
+			defer s.Stop()
 			for range 2 { // a response between starts anew
 				var idle []int
 				for tick := 1; tick <= test.tooLong; tick++ {
-					switch state := s.tick(); {
-					case state == silenceIdle:
+					switch state := s.Tick(); {
+					case state == SilenceIdle:
 						idle = append(idle, tick)
-					case (state == silenceTooLong) != (tick == test.tooLong):
+					case (state == SilenceTooLong) != (tick == test.tooLong):
 						t.Errorf("tick %d: %d", tick, state)
 					}
 				}
 				if !slices.Equal(idle, test.idle) {
 					t.Errorf("idle at %v, want %v", idle, test.idle)
 				}
-				s.end()
+				s.End()
 			}
 		})
 	}
