@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"services/chat":                    {"services/chat/jinja", "services/inference"},
 	"services/chat/jinja":              {},
 	"services/triton":                  {"gen/go/kserve", "services/inference"},
+	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton"},
 	"services/server":                  {"services/inference"},
 	"services/openai":                  {"gen/go/openai", "openapi", "services/inference", "services/server"},
 	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/inference", "services/server"},

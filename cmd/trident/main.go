@@ -15,6 +15,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.uber.org/dig"
+
+	"github.com/trident-inference/trident/services/triton/local"
 )
 
 func main() {
@@ -83,6 +85,10 @@ func (serveCommand) Run(f *flags) error {
 	case <-ctx.Done():
 	case failure = <-srv.Failed():
 		log.Error("stopping after a failure", "error", failure)
+	case s := <-app.Wait():
+		if s.ExitCode != 0 { // else it is a signal, which comes here too
+			failure = errors.New("stopped after a failure, which the log tells")
+		}
 	}
 	// A second signal kills. One that comes at once is the first again, as when a
 	// terminal and a supervisor both send it.
@@ -108,7 +114,11 @@ func (versionCommand) Run() error {
 			}
 		}
 	}
-	_, err := fmt.Printf("trident %s%s\nengines: remote (tritonserver over gRPC)\n", version, revision)
+	inProcess := "local (Triton in this process)"
+	if !local.BuiltIn {
+		inProcess = "no local one (it needs a build for Linux with cgo)"
+	}
+	_, err := fmt.Printf("trident %s%s\nengines: remote (tritonserver over gRPC), %s\n", version, revision, inProcess)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/local"
 )
 
 // application is the architecture on one screen: each module is a package under
@@ -26,9 +28,9 @@ import (
 func application(cfg config, log *slog.Logger) (*fx.App, *server.Server) {
 	var srv *server.Server
 	app := fx.New(
-		fx.Supply(cfg.Triton, cfg.Inference, cfg.OpenAI, cfg.Server),
+		fx.Supply(cfg.Inference, cfg.OpenAI, cfg.Server),
 		fx.Supply(log),
-		triton.Module,    // engine: tritonserver over gRPC
+		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
 		chat.Module,      // messages to prompts
 		inference.Module, // the shared service
@@ -47,8 +49,23 @@ func application(cfg config, log *slog.Logger) (*fx.App, *server.Server) {
 	return app, srv
 }
 
-// config is what each module gets.
+// engines are the modules of the engines that the flags ask for. A model that
+// both have is taken from this process.
+func engines(cfg config) fx.Option {
+	var all []fx.Option
+	if len(cfg.Local.Repositories) > 0 {
+		all = append(all, local.Module, fx.Supply(cfg.Local))
+	}
+	if cfg.Triton.Endpoint != "" {
+		all = append(all, triton.Module, fx.Supply(cfg.Triton))
+	}
+	return fx.Options(all...)
+}
+
+// config is what each module gets. An engine that isn't wanted lacks its
+// repositories or its endpoint.
 type config struct {
+	Local     local.Config
 	Triton    triton.Config
 	Inference inference.Config
 	OpenAI    openai.Config
@@ -58,7 +75,13 @@ type config struct {
 // flags of the command line; each has a TRIDENT_* environment twin. Names and
 // defaults are those of Triton's own OpenAI frontend where it has them.
 type flags struct {
-	TritonEndpoint    string        `group:"Triton" default:"${triton_endpoint}" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver."`
+	ModelRepository   []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
+	TritonLibrary     string        `group:"Triton" placeholder:"PATH" help:"libtritonserver.so or its folder, instead of the usual places."`
+	BackendDirectory  string        `group:"Triton" placeholder:"DIR" help:"Folder of Triton's backends, instead of the one beside the library."`
+	ModelControlMode  string        `group:"Triton" default:"${model_control_mode}" enum:"none,explicit" help:"none loads all models at start, explicit those of --load-model and others on request."`
+	LoadModel         []string      `group:"Triton" placeholder:"MODEL" help:"Model to load at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
+	ExitOnError       bool          `group:"Triton" default:"${exit_on_error}" negatable:"" help:"End when a model can't be loaded at start."`
+	TritonEndpoint    string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver; ${triton_endpoint} without --model-repository."`
 	InactivityTimeout time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"End a request whose model stays silent this long."`
 
 	Host             string        `group:"Listener" default:"${host}" help:"Address to listen on."`
@@ -78,12 +101,17 @@ type flags struct {
 	LogFormat string     `group:"Logging" default:"text" enum:"text,json" help:"text or json."`
 }
 
+// tritonEndpoint is where tritonserver listens by default.
+const tritonEndpoint = "localhost:8001"
+
 // defaults gives the flags the defaults of the modules, so that each is written
 // down once.
 func defaults() kong.Option {
-	t, i, s := triton.Default(), inference.Default(), server.Default()
+	l, t, i, s := local.Default(), triton.Default(), inference.Default(), server.Default()
 	return kong.Vars{
-		"triton_endpoint":     "localhost:8001", // where tritonserver listens by default
+		"model_control_mode":  string(l.ControlMode),
+		"exit_on_error":       strconv.FormatBool(l.ExitOnError),
+		"triton_endpoint":     tritonEndpoint,
 		"inactivity_timeout":  t.Inactivity.String(),
 		"sse_header_timeout":  t.KeepAlive.String(),
 		"default_max_tokens":  strconv.Itoa(i.DefaultMaxTokens),
@@ -100,7 +128,6 @@ func defaults() kong.Option {
 // config makes the modules' configurations of the flags and checks them.
 func (f *flags) config() (config, error) {
 	cfg := config{
-		Triton:    triton.Default(),
 		Inference: inference.Config{MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens},
 		OpenAI:    openai.Config{Strict: f.Strict},
 		Server: server.Config{
@@ -108,12 +135,47 @@ func (f *flags) config() (config, error) {
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
 		},
 	}
-	cfg.Triton.Endpoint, cfg.Triton.Inactivity, cfg.Triton.KeepAlive = f.TritonEndpoint, f.InactivityTimeout, f.SSEHeaderTimeout
-	err := errors.Join(cfg.Triton.Validate(), cfg.Inference.Validate(), cfg.Server.Validate())
+	err := errors.Join(f.engines(&cfg), cfg.Inference.Validate(), cfg.Server.Validate())
 	if err != nil {
 		return config{}, fmt.Errorf("%w", err)
 	}
 	return cfg, nil
+}
+
+// engines configures the engines that the flags ask for: without any the
+// tritonserver of this machine.
+func (f *flags) engines(cfg *config) error {
+	if len(f.ModelRepository) == 0 {
+		if f.TritonLibrary != "" || f.BackendDirectory != "" || len(f.LoadModel) > 0 || f.ModelControlMode != string(local.Default().ControlMode) {
+			return errors.New("--triton-library, --backend-directory, --load-model and --model-control-mode need --model-repository: " +
+				"they are for Triton in this process")
+		}
+		return f.remote(cfg, cmp.Or(f.TritonEndpoint, tritonEndpoint))
+	}
+	if err := f.local(cfg); err != nil || f.TritonEndpoint == "" {
+		return err
+	}
+	return f.remote(cfg, f.TritonEndpoint)
+}
+
+func (f *flags) local(cfg *config) error {
+	if len(f.LoadModel) > 0 && f.ModelControlMode != string(local.ControlExplicit) {
+		return errors.New("--load-model needs --model-control-mode=explicit")
+	}
+	l := local.Default()
+	l.Repositories, l.Library, l.BackendDirectory = f.ModelRepository, f.TritonLibrary, f.BackendDirectory
+	l.ControlMode, l.LoadModels, l.ExitOnError = local.ControlMode(f.ModelControlMode), f.LoadModel, f.ExitOnError
+	l.Inactivity, l.KeepAlive = f.InactivityTimeout, f.SSEHeaderTimeout
+	l.LogInfo = f.LogLevel <= slog.LevelDebug
+	cfg.Local = l
+	return l.Validate()
+}
+
+func (f *flags) remote(cfg *config, endpoint string) error {
+	t := triton.Default()
+	t.Endpoint, t.Inactivity, t.KeepAlive = endpoint, f.InactivityTimeout, f.SSEHeaderTimeout
+	cfg.Triton = t
+	return t.Validate()
 }
 
 func (f *flags) logger() *slog.Logger {

@@ -1,0 +1,132 @@
+// Package local is the engine that runs models by libtritonserver in this
+// process. The library is opened at run time, so that a binary with this engine
+// runs without it too; builds without cgo, or for another system than Linux, have
+// no such engine and say so.
+package local
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ControlMode says who chooses the models that are loaded.
+type ControlMode string
+
+// The control modes of Triton's own frontend.
+const (
+	// ControlNone loads all models at start and refuses to load or unload later.
+	ControlNone ControlMode = "none"
+	// ControlExplicit loads the named models at start and others on request.
+	ControlExplicit ControlMode = "explicit"
+)
+
+// AllModels stands for every model of the repositories in [Config.LoadModels].
+const AllModels = "*"
+
+// Config says what to run and how long to wait for it.
+type Config struct {
+	// Repositories are the model repositories: folders, or what else Triton takes.
+	Repositories []string
+	// Library is libtritonserver's path or its folder; empty to look for it in the
+	// usual places.
+	Library string
+	// BackendDirectory holds a folder for each of Triton's backends; empty for the
+	// one that belongs to the library.
+	BackendDirectory string
+	// ControlMode says who chooses the models that are loaded.
+	ControlMode ControlMode
+	// LoadModels are loaded at start under [ControlExplicit]; [AllModels] alone
+	// means all.
+	LoadModels []string
+	// ExitOnError makes a model that can't be loaded at start a failure of
+	// [Engine.AwaitModels].
+	ExitOnError bool
+	// KeepAlive is the silence after which a stream yields an idle response. The
+	// clock is coarse: it may take a quarter longer.
+	KeepAlive time.Duration
+	// Inactivity is the silence after which a stream fails, and its request is
+	// cancelled. As coarse as KeepAlive.
+	Inactivity time.Duration
+	// LoadTimeout bounds the wait for a model that is loaded or unloaded on
+	// request. What Triton has begun it finishes.
+	LoadTimeout time.Duration
+	// ExitTimeout bounds, in a stop, the wait for requests that the models don't
+	// end, and again the server's own end. Whole seconds.
+	ExitTimeout time.Duration
+	// QueueBytes is how much of a stream's responses may wait for a consumer that
+	// is slower than the model. Beyond it the stream fails and the request is
+	// cancelled, as Triton knows no way to hold a model up.
+	QueueBytes int
+	// LogInfo lets Triton write its informational messages, to standard error as
+	// its errors and warnings.
+	LogInfo bool
+}
+
+// Default is the configuration but for the repositories, which have no default.
+func Default() Config {
+	return Config{
+		ControlMode: ControlNone,
+		ExitOnError: true,
+		KeepAlive:   15 * time.Second,
+		Inactivity:  2 * time.Minute,
+		LoadTimeout: 30 * time.Minute,
+		ExitTimeout: 5 * time.Second,
+		QueueBytes:  256 << 20,
+	}
+}
+
+// Validate names the first field that can't work.
+func (c Config) Validate() error {
+	if len(c.Repositories) == 0 {
+		return errors.New("Repositories must name a model repository")
+	}
+	if slices.Contains(c.Repositories, "") {
+		return errors.New("Repositories must not hold an empty name")
+	}
+	if err := c.validateModels(); err != nil {
+		return err
+	}
+	positive := []struct {
+		field string
+		value time.Duration
+	}{
+		{"KeepAlive", c.KeepAlive},
+		{"Inactivity", c.Inactivity},
+		{"LoadTimeout", c.LoadTimeout},
+	}
+	for _, p := range positive {
+		if p.value <= 0 {
+			return fmt.Errorf("%s must be longer than 0, not %s", p.field, p.value)
+		}
+	}
+	if c.ExitTimeout < time.Second {
+		return fmt.Errorf("ExitTimeout must be at least 1s, not %s", c.ExitTimeout)
+	}
+	if c.QueueBytes <= 0 {
+		return fmt.Errorf("QueueBytes must be more than 0, not %d", c.QueueBytes)
+	}
+	return nil
+}
+
+func (c Config) validateModels() error {
+	switch c.ControlMode {
+	case ControlNone:
+		if len(c.LoadModels) > 0 {
+			return fmt.Errorf("LoadModels need ControlMode %q (with %q all models are loaded)", ControlExplicit, ControlNone)
+		}
+	case ControlExplicit:
+	default:
+		return fmt.Errorf("ControlMode must be %q or %q, not %q", ControlNone, ControlExplicit, c.ControlMode)
+	}
+	for _, model := range c.LoadModels {
+		switch {
+		case model == "":
+			return errors.New("LoadModels must not hold an empty name")
+		case model == AllModels && len(c.LoadModels) > 1:
+			return fmt.Errorf("LoadModels must hold %q alone, or names of models", AllModels)
+		}
+	}
+	return nil
+}

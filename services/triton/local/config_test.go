@@ -1,0 +1,43 @@
+package local
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestValidate(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   string // start of the error, empty for none
+	}{
+		{"default with a repository", func(*Config) {}, ""},
+		{"no repository", func(c *Config) { c.Repositories = nil }, "Repositories must name"},
+		{"empty repository", func(c *Config) { c.Repositories = []string{"a", ""} }, "Repositories must not hold"},
+		{"unknown mode", func(c *Config) { c.ControlMode = "poll" }, `ControlMode must be "none" or "explicit", not "poll"`},
+		{"models without explicit", func(c *Config) { c.LoadModels = []string{"a"} }, `LoadModels need ControlMode "explicit"`},
+		{"models", func(c *Config) { c.ControlMode, c.LoadModels = ControlExplicit, []string{"a", "b"} }, ""},
+		{"all models", func(c *Config) { c.ControlMode, c.LoadModels = ControlExplicit, []string{"*"} }, ""},
+		{"all models and one", func(c *Config) { c.ControlMode, c.LoadModels = ControlExplicit, []string{"a", "*"} }, `LoadModels must hold "*" alone`},
+		{"empty model", func(c *Config) { c.ControlMode, c.LoadModels = ControlExplicit, []string{""} }, "LoadModels must not hold an empty"},
+		{"no keep-alive", func(c *Config) { c.KeepAlive = 0 }, "KeepAlive must be longer than 0"},
+		{"no inactivity", func(c *Config) { c.Inactivity = 0 }, "Inactivity must be longer than 0"},
+		{"no load timeout", func(c *Config) { c.LoadTimeout = -1 }, "LoadTimeout must be longer than 0"},
+		{"no exit timeout", func(c *Config) { c.ExitTimeout = 1 }, "ExitTimeout must be at least 1s"},
+		{"no queue", func(c *Config) { c.QueueBytes = 0 }, "QueueBytes must be more than 0"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			config := Default()
+			config.Repositories = []string{"models"}
+			test.change(&config)
+			err := config.Validate()
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("got %v", err)
+			case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)):
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,313 @@
+//go:build cgo && linux
+
+package local
+
+/*
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
+)
+
+// indexReady asks for the models that are ready only (TRITONSERVER_ModelIndexFlag).
+const indexReady = 1
+
+// with runs a call on the running server.
+func with[T any](ctx context.Context, e *Engine, call func(*core) (T, error)) (answer T, err error) {
+	if ctx.Err() != nil {
+		return answer, triton.Ended(ctx, ctx.Err())
+	}
+	c, err := e.enter()
+	if err != nil {
+		return answer, err
+	}
+	defer c.users.Done()
+	return call(c)
+}
+
+// describe asks for a message that Triton gives as JSON. Its fields are those of
+// the protobuf message; the index comes as a bare list.
+func describe[T proto.Message](c *core, what C.tr_what, model string, version C.int64_t, into T) (T, error) {
+	name := C.CString(model)
+	defer C.free(unsafe.Pointer(name))
+	var text *C.char
+	var size C.size_t
+	if err := failure(C.tr_describe(c.server, what, name, version, &text, &size)); err != nil {
+		return into, err
+	}
+	defer C.free(unsafe.Pointer(text))
+	json := unsafe.Slice((*byte)(unsafe.Pointer(text)), size)
+	if what == C.tr_index {
+		json = slices.Concat([]byte(`{"models":`), json, []byte(`}`))
+	}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(json, into); err != nil {
+		return into, fmt.Errorf("read Triton's description: %w", err)
+	}
+	return into, nil
+}
+
+// describeModel does so for a model's version, as a client names it.
+func describeModel[T proto.Message](ctx context.Context, e *Engine, what C.tr_what, model, version string, into T) (T, error) {
+	return with(ctx, e, func(c *core) (T, error) {
+		number, err := parseVersion(version)
+		if err != nil {
+			return into, err
+		}
+		return describe(c, what, model, number, into)
+	})
+}
+
+// ServerLive implements [inference.Describer].
+func (e *Engine) ServerLive(ctx context.Context, _ *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
+	return with(ctx, e, func(c *core) (*kserve.ServerLiveResponse, error) {
+		var live C.bool
+		err := failure(C.tr_is_live(c.server, &live))
+		return &kserve.ServerLiveResponse{Live: bool(live)}, err
+	})
+}
+
+// ServerReady implements [inference.Describer].
+func (e *Engine) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
+	return with(ctx, e, func(c *core) (*kserve.ServerReadyResponse, error) {
+		var ready C.bool
+		err := failure(C.tr_is_ready(c.server, &ready))
+		return &kserve.ServerReadyResponse{Ready: bool(ready)}, err
+	})
+}
+
+// ModelReady implements [inference.Describer]. An unknown model isn't an error:
+// it isn't ready.
+func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
+	return with(ctx, e, func(c *core) (*kserve.ModelReadyResponse, error) {
+		version, err := parseVersion(req.GetVersion())
+		if err != nil {
+			return nil, err
+		}
+		name := C.CString(req.GetName())
+		defer C.free(unsafe.Pointer(name))
+		var ready C.bool
+		err = failure(C.tr_model_is_ready(c.server, name, version, &ready))
+		if failed := (*inference.Error)(nil); errors.As(err, &failed) && failed.Code == inference.CodeNotFound {
+			err = nil
+		}
+		return &kserve.ModelReadyResponse{Ready: bool(ready)}, err
+	})
+}
+
+// ServerMetadata implements [inference.Describer].
+func (e *Engine) ServerMetadata(ctx context.Context, _ *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
+	return describeModel(ctx, e, C.tr_server_metadata, "", "", &kserve.ServerMetadataResponse{})
+}
+
+// ModelMetadata implements [inference.Describer].
+func (e *Engine) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
+	return describeModel(ctx, e, C.tr_model_metadata, req.GetName(), req.GetVersion(), &kserve.ModelMetadataResponse{})
+}
+
+// ModelConfig implements [inference.Describer].
+func (e *Engine) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+	config, err := describeModel(ctx, e, C.tr_model_config, req.GetName(), req.GetVersion(), &kserve.ModelConfig{})
+	return &kserve.ModelConfigResponse{Config: config}, err
+}
+
+// ModelStatistics implements [inference.Statistician].
+func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
+	return describeModel(ctx, e, C.tr_model_statistics, req.GetName(), req.GetVersion(), &kserve.ModelStatisticsResponse{})
+}
+
+// RepositoryIndex implements [inference.Repository]. All repositories are one:
+// the request may not name one.
+func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
+	return with(ctx, e, func(c *core) (*kserve.RepositoryIndexResponse, error) {
+		if req.GetRepositoryName() != "" {
+			return nil, errRepositoryName()
+		}
+		return c.index(req.GetReady())
+	})
+}
+
+func errRepositoryName() error {
+	return unsupported("'repository_name' specification is not supported")
+}
+
+func (c *core) index(ready bool) (*kserve.RepositoryIndexResponse, error) {
+	flags := C.int64_t(0)
+	if ready {
+		flags = indexReady
+	}
+	return describe(c, C.tr_index, "", flags, &kserve.RepositoryIndexResponse{})
+}
+
+// Models lists the models of the repositories by name, with the configuration of
+// those that are ready.
+func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
+	return with(ctx, e, func(c *core) ([]inference.Model, error) {
+		index, err := c.index(false)
+		if err != nil {
+			return nil, err
+		}
+		models := triton.FromIndex(index.GetModels())
+		for i := range models {
+			if m := &models[i]; m.State == inference.ModelReady {
+				if err := c.configure(m); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return models, nil
+	})
+}
+
+// configure reads a model's configuration. A model that is unloaded meanwhile is
+// listed as unavailable.
+func (c *core) configure(m *inference.Model) error {
+	version, err := parseVersion(m.Version)
+	if err != nil {
+		return err
+	}
+	config, err := describe(c, C.tr_model_config, m.Name, version, &kserve.ModelConfig{})
+	var failed *inference.Error
+	switch {
+	case err == nil:
+		m.Config = config
+	case errors.As(err, &failed) && (failed.Reason == inference.ReasonModelNotFound || failed.Reason == inference.ReasonModelNotReady):
+		m.State, m.Reason = inference.ModelUnavailable, failed.Message
+	default:
+		return err
+	}
+	return nil
+}
+
+// RepositoryModelLoad implements [inference.Repository]. It returns when the
+// model has been loaded, which may take minutes.
+func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
+	if req.GetRepositoryName() != "" {
+		return nil, errRepositoryName()
+	}
+	overrides, err := overridesOf(req)
+	if err != nil {
+		return nil, err
+	}
+	err = e.control(ctx, func(c *core) error { return c.load(req.GetModelName(), overrides) })
+	return &kserve.RepositoryModelLoadResponse{}, err
+}
+
+// RepositoryModelUnload implements [inference.Repository]. It returns when Triton
+// has begun; requests in flight end first.
+func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
+	if req.GetRepositoryName() != "" {
+		return nil, errRepositoryName()
+	}
+	dependents := req.GetParameters()["unload_dependents"].GetBoolParam()
+	err := e.control(ctx, func(c *core) error {
+		name := C.CString(req.GetModelName())
+		defer C.free(unsafe.Pointer(name))
+		return failure(C.tr_model_unload(c.server, name, C.bool(dependents)))
+	})
+	return &kserve.RepositoryModelUnloadResponse{}, err
+}
+
+// control runs what changes the loaded models, where that is allowed. Triton
+// can't be stopped in it: at the end of the context it goes on alone, and a stop
+// of the engine waits for it.
+func (e *Engine) control(ctx context.Context, change func(*core) error) error {
+	if e.config.ControlMode != ControlExplicit {
+		return triton.Failure(inference.CodeUnsupported, "explicit model load / unload is not allowed if polling is enabled")
+	}
+	if ctx.Err() != nil {
+		return triton.Ended(ctx, ctx.Err())
+	}
+	c, err := e.enter()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, e.config.LoadTimeout, errLoadTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		defer c.users.Done()
+		done <- change(c)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return triton.Ended(ctx, ctx.Err())
+	}
+}
+
+// override is a parameter of a load.
+type override struct {
+	name  string
+	value []byte
+	file  bool
+}
+
+// overridesOf reads the parameters that Triton knows: "config", a configuration
+// as JSON, and files as "file:<path>".
+func overridesOf(req *kserve.RepositoryModelLoadRequest) ([]override, error) {
+	var all []override
+	for name, p := range req.GetParameters() {
+		switch choice := p.GetParameterChoice().(type) {
+		case *kserve.ModelRepositoryParameter_StringParam:
+			if name != "config" {
+				return nil, invalid("unrecognized load parameter '" + name + "' of type string.")
+			}
+			all = append(all, override{name: name, value: []byte(choice.StringParam)})
+		case *kserve.ModelRepositoryParameter_BytesParam:
+			if !strings.HasPrefix(name, "file:") {
+				return nil, invalid("unrecognized load parameter '" + name + "' of type bytes.")
+			}
+			all = append(all, override{name: name, value: choice.BytesParam, file: true})
+		default:
+			return nil, invalid("unrecognized load parameter '" + name + "'.")
+		}
+	}
+	return all, nil
+}
+
+// load loads a model and looks after the signal handlers that came with it.
+func (c *core) load(model string, overrides []override) error {
+	var texts cTexts
+	defer texts.free()
+	list := make([]C.tr_override, len(overrides)+1)
+	for i, o := range overrides {
+		// A text ends with a zero byte, which counts for nothing in a file.
+		list[i] = C.tr_override{
+			name: texts.add(o.name),
+			base: unsafe.Pointer(texts.add(string(o.value))),
+			size: C.uint64_t(len(o.value)),
+			file: C.bool(o.file),
+		}
+	}
+	err := failure(C.tr_model_load(c.server, texts.add(model), &list[0], C.uint32_t(len(overrides))))
+	c.fixSignals()
+	return err
+}
+
+// fixSignals gives signal handlers of libraries the alternate stack, without
+// which they would crash on a goroutine's.
+func (c *core) fixSignals() {
+	fixed := uint64(C.tr_fix_signals())
+	for number := 1; fixed != 0 && number < 64; number++ {
+		if fixed&(1<<number) != 0 {
+			c.log.Warn("signal handler without SA_ONSTACK fixed", "signal", syscall.Signal(number).String())
+		}
+	}
+}

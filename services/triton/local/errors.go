@@ -1,0 +1,71 @@
+//go:build cgo && linux
+
+package local
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"errors"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
+)
+
+// The answers that don't depend on the request.
+var (
+	errStopped = &inference.Error{
+		Code:    inference.CodeUnavailable,
+		Reason:  inference.ReasonShuttingDown,
+		Message: "the inference server is shutting down",
+	}
+	errLoading = &inference.Error{
+		Code:    inference.CodeUnavailable,
+		Reason:  inference.ReasonModelNotReady,
+		Message: "the models are being loaded",
+	}
+	errLoadTimeout = &inference.Error{
+		Code:    inference.CodeUnavailable,
+		Reason:  inference.ReasonModelNotReady,
+		Message: "the model wasn't loaded or unloaded in time",
+	}
+	errOverflow = &inference.Error{
+		Code:    inference.CodeOverloaded,
+		Message: "the stream was ended: its responses were taken too slowly",
+	}
+)
+
+// failure takes over an error of the shim's.
+func failure(e C.tr_error) error {
+	if e.text == nil {
+		return nil
+	}
+	return triton.Failure(codeOf(e.code), takeText(e.text))
+}
+
+// codeOf is the kind of an error in Triton's API (TRITONSERVER_Error_Code).
+func codeOf(code C.int) inference.Code {
+	switch code {
+	case 2:
+		return inference.CodeNotFound
+	case 3, 6: // invalid argument, already exists
+		return inference.CodeInvalid
+	case 4, 7: // unavailable; cancelled while our context lives: the model gave up
+		return inference.CodeUnavailable
+	case 5:
+		return inference.CodeUnsupported
+	default:
+		return inference.CodeInternal
+	}
+}
+
+// logged gives Triton's own words, paths included, of an error for clients.
+func logged(err error) error {
+	var e *inference.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return e.Err
+	}
+	return err
+}

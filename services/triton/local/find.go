@@ -1,0 +1,333 @@
+//go:build cgo && linux
+
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// container is where NVIDIA's container images have Triton.
+const container = "/opt/tritonserver"
+
+// stubName is the program that runs a Python model, one process a model instance.
+const stubName = "triton_python_backend_stub"
+
+// installation is a Triton on this machine.
+type installation struct {
+	library  string
+	backends string
+	// python is nil where the backends bring all that they need.
+	python *python
+	// overlay is a temporary backend directory, empty if there is none.
+	overlay string
+}
+
+// python is what is known of the Python that a Triton was installed into.
+type python struct {
+	Executable string   `json:"executable"`
+	Site       string   `json:"site"`    // the folder of its packages
+	Minor      string   `json:"minor"`   // 3.11
+	Folders    []string `json:"folders"` // where libpython may be
+}
+
+// pythonProbe asks a Python for the above.
+const pythonProbe = `import json, os, sys, sysconfig
+print(json.dumps({
+    "executable": sys.executable,
+    "site": sysconfig.get_path("purelib"),
+    "minor": "%d.%d" % sys.version_info[:2],
+    "folders": [d for d in (sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib")) if d],
+}))`
+
+// probeTimeout bounds the start of a Python.
+const probeTimeout = 10 * time.Second
+
+// find looks for a Triton where the configuration says, or else in the usual
+// places. Its error names all places that were tried.
+func find(ctx context.Context, config Config) (*installation, error) {
+	library, tried := findLibrary(ctx, config.Library)
+	if library == "" {
+		return nil, fmt.Errorf("libtritonserver.so wasn't found in %s: run trident in NVIDIA's tritonserver container, "+
+			"or pip install nvidia-pytriton into the active Python or .venv (in Trident's source tree: make setup), "+
+			"or name the library with --triton-library, or use a running server with --triton-endpoint", strings.Join(tried, ", "))
+	}
+	found := &installation{library: library, python: pythonOf(ctx, library)}
+	var err error
+	if found.backends, err = findBackends(config.BackendDirectory, library); err != nil {
+		return nil, err
+	}
+	if err := found.addStub(); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// findLibrary gives the path of the first library found, or the places tried.
+func findLibrary(ctx context.Context, named string) (library string, tried []string) {
+	if named != "" {
+		if info, err := os.Stat(named); err == nil && !info.IsDir() {
+			return absolute(named), nil
+		}
+		tried = append(tried, filepath.Join(named, "libtritonserver*.so"))
+		return first(tried[0]), tried
+	}
+	for _, place := range []func(context.Context) []string{usual, active} {
+		for _, pattern := range place(ctx) {
+			if found := first(pattern); found != "" {
+				return absolute(found), nil
+			}
+			tried = append(tried, pattern)
+		}
+	}
+	return "", tried
+}
+
+// usual are the places that have fixed names.
+func usual(context.Context) []string {
+	all := []string{filepath.Join(container, "lib", "libtritonserver.so")}
+	for _, venv := range environments() {
+		all = append(all, inSite(filepath.Join(venv, "lib", "python3*", "site-packages"))...)
+	}
+	return all
+}
+
+// active are the places in the active Python, which has to be started for them.
+func active(ctx context.Context) []string {
+	p, err := probe(ctx, "python3")
+	if err != nil {
+		return nil
+	}
+	return inSite(p.Site)
+}
+
+// inSite are the places below a folder of Python packages: those of
+// nvidia-pytriton and tritonserver.
+func inSite(site string) []string {
+	return []string{
+		filepath.Join(site, "nvidia_pytriton.libs", "libtritonserver*.so"),
+		filepath.Join(site, "tritonserver.libs", "libtritonserver*.so"),
+		filepath.Join(site, "tritonserver", "lib", "libtritonserver*.so"),
+	}
+}
+
+// environments are the .venv folders nearest to the working directory and to
+// this binary, at it or above.
+func environments() []string {
+	var starts []string
+	if dir, err := os.Getwd(); err == nil {
+		starts = append(starts, dir)
+	}
+	if binary, err := os.Executable(); err == nil {
+		starts = append(starts, filepath.Dir(binary))
+	}
+	var all []string
+	for _, dir := range starts {
+		if venv := above(dir); venv != "" && (len(all) == 0 || all[0] != venv) {
+			all = append(all, venv)
+		}
+	}
+	return all
+}
+
+func above(dir string) string {
+	for {
+		venv := filepath.Join(dir, ".venv")
+		if isDir(venv) {
+			return venv
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+func first(pattern string) string {
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return found[0]
+}
+
+// pythonOf gives the Python into which the library was installed, nil if it
+// wasn't installed into one.
+func pythonOf(ctx context.Context, library string) *python {
+	site, packaged := upTo(library, "site-packages")
+	if !packaged {
+		if site, packaged = upTo(library, "dist-packages"); !packaged {
+			return nil
+		}
+	}
+	for _, executable := range []string{filepath.Join(site, "..", "..", "..", "bin", "python3"), "python3"} {
+		if p, err := probe(ctx, executable); err == nil && sameFile(p.Site, site) {
+			return p
+		}
+	}
+	return nil
+}
+
+// upTo cuts a path behind the last folder of the name.
+func upTo(path, folder string) (string, bool) {
+	i := strings.LastIndex(path, "/"+folder+"/")
+	if i < 0 {
+		return "", false
+	}
+	return path[:i+1+len(folder)], true
+}
+
+// probe starts a Python to ask it about itself.
+func probe(ctx context.Context, executable string) (*python, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, executable, "-c", pythonProbe).Output()
+	if err != nil {
+		return nil, err
+	}
+	var p python
+	return &p, json.Unmarshal(text, &p)
+}
+
+// findBackends gives the backend directory that is configured or belongs to the
+// library.
+func findBackends(named, library string) (string, error) {
+	if named != "" {
+		if !isDir(named) {
+			return "", fmt.Errorf("the backend directory %s isn't a folder: correct --backend-directory", named)
+		}
+		return absolute(named), nil
+	}
+	folder := filepath.Dir(library)
+	tried := []string{
+		filepath.Join(folder, "..", "pytriton", "tritonserver", "backends"),
+		filepath.Join(folder, "..", "tritonserver", "backends"),
+		filepath.Join(folder, "..", "backends"),
+		filepath.Join(container, "backends"),
+	}
+	for _, dir := range tried {
+		if isDir(dir) {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no backends belong to %s (tried %s): name them with --backend-directory", library, strings.Join(tried, ", "))
+}
+
+// addStub gives the python backend the stub of this Python, which the wheel has
+// aside, by a backend directory of links.
+func (i *installation) addStub() error {
+	backend := filepath.Join(i.backends, "python")
+	if i.python == nil || !isDir(backend) || exists(filepath.Join(backend, stubName)) {
+		return nil
+	}
+	stub := filepath.Join(i.backends, "..", "python_backend_stubs", i.python.Minor, stubName)
+	if !exists(stub) {
+		return fmt.Errorf("the python backend in %s has no stub for Python %s: use a Python that it has one for", backend, i.python.Minor)
+	}
+	overlay, err := os.MkdirTemp("", "trident-backends-")
+	if err != nil {
+		return fmt.Errorf("backend directory with the python stub: %w", err)
+	}
+	i.overlay = overlay
+	err = errors.Join(
+		linkAll(i.backends, overlay, "python"),
+		os.Mkdir(filepath.Join(overlay, "python"), 0o700),
+		linkAll(backend, filepath.Join(overlay, "python"), ""),
+		os.Symlink(stub, filepath.Join(overlay, "python", stubName)),
+	)
+	if err != nil {
+		i.remove()
+		return fmt.Errorf("backend directory with the python stub: %w", err)
+	}
+	i.backends = overlay
+	return nil
+}
+
+// remove deletes what was made for the installation.
+func (i *installation) remove() {
+	if i.overlay != "" {
+		_ = os.RemoveAll(i.overlay)
+	}
+}
+
+// linkAll links the entries of a folder into another, but for one.
+func linkAll(from, into, except string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() == except {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(from, entry.Name()), filepath.Join(into, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setEnvironment lets the python stubs, which inherit it, find their libraries
+// and their Python.
+func (i *installation) setEnvironment() error {
+	if i.python == nil {
+		return nil
+	}
+	libraries := []string{filepath.Dir(i.library)}
+	for _, folder := range i.python.Folders {
+		if first(filepath.Join(folder, "libpython"+i.python.Minor+".so*")) != "" {
+			libraries = append(libraries, folder)
+			break
+		}
+	}
+	return errors.Join(
+		prepend("LD_LIBRARY_PATH", libraries...),
+		prepend("PATH", filepath.Dir(i.python.Executable)),
+	)
+}
+
+// prepend puts folders before those of a variable, unless they begin it already.
+func prepend(variable string, folders ...string) error {
+	value, old := strings.Join(folders, ":"), os.Getenv(variable)
+	if old == value || strings.HasPrefix(old, value+":") {
+		return nil
+	}
+	if old != "" {
+		value += ":" + old
+	}
+	return os.Setenv(variable, value)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -1,0 +1,32 @@
+//go:build !cgo || !linux
+
+package local
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// BuiltIn says whether this binary has the engine.
+const BuiltIn = false
+
+// Engine isn't there in this build.
+type Engine struct{ inference.Engine }
+
+// New says that this build has no such engine.
+func New(Config, *slog.Logger) (*Engine, error) {
+	return nil, errors.New("built without the in-process engine: use a build for Linux with CGO_ENABLED=1, " +
+		"or a running tritonserver with --triton-endpoint")
+}
+
+// Start is never reached.
+func (*Engine) Start(context.Context) error { return nil }
+
+// AwaitModels is never reached.
+func (*Engine) AwaitModels(context.Context) error { return nil }
+
+// Stop is never reached.
+func (*Engine) Stop(context.Context) error { return nil }

@@ -1,0 +1,141 @@
+//go:build cgo && linux
+
+package local
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// queue brings the responses from Triton's threads to the streams: the shim's
+// callbacks put them on a list, and one goroutine hands them out.
+type queue struct {
+	c    *C.tr_queue
+	wake *os.File
+	done chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex
+	streams map[uint64]*stream
+	last    uint64 // number of the latest stream
+	closing bool
+}
+
+func newQueue() (*queue, error) {
+	var c *C.tr_queue
+	if err := failure(C.tr_queue_new(&c)); err != nil {
+		return nil, fmt.Errorf("queue of responses: %w", err)
+	}
+	q := &queue{
+		c:       c,
+		wake:    os.NewFile(uintptr(c.wake), "eventfd"), // non-blocking: waits in the runtime's poller
+		done:    make(chan struct{}),
+		streams: make(map[uint64]*stream),
+	}
+	go q.drain()
+	return q, nil
+}
+
+// close frees the queue. No callback may come any more: a late one would write to
+// its memory, and to an eventfd whose number may be another file's by then. A
+// queue of which that isn't known is left as it is, with its goroutine.
+func (q *queue) close() {
+	_ = q.wake.Close()
+	<-q.done
+	C.tr_events_free(q.c, q.takeAll())
+	C.tr_queue_delete(q.c)
+}
+
+func (q *queue) drain() {
+	defer close(q.done)
+	var counter [8]byte
+	for {
+		if _, err := q.wake.Read(counter[:]); err != nil {
+			return // closed
+		}
+		q.dispatch(q.takeAll())
+	}
+}
+
+// takeAll empties the list and gives it, oldest first.
+func (q *queue) takeAll() *C.tr_event {
+	head := (*unsafe.Pointer)(unsafe.Pointer(&q.c.head))
+	newest := (*C.tr_event)(atomic.SwapPointer(head, nil))
+	var list *C.tr_event
+	for newest != nil {
+		newest, newest.next, list = newest.next, list, newest
+	}
+	return list
+}
+
+// dispatch hands the events to their streams. Those of streams that are gone are
+// dropped.
+func (q *queue) dispatch(list *C.tr_event) {
+	var lost *C.tr_event
+	q.mu.Lock()
+	for list != nil {
+		event := list
+		list, event.next = event.next, nil
+		s := q.streams[uint64(event.stream)]
+		if s == nil || !s.push(event) {
+			event.next, lost = lost, event
+		}
+	}
+	q.mu.Unlock()
+	if lost != nil {
+		C.tr_events_free(q.c, lost)
+	}
+}
+
+// number gives a stream the number that its events bear.
+func (q *queue) number() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.last++
+	return q.last
+}
+
+// add makes the stream get its events; not when the queue is closing.
+func (q *queue) add(s *stream) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closing {
+		q.streams[s.id] = s
+	}
+	return !q.closing
+}
+
+func (q *queue) remove(s *stream) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.streams, s.id)
+}
+
+// cancelAll ends all streams with the cause, and takes no more.
+func (q *queue) cancelAll(cause error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closing = true
+	for _, s := range q.streams {
+		s.cancel(cause)
+	}
+}
+
+// requests is how many requests Triton or a stream holds.
+func (q *queue) requests() int64 {
+	return atomic.LoadInt64((*int64)(unsafe.Pointer(&q.c.requests)))
+}
+
+// live counts what the shim has allocated: requests, events and output buffers.
+func (q *queue) live() int64 {
+	events := atomic.LoadInt64((*int64)(unsafe.Pointer(&q.c.events)))
+	buffers := atomic.LoadInt64((*int64)(unsafe.Pointer(&q.c.buffers)))
+	return q.requests() + events + buffers
+}

@@ -1,0 +1,327 @@
+//go:build cgo && linux
+
+package local
+
+/*
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
+)
+
+// Flags of a request, by the parameters that set them.
+const (
+	flagSequenceStart = 1
+	flagSequenceEnd   = 2
+)
+
+// block is C memory that a request is laid out in, from front to back.
+type block struct {
+	memory []byte
+	used   int
+}
+
+// align is what every piece of a block is aligned to: enough for any type of a
+// tensor's elements, and for vectors of them.
+const align = 16
+
+func newBlock(size int) *block {
+	size = max(size, align)
+	return &block{memory: unsafe.Slice((*byte)(C.malloc(C.size_t(size))), size)}
+}
+
+func (b *block) free() { C.free(unsafe.Pointer(&b.memory[0])) }
+
+// carve takes a piece; a block that is too small is a defect and panics.
+func (b *block) carve(size int) []byte {
+	piece := b.memory[b.used : b.used+size]
+	b.used += padded(size)
+	return piece
+}
+
+func padded(size int) int { return (size + align - 1) / align * align }
+
+func (b *block) text(s string) *C.char {
+	piece := b.carve(len(s) + 1)
+	copy(piece, s)
+	piece[len(s)] = 0
+	return (*C.char)(unsafe.Pointer(&piece[0]))
+}
+
+// array is a piece for n values of a type, all zero.
+func array[T any](b *block, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	var zero T
+	piece := b.carve(n * int(unsafe.Sizeof(zero)))
+	clear(piece)
+	return unsafe.Slice((*T)(unsafe.Pointer(&piece[0])), n)
+}
+
+// newRequest makes Triton's request, of which the caller owns a part.
+func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_request, error) {
+	if err := checkRequest(req); err != nil {
+		return nil, err
+	}
+	version, err := parseVersion(req.GetModelVersion())
+	if err != nil {
+		return nil, err
+	}
+	contents, err := contentsOf(req)
+	if err != nil {
+		return nil, err
+	}
+	b := newBlock(sizeOf(req, contents))
+	in := &array[C.tr_inference](b, 1)[0]
+	in.stream = C.uint64_t(stream)
+	in.model, in.version = b.text(req.GetModelName()), version
+	in.id = b.text(req.GetId())
+	putTensors(b, in, req, contents)
+	if err := putParameters(b, in, req.GetParameters()); err != nil {
+		b.free()
+		return nil, err
+	}
+	var request *C.tr_request
+	if err := failure(C.tr_request_new(c.server, c.queue.c, in, unsafe.Pointer(&b.memory[0]), &request)); err != nil {
+		b.free()
+		return nil, err
+	}
+	return request, nil
+}
+
+// checkRequest refuses what the C API can't take.
+func checkRequest(req *kserve.ModelInferRequest) error {
+	names := []string{req.GetModelName(), req.GetId()}
+	for _, in := range req.GetInputs() {
+		if len(in.GetParameters()) > 0 {
+			return unsupported("the in-process engine takes no parameters of inputs, as of shared memory")
+		}
+		names = append(names, in.GetName())
+	}
+	for _, out := range req.GetOutputs() {
+		if len(out.GetParameters()) > 0 {
+			return unsupported("the in-process engine takes no parameters of outputs, as of shared memory or classification")
+		}
+		names = append(names, out.GetName())
+	}
+	for key, p := range req.GetParameters() {
+		names = append(names, key, p.GetStringParam())
+	}
+	if slices.ContainsFunc(names, func(s string) bool { return strings.IndexByte(s, 0) >= 0 }) {
+		return invalid("names and parameters must not contain a zero byte")
+	}
+	return nil
+}
+
+// contentsOf gives the inputs' contents as raw bytes, in the inputs' order.
+func contentsOf(req *kserve.ModelInferRequest) ([][]byte, error) {
+	raw := req.GetRawInputContents()
+	if len(raw) > len(req.GetInputs()) {
+		return nil, invalid("the request has " + strconv.Itoa(len(raw)) + " raw contents, but " + strconv.Itoa(len(req.GetInputs())) + " inputs")
+	}
+	if len(raw) == len(req.GetInputs()) {
+		return raw, nil
+	}
+	contents := make([][]byte, len(req.GetInputs()))
+	for i, in := range req.GetInputs() {
+		if len(raw) > 0 || in.GetContents() == nil {
+			return nil, invalid("unable to find data for input tensor '" + in.GetName() + "' for model '" + req.GetModelName() + "' in request.")
+		}
+		contents[i] = triton.Flatten(in.GetDatatype(), in.GetContents())
+	}
+	return contents, nil
+}
+
+// sizeOf is how large a block the request needs.
+func sizeOf(req *kserve.ModelInferRequest, contents [][]byte) int {
+	text := func(s string) int { return padded(len(s) + 1) }
+	size := padded(C.sizeof_tr_inference) + text(req.GetModelName()) + text(req.GetId())
+	size += padded(len(req.GetInputs()) * C.sizeof_tr_tensor)
+	for i, in := range req.GetInputs() {
+		size += text(in.GetName()) + padded(len(in.GetShape())*8) + padded(len(contents[i]))
+	}
+	size += padded(len(req.GetOutputs()) * int(unsafe.Sizeof((*C.char)(nil))))
+	for _, out := range req.GetOutputs() {
+		size += text(out.GetName())
+	}
+	size += padded(len(req.GetParameters()) * C.sizeof_tr_parameter)
+	for key, p := range req.GetParameters() {
+		size += text(key) + text(p.GetStringParam())
+	}
+	return size
+}
+
+func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, contents [][]byte) {
+	inputs := array[C.tr_tensor](b, len(req.GetInputs()))
+	for i, in := range req.GetInputs() {
+		shape := array[int64](b, len(in.GetShape()))
+		copy(shape, in.GetShape())
+		data := b.carve(len(contents[i]))
+		copy(data, contents[i])
+		inputs[i] = C.tr_tensor{
+			name:     b.text(in.GetName()),
+			shape:    (*C.int64_t)(unsafe.SliceData(shape)),
+			base:     unsafe.Pointer(unsafe.SliceData(data)),
+			dims:     C.uint64_t(len(shape)),
+			size:     C.size_t(len(data)),
+			datatype: datatypeNumber(in.GetDatatype()),
+		}
+	}
+	outputs := array[*C.char](b, len(req.GetOutputs()))
+	for i, out := range req.GetOutputs() {
+		outputs[i] = b.text(out.GetName())
+	}
+	to.inputs, to.input_count = unsafe.SliceData(inputs), C.uint32_t(len(inputs))
+	to.outputs, to.output_count = unsafe.SliceData(outputs), C.uint32_t(len(outputs))
+}
+
+// putParameters sets what Triton's frontends read from the parameters, and
+// passes the others on to the model.
+func putParameters(b *block, to *C.tr_inference, parameters map[string]*kserve.InferParameter) error {
+	list := array[C.tr_parameter](b, len(parameters))
+	n := 0
+	for key, p := range parameters {
+		known, err := putKnown(b, to, key, p)
+		if err != nil {
+			return err
+		}
+		if known {
+			continue
+		}
+		if list[n], err = parameter(b, key, p); err != nil {
+			return err
+		}
+		n++
+	}
+	to.parameters, to.parameter_count = unsafe.SliceData(list), C.uint32_t(n)
+	return nil
+}
+
+// putKnown sets a parameter that means something to Triton.
+func putKnown(b *block, to *C.tr_inference, key string, p *kserve.InferParameter) (known bool, err error) {
+	switch key {
+	case "sequence_id":
+		if s, ok := p.GetParameterChoice().(*kserve.InferParameter_StringParam); ok {
+			to.correlation = b.text(s.StringParam)
+			return true, nil
+		}
+		to.correlation_id, err = whole(key, p)
+	case "sequence_start":
+		err = putFlag(to, flagSequenceStart, key, p)
+	case "sequence_end":
+		err = putFlag(to, flagSequenceEnd, key, p)
+	case "priority":
+		to.priority, err = whole(key, p)
+	case "timeout":
+		to.timeout, err = whole(key, p)
+	case "triton_enable_empty_final_response": // the engine always says which response is final
+	default:
+		if strings.HasPrefix(key, "triton_") {
+			return false, invalid("parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.")
+		}
+		return false, nil
+	}
+	return true, err
+}
+
+func putFlag(to *C.tr_inference, flag C.uint32_t, key string, p *kserve.InferParameter) error {
+	choice, ok := p.GetParameterChoice().(*kserve.InferParameter_BoolParam)
+	if !ok {
+		return invalid("the parameter '" + key + "' must be a truth value")
+	}
+	if choice.BoolParam {
+		to.flags |= flag
+	}
+	return nil
+}
+
+func whole(key string, p *kserve.InferParameter) (C.uint64_t, error) {
+	switch choice := p.GetParameterChoice().(type) {
+	case *kserve.InferParameter_Int64Param:
+		if choice.Int64Param >= 0 {
+			return C.uint64_t(choice.Int64Param), nil
+		}
+	case *kserve.InferParameter_Uint64Param:
+		return C.uint64_t(choice.Uint64Param), nil
+	}
+	return 0, invalid("the parameter '" + key + "' must be a whole number, not less than 0")
+}
+
+// parameter is one of the model's own.
+func parameter(b *block, key string, p *kserve.InferParameter) (C.tr_parameter, error) {
+	to := C.tr_parameter{name: b.text(key)}
+	switch choice := p.GetParameterChoice().(type) {
+	case *kserve.InferParameter_StringParam:
+		to._type, to.text = C.ts_parameter_string, b.text(choice.StringParam)
+	case *kserve.InferParameter_BoolParam:
+		to._type = C.ts_parameter_bool
+		if choice.BoolParam {
+			to.integer = 1
+		}
+	case *kserve.InferParameter_DoubleParam:
+		to._type, to.number = C.ts_parameter_double, C.double(choice.DoubleParam)
+	case *kserve.InferParameter_Int64Param:
+		to._type, to.integer = C.ts_parameter_int, C.int64_t(choice.Int64Param)
+	case *kserve.InferParameter_Uint64Param:
+		if choice.Uint64Param > math.MaxInt64 {
+			return to, invalid("the parameter '" + key + "' is beyond the range of an int64")
+		}
+		to._type, to.integer = C.ts_parameter_int, C.int64_t(choice.Uint64Param)
+	default:
+		return to, invalid("the parameter '" + key + "' has no value")
+	}
+	return to, nil
+}
+
+// parseVersion gives a version as a number, -1 for the model's policy to choose.
+func parseVersion(version string) (C.int64_t, error) {
+	if version == "" {
+		return -1, nil
+	}
+	n, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		return 0, invalid("failed to get model version from specified version string '" + version + "', version should be an integral value > 0")
+	}
+	return C.int64_t(n), nil
+}
+
+func invalid(message string) error {
+	return &inference.Error{Code: inference.CodeInvalid, Message: message}
+}
+
+func unsupported(message string) error {
+	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
+}
+
+// datatypes are KServe v2's, at the place of Triton's number for each.
+func datatypes() [15]string {
+	return [...]string{
+		"INVALID", "BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64",
+		"FP16", "FP32", "FP64", "BYTES", "BF16",
+	}
+}
+
+func datatypeName(number C.int) string {
+	if all := datatypes(); number > 0 && int(number) < len(all) {
+		return all[number]
+	}
+	return "INVALID"
+}
+
+// datatypeNumber is 0, which Triton refuses, for a name that isn't known.
+func datatypeNumber(name string) C.int {
+	all := datatypes()
+	return C.int(max(slices.Index(all[:], name), 0))
+}

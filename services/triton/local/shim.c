@@ -1,0 +1,405 @@
+//go:build cgo && linux
+
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+// The table of the library's functions, written once by tr_load.
+
+#define MEMBER(result, name, parameters) result(*name) parameters;
+static struct {
+  TS_API(MEMBER)
+} api;
+#undef MEMBER
+
+static char *duplicate(const char *text) { return strdup(text != NULL ? text : "no reason given"); }
+
+char *tr_open(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL) != NULL ? NULL : duplicate(dlerror()); }
+
+static char *fill(void *library) {
+#define LOOK_UP(result, name, parameters)                     \
+  *(void **)&api.name = dlsym(library, "TRITONSERVER_" #name); \
+  if (api.name == NULL) return duplicate(dlerror());
+  TS_API(LOOK_UP)
+#undef LOOK_UP
+  return NULL;
+}
+
+char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static char *loaded;
+  char *failure = NULL;
+  pthread_mutex_lock(&lock);
+  if (loaded == NULL) {
+    // Backends may leave it to their host that its symbols are there.
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    failure = library != NULL ? fill(library) : duplicate(dlerror());
+    if (failure == NULL) loaded = strdup(path);
+  } else if (strcmp(loaded, path) != 0) {
+    if (asprintf(&failure, "this process has loaded %s already", loaded) < 0) failure = duplicate(NULL);
+  }
+  pthread_mutex_unlock(&lock);
+  if (failure == NULL) {
+    ts_error *error = api.ApiVersion(major, minor);
+    if (error != NULL) api.ErrorDelete(error);
+  }
+  return failure;
+}
+
+// take turns the library's error, which it frees, into the shim's.
+static tr_error take(ts_error *error) {
+  if (error == NULL) return (tr_error){0, NULL};
+  tr_error taken = {api.ErrorCode(error), duplicate(api.ErrorMessage(error))};
+  api.ErrorDelete(error);
+  return taken;
+}
+
+// TRY returns the first error of several calls.
+#define TRY(call)                          \
+  do {                                     \
+    ts_error *failed_ = (call);            \
+    if (failed_ != NULL) return failed_;   \
+  } while (0)
+
+// drop frees an error that changes nothing.
+static void drop(ts_error *error) {
+  if (error != NULL) api.ErrorDelete(error);
+}
+
+static void count(int64_t *live, int64_t change) { __atomic_add_fetch(live, change, __ATOMIC_RELAXED); }
+
+// Outputs are put into host memory whatever the model prefers: the backend
+// copies from where they are.
+static ts_error *allocate(ts_allocator *allocator, const char *tensor, size_t size, int memory, int64_t memory_id,
+                          void *user, void **buffer, void **buffer_user, int *actual_memory,
+                          int64_t *actual_memory_id) {
+  (void)allocator, (void)tensor, (void)memory, (void)memory_id;
+  tr_queue *queue = user;
+  *buffer = NULL;
+  *buffer_user = queue;
+  *actual_memory = ts_memory_cpu;
+  *actual_memory_id = 0;
+  if (size == 0) return NULL;
+  *buffer = malloc(size);
+  if (*buffer == NULL) return api.ErrorNew(1, "out of memory for an output tensor");
+  count(&queue->buffers, 1);
+  return NULL;
+}
+
+static ts_error *give_back(ts_allocator *allocator, void *buffer, void *buffer_user, size_t size, int memory,
+                           int64_t memory_id) {
+  (void)allocator, (void)size, (void)memory, (void)memory_id;
+  if (buffer != NULL) count(&((tr_queue *)buffer_user)->buffers, -1);
+  free(buffer);
+  return NULL;
+}
+
+tr_error tr_queue_new(tr_queue **queue) {
+  tr_queue *q = calloc(1, sizeof *q);
+  if (q == NULL) return (tr_error){1, strdup("out of memory")};
+  q->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (q->wake < 0) {
+    free(q);
+    return (tr_error){1, strdup(strerror(errno))};
+  }
+  tr_error failed = take(api.ResponseAllocatorNew(&q->allocator, allocate, give_back, NULL));
+  if (failed.text != NULL) {
+    close(q->wake);
+    free(q);
+  } else {
+    *queue = q;
+  }
+  return failed;
+}
+
+void tr_queue_delete(tr_queue *queue) {
+  drop(api.ResponseAllocatorDelete(queue->allocator));
+  free(queue);
+}
+
+void tr_events_free(tr_queue *queue, tr_event *list) {
+  int64_t freed = 0;
+  while (list != NULL) {
+    tr_event *next = list->next;
+    if (list->response != NULL) drop(api.InferenceResponseDelete(list->response));
+    free(list);
+    list = next;
+    freed++;
+  }
+  count(&queue->events, -freed);
+}
+
+struct tr_request {
+  ts_request *request;
+  tr_queue *queue;
+  void *block; // what the request's inputs lie in
+  uint64_t stream;
+  int owners; // atomic
+};
+
+void tr_request_unref(tr_request *r) {
+  if (__atomic_sub_fetch(&r->owners, 1, __ATOMIC_ACQ_REL) > 0) return;
+  tr_queue *queue = r->queue;
+  drop(api.InferenceRequestDelete(r->request));
+  free(r->block);
+  free(r);
+  count(&queue->requests, -1);
+}
+
+static void push(tr_queue *queue, tr_event *event) {
+  tr_event *head = __atomic_load_n(&queue->head, __ATOMIC_RELAXED);
+  do {
+    event->next = head;
+  } while (!__atomic_compare_exchange_n(&queue->head, &head, event, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+  if (head == NULL) {
+    uint64_t one = 1;
+    // Fails only when the counter is full: then there is a wake-up under way.
+    ssize_t written = write(queue->wake, &one, sizeof one);
+    (void)written;
+  }
+}
+
+static void describe_outputs(tr_event *event) {
+  for (uint32_t i = 0; i < event->count; i++) {
+    tr_output *out = &event->outputs[i];
+    int memory = ts_memory_cpu;
+    int64_t memory_id = 0;
+    void *user = NULL;
+    ts_error *failed = api.InferenceResponseOutput(event->response, i, &out->name, &out->datatype, &out->shape,
+                                                   &out->dims, &out->base, &out->size, &memory, &memory_id, &user);
+    drop(failed);
+    if (failed != NULL || memory == 2) {
+      event->failure_code = 1;
+      event->failure = failed != NULL ? "an output can't be read" : "an output lies in the memory of a GPU";
+      return;
+    }
+    event->bytes += out->size;
+  }
+}
+
+static tr_event *event_of(ts_response *response, uint32_t outputs) {
+  size_t size = sizeof(tr_event) + outputs * sizeof(tr_output); // in this order in memory
+  tr_event *event = calloc(1, size);
+  if (event == NULL) {
+    // A stream that lacks a response without a word would be worse.
+    fputs("trident: out of memory for a response\n", stderr);
+    abort();
+  }
+  event->response = response;
+  event->count = outputs;
+  event->outputs = (tr_output *)(event + 1);
+  event->bytes = size;
+  return event;
+}
+
+static void on_response(ts_response *response, uint32_t flags, void *user) {
+  tr_request *r = user;
+  bool final = (flags & ts_response_final) != 0;
+  if (response != NULL || final) {
+    ts_error *failure = response != NULL ? api.InferenceResponseError(response) : NULL; // the response owns it
+    uint32_t outputs = 0;
+    if (response != NULL && failure == NULL) drop(api.InferenceResponseOutputCount(response, &outputs));
+    tr_event *event = event_of(response, outputs);
+    event->stream = r->stream;
+    event->final = final;
+    if (failure != NULL) {
+      event->failure_code = api.ErrorCode(failure);
+      event->failure = api.ErrorMessage(failure);
+    }
+    describe_outputs(event);
+    count(&r->queue->events, 1);
+    push(r->queue, event);
+  }
+  if (final) tr_request_unref(r);
+}
+
+static void on_release(ts_request *request, uint32_t flags, void *user) {
+  (void)request;
+  if ((flags & ts_request_release_all) != 0) tr_request_unref(user);
+}
+
+static ts_error *set_parameter(ts_request *request, const tr_parameter *p) {
+  switch (p->type) {
+    case ts_parameter_string:
+      return api.InferenceRequestSetStringParameter(request, p->name, p->text);
+    case ts_parameter_bool:
+      return api.InferenceRequestSetBoolParameter(request, p->name, p->integer != 0);
+    case ts_parameter_double:
+      return api.InferenceRequestSetDoubleParameter(request, p->name, p->number);
+    default:
+      return api.InferenceRequestSetIntParameter(request, p->name, p->integer);
+  }
+}
+
+static ts_error *set_tensors(ts_request *request, const tr_inference *inference) {
+  for (uint32_t i = 0; i < inference->input_count; i++) {
+    const tr_tensor *in = &inference->inputs[i];
+    TRY(api.InferenceRequestAddInput(request, in->name, in->datatype, in->shape, in->dims));
+    TRY(api.InferenceRequestAppendInputData(request, in->name, in->base, in->size, ts_memory_cpu, 0));
+  }
+  for (uint32_t i = 0; i < inference->output_count; i++)
+    TRY(api.InferenceRequestAddRequestedOutput(request, inference->outputs[i]));
+  return NULL;
+}
+
+static ts_error *set_request(tr_request *r, const tr_inference *inference) {
+  ts_request *request = r->request;
+  if (*inference->id != 0) TRY(api.InferenceRequestSetId(request, inference->id));
+  TRY(api.InferenceRequestSetFlags(request, inference->flags));
+  if (inference->correlation != NULL) {
+    TRY(api.InferenceRequestSetCorrelationIdString(request, inference->correlation));
+  } else if (inference->correlation_id != 0) {
+    TRY(api.InferenceRequestSetCorrelationId(request, inference->correlation_id));
+  }
+  if (inference->priority != 0) TRY(api.InferenceRequestSetPriorityUInt64(request, inference->priority));
+  if (inference->timeout != 0) TRY(api.InferenceRequestSetTimeoutMicroseconds(request, inference->timeout));
+  for (uint32_t i = 0; i < inference->parameter_count; i++) TRY(set_parameter(request, &inference->parameters[i]));
+  TRY(set_tensors(request, inference));
+  TRY(api.InferenceRequestSetReleaseCallback(request, on_release, r));
+  return api.InferenceRequestSetResponseCallback(request, r->queue->allocator, r->queue, on_response, r);
+}
+
+tr_error tr_request_new(ts_server *server, tr_queue *queue, tr_inference *inference, void *block, tr_request **made) {
+  tr_request *r = calloc(1, sizeof *r);
+  if (r == NULL) return (tr_error){1, strdup("out of memory")};
+  r->queue = queue;
+  r->stream = inference->stream;
+  r->owners = 1;
+  ts_error *failed = api.InferenceRequestNew(&r->request, server, inference->model, inference->version);
+  if (failed != NULL) {
+    free(r);
+    return take(failed);
+  }
+  failed = set_request(r, inference);
+  if (failed != NULL) {
+    drop(api.InferenceRequestDelete(r->request));
+    free(r);
+    return take(failed);
+  }
+  r->block = block;
+  count(&queue->requests, 1);
+  *made = r;
+  return (tr_error){0, NULL};
+}
+
+tr_error tr_request_send(ts_server *server, tr_request *r) {
+  __atomic_store_n(&r->owners, 3, __ATOMIC_RELEASE);
+  ts_error *failed = api.ServerInferAsync(server, r->request, NULL);
+  // After an error no callback comes.
+  if (failed != NULL) __atomic_store_n(&r->owners, 1, __ATOMIC_RELEASE);
+  return take(failed);
+}
+
+void tr_request_cancel(tr_request *r) { drop(api.InferenceRequestCancel(r->request)); }
+
+// Some options have no value until they are set: tritonserver sets each.
+static ts_error *set_options(ts_options *options, const tr_options *o) {
+  TRY(api.ServerOptionsSetServerId(options, "triton"));
+  for (uint32_t i = 0; i < o->repository_count; i++)
+    TRY(api.ServerOptionsSetModelRepositoryPath(options, o->repositories[i]));
+  TRY(api.ServerOptionsSetModelControlMode(options, ts_control_explicit));
+  TRY(api.ServerOptionsSetStrictModelConfig(options, false));
+  TRY(api.ServerOptionsSetExitOnError(options, true)); // at a repository: no model is loaded yet
+  TRY(api.ServerOptionsSetExitTimeout(options, o->exit_timeout));
+  TRY(api.ServerOptionsSetStrictReadiness(options, true));
+  TRY(api.ServerOptionsSetModelNamespacing(options, false));
+  TRY(api.ServerOptionsSetModelLoadRetryCount(options, 0));
+  TRY(api.ServerOptionsSetModelLoadThreadCount(options, o->load_threads));
+  TRY(api.ServerOptionsSetBufferManagerThreadCount(options, 0));
+  TRY(api.ServerOptionsSetRateLimiterMode(options, ts_rate_limit_off));
+  TRY(api.ServerOptionsSetMinSupportedComputeCapability(options, 6.0));
+  TRY(api.ServerOptionsSetEnablePeerAccess(options, true));
+  TRY(api.ServerOptionsSetLogInfo(options, o->log_info));
+  TRY(api.ServerOptionsSetLogWarn(options, true));
+  TRY(api.ServerOptionsSetLogError(options, true));
+  TRY(api.ServerOptionsSetLogVerbose(options, 0));
+  TRY(api.ServerOptionsSetMetrics(options, false));
+  TRY(api.ServerOptionsSetBackendDirectory(options, o->backend_directory));
+  return api.ServerOptionsSetBackendConfig(options, "python", "shm-region-prefix-name", o->python_prefix);
+}
+
+tr_error tr_server_new(const tr_options *o, ts_server **server) {
+  ts_options *options = NULL;
+  ts_error *failed = api.ServerOptionsNew(&options);
+  if (failed != NULL) return take(failed);
+  failed = set_options(options, o);
+  if (failed == NULL) failed = api.ServerNew(server, options);
+  drop(api.ServerOptionsDelete(options));
+  return take(failed);
+}
+
+tr_error tr_server_delete(ts_server *server) { return take(api.ServerDelete(server)); }
+
+static ts_error *ask(ts_server *server, tr_what what, const char *model, int64_t version, ts_message **message) {
+  switch (what) {
+    case tr_server_metadata:
+      return api.ServerMetadata(server, message);
+    case tr_model_metadata:
+      return api.ServerModelMetadata(server, model, version, message);
+    case tr_model_config:
+      return api.ServerModelConfig(server, model, version, 1, message);
+    case tr_model_statistics:
+      return api.ServerModelStatistics(server, model, version, message);
+    default:
+      return api.ServerModelIndex(server, (uint32_t)version, message);
+  }
+}
+
+tr_error tr_describe(ts_server *server, tr_what what, const char *model, int64_t version, char **json, size_t *size) {
+  ts_message *message = NULL;
+  ts_error *failed = ask(server, what, model, version, &message);
+  if (failed != NULL) return take(failed);
+  const char *base = NULL;
+  failed = api.MessageSerializeToJson(message, &base, size);
+  if (failed == NULL && (*json = malloc(*size + 1)) != NULL) memcpy(*json, base, *size);
+  drop(api.MessageDelete(message));
+  return take(failed);
+}
+
+tr_error tr_is_live(ts_server *server, bool *live) { return take(api.ServerIsLive(server, live)); }
+
+tr_error tr_is_ready(ts_server *server, bool *ready) { return take(api.ServerIsReady(server, ready)); }
+
+tr_error tr_model_is_ready(ts_server *server, const char *model, int64_t version, bool *ready) {
+  return take(api.ServerModelIsReady(server, model, version, ready));
+}
+
+tr_error tr_model_load(ts_server *server, const char *model, const tr_override *overrides, uint32_t number) {
+  const ts_parameter **parameters = calloc(number + 1, sizeof *parameters);
+  if (parameters == NULL) return (tr_error){1, strdup("out of memory")};
+  for (uint32_t i = 0; i < number; i++) {
+    const tr_override *o = &overrides[i];
+    parameters[i] = o->file ? api.ParameterBytesNew(o->name, o->base, o->size)
+                            : api.ParameterNew(o->name, ts_parameter_string, o->base);
+  }
+  tr_error failed = take(api.ServerLoadModelWithParameters(server, model, parameters, number));
+  for (uint32_t i = 0; i < number; i++) api.ParameterDelete((ts_parameter *)parameters[i]);
+  free(parameters);
+  return failed;
+}
+
+tr_error tr_model_unload(ts_server *server, const char *model, bool dependents) {
+  return take(dependents ? api.ServerUnloadModelAndDependents(server, model) : api.ServerUnloadModel(server, model));
+}
+
+uint64_t tr_fix_signals(void) {
+  uint64_t fixed = 0;
+  for (int number = 1; number < 64; number++) {
+    struct sigaction action;
+    if (sigaction(number, NULL, &action) != 0) continue;
+    bool own = (action.sa_flags & SA_SIGINFO) != 0 || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+    if (!own || (action.sa_flags & SA_ONSTACK) != 0) continue;
+    action.sa_flags |= SA_ONSTACK;
+    if (sigaction(number, &action, NULL) == 0) fixed |= UINT64_C(1) << number;
+  }
+  return fixed;
+}

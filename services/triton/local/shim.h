@@ -1,0 +1,251 @@
+// The part of libtritonserver's C API (version 1) that the engine uses, declared
+// here by signature, and the shim between it and Go. The library is opened at run
+// time: nothing links against it.
+#ifndef TRIDENT_SHIM_H
+#define TRIDENT_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Handles that only the library looks into.
+typedef struct ts_error ts_error;
+typedef struct ts_server ts_server;
+typedef struct ts_options ts_options;
+typedef struct ts_request ts_request;
+typedef struct ts_response ts_response;
+typedef struct ts_allocator ts_allocator;
+typedef struct ts_message ts_message;
+typedef struct ts_parameter ts_parameter;
+typedef struct ts_trace ts_trace;
+
+// Enumerations cross the API as int.
+enum { ts_memory_cpu = 0 };
+enum { ts_control_explicit = 2 };
+enum { ts_rate_limit_off = 0 };
+enum { ts_parameter_string = 0, ts_parameter_int = 1, ts_parameter_bool = 2, ts_parameter_double = 3 };
+enum { ts_request_release_all = 1 };
+enum { ts_response_final = 1 };
+
+typedef ts_error *(*ts_alloc_fn)(ts_allocator *, const char *tensor, size_t size, int memory, int64_t memory_id,
+                                 void *user, void **buffer, void **buffer_user, int *actual_memory,
+                                 int64_t *actual_memory_id);
+typedef ts_error *(*ts_free_fn)(ts_allocator *, void *buffer, void *buffer_user, size_t size, int memory,
+                                int64_t memory_id);
+typedef void (*ts_release_fn)(ts_request *, uint32_t flags, void *user);
+typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
+
+// TS_API lists the functions: F(result, name without TRITONSERVER_, parameters).
+#define TS_API(F)                                                                                             \
+  F(ts_error *, ApiVersion, (uint32_t *major, uint32_t *minor))                                               \
+  F(ts_error *, ErrorNew, (int code, const char *message))                                                    \
+  F(void, ErrorDelete, (ts_error *))                                                                          \
+  F(int, ErrorCode, (ts_error *))                                                                             \
+  F(const char *, ErrorMessage, (ts_error *))                                                                 \
+  F(ts_error *, MessageDelete, (ts_message *))                                                                \
+  F(ts_error *, MessageSerializeToJson, (ts_message *, const char **base, size_t *size))                      \
+  F(ts_parameter *, ParameterNew, (const char *name, int type, const void *value))                            \
+  F(ts_parameter *, ParameterBytesNew, (const char *name, const void *base, uint64_t size))                   \
+  F(void, ParameterDelete, (ts_parameter *))                                                                  \
+  F(ts_error *, ResponseAllocatorNew, (ts_allocator **, ts_alloc_fn, ts_free_fn, void *start))                \
+  F(ts_error *, ResponseAllocatorDelete, (ts_allocator *))                                                    \
+  F(ts_error *, InferenceRequestNew, (ts_request **, ts_server *, const char *model, int64_t version))        \
+  F(ts_error *, InferenceRequestDelete, (ts_request *))                                                       \
+  F(ts_error *, InferenceRequestSetId, (ts_request *, const char *id))                                        \
+  F(ts_error *, InferenceRequestSetFlags, (ts_request *, uint32_t flags))                                     \
+  F(ts_error *, InferenceRequestSetCorrelationId, (ts_request *, uint64_t id))                                \
+  F(ts_error *, InferenceRequestSetCorrelationIdString, (ts_request *, const char *id))                       \
+  F(ts_error *, InferenceRequestSetPriorityUInt64, (ts_request *, uint64_t priority))                         \
+  F(ts_error *, InferenceRequestSetTimeoutMicroseconds, (ts_request *, uint64_t timeout))                     \
+  F(ts_error *, InferenceRequestAddInput,                                                                     \
+    (ts_request *, const char *name, int datatype, const int64_t *shape, uint64_t dims))                      \
+  F(ts_error *, InferenceRequestAppendInputData,                                                              \
+    (ts_request *, const char *name, const void *base, size_t size, int memory, int64_t memory_id))           \
+  F(ts_error *, InferenceRequestAddRequestedOutput, (ts_request *, const char *name))                         \
+  F(ts_error *, InferenceRequestSetStringParameter, (ts_request *, const char *key, const char *value))       \
+  F(ts_error *, InferenceRequestSetIntParameter, (ts_request *, const char *key, int64_t value))              \
+  F(ts_error *, InferenceRequestSetBoolParameter, (ts_request *, const char *key, bool value))                \
+  F(ts_error *, InferenceRequestSetDoubleParameter, (ts_request *, const char *key, double value))            \
+  F(ts_error *, InferenceRequestSetReleaseCallback, (ts_request *, ts_release_fn, void *user))                \
+  F(ts_error *, InferenceRequestSetResponseCallback,                                                          \
+    (ts_request *, ts_allocator *, void *alloc_user, ts_response_fn, void *user))                             \
+  F(ts_error *, InferenceRequestCancel, (ts_request *))                                                       \
+  F(ts_error *, InferenceResponseDelete, (ts_response *))                                                     \
+  F(ts_error *, InferenceResponseError, (ts_response *))                                                      \
+  F(ts_error *, InferenceResponseOutputCount, (ts_response *, uint32_t *count))                               \
+  F(ts_error *, InferenceResponseOutput,                                                                      \
+    (ts_response *, uint32_t index, const char **name, int *datatype, const int64_t **shape, uint64_t *dims,  \
+     const void **base, size_t *size, int *memory, int64_t *memory_id, void **user))                          \
+  F(ts_error *, ServerOptionsNew, (ts_options **))                                                            \
+  F(ts_error *, ServerOptionsDelete, (ts_options *))                                                          \
+  F(ts_error *, ServerOptionsSetServerId, (ts_options *, const char *))                                       \
+  F(ts_error *, ServerOptionsSetModelRepositoryPath, (ts_options *, const char *))                            \
+  F(ts_error *, ServerOptionsSetModelControlMode, (ts_options *, int mode))                                   \
+  F(ts_error *, ServerOptionsSetStrictModelConfig, (ts_options *, bool))                                      \
+  F(ts_error *, ServerOptionsSetExitOnError, (ts_options *, bool))                                            \
+  F(ts_error *, ServerOptionsSetExitTimeout, (ts_options *, unsigned int seconds))                            \
+  F(ts_error *, ServerOptionsSetStrictReadiness, (ts_options *, bool))                                        \
+  F(ts_error *, ServerOptionsSetModelNamespacing, (ts_options *, bool))                                       \
+  F(ts_error *, ServerOptionsSetModelLoadRetryCount, (ts_options *, unsigned int))                            \
+  F(ts_error *, ServerOptionsSetModelLoadThreadCount, (ts_options *, unsigned int))                           \
+  F(ts_error *, ServerOptionsSetBufferManagerThreadCount, (ts_options *, unsigned int))                       \
+  F(ts_error *, ServerOptionsSetRateLimiterMode, (ts_options *, int mode))                                    \
+  F(ts_error *, ServerOptionsSetMinSupportedComputeCapability, (ts_options *, double))                        \
+  F(ts_error *, ServerOptionsSetEnablePeerAccess, (ts_options *, bool))                                       \
+  F(ts_error *, ServerOptionsSetLogInfo, (ts_options *, bool))                                                \
+  F(ts_error *, ServerOptionsSetLogWarn, (ts_options *, bool))                                                \
+  F(ts_error *, ServerOptionsSetLogError, (ts_options *, bool))                                               \
+  F(ts_error *, ServerOptionsSetLogVerbose, (ts_options *, int level))                                        \
+  F(ts_error *, ServerOptionsSetMetrics, (ts_options *, bool))                                                \
+  F(ts_error *, ServerOptionsSetBackendDirectory, (ts_options *, const char *))                               \
+  F(ts_error *, ServerOptionsSetBackendConfig,                                                                \
+    (ts_options *, const char *backend, const char *setting, const char *value))                              \
+  F(ts_error *, ServerNew, (ts_server **, ts_options *))                                                      \
+  F(ts_error *, ServerDelete, (ts_server *))                                                                  \
+  F(ts_error *, ServerIsLive, (ts_server *, bool *))                                                          \
+  F(ts_error *, ServerIsReady, (ts_server *, bool *))                                                         \
+  F(ts_error *, ServerModelIsReady, (ts_server *, const char *model, int64_t version, bool *))                \
+  F(ts_error *, ServerMetadata, (ts_server *, ts_message **))                                                 \
+  F(ts_error *, ServerModelMetadata, (ts_server *, const char *model, int64_t version, ts_message **))        \
+  F(ts_error *, ServerModelConfig,                                                                            \
+    (ts_server *, const char *model, int64_t version, uint32_t config_version, ts_message **))                \
+  F(ts_error *, ServerModelStatistics, (ts_server *, const char *model, int64_t version, ts_message **))      \
+  F(ts_error *, ServerModelIndex, (ts_server *, uint32_t flags, ts_message **))                               \
+  F(ts_error *, ServerLoadModelWithParameters,                                                                \
+    (ts_server *, const char *model, const ts_parameter **parameters, uint64_t count))                        \
+  F(ts_error *, ServerUnloadModel, (ts_server *, const char *model))                                          \
+  F(ts_error *, ServerUnloadModelAndDependents, (ts_server *, const char *model))                             \
+  F(ts_error *, ServerInferAsync, (ts_server *, ts_request *, ts_trace *))
+
+// What can go wrong here carries a text that the caller frees; NULL is success.
+
+// tr_open opens a library that another one needs. It stays open.
+char *tr_open(const char *path);
+
+// tr_load opens libtritonserver and fills the table of its functions, once in a
+// process: a second call is for the same path, or fails.
+char *tr_load(const char *path, uint32_t *major, uint32_t *minor);
+
+// tr_error is an error of the library, taken over; the text is NULL on success.
+typedef struct {
+  int code;
+  char *text; // to free
+} tr_error;
+
+// tr_output is one tensor of a response, in memory that the event owns.
+typedef struct {
+  const char *name;
+  const int64_t *shape;
+  const void *base;
+  uint64_t dims;
+  size_t size;
+  int datatype;
+} tr_output;
+
+// tr_event is one response on its way to Go.
+typedef struct tr_event {
+  struct tr_event *next;
+  uint64_t stream;
+  ts_response *response; // NULL in an empty final one
+  size_t bytes;          // what it holds in memory, about
+  const char *failure;   // text of an error that the response owns, or NULL
+  int failure_code;
+  bool final;
+  uint32_t count;
+  tr_output *outputs;
+} tr_event;
+
+// tr_queue takes the events of an engine. Its callbacks never wait: they push
+// onto a list without locks, newest first, and write the eventfd when the list
+// was empty. Go swaps head for NULL to take all.
+typedef struct {
+  tr_event *head; // atomic
+  int wake;       // eventfd, which Go closes
+  ts_allocator *allocator;
+  // Live objects of the library's side; atomic.
+  int64_t requests, events, buffers;
+} tr_queue;
+
+tr_error tr_queue_new(tr_queue **queue);
+void tr_queue_delete(tr_queue *);
+void tr_events_free(tr_queue *, tr_event *list);
+
+// tr_tensor is an input, tr_parameter a parameter of a request.
+typedef struct {
+  const char *name;
+  const int64_t *shape;
+  const void *base;
+  uint64_t dims;
+  size_t size;
+  int datatype;
+} tr_tensor;
+
+typedef struct {
+  const char *name;
+  const char *text;
+  double number;
+  int64_t integer; // and truth value
+  int type;
+} tr_parameter;
+
+// tr_inference describes a request. All of it lies in one block of malloc's,
+// which tr_request_new takes over when it succeeds.
+typedef struct {
+  const char *model, *id;
+  const char *correlation; // or NULL for correlation_id
+  const tr_tensor *inputs;
+  const char **outputs;
+  const tr_parameter *parameters;
+  uint64_t stream, correlation_id, priority, timeout;
+  int64_t version;
+  uint32_t flags, input_count, output_count, parameter_count;
+} tr_inference;
+
+// tr_request is a request with three owners: who made it, the library until it
+// releases it, and the callback until the final response. It is deleted when the
+// last of them is done.
+typedef struct tr_request tr_request;
+
+tr_error tr_request_new(ts_server *, tr_queue *, tr_inference *, void *block, tr_request **);
+tr_error tr_request_send(ts_server *, tr_request *);
+void tr_request_cancel(tr_request *);
+void tr_request_unref(tr_request *);
+
+// tr_options is what a server starts with.
+typedef struct {
+  const char **repositories;
+  const char *backend_directory, *python_prefix;
+  uint32_t repository_count;
+  unsigned int exit_timeout; // seconds
+  unsigned int load_threads;
+  bool log_info;
+} tr_options;
+
+tr_error tr_server_new(const tr_options *, ts_server **);
+tr_error tr_server_delete(ts_server *);
+
+// tr_what is what tr_describe gives as JSON, to free.
+typedef enum { tr_server_metadata, tr_model_metadata, tr_model_config, tr_model_statistics, tr_index } tr_what;
+
+tr_error tr_describe(ts_server *, tr_what, const char *model, int64_t version, char **json, size_t *size);
+tr_error tr_is_live(ts_server *, bool *);
+tr_error tr_is_ready(ts_server *, bool *);
+tr_error tr_model_is_ready(ts_server *, const char *model, int64_t version, bool *);
+
+// tr_override is a parameter of a load: the text of a JSON configuration, or a
+// file's contents.
+typedef struct {
+  const char *name;
+  const void *base;
+  uint64_t size;
+  bool file;
+} tr_override;
+
+tr_error tr_model_load(ts_server *, const char *model, const tr_override *, uint32_t count);
+tr_error tr_model_unload(ts_server *, const char *model, bool dependents);
+
+// tr_fix_signals gives the alternate signal stack, which Go needs, to signal
+// handlers that came without it; a bit for each signal changed.
+uint64_t tr_fix_signals(void);
+
+#endif

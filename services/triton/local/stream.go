@@ -1,0 +1,288 @@
+//go:build cgo && linux
+
+package local
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
+)
+
+// Used responses are freed several at a time, to save calls into C.
+const (
+	usedEvents = 16
+	usedBytes  = 64 << 10
+)
+
+// stream is one request under way. The queue's goroutine pushes its events, the
+// goroutine that iterates takes them.
+type stream struct {
+	core    *core
+	id      uint64
+	request *C.tr_request
+	cancel  context.CancelCauseFunc
+	limit   int64 // bytes
+
+	readable chan struct{} // a token when there is something to take
+	waiting  atomic.Int64  // bytes of the events that the consumer isn't done with
+	mu       sync.Mutex
+	first    *C.tr_event // pushed and not taken, guarded by mu
+	last     *C.tr_event // guarded by mu
+
+	// What follows is the consumer's.
+	batch    *C.tr_event // taken and not handed out
+	current  *C.tr_event // handed out
+	used     *C.tr_event // to free
+	uses     int         // how many
+	useBytes int
+	ended    bool // the final event has been handed out
+	silence  triton.Silence
+	response inference.Response
+	idle     inference.Response
+}
+
+// Stream implements [inference.Engine]. The request's tensors are copied once;
+// the responses are views of Triton's memory. When Stream returns the request
+// has been cancelled or has ended; a model that looks late keeps its copy until
+// then.
+func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
+	return func(yield func(*inference.Response, error) bool) {
+		if ctx.Err() != nil {
+			yield(nil, triton.Ended(ctx, ctx.Err()))
+			return
+		}
+		c, err := e.enter()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer c.users.Done()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		s, err := c.send(cancel, req)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer s.close(ctx)()
+		s.deliver(ctx, yield)
+	}
+}
+
+// send hands the request to Triton.
+func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferRequest) (*stream, error) {
+	s := &stream{
+		core:     c,
+		id:       c.queue.number(),
+		cancel:   cancel,
+		limit:    int64(c.config.QueueBytes),
+		readable: make(chan struct{}, 1),
+		response: inference.Response{ID: req.GetId()},
+		idle:     inference.Response{ID: req.GetId(), Idle: true},
+	}
+	var err error
+	if s.request, err = c.newRequest(s.id, req); err != nil {
+		return nil, err
+	}
+	if !c.queue.add(s) {
+		C.tr_request_unref(s.request)
+		return nil, errStopped
+	}
+	if err := failure(C.tr_request_send(c.server, s.request)); err != nil {
+		c.queue.remove(s)
+		C.tr_request_unref(s.request)
+		return nil, err
+	}
+	s.silence = triton.NewSilence(c.config.KeepAlive, c.config.Inactivity)
+	return s, nil
+}
+
+// close lets the end of the context cancel the request, whatever the consumer is
+// at. It gives what ends the stream.
+func (s *stream) close(ctx context.Context) func() {
+	cancelled := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cancelled)
+		C.tr_request_cancel(s.request)
+	})
+	return func() {
+		s.silence.Stop()
+		if !stop() {
+			<-cancelled
+		} else if !s.ended {
+			C.tr_request_cancel(s.request)
+		}
+		s.core.queue.remove(s)
+		C.tr_request_unref(s.request)
+		s.retire()
+		s.free()
+		C.tr_events_free(s.core.queue.c, s.batch)
+		C.tr_events_free(s.core.queue.c, s.first)
+	}
+}
+
+// push queues an event. It refuses those of a stream that has too much waiting
+// already, and ends it.
+func (s *stream) push(event *C.tr_event) bool {
+	waiting := s.waiting.Add(int64(event.bytes))
+	if waiting > s.limit && waiting > int64(event.bytes) {
+		s.waiting.Add(-int64(event.bytes))
+		s.cancel(errOverflow)
+		return false
+	}
+	s.mu.Lock()
+	empty := s.first == nil
+	if empty {
+		s.first = event
+	} else {
+		s.last.next = event
+	}
+	s.last = event
+	s.mu.Unlock()
+	if empty {
+		select {
+		case s.readable <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// deliver hands out the responses. It ends after the final one, an error, or
+// when the consumer leaves.
+func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, error) bool) {
+	for {
+		response, err := s.next(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if !yield(response, nil) || response.Final {
+			return
+		}
+	}
+}
+
+// next waits for the next response; an idle one stands for a while of silence.
+func (s *stream) next(ctx context.Context) (*inference.Response, error) {
+	s.retire()
+	for ctx.Err() == nil {
+		if s.take() {
+			s.silence.End()
+			return s.open()
+		}
+		s.free()
+		select {
+		case <-s.readable:
+		case <-ctx.Done():
+		case <-s.silence.Clock():
+			switch s.silence.Tick() {
+			case triton.SilenceBrief:
+			case triton.SilenceIdle:
+				return &s.idle, nil
+			case triton.SilenceTooLong:
+				s.cancel(triton.Inactive(s.core.config.Inactivity))
+			}
+		}
+	}
+	return nil, triton.Ended(ctx, ctx.Err())
+}
+
+// take makes the next event the current one, if there is one.
+func (s *stream) take() bool {
+	if s.batch == nil {
+		s.mu.Lock()
+		s.batch, s.first, s.last = s.first, nil, nil
+		s.mu.Unlock()
+	}
+	if s.batch == nil {
+		return false
+	}
+	s.current, s.batch = s.batch, s.batch.next
+	return true
+}
+
+// more is whether another event is here.
+func (s *stream) more() bool {
+	if s.batch != nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first != nil
+}
+
+// retire is done with the current event.
+func (s *stream) retire() {
+	if s.current == nil {
+		return
+	}
+	s.waiting.Add(-int64(s.current.bytes))
+	s.uses++
+	s.useBytes += int(s.current.bytes)
+	s.current.next, s.used, s.current = s.used, s.current, nil
+	if s.uses >= usedEvents || s.useBytes >= usedBytes {
+		s.free()
+	}
+}
+
+// free frees the used events.
+func (s *stream) free() {
+	if s.used == nil {
+		return
+	}
+	C.tr_events_free(s.core.queue.c, s.used)
+	s.used, s.uses, s.useBytes = nil, 0, 0
+}
+
+// open makes a view of the current event.
+func (s *stream) open() (*inference.Response, error) {
+	event := s.current
+	s.ended = bool(event.final)
+	if event.failure != nil {
+		return nil, triton.Failure(codeOf(event.failure_code), C.GoString(event.failure))
+	}
+	s.response.Final = s.ended
+	s.response.More = !s.ended && s.more()
+	s.view(unsafe.Slice(event.outputs, event.count))
+	return &s.response, nil
+}
+
+// view makes the response's outputs those of the event. A stream's responses are
+// alike, so that most names are those of the response before.
+func (s *stream) view(outputs []C.tr_output) {
+	r := &s.response
+	if len(outputs) > cap(r.Outputs) {
+		r.Outputs = make([]inference.Output, len(outputs))
+	}
+	r.Outputs = r.Outputs[:len(outputs)]
+	for i := range outputs {
+		from, to := &outputs[i], &r.Outputs[i]
+		if name := text(from.name); string(name) != to.Name {
+			to.Name = string(name)
+		}
+		to.Type = datatypeName(from.datatype)
+		to.Shape = unsafe.Slice((*int64)(from.shape), from.dims)
+		to.Raw = unsafe.Slice((*byte)(from.base), from.size)
+	}
+}
+
+// text is a C string as bytes.
+func text(c *C.char) []byte {
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(c), n)) != 0 {
+		n++
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(c)), n)
+}
