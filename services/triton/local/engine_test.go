@@ -340,6 +340,9 @@ func TestFailedModels(t *testing.T) {
 // TestStopAfterFailedReload has Triton wait in vain for a model: the stop ends all
 // the same.
 func TestStopAfterFailedReload(t *testing.T) {
+	if alone(t) {
+		return
+	}
 	config := suiteConfig(t)
 	config.ControlMode, config.LoadModels = ControlExplicit, []string{"stream"}
 	engine := start(t, config)

@@ -245,8 +245,8 @@ func (e *Engine) enter() (*core, error) {
 // Stop cancels the requests in flight, whose streams end with
 // [inference.CodeUnavailable], and deletes the server with its models. It takes
 // no longer than three times [Config.ExitTimeout]. Models that don't end are an
-// error: their Python processes are killed, and what Triton holds in this process
-// stays until its end.
+// error: their Python processes are killed, what Triton holds in this process
+// stays until its end, and no engine can be started in it again.
 func (e *Engine) Stop(context.Context) error {
 	e.mu.Lock()
 	c := e.core
@@ -264,19 +264,21 @@ func (c *core) close() error {
 	c.queue.cancelAll(errStopped)
 	defer c.installation.remove()
 	if err := c.awaitUsers(); err != nil {
+		C.tr_abandon()
 		return err
 	}
 	err := logged(failure(C.tr_server_delete(c.server)))
 	killed := sweep(c.prefix)
-	switch {
-	case err == nil:
+	if err == nil {
 		c.queue.close()
-	case killed > 0:
-		return fmt.Errorf("stop Triton: %w; %d processes of its models were killed", err, killed)
-	default:
-		// Triton 2.51 counts a ready model whose reload failed as live for ever.
-		c.log.Warn("Triton didn't end by itself, though no model is at work", "error", err)
+		return nil
 	}
+	C.tr_abandon()
+	if killed > 0 {
+		return fmt.Errorf("stop Triton: %w; %d processes of its models were killed", err, killed)
+	}
+	// Triton 2.51 counts a ready model whose reload failed as live for ever.
+	c.log.Warn("Triton didn't end by itself, though no model is at work", "error", err)
 	return nil
 }
 

@@ -34,10 +34,16 @@ static char *fill(void *library) {
   return NULL;
 }
 
+static bool abandoned; // atomic
+
+void tr_abandon(void) { __atomic_store_n(&abandoned, true, __ATOMIC_SEQ_CST); }
+
 char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static char *loaded;
   char *failure = NULL;
+  if (__atomic_load_n(&abandoned, __ATOMIC_SEQ_CST))
+    return duplicate("a Triton of this process didn't end: start a new process");
   pthread_mutex_lock(&lock);
   if (loaded == NULL) {
     // Backends may leave it to their host that its symbols are there.

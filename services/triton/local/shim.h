@@ -126,6 +126,11 @@ char *tr_open(const char *path);
 // process: a second call is for the same path, or fails.
 char *tr_load(const char *path, uint32_t *major, uint32_t *minor);
 
+// tr_abandon says that a server of this process couldn't be deleted. Its backends
+// keep their state, the names of their shared memory among it, so that tr_load
+// refuses from then on.
+void tr_abandon(void);
+
 // tr_error is an error of the library, taken over; the text is NULL on success.
 typedef struct {
   int code;
