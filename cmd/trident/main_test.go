@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/local"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -80,10 +83,49 @@ func TestBadFlags(t *testing.T) {
 		"--sse-header-timeout=0s":     "--sse-header-timeout",
 		"frobnicate":                  "frobnicate",
 		"--triton-endpoint=host:port": "--triton-endpoint",
+		"--load-model=a":              "--model-repository",
+		"--triton-library=a":          "--model-repository",
+		"--model-control-mode=poll":   "--model-control-mode",
 	} {
 		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", args, err)
 		}
+	}
+}
+
+func TestEngines(t *testing.T) {
+	tests := []struct {
+		name         string
+		args         []string
+		repositories []string
+		endpoint     string
+	}{
+		{"none", nil, nil, "localhost:8001"},
+		{"remote", []string{"--triton-endpoint=a:1"}, nil, "a:1"},
+		{"in process", []string{"--model-repository=a", "--model-store=b"}, []string{"a", "b"}, ""},
+		{"both", []string{"--model-repository=a", "--triton-endpoint=a:1"}, []string{"a"}, "a:1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := parse(test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Local.Repositories, test.repositories) || got.Triton.Endpoint != test.endpoint {
+				t.Errorf("got repositories %q and endpoint %q", got.Local.Repositories, got.Triton.Endpoint)
+			}
+		})
+	}
+	got, err := parse("--model-repository=a", "--model-control-mode=explicit", "--load-model=x", "--load-model=y", "--exit-on-error=false",
+		"--triton-library=l", "--backend-directory=b", "--inactivity-timeout=5s", "--sse-header-timeout=6s")
+	want := local.Default()
+	want.Repositories, want.ControlMode, want.LoadModels, want.ExitOnError = []string{"a"}, local.ControlExplicit, []string{"x", "y"}, false
+	want.Library, want.BackendDirectory, want.Inactivity, want.KeepAlive = "l", "b", 5*time.Second, 6*time.Second
+	if err != nil || !reflect.DeepEqual(got.Local, want) {
+		t.Errorf("got %+v, %v\nwant %+v", got.Local, err, want)
+	}
+	if _, err := parse("--model-repository=a", "--load-model=x"); err == nil || !strings.Contains(err.Error(), "--load-model: needs --model-control-mode=explicit") {
+		t.Errorf("--load-model without the mode: %v", err)
 	}
 }
 

@@ -159,9 +159,6 @@ func (f *flags) engines(cfg *config) error {
 }
 
 func (f *flags) local(cfg *config) error {
-	if len(f.LoadModel) > 0 && f.ModelControlMode != string(local.ControlExplicit) {
-		return errors.New("--load-model needs --model-control-mode=explicit")
-	}
 	l := local.Default()
 	l.Repositories, l.Library, l.BackendDirectory = f.ModelRepository, f.TritonLibrary, f.BackendDirectory
 	l.ControlMode, l.LoadModels, l.ExitOnError = local.ControlMode(f.ModelControlMode), f.LoadModel, f.ExitOnError

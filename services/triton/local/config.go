@@ -77,13 +77,13 @@ func Default() Config {
 	}
 }
 
-// Validate names the first field that can't work.
+// Validate names the first flag, or field without one, that can't work.
 func (c Config) Validate() error {
 	if len(c.Repositories) == 0 {
-		return errors.New("Repositories must name a model repository")
+		return errors.New("--model-repository: must name a model repository")
 	}
 	if slices.Contains(c.Repositories, "") {
-		return errors.New("Repositories must not hold an empty name")
+		return errors.New("--model-repository: must not be empty")
 	}
 	if err := c.validateModels(); err != nil {
 		return err
@@ -92,13 +92,13 @@ func (c Config) Validate() error {
 		field string
 		value time.Duration
 	}{
-		{"KeepAlive", c.KeepAlive},
-		{"Inactivity", c.Inactivity},
+		{"--sse-header-timeout", c.KeepAlive},
+		{"--inactivity-timeout", c.Inactivity},
 		{"LoadTimeout", c.LoadTimeout},
 	}
 	for _, p := range positive {
 		if p.value <= 0 {
-			return fmt.Errorf("%s must be longer than 0, not %s", p.field, p.value)
+			return fmt.Errorf("%s: must be longer than 0, not %s", p.field, p.value)
 		}
 	}
 	if c.ExitTimeout < time.Second {
@@ -114,18 +114,18 @@ func (c Config) validateModels() error {
 	switch c.ControlMode {
 	case ControlNone:
 		if len(c.LoadModels) > 0 {
-			return fmt.Errorf("LoadModels need ControlMode %q (with %q all models are loaded)", ControlExplicit, ControlNone)
+			return fmt.Errorf("--load-model: needs --model-control-mode=%s; with %s all models are loaded", ControlExplicit, ControlNone)
 		}
 	case ControlExplicit:
 	default:
-		return fmt.Errorf("ControlMode must be %q or %q, not %q", ControlNone, ControlExplicit, c.ControlMode)
+		return fmt.Errorf("--model-control-mode: must be %s or %s, not %q", ControlNone, ControlExplicit, c.ControlMode)
 	}
 	for _, model := range c.LoadModels {
 		switch {
 		case model == "":
-			return errors.New("LoadModels must not hold an empty name")
+			return errors.New("--load-model: must not be empty")
 		case model == AllModels && len(c.LoadModels) > 1:
-			return fmt.Errorf("LoadModels must hold %q alone, or names of models", AllModels)
+			return fmt.Errorf("--load-model: must be %s alone, or names of models", AllModels)
 		}
 	}
 	return nil
