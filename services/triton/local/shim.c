@@ -162,6 +162,7 @@ void tr_request_unref(tr_request *r) {
 }
 
 static void push(tr_queue *queue, tr_event *event) {
+  count(&queue->events, 1);
   tr_event *head = __atomic_load_n(&queue->head, __ATOMIC_RELAXED);
   do {
     event->next = head;
@@ -222,7 +223,6 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
       event->failure = api.ErrorMessage(failure);
     }
     describe_outputs(event);
-    count(&r->queue->events, 1);
     push(r->queue, event);
   }
   if (final) tr_request_unref(r);
@@ -230,7 +230,13 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
 
 static void on_release(ts_request *request, uint32_t flags, void *user) {
   (void)request;
-  if ((flags & ts_request_release_all) != 0) tr_request_unref(user);
+  if ((flags & ts_request_release_all) == 0) return;
+  tr_request *r = user;
+  tr_event *event = event_of(NULL, 0);
+  event->stream = r->stream;
+  event->released = true;
+  push(r->queue, event);
+  tr_request_unref(r);
 }
 
 static ts_error *set_parameter(ts_request *request, const tr_parameter *p) {

@@ -147,7 +147,8 @@ typedef struct {
   int datatype;
 } tr_output;
 
-// tr_event is one response on its way to Go.
+// tr_event is one response on its way to Go, or the word that the request has
+// been released: the model is done with it, and has counted it.
 typedef struct tr_event {
   struct tr_event *next;
   uint64_t stream;
@@ -156,6 +157,7 @@ typedef struct tr_event {
   const char *failure;   // text of an error that the response owns, or NULL
   int failure_code;
   bool final;
+  bool released;
   uint32_t count;
   tr_output *outputs;
 } tr_event;

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -25,6 +26,10 @@ const (
 	usedBytes  = 64 << 10
 )
 
+// releaseTime is how long a stream that has had its last response waits for the
+// model to let go of the request. Only then has Triton counted it.
+const releaseTime = 20 * time.Millisecond
+
 // stream is one request under way. The queue's goroutine pushes its events, the
 // goroutine that iterates takes them.
 type stream struct {
@@ -34,6 +39,7 @@ type stream struct {
 	cancel  context.CancelCauseFunc
 	limit   int64 // bytes
 
+	released chan struct{} // closed when the model has let go of the request
 	readable chan struct{} // a token when there is something to take
 	waiting  atomic.Int64  // bytes of the events that the consumer isn't done with
 	mu       sync.Mutex
@@ -87,6 +93,7 @@ func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferReques
 		id:       c.queue.number(),
 		cancel:   cancel,
 		limit:    int64(c.config.QueueBytes),
+		released: make(chan struct{}),
 		readable: make(chan struct{}, 1),
 		response: inference.Response{ID: req.GetId()},
 		idle:     inference.Response{ID: req.GetId(), Idle: true},
@@ -118,6 +125,7 @@ func (s *stream) close(ctx context.Context) func() {
 	})
 	return func() {
 		s.silence.Stop()
+		s.awaitRelease()
 		if !stop() {
 			<-cancelled
 		} else if !s.ended {
@@ -132,9 +140,31 @@ func (s *stream) close(ctx context.Context) func() {
 	}
 }
 
-// push queues an event. It refuses those of a stream that has too much waiting
-// already, and ends it.
+// awaitRelease waits a moment for the release of a request that has ended.
+func (s *stream) awaitRelease() {
+	if !s.ended {
+		return
+	}
+	select {
+	case <-s.released:
+		return
+	default:
+	}
+	late := time.NewTimer(releaseTime)
+	defer late.Stop()
+	select {
+	case <-s.released:
+	case <-late.C:
+	}
+}
+
+// push queues an event; a release is only noted. It refuses those of a stream
+// that has too much waiting already, and ends it.
 func (s *stream) push(event *C.tr_event) bool {
+	if event.released {
+		close(s.released)
+		return false
+	}
 	waiting := s.waiting.Add(int64(event.bytes))
 	if waiting > s.limit && waiting > int64(event.bytes) {
 		s.waiting.Add(-int64(event.bytes))
