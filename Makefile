@@ -27,9 +27,9 @@ setup-test: ## Install what the tests need too, into .venv-test
 	@tools/setup.sh --test
 
 .PHONY: build
-build: ## Build bin/trident
+build: ## Build bin/trident (CGO_ENABLED=0 leaves out the in-process engine)
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/trident ./cmd/trident
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/trident ./cmd/trident
 
 .PHONY: run
 run: setup build ## Serve the demo models on 127.0.0.1:9000 (PORT=... for another port)
@@ -76,6 +76,10 @@ test: setup-test ## Run all tests, with the race detector, on the real Triton
 test-short: ## Run the tests that need nothing installed
 	go test -race -short ./...
 
+.PHONY: test-local
+test-local: setup-test ## Run the tests of the in-process engine (minutes)
+	TRIDENT_TEST_LOCAL=1 go test -race -timeout 20m ./services/triton/local
+
 .PHONY: bench
 bench: ## Run the benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
@@ -84,8 +88,8 @@ bench: ## Run the benchmarks; compare two runs with benchstat
 check: lint cross generate-check bench-once test ## What CI runs
 
 .PHONY: cross
-cross: ## Build for the other platforms
-	@for target in linux/arm64 darwin/arm64; do \
+cross: ## Build without cgo, for all platforms
+	@for target in linux/amd64 linux/arm64 darwin/arm64; do \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
 
 .PHONY: bench-once

@@ -134,7 +134,7 @@ func TestRefusesToStart(t *testing.T) {
 		{"no port", []string{"--openai-port=70000"}, "", []string{"--openai-port", "70000"}},
 		{"no duration", []string{"--inactivity-timeout=soon"}, "", []string{"--inactivity-timeout", "soon"}},
 		{"negative duration", []string{"--shutdown-timeout=-1s"}, "", []string{"--shutdown-timeout", "-1s"}},
-		{"no endpoint", []string{"--triton-endpoint="}, "", []string{"--triton-endpoint"}},
+		{"bad endpoint", []string{"--triton-endpoint=ftp://triton"}, "", []string{"--triton-endpoint", "ftp"}},
 		{"bad origin", []string{"--cors-origin=example.com"}, "", []string{"--cors-origin", "example.com"}},
 		{"bad host", []string{"--host=not a host", "--openai-port=0"}, "", []string{"--host", "not a host"}},
 		{"bad log level", []string{"--log-level=loud"}, "", []string{"--log-level", "loud"}},

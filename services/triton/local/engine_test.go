@@ -53,9 +53,7 @@ func start(tb testing.TB, config Config) *Engine {
 
 func begin(tb testing.TB, config Config) *Engine {
 	tb.Helper()
-	if testing.Short() {
-		tb.Skip("needs libtritonserver")
-	}
+	needsTriton(tb)
 	engine, err := New(config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
@@ -64,6 +62,15 @@ func begin(tb testing.TB, config Config) *Engine {
 		tb.Fatal(err)
 	}
 	return engine
+}
+
+// needsTriton skips what starts Triton in the test's process. That takes minutes
+// in all, so it is a suite of its own.
+func needsTriton(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
+		tb.Skip("slow: make test-local runs it")
+	}
 }
 
 func stop(tb testing.TB, engine *Engine) {

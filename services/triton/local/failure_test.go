@@ -20,9 +20,7 @@ import (
 func alone(t *testing.T) (elsewhere bool) {
 	t.Helper()
 	const variable = "TRIDENT_TEST_ALONE"
-	if testing.Short() {
-		t.Skip("needs libtritonserver")
-	}
+	needsTriton(t)
 	if os.Getenv(variable) == t.Name() {
 		return false
 	}
