@@ -30,6 +30,9 @@ type Catalog struct {
 	log       *slog.Logger
 
 	known atomic.Pointer[knowledge]
+	// stale is true from when an engine wasn't ready until the models have been
+	// asked for again: it may have been loading them.
+	stale atomic.Bool
 	// refreshing serialises refreshes; it is a channel so that waiting for one
 	// can end with the request.
 	refreshing chan struct{}
@@ -45,8 +48,6 @@ type knowledge struct {
 	cards map[string]*Card
 	// err is why some engine's models are unknown, or as they were before.
 	err error
-	// complete once all engines have told their models, be it long ago.
-	complete bool
 }
 
 var errStarting = &Error{
@@ -62,6 +63,7 @@ func NewCatalog(engines []Engine, backends []Backend, templates Templates, log *
 		failing:    map[Engine]bool{},
 	}
 	c.known.Store(&knowledge{err: errStarting})
+	c.stale.Store(true)
 	return c
 }
 
@@ -124,18 +126,21 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	}
 }
 
-// Ready is nil when every engine takes requests and has told its models.
+// Ready is nil when every engine takes requests and has told its models since it
+// does.
 func (c *Catalog) Ready(ctx context.Context) error {
-	if !c.known.Load().complete {
-		c.refresh(ctx, lookupInterval)
-	}
-	if known := c.known.Load(); !known.complete {
-		return known.err
-	}
 	for _, e := range c.engines {
 		if err := e.Ready(ctx); err != nil {
+			c.stale.Store(true)
 			return err
 		}
+	}
+	if c.stale.Load() {
+		c.refresh(ctx, 0)
+		if known := c.known.Load(); known.err != nil {
+			return known.err
+		}
+		c.stale.Store(false)
 	}
 	return nil
 }
@@ -156,7 +161,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
 	old := c.known.Load()
-	fresh := &knowledge{cards: map[string]*Card{}, complete: true}
+	fresh := &knowledge{cards: map[string]*Card{}}
 	for _, e := range c.engines {
 		models, err := e.Models(ctx)
 		if asker.Err() != nil {
@@ -165,7 +170,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 		c.reportEngine(e, err)
 		if err != nil {
 			keep(fresh.cards, old.cards, e)
-			fresh.err, fresh.complete = err, old.complete
+			fresh.err = err
 			continue
 		}
 		for _, m := range models {

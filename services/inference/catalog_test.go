@@ -122,6 +122,30 @@ func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 	})
 }
 
+// TestReadyAfterALoad: who asks for the models once the server is ready finds
+// those that it was loading.
+func TestReadyAfterALoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := inferencetest.New()
+		s := inferencetest.Service(t, inference.Config{}, engine)
+		synctest.Wait()
+		for _, name := range []string{"one", "two"} {
+			engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "loading"})
+			if err := s.Ready(t.Context()); err == nil {
+				t.Error("ready while loading")
+			}
+			engine.AddModel(name, inferencetest.Say("x"), nil)
+			engine.SetDown(nil)
+			if err := s.Ready(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if models := s.Models(); models[len(models)-1].Name != name {
+				t.Errorf("%s isn't listed", name)
+			}
+		}
+	})
+}
+
 // TestUnknownModelBesideABrokenOne: Triton isn't ready while any model of its is
 // broken, but it knows which models there are.
 func TestUnknownModelBesideABrokenOne(t *testing.T) {

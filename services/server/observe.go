@@ -139,10 +139,12 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	log.LogAttrs(r.Context(), rec.level(r, status), "request", attrs...)
 }
 
-// level makes failures of ours errors and probes quiet. The status decides,
+// level makes failures of ours errors. The status decides,
 // unless it was sent before the failure came.
 func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/health/"): // probes ask on and on; who isn't ready says so once
+		return slog.LevelDebug
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case status >= http.StatusBadRequest:
