@@ -67,7 +67,9 @@ func (serveCommand) Run(f *flags) error {
 		return err
 	}
 	log := f.logger()
-	app, srv := application(cfg, log)
+	aborted, abort := context.WithCancelCause(context.Background())
+	defer abort(nil)
+	app, srv := application(cfg, log, abort)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
@@ -85,10 +87,8 @@ func (serveCommand) Run(f *flags) error {
 	case <-ctx.Done():
 	case failure = <-srv.Failed():
 		log.Error("stopping after a failure", "error", failure)
-	case s := <-app.Wait():
-		if s.ExitCode != 0 { // else it is a signal, which comes here too
-			failure = errors.New("stopped after a failure, which the log tells")
-		}
+	case <-aborted.Done():
+		failure = context.Cause(aborted)
 	}
 	// A second signal kills. One that comes at once is the first again, as when a
 	// terminal and a supervisor both send it.

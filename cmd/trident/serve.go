@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,11 +26,11 @@ import (
 
 // application is the architecture on one screen: each module is a package under
 // services, listed from Triton outwards.
-func application(cfg config, log *slog.Logger) (*fx.App, *server.Server) {
+func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) (*fx.App, *server.Server) {
 	var srv *server.Server
 	app := fx.New(
 		fx.Supply(cfg.Inference, cfg.OpenAI, cfg.Server),
-		fx.Supply(log),
+		fx.Supply(log, abort),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
 		chat.Module,      // messages to prompts

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 
@@ -12,12 +13,12 @@ import (
 
 // Module adds the in-process engine to the group "engines". It takes its
 // [Config] from the graph. Models that can't be loaded at start are logged; under
-// [Config.ExitOnError] they end the application.
+// [Config.ExitOnError] they end the application by the graph's CancelCauseFunc.
 var Module = fx.Module("local", fx.Provide(
 	fx.Annotate(provide, fx.ResultTags(`group:"engines"`)),
 ))
 
-func provide(config Config, lifecycle fx.Lifecycle, shutdown fx.Shutdowner, log *slog.Logger) (inference.Engine, error) {
+func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFunc, log *slog.Logger) (inference.Engine, error) {
 	engine, err := New(config, log)
 	if err != nil {
 		return nil, err
@@ -30,11 +31,12 @@ func provide(config Config, lifecycle fx.Lifecycle, shutdown fx.Shutdowner, log 
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		for line := range strings.Lines(err.Error()) {
-			log.Error("model can't be loaded", "error", strings.TrimSpace(line))
+		for _, one := range each(err) {
+			text, _, _ := strings.Cut(one.Error(), "\n") // a Python stack follows
+			log.Error("model can't be loaded", "error", text)
 		}
 		if config.ExitOnError {
-			_ = shutdown.Shutdown(fx.ExitCode(1)) // fails when it is under way
+			abort(errors.New("a model can't be loaded at start (--exit-on-error): the log tells which, and why"))
 		}
 	}
 	lifecycle.Append(fx.StartStopHook(
@@ -53,4 +55,12 @@ func provide(config Config, lifecycle fx.Lifecycle, shutdown fx.Shutdowner, log 
 		},
 	))
 	return engine, nil
+}
+
+// each takes apart what errors.Join has joined.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
