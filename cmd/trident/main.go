@@ -69,7 +69,7 @@ func (serveCommand) Run(f *flags) error {
 	log := f.logger()
 	aborted, abort := context.WithCancelCause(context.Background())
 	defer abort(nil)
-	app, srv := application(cfg, log, abort)
+	app := application(cfg, log, abort)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
@@ -85,10 +85,9 @@ func (serveCommand) Run(f *flags) error {
 	var failure error
 	select {
 	case <-ctx.Done():
-	case failure = <-srv.Failed():
-		log.Error("stopping after a failure", "error", failure)
 	case <-aborted.Done():
 		failure = context.Cause(aborted)
+		log.Error("stopping after a failure", "error", failure)
 	}
 	// A second signal kills. One that comes at once is the first again, as when a
 	// terminal and a supervisor both send it.

@@ -137,7 +137,7 @@ func TestApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &listening{Handler: slog.DiscardHandler, address: make(chan string, 1)}
-	app, _ := application(cfg, slog.New(log), func(error) {})
+	app := application(cfg, slog.New(log), func(error) {})
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -25,10 +25,10 @@ import (
 )
 
 // application is the architecture on one screen: each module is a package under
-// services, listed from Triton outwards.
-func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) (*fx.App, *server.Server) {
-	var srv *server.Server
-	app := fx.New(
+// services, listed from Triton outwards. A module whose work has failed for good
+// ends it by abort.
+func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *fx.App {
+	return fx.New(
 		fx.Supply(cfg.Inference, cfg.OpenAI, cfg.Server),
 		fx.Supply(log, abort),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
@@ -38,7 +38,6 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) (*
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
 		server.Module,    // the listener
-		fx.Populate(&srv),
 		fx.StopTimeout(cfg.Server.ShutdownTimeout+stopSlack),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
@@ -47,7 +46,6 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) (*
 			return l
 		}),
 	)
-	return app, srv
 }
 
 // engines are the modules of the engines that the flags ask for. A model that

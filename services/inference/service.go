@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -52,15 +51,14 @@ type Service struct {
 	cfg       Config
 	catalog   *Catalog
 	admission *admission
-	log       *slog.Logger
 }
 
 // New makes a service over the catalog's engines. It starts nothing.
-func New(cfg Config, catalog *Catalog, log *slog.Logger) (*Service, error) {
+func New(cfg Config, catalog *Catalog) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, catalog: catalog, admission: newAdmission(cfg.MaxInFlight), log: log}, nil
+	return &Service{cfg: cfg, catalog: catalog, admission: newAdmission(cfg.MaxInFlight)}, nil
 }
 
 // Drain refuses new requests, waits for those in flight until ctx ends and

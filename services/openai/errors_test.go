@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -173,7 +172,7 @@ func TestBodyErrors(t *testing.T) {
 		{"cut", io.ErrUnexpectedEOF, 400, "incomplete_body", "the request body ended early"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			handler, err := New(Config{}, inferencetest.Service(t, inference.Config{}, inferencetest.New()), slog.New(slog.DiscardHandler))
+			handler, err := New(Config{}, inferencetest.Service(t, inference.Config{}, inferencetest.New()))
 			if err != nil {
 				t.Fatal(err)
 			}

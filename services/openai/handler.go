@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,17 +31,16 @@ type Handler struct {
 	cfg       Config
 	service   *inference.Service
 	validator *Validator
-	log       *slog.Logger
 	mux       *http.ServeMux
 }
 
 // New makes a handler over the service.
-func New(cfg Config, service *inference.Service, log *slog.Logger) (*Handler, error) {
+func New(cfg Config, service *inference.Service) (*Handler, error) {
 	validator, err := NewValidator()
 	if err != nil {
 		return nil, fmt.Errorf("openapi document: %w", err)
 	}
-	h := &Handler{cfg: cfg, service: service, validator: validator, log: log, mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, service: service, validator: validator, mux: http.NewServeMux()}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  writeError,
 		ResponseErrorHandlerFunc: writeError,

@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -110,7 +109,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 	engine := inferencetest.New()
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	handler, err := New(Config{}, inferencetest.Service(b, inference.Config{}, engine), slog.New(slog.DiscardHandler))
+	handler, err := New(Config{}, inferencetest.Service(b, inference.Config{}, engine))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 
 	"go.uber.org/fx"
@@ -19,6 +20,6 @@ var Module = fx.Module("server",
 	fx.Invoke(func(*Server) {}),
 )
 
-func newServer(cfg Config, listener *Listener, routes []Route, service *inference.Service, log *slog.Logger) (*Server, error) {
-	return New(cfg, listener, routes, service, log)
+func newServer(cfg Config, listener *Listener, routes []Route, service *inference.Service, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+	return New(cfg, listener, routes, service, abort, log)
 }

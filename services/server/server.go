@@ -76,7 +76,7 @@ type Server struct {
 	http     *http.Server
 	drainer  Drainer
 	log      *slog.Logger
-	failed   chan error
+	abort    context.CancelCauseFunc
 	serving  sync.WaitGroup
 }
 
@@ -87,8 +87,9 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// New makes a server of the routes for the listener; it doesn't serve yet.
-func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, log *slog.Logger) (*Server, error) {
+// New makes a server of the routes for the listener; it doesn't serve yet. It
+// calls abort when serving ends though nobody had asked for it.
+func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, log *s
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &Server{
-		cfg: cfg, listener: listener, drainer: drainer, log: log, failed: make(chan error, 1),
+		cfg: cfg, listener: listener, drainer: drainer, log: log, abort: abort,
 		http: &http.Server{
 			Handler:           observe(cfg.WriteTimeout, log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, bodyPause, mux))),
 			Protocols:         protocols,
@@ -117,15 +118,12 @@ func (s *Server) Start(context.Context) error {
 	l := s.listener.open
 	s.serving.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.failed <- fmt.Errorf("serve: %w", err)
+			s.abort(fmt.Errorf("serve: %w", err))
 		}
 	})
 	s.log.Info("listening", "address", l.Addr().String())
 	return nil
 }
-
-// Failed tells why serving ended though nobody had asked for it.
-func (s *Server) Failed() <-chan error { return s.failed }
 
 // lastWords is what cancelled requests get to write their error.
 const lastWords = time.Second

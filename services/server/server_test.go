@@ -55,7 +55,7 @@ func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) 
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg, l, []Route{{Pattern: "/", Handler: handler}}, drainer, slog.New(slog.NewTextHandler(log, nil)))
+	s, err := New(cfg, l, []Route{{Pattern: "/", Handler: handler}}, drainer, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,15 +119,7 @@ func TestDemo(t *testing.T) {
 		if data := <-last; string(data) != "[DONE]" {
 			t.Errorf("the answer under way ended with %s", data)
 		}
-		select {
-		case <-d.exited:
-		case <-time.After(stopLimit):
-			t.Fatalf("the demo still runs:\n%s", d.log)
-		}
-		if !d.cmd.ProcessState.Success() {
-			t.Errorf("%s:\n%s", d.cmd.ProcessState, d.log)
-		}
-		d.checkGone(t, goneLimit)
+		d.checkStopped(t)
 	})
 	t.Run("killed", func(t *testing.T) {
 		d := startDemo(t)
@@ -145,15 +137,7 @@ func TestDemo(t *testing.T) {
 		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case <-d.exited:
-		case <-time.After(stopLimit):
-			t.Fatalf("the demo still runs:\n%s", d.log)
-		}
-		if !d.cmd.ProcessState.Success() {
-			t.Errorf("%s:\n%s", d.cmd.ProcessState, d.log)
-		}
-		d.checkGone(t, goneLimit)
+		d.checkStopped(t)
 	})
 	t.Run("killed while starting", func(t *testing.T) {
 		d := startDemo(t)
@@ -196,4 +180,18 @@ func (d *demo) checkGone(t *testing.T, limit time.Duration) {
 	for _, path := range left {
 		_ = os.Remove(path)
 	}
+}
+
+// checkStopped wants the demo to end by itself, and to leave nothing.
+func (d *demo) checkStopped(t *testing.T) {
+	t.Helper()
+	select {
+	case <-d.exited:
+	case <-time.After(stopLimit):
+		t.Fatalf("the demo still runs:\n%s", d.log)
+	}
+	if !d.cmd.ProcessState.Success() {
+		t.Errorf("%s:\n%s", d.cmd.ProcessState, d.log)
+	}
+	d.checkGone(t, goneLimit)
 }

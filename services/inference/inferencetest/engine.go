@@ -222,7 +222,7 @@ const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% end
 func Service(tb testing.TB, cfg inference.Config, engine inference.Engine) *inference.Service {
 	tb.Helper()
 	catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{backend.VLLM{}}, chat.Templates{}, slog.New(slog.DiscardHandler))
-	service, err := inference.New(cfg, catalog, slog.New(slog.DiscardHandler))
+	service, err := inference.New(cfg, catalog)
 	if err != nil {
 		tb.Fatal(err)
 	}
