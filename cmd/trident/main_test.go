@@ -86,6 +86,7 @@ func TestBadFlags(t *testing.T) {
 		"--load-model=a":              "--model-repository",
 		"--triton-library=a":          "--model-repository",
 		"--model-control-mode=poll":   "--model-control-mode",
+		"--profile-address=6060":      "--profile-address",
 	} {
 		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", args, err)

@@ -98,6 +98,8 @@ type flags struct {
 
 	LogLevel  slog.Level `group:"Logging" default:"info" help:"debug, info, warn or error."`
 	LogFormat string     `group:"Logging" default:"text" enum:"text,json" help:"text or json."`
+
+	ProfileAddress string `group:"Logging" placeholder:"HOST:PORT" help:"Serve Go's profiles of this process here (net/http/pprof); for operators only."`
 }
 
 // tritonEndpoint is where tritonserver listens by default.
@@ -132,6 +134,7 @@ func (f *flags) config() (config, error) {
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
+			ProfileAddress: f.ProfileAddress,
 		},
 	}
 	err := errors.Join(f.engines(&cfg), cfg.Inference.Validate(), cfg.Server.Validate())

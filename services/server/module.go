@@ -9,14 +9,16 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Module opens the port before any other module starts, and serves while the
+// Module opens the ports before any other module starts, and serves while the
 // application runs: from when everything is built until before it is taken down.
+// Profiles are served from the first moment to the last.
 var Module = fx.Module("server",
 	fx.Provide(
+		fx.Annotate(NewProfiler, fx.OnStart((*Profiler).Start), fx.OnStop((*Profiler).Stop)),
 		fx.Annotate(NewListener, fx.OnStart((*Listener).Start), fx.OnStop((*Listener).Stop)),
 		fx.Annotate(newServer, fx.ParamTags(``, ``, `group:"routes"`), fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
 	),
-	fx.Invoke(func(*Listener) {}),
+	fx.Invoke(func(*Listener, *Profiler) {}),
 	fx.Invoke(func(*Server) {}),
 )
 

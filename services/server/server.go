@@ -29,6 +29,9 @@ type Config struct {
 	// CORSOrigins that browsers may call from, besides this host's own pages.
 	// "*" allows all, without credentials.
 	CORSOrigins []string
+	// ProfileAddress (host:port) is where Go's profiles of this process are
+	// served; empty for nowhere.
+	ProfileAddress string
 }
 
 // Default is the configuration without flags, as Triton's own frontend has it.
@@ -48,6 +51,9 @@ func (c Config) Validate() error {
 	}
 	if c.WriteTimeout <= 0 {
 		return fmt.Errorf("--write-timeout: %s is not positive", c.WriteTimeout)
+	}
+	if err := validateAddress("--profile-address", c.ProfileAddress); err != nil {
+		return err
 	}
 	for _, origin := range c.CORSOrigins {
 		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {

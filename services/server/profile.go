@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// Profiler serves Go's profiles of this process (net/http/pprof) on an address
+// of its own: they are the operator's, and never on the port for clients.
+// Without an address it serves nothing.
+type Profiler struct {
+	address string
+	log     *slog.Logger
+	http    *http.Server
+	serving sync.WaitGroup
+}
+
+// NewProfiler makes a profiler for [Config.ProfileAddress]; Start opens it.
+func NewProfiler(cfg Config, log *slog.Logger) *Profiler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index) // the named profiles too
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	// The command line stays out: it may hold secrets.
+	return &Profiler{address: cfg.ProfileAddress, log: log, http: &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}}
+}
+
+// Start opens the address and serves until Stop.
+func (p *Profiler) Start(ctx context.Context) error {
+	if p.address == "" {
+		return nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", p.address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is in use: stop the other program or choose another address with --profile-address", p.address)
+	} else if err != nil {
+		return fmt.Errorf("listen on %s (--profile-address): %w", p.address, err)
+	}
+	p.serving.Go(func() {
+		if err := p.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			p.log.Error("profiles are served no longer", "error", err)
+		}
+	})
+	p.log.Info("profiles", "url", "http://"+l.Addr().String()+"/debug/pprof/")
+	return nil
+}
+
+// Stop closes the address and breaks off profiles that are being taken.
+func (p *Profiler) Stop(context.Context) error {
+	err := p.http.Close()
+	p.serving.Wait()
+	return err
+}
+
+// validateAddress tells whether an address to listen on can be one.
+func validateAddress(flag, address string) error {
+	if address == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %q is not HOST:PORT, such as localhost:6060", flag, address)
+	}
+	return nil
+}
