@@ -25,10 +25,10 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 		return h.chat(ctx, request.Body, req)
 	}
 	options := request.Body.StreamOptions
-	return &chatStream{
-		ctx: ctx, handler: h, body: request.Body, req: req, record: rec,
-		usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
-	}, nil
+	return &chatStream{ctx: ctx, handler: h, body: request.Body, req: req, events: ChatEvents{
+		ID: req.ID, Model: req.Model, Choices: max(req.N, 1), Record: rec,
+		Usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
+	}}, nil
 }
 
 // generate runs the request; its errors name the fields that the client used.
@@ -112,49 +112,11 @@ type chatStream struct {
 	handler *Handler
 	body    *api.CreateChatCompletionRequest
 	req     *inference.Request
-	record  *server.Record
-	usage   bool
+	events  ChatEvents
 }
 
 // VisitCreateChatCompletionResponse streams. A failure before the first event is
 // returned and gets its status; a later one becomes an event.
 func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
-	out := newEventStream(w)
-	defer out.close()
-	chunks := newChunkWriter(s.req.ID, time.Now().Unix(), s.req.Model, max(s.req.N, 1), s.usage)
-	for delta, err := range s.handler.generate(s.ctx, s.body, s.req) {
-		if err != nil && !out.started {
-			return err
-		}
-		if err != nil {
-			s.record.Error = err
-			out.fail(err)
-			return nil
-		}
-		if !s.write(out, chunks, &delta) {
-			s.record.Error = inference.AsError(context.Canceled)
-			return nil
-		}
-	}
-	return nil
-}
-
-// write is false when the client has gone.
-func (s *chatStream) write(out *eventStream, chunks *chunkWriter, delta *inference.Delta) bool {
-	switch {
-	case delta.Idle:
-		return out.comment()
-	case delta.Usage != nil:
-		usage(delta.Usage, s.record)
-		*out.buf = chunks.appendUsage(*out.buf, delta.Usage)
-		return out.done()
-	case delta.Empty():
-		// Nothing to say but that nothing follows at once: what waits must go.
-		return len(*out.buf) == 0 || out.send(delta.More)
-	}
-	*out.buf = chunks.appendDelta(*out.buf, delta)
-	if s.record.FirstToken.IsZero() {
-		s.record.FirstToken = time.Now()
-	}
-	return out.send(delta.More)
+	return s.events.Write(w, s.handler.generate(s.ctx, s.body, s.req))
 }

@@ -1,0 +1,69 @@
+package openai
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// ChatEvents writes a streamed chat completion: server-sent events of
+// chat.completion.chunk objects, ended by [DONE]. It is for one answer.
+type ChatEvents struct {
+	// ID and Model are in every chunk.
+	ID, Model string
+	// Choices that the Deltas may have, from 0; at least 1.
+	Choices int
+	// Usage adds the chunk that tells the tokens used.
+	Usage bool
+	// Record learns of the first token, of the usage and of an error that came
+	// after the first event.
+	Record *server.Record
+}
+
+// Write sends the Deltas as they come. Those that are there together leave in
+// one write, and nothing waits for company. An error before the first event is
+// returned, with nothing written; a later one becomes an event.
+func (e *ChatEvents) Write(w http.ResponseWriter, deltas iter.Seq2[inference.Delta, error]) error {
+	out := newEventStream(w)
+	defer out.close()
+	chunks := newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage)
+	for delta, err := range deltas {
+		if err != nil && !out.started {
+			return err
+		}
+		if err != nil {
+			e.Record.Error = err
+			out.fail(err)
+			return nil
+		}
+		if !e.write(out, chunks, &delta) {
+			e.Record.Error = inference.AsError(context.Canceled)
+			return nil
+		}
+	}
+	return nil
+}
+
+// write is false when the client has gone.
+func (e *ChatEvents) write(out *eventStream, chunks *chunkWriter, delta *inference.Delta) bool {
+	switch {
+	case delta.Idle:
+		return out.comment()
+	case delta.Usage != nil:
+		usage(delta.Usage, e.Record)
+		*out.buf = chunks.appendUsage(*out.buf, delta.Usage)
+		return out.done()
+	case delta.Empty():
+		// Nothing to say but that nothing follows at once: what waits must go.
+		return len(*out.buf) == 0 || out.send(delta.More)
+	}
+	*out.buf = chunks.appendDelta(*out.buf, delta)
+	if e.Record.FirstToken.IsZero() {
+		e.Record.FirstToken = time.Now()
+	}
+	return out.send(delta.More)
+}
