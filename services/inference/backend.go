@@ -57,6 +57,8 @@ type Job struct {
 	Index int
 	// Prompt to generate from.
 	Prompt string
+	// PromptIndex numbers the prompt, or the input, among the request's.
+	PromptIndex int
 	// Input to embed.
 	Input *Input
 	// Seed of this choice: the request's, made different for each choice.

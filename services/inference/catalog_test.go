@@ -42,13 +42,13 @@ func TestModels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := collect(t.Context(), s, &inference.Request{Model: tt.model, Task: tt.task, Prompt: "x"})
+			a := collect(t.Context(), s, &inference.Request{Model: tt.model, Task: tt.task, Prompts: []inference.Input{{Text: "x"}}})
 			if a.err == nil || a.err.Code != tt.code || a.err.Reason != tt.reason || a.err.Param != "model" {
 				t.Errorf("got %+v", a.err)
 			}
 		})
 	}
-	if a := collect(t.Context(), s, &inference.Request{Model: "hidden", Task: inference.TaskGenerate, Prompt: "x"}); a.err != nil {
+	if a := collect(t.Context(), s, &inference.Request{Model: "hidden", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}); a.err != nil {
 		t.Errorf("a hidden model is served: %v", a.err)
 	}
 }

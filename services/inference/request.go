@@ -12,9 +12,9 @@ const (
 )
 
 // Request is one generation or embedding, free of any frontend's wire format
-// and of any backend's tensors. Exactly one of Messages, Prompt and Inputs is
-// used: Messages are rendered by the model's chat template, Prompt goes to the
-// model as it is, Inputs are embedded. A Request is read-only once it has been
+// and of any backend's tensors. Exactly one of Messages, Prompts and Inputs is
+// used: Messages are rendered by the model's chat template, Prompts go to the
+// model as they are, Inputs are embedded. A Request is read-only once it has been
 // handed to [Service.Generate].
 type Request struct {
 	// ID names the request in logs and in Triton's request id.
@@ -33,8 +33,14 @@ type Request struct {
 	// key order kept), nil for none.
 	TemplateArgs json.RawMessage
 
-	// Prompt of a plain completion.
-	Prompt string
+	// Prompts of plain completions: each is continued N times. The choices of the
+	// first one come first.
+	Prompts []Input
+	// Echo puts the prompt before each continuation.
+	Echo bool
+	// BestOf makes this many continuations of each prompt and keeps the N whose
+	// tokens are the likeliest on average; 0 means N.
+	BestOf int
 
 	// Inputs to embed, one vector each.
 	Inputs []Input
@@ -65,7 +71,7 @@ func (r *Request) TextParam() string {
 	return "prompt"
 }
 
-// Input is one text, or one list of token ids, to embed.
+// Input is one text, or one list of token ids.
 type Input struct {
 	Text     string
 	TokenIDs []int // used when not nil

@@ -16,32 +16,39 @@ const maxParallelJobs = 32
 
 // run is one request on its way through a model.
 type run struct {
-	card  *Card
-	req   *Request
-	jobs  []*Job
-	usage Usage
+	card         *Card
+	req          *Request
+	jobs         []*Job
+	tokens       int   // of the answers
+	promptTokens []int // of each prompt or input
+	hidden       bool  // the client didn't ask for the log probabilities
 }
 
-// planChoices makes a job for each choice. Backends' own n is not used: vLLM's
-// loses and merges texts. Choices get seeds of their own, or all were equal.
-func (r *run) planChoices(prompt string, maxTokens int) {
-	for i := range max(r.req.N, 1) {
-		job := &Job{Index: i, Prompt: prompt, MaxTokens: maxTokens}
-		if seed := r.req.Sampling.Seed; seed != nil {
-			s := *seed + int64(i)
-			job.Seed = &s
+// planChoices makes a job for each choice of each prompt. Backends' own n is not
+// used: vLLM's loses and merges texts. The choices of a prompt get seeds of their
+// own, or all were equal.
+func (r *run) planChoices(prompts []string, maxTokens int) {
+	r.promptTokens = make([]int, len(prompts))
+	for p, prompt := range prompts {
+		for i := range r.req.candidates() {
+			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens}
+			if seed := r.req.Sampling.Seed; seed != nil {
+				s := *seed + int64(i)
+				job.Seed = &s
+			}
+			r.jobs = append(r.jobs, job)
 		}
-		r.jobs = append(r.jobs, job)
 	}
 }
 
 func (r *run) planInputs() {
+	r.promptTokens = make([]int, len(r.req.Inputs))
 	for i := range r.req.Inputs {
-		r.jobs = append(r.jobs, &Job{Index: i, Input: &r.req.Inputs[i]})
+		r.jobs = append(r.jobs, &Job{Index: i, PromptIndex: i, Input: &r.req.Inputs[i]})
 	}
 }
 
-// deltas runs the jobs; usage is complete when it has ended without error.
+// deltas runs the jobs; the counts are complete when it has ended without error.
 func (r *run) deltas(ctx context.Context) iter.Seq2[Delta, error] {
 	if len(r.jobs) == 1 {
 		return func(yield func(Delta, error) bool) {
@@ -49,20 +56,25 @@ func (r *run) deltas(ctx context.Context) iter.Seq2[Delta, error] {
 			if err != nil {
 				yield(Delta{}, err)
 			}
-			r.count(total)
+			r.count(r.jobs[0], total)
 		}
 	}
 	return func(yield func(Delta, error) bool) { r.fanOut(ctx, yield) }
 }
 
-// count adds a job's tokens. All choices of a chat share one prompt.
-func (r *run) count(total jobTotal) {
-	r.usage.CompletionTokens += total.tokens
-	if r.req.Task == TaskEmbed {
-		r.usage.PromptTokens += total.prompt
-	} else {
-		r.usage.PromptTokens = max(r.usage.PromptTokens, total.prompt)
+// count adds a job's tokens. The choices of a prompt share its tokens.
+func (r *run) count(job *Job, total jobTotal) {
+	r.tokens += total.tokens
+	r.promptTokens[job.PromptIndex] = max(r.promptTokens[job.PromptIndex], total.prompt)
+}
+
+// usage sums up what deltas has counted.
+func (r *run) usage() *Usage {
+	u := &Usage{CompletionTokens: r.tokens}
+	for _, n := range r.promptTokens {
+		u.PromptTokens += n
 	}
+	return u
 }
 
 // jobTotal is what a job has used.
@@ -78,6 +90,7 @@ type jobStream struct {
 	total   jobTotal
 	step    Step
 	held    bool // the last Delta said that more was to come
+	echoed  bool
 }
 
 // job runs one job and hands its Deltas to emit until that returns false.
@@ -145,6 +158,10 @@ func (s *jobStream) read(resp *Response) (Delta, error) {
 		return s.embedding(delta, resp.Final)
 	}
 	delta.Text, delta.Logprobs = s.text.add(s.step.Text, resp.Final), s.step.Logprobs
+	if s.run.req.Echo && !s.echoed {
+		s.echoed = true
+		delta.Text = append([]byte(s.job.Prompt), delta.Text...)
+	}
 	if resp.Final {
 		delta.Finish = finishOf(s.finish, s.total.tokens, s.job.MaxTokens)
 	}
@@ -269,7 +286,9 @@ func (f *fan) work(ctx context.Context) {
 		if i >= len(f.run.jobs) {
 			return
 		}
-		f.finished(f.job(ctx, f.run.jobs[i], emit))
+		job := f.run.jobs[i]
+		total, err := f.job(ctx, job, emit)
+		f.finished(job, total, err)
 	}
 }
 
@@ -284,10 +303,10 @@ func (f *fan) job(ctx context.Context, job *Job, emit func(Delta) bool) (total j
 	return f.run.job(ctx, job, emit)
 }
 
-func (f *fan) finished(total jobTotal, err error) {
+func (f *fan) finished(job *Job, total jobTotal, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.run.count(total)
+	f.run.count(job, total)
 	if err != nil && f.err == nil {
 		f.err = err
 		f.cancel()

@@ -143,7 +143,7 @@ func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, e
 			yield(Delta{}, cause(ctx, err))
 			return
 		}
-		for delta, err := range run.deltas(ctx) {
+		for delta, err := range run.best(run.deltas(ctx)) {
 			if err != nil {
 				yield(Delta{}, cause(ctx, err))
 				return
@@ -152,7 +152,7 @@ func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, e
 				return
 			}
 		}
-		yield(Delta{Usage: &run.usage}, nil)
+		yield(Delta{Usage: run.usage()}, nil)
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 		run.planInputs()
 		return run, nil
 	}
-	prompt, err := s.prompt(ctx, card, req)
+	prompts, err := s.prompts(ctx, card, req)
 	if err != nil {
 		return nil, err
 	}
@@ -185,24 +185,37 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.planChoices(prompt, maxTokens)
+	run.rank()
+	run.planChoices(prompts, maxTokens)
 	return run, nil
 }
 
-// prompt renders the messages by the model's own template.
-func (s *Service) prompt(ctx context.Context, card *Card, req *Request) (string, error) {
+// prompts are the request's own, or its messages rendered by the model's own
+// template.
+func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]string, error) {
 	if req.Messages == nil {
-		return req.Prompt, nil
+		return plainPrompts(req)
 	}
 	if card.Template == nil {
-		return "", Unsupported("messages", "the model `%s` has no chat template: set the parameter %s in its config.pbtxt",
+		return nil, Unsupported("messages", "the model `%s` has no chat template: set the parameter %s in its config.pbtxt",
 			req.Model, paramChatTemplate)
 	}
 	prompt, err := card.Template.Render(ctx, req)
 	if err != nil {
-		return "", fmt.Errorf("render chat template: %w", err)
+		return nil, fmt.Errorf("render chat template: %w", err)
 	}
-	return prompt, nil
+	return []string{prompt}, nil
+}
+
+func plainPrompts(req *Request) ([]string, error) {
+	texts := make([]string, len(req.Prompts))
+	for i, p := range req.Prompts {
+		if p.TokenIDs != nil {
+			return nil, Unsupported("prompt", "the model `%s` takes texts: send the prompt as text, not as token ids", req.Model)
+		}
+		texts[i] = p.Text
+	}
+	return texts, nil
 }
 
 // maxTokens is the bound on each choice. The engine ends an answer that fills

@@ -8,6 +8,7 @@ const (
 	maxStopTexts   = 4
 	maxTopLogprobs = 20
 	maxInputs      = 2048
+	maxCandidates  = 20
 )
 
 // Validate names the first field that is out of its range. Frontends whose wire
@@ -47,6 +48,7 @@ func (r *Request) validateCounts() error {
 		{"top_k", s.TopK, -1, 1 << 30},
 		{"top_logprobs", s.Logprobs, 0, maxTopLogprobs},
 		{"n", &r.N, 0, maxChoices},
+		{"best_of", &r.BestOf, 0, maxCandidates},
 	} {
 		if f.value != nil && (*f.value < f.lo || *f.value > f.hi) {
 			return Invalid(f.name, "%s must be from %d to %d, got %d", f.name, f.lo, f.hi, *f.value)
@@ -54,6 +56,9 @@ func (r *Request) validateCounts() error {
 	}
 	if s.MinTokens != nil && s.MaxTokens != nil && *s.MinTokens > *s.MaxTokens {
 		return Invalid("min_tokens", "min_tokens must not be above max_tokens (%d), got %d", *s.MaxTokens, *s.MinTokens)
+	}
+	if err := r.validateChoices(); err != nil {
+		return err
 	}
 	if len(s.Stop) > maxStopTexts {
 		return Invalid("stop", "stop takes at most %d texts, got %d", maxStopTexts, len(s.Stop))
@@ -65,6 +70,21 @@ func (r *Request) validateCounts() error {
 	}
 	if len(r.Inputs) > maxInputs {
 		return Invalid("input", "input takes at most %d entries, got %d", maxInputs, len(r.Inputs))
+	}
+	return nil
+}
+
+func (r *Request) validateChoices() error {
+	n := max(r.N, 1)
+	switch choices := len(r.Prompts) * n; {
+	case choices > maxChoices:
+		return Invalid("prompt", "prompt and n make %d choices, at most %d are possible", choices, maxChoices)
+	case r.BestOf > 0 && r.BestOf < n:
+		return Invalid("best_of", "best_of must not be below n (%d), got %d", n, r.BestOf)
+	case r.BestOf > n && r.Stream:
+		return Invalid("best_of", "best_of above n (%d) can't be streamed: the best are known at the end", n)
+	case r.Echo && r.Sampling.Logprobs != nil:
+		return Unsupported("echo", "echo together with logprobs is not supported: the prompt's tokens have no log probabilities")
 	}
 	return nil
 }

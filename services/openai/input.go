@@ -12,28 +12,39 @@ import (
 // does, but for the number of inputs, which [inference.Request.Validate] bounds.
 // Errors are [*inference.Error] with params such as input[3].
 func DecodeInput(raw json.RawMessage) ([]inference.Input, error) {
+	return decodeTexts("input", raw, inputText)
+}
+
+// DecodePrompt reads what to continue: as [DecodeInput], but texts may be empty.
+// It accepts and refuses what CompletionPrompt of openapi/openai.yaml does, but for
+// the number of prompts, which [inference.Request.Validate] bounds.
+func DecodePrompt(raw json.RawMessage) ([]inference.Input, error) {
+	return decodeTexts("prompt", raw, anyText)
+}
+
+func decodeTexts(param string, raw json.RawMessage, text func(*jsonReader) (string, error)) ([]inference.Input, error) {
 	var inputs []inference.Input
 	err := readJSON(raw, func(r *jsonReader) error {
 		var err error
 		switch r.peek() {
 		case '"':
 			inputs = make([]inference.Input, 1)
-			inputs[0].Text, err = inputText(r)
+			inputs[0].Text, err = text(r)
 		case '[':
-			inputs, err = inputList(r)
+			inputs, err = inputList(r, text)
 		default:
 			err = mismatch(r, "a string, a list of strings, a list of token ids or a list of those")
 		}
 		return err
 	})
 	if err != nil {
-		return nil, bodyError(at("input", err))
+		return nil, bodyError(at(param, err))
 	}
 	return inputs, nil
 }
 
 // inputList reads a list, whose first item says of what.
-func inputList(r *jsonReader) ([]inference.Input, error) {
+func inputList(r *jsonReader, text func(*jsonReader) (string, error)) ([]inference.Input, error) {
 	var inputs []inference.Input
 	var ids []int
 	var first byte
@@ -44,7 +55,7 @@ func inputList(r *jsonReader) ([]inference.Input, error) {
 		var input inference.Input
 		switch first {
 		case '"':
-			input.Text, err = inputText(r)
+			input.Text, err = text(r)
 		case '[':
 			input.TokenIDs, err = inputIDs(r)
 		default:
@@ -64,6 +75,14 @@ func inputList(r *jsonReader) ([]inference.Input, error) {
 }
 
 func inputText(r *jsonReader) (string, error) {
+	s, err := anyText(r)
+	if err == nil && s == "" {
+		err = &jsonError{message: "must not be empty", named: true}
+	}
+	return s, err
+}
+
+func anyText(r *jsonReader) (string, error) {
 	value, err := r.value(true)
 	if err != nil {
 		return "", err
@@ -71,9 +90,6 @@ func inputText(r *jsonReader) (string, error) {
 	s, ok := value.(string)
 	if !ok {
 		return "", wrong("a string", value)
-	}
-	if s == "" {
-		return "", &jsonError{message: "must not be empty", named: true}
 	}
 	return s, nil
 }

@@ -187,7 +187,7 @@ func TestDecodeInputNamesTheField(t *testing.T) {
 // fieldSchema is the document's own schema of a field with a decoder.
 func fieldSchema(t *testing.T, field string) *openapi3.Schema {
 	t.Helper()
-	of := map[string]string{"messages": "CreateChatCompletionRequest", "input": "CreateEmbeddingRequest"}
+	of := map[string]string{"messages": "CreateChatCompletionRequest", "input": "CreateEmbeddingRequest", "prompt": "CreateCompletionRequest"}
 	return documentSchema(t, of[field]).Properties[field].Value
 }
 
@@ -219,6 +219,7 @@ func TestDecodersAgreeWithTheDocument(t *testing.T) {
 	}{
 		"messages": {rapid.Custom(anyMessages), func(raw json.RawMessage) error { _, err := DecodeMessages(raw); return err }},
 		"input":    {rapid.Custom(anyInput), func(raw json.RawMessage) error { _, err := DecodeInput(raw); return err }},
+		"prompt":   {rapid.Custom(anyInput), func(raw json.RawMessage) error { _, err := DecodePrompt(raw); return err }},
 	} {
 		t.Run(field, func(t *testing.T) {
 			schema := fieldSchema(t, field)

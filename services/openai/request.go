@@ -58,7 +58,7 @@ func clientsName(body *api.CreateChatCompletionRequest, err error) error {
 	return &renamed
 }
 
-func chatSampling(body *api.CreateChatCompletionRequest, s *inference.Sampling) error {
+func chatSampling(body *api.CreateChatCompletionRequest, s *inference.Sampling) (err error) {
 	*s = inference.Sampling{
 		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
 		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
@@ -70,18 +70,32 @@ func chatSampling(body *api.CreateChatCompletionRequest, s *inference.Sampling) 
 	if body.MaxCompletionTokens != nil {
 		s.MaxTokens = body.MaxCompletionTokens
 	}
-	var err error
-	if s.Stop, err = stopTexts(body.Stop); err != nil {
-		return err
-	}
-	if s.LogitBias, err = logitBias(body.LogitBias); err != nil {
-		return err
-	}
 	if s.Logprobs, err = logprobs(body); err != nil {
 		return err
 	}
-	s.Structured, err = structured(body)
+	return constrain(s, body.Stop, body.LogitBias, constraintFields{
+		format: body.ResponseFormat, outputs: body.StructuredOutputs, guidedJSON: body.GuidedJSON,
+		guidedRegex: body.GuidedRegex, guidedGrammar: body.GuidedGrammar, guidedChoice: body.GuidedChoice,
+	})
+}
+
+// constrain reads the fields that say what the answer may be.
+func constrain(s *inference.Sampling, stop json.RawMessage, bias map[string]int, fields constraintFields) (err error) {
+	if s.Stop, err = stopTexts(stop); err != nil {
+		return err
+	}
+	if s.LogitBias, err = logitBias(bias); err != nil {
+		return err
+	}
+	s.Structured, err = structured(fields)
 	return err
+}
+
+// constraintFields are all names of a constraint on the answer's form.
+type constraintFields struct {
+	format, outputs, guidedJSON json.RawMessage
+	guidedRegex, guidedGrammar  *string
+	guidedChoice                []string
 }
 
 // logprobs is how many alternatives to give, nil for no log probabilities at all.
@@ -129,11 +143,7 @@ func logitBias(body map[string]int) (map[int]float64, error) {
 // refuseUnsupported names the first field that no model behind Trident honours.
 // Values that change nothing are never refused: null, empty, the API's default.
 func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
-	for _, field := range []struct {
-		name string
-		used bool
-		why  string
-	}{
+	return firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []unsupported{
 		{"tools", len(body.Tools) > 0 && !choosesNone(body.ToolChoice), "no tool-call parser is set for this model"},
 		{"tool_choice", !optionalChoice(body.ToolChoice), "there are no tools to choose from"},
 		{"functions", len(body.Functions) > 0, "they are the older form of tools"},
@@ -145,13 +155,30 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 		{"moderation", !neutral(body.Moderation), "there is no moderation"},
 		{"reasoning_effort", body.ReasoningEffort != nil && *body.ReasoningEffort != "medium", "the effort can't be chosen"},
 		{"verbosity", body.Verbosity != nil && *body.Verbosity != "medium", "the verbosity can't be chosen"},
-		{"use_beam_search", value(body.UseBeamSearch), "there is no beam search"},
-		{"length_penalty", body.LengthPenalty != nil && *body.LengthPenalty != 1, "there is no beam search"},
-		{"prompt_logprobs", body.PromptLogprobs != nil, "log probabilities are those of the answer"},
 		{"documents", !neutral(body.Documents), "put their text into a message"},
 		{"add_generation_prompt", body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt, "a chat always asks for the next message"},
 		{"continue_final_message", value(body.ContinueFinalMessage), "a chat always asks for the next message"},
-	} {
+	}...))
+}
+
+// unsupported is a field that no model behind Trident honours.
+type unsupported struct {
+	name string
+	used bool
+	why  string
+}
+
+// unsupportedSampling are the extensions of chats and completions.
+func unsupportedSampling(beamSearch *bool, lengthPenalty *float64, promptLogprobs *int) []unsupported {
+	return []unsupported{
+		{"use_beam_search", value(beamSearch), "there is no beam search"},
+		{"length_penalty", lengthPenalty != nil && *lengthPenalty != 1, "there is no beam search"},
+		{"prompt_logprobs", promptLogprobs != nil, "log probabilities are those of the answer"},
+	}
+}
+
+func firstUsed(fields []unsupported) error {
+	for _, field := range fields {
 		if field.used {
 			return inference.Unsupported(field.name, "%s is not supported: %s", field.name, field.why)
 		}
@@ -167,8 +194,8 @@ func optionalChoice(choice json.RawMessage) bool {
 }
 
 // structured finds the constraint on the answer, under any of its names.
-func structured(body *api.CreateChatCompletionRequest) (*inference.Structured, error) {
-	found, err := constraints(body)
+func structured(fields constraintFields) (*inference.Structured, error) {
+	found, err := constraints(fields)
 	switch {
 	case err != nil:
 		return nil, err
@@ -184,24 +211,24 @@ func structured(body *api.CreateChatCompletionRequest) (*inference.Structured, e
 	return c, nil
 }
 
-func constraints(body *api.CreateChatCompletionRequest) ([]*inference.Structured, error) {
+func constraints(fields constraintFields) ([]*inference.Structured, error) {
 	var found []*inference.Structured
-	if c, err := responseFormat(body.ResponseFormat); err != nil {
+	if c, err := responseFormat(fields.format); err != nil {
 		return nil, err
 	} else if c != nil {
 		found = append(found, c)
 	}
-	if !neutral(body.GuidedJSON) {
-		found = append(found, &inference.Structured{Kind: "json", Value: unquoted(body.GuidedJSON), Param: "guided_json"})
+	if !neutral(fields.guidedJSON) {
+		found = append(found, &inference.Structured{Kind: "json", Value: unquoted(fields.guidedJSON), Param: "guided_json"})
 	}
 	for _, c := range []struct {
 		kind, param string
 		used        bool
 		value       any
 	}{
-		{"regex", "guided_regex", value(body.GuidedRegex) != "", body.GuidedRegex},
-		{"choice", "guided_choice", len(body.GuidedChoice) > 0, body.GuidedChoice},
-		{"grammar", "guided_grammar", value(body.GuidedGrammar) != "", body.GuidedGrammar},
+		{"regex", "guided_regex", value(fields.guidedRegex) != "", fields.guidedRegex},
+		{"choice", "guided_choice", len(fields.guidedChoice) > 0, fields.guidedChoice},
+		{"grammar", "guided_grammar", value(fields.guidedGrammar) != "", fields.guidedGrammar},
 	} {
 		if !c.used {
 			continue
@@ -212,7 +239,7 @@ func constraints(body *api.CreateChatCompletionRequest) ([]*inference.Structured
 		}
 		found = append(found, &inference.Structured{Kind: c.kind, Value: raw, Param: c.param})
 	}
-	more, err := structuredOutputs(body.StructuredOutputs)
+	more, err := structuredOutputs(fields.outputs)
 	return append(found, more...), err
 }
 

@@ -95,21 +95,56 @@ func (s *eventStream) done() bool {
 	return s.send(false)
 }
 
+// chunkHead is what all chunks of an answer share.
+type chunkHead struct {
+	text  []byte // up to the list of choices
+	usage bool   // every chunk has a usage, null but in the last
+}
+
+func newChunkHead(id, object string, created int64, model string, usage bool) chunkHead {
+	text := append([]byte(`data: {"id":`), quoted(id)...)
+	text = append(text, `,"object":`...)
+	text = append(text, quoted(object)...)
+	text = append(text, `,"created":`...)
+	text = strconv.AppendInt(text, created, 10)
+	text = append(text, `,"model":`...)
+	text = append(text, quoted(model)...)
+	text = append(text, `,"choices":[`...)
+	return chunkHead{text: text, usage: usage}
+}
+
+// end closes a chunk whose choice has been written.
+func (h *chunkHead) end(dst []byte) []byte {
+	if h.usage {
+		return append(dst, `],"usage":null}`+"\n\n"...)
+	}
+	return append(dst, "]}\n\n"...)
+}
+
+// appendUsage adds the chunk that has no choices but the usage.
+func (h *chunkHead) appendUsage(dst []byte, u *inference.Usage) []byte {
+	if !h.usage {
+		return dst
+	}
+	dst = append(dst, h.text...)
+	dst = append(dst, `],"usage":{"prompt_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(u.PromptTokens), 10)
+	dst = append(dst, `,"completion_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(u.CompletionTokens), 10)
+	dst = append(dst, `,"total_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(u.PromptTokens+u.CompletionTokens), 10)
+	return append(dst, "}}\n\n"...)
+}
+
 // chunkWriter appends chat completion chunks.
 type chunkWriter struct {
-	head  []byte // up to the choice's index
-	usage bool   // every chunk has a usage, null but in the last
+	chunkHead
+
 	roles []bool // by choice: the chunk with the role has been sent
 }
 
 func newChunkWriter(id string, created int64, model string, choices int, usage bool) *chunkWriter {
-	head := append([]byte(`data: {"id":`), quoted(id)...)
-	head = append(head, `,"object":"chat.completion.chunk","created":`...)
-	head = strconv.AppendInt(head, created, 10)
-	head = append(head, `,"model":`...)
-	head = append(head, quoted(model)...)
-	head = append(head, `,"choices":[`...)
-	return &chunkWriter{head: head, usage: usage, roles: make([]bool, choices)}
+	return &chunkWriter{chunkHead: newChunkHead(id, "chat.completion.chunk", created, model, usage), roles: make([]bool, choices)}
 }
 
 func quoted(s string) []byte {
@@ -140,7 +175,7 @@ func (c *chunkWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
 }
 
 func (c *chunkWriter) open(dst []byte, index int) []byte {
-	dst = append(dst, c.head...)
+	dst = append(dst, c.text...)
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(index), 10)
 	return append(dst, `,"delta":{`...)
@@ -149,32 +184,17 @@ func (c *chunkWriter) open(dst []byte, index int) []byte {
 func (c *chunkWriter) close(dst []byte, logprobs []inference.TokenLogprob, finish inference.FinishReason) []byte {
 	dst = append(dst, `},"logprobs":`...)
 	dst = appendLogprobs(dst, logprobs)
-	if finish == inference.FinishNone {
-		dst = append(dst, `,"finish_reason":null}]`...)
-	} else {
-		dst = append(dst, `,"finish_reason":"`...)
-		dst = append(dst, finish...)
-		dst = append(dst, `"}]`...)
-	}
-	if c.usage {
-		dst = append(dst, `,"usage":null`...)
-	}
-	return append(dst, "}\n\n"...)
+	return c.end(appendFinish(dst, finish))
 }
 
-// appendUsage adds the chunk that has no choices but the usage.
-func (c *chunkWriter) appendUsage(dst []byte, u *inference.Usage) []byte {
-	if !c.usage {
-		return dst
+// appendFinish ends a choice.
+func appendFinish(dst []byte, finish inference.FinishReason) []byte {
+	if finish == inference.FinishNone {
+		return append(dst, `,"finish_reason":null}`...)
 	}
-	dst = append(dst, c.head...)
-	dst = append(dst, `],"usage":{"prompt_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(u.PromptTokens), 10)
-	dst = append(dst, `,"completion_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(u.CompletionTokens), 10)
-	dst = append(dst, `,"total_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(u.PromptTokens+u.CompletionTokens), 10)
-	return append(dst, "}}\n\n"...)
+	dst = append(dst, `,"finish_reason":"`...)
+	dst = append(dst, finish...)
+	return append(dst, `"}`...)
 }
 
 func appendLogprobs(dst []byte, logprobs []inference.TokenLogprob) []byte {
@@ -228,4 +248,35 @@ func appendEscaped(dst, text []byte) []byte {
 		start = i
 	}
 	return append(dst, text[start:]...)
+}
+
+// completionChunks appends the chunks of plain completions.
+type completionChunks struct {
+	chunkHead
+
+	top     int   // alternatives at each position
+	offsets []int // by choice: characters that have been sent
+}
+
+// appendDelta adds one chunk.
+func (c *completionChunks) appendDelta(dst []byte, d *inference.Delta) []byte {
+	dst = append(dst, c.text...)
+	dst = append(dst, `{"index":`...)
+	dst = strconv.AppendInt(dst, int64(d.Index), 10)
+	dst = append(dst, `,"text":"`...)
+	dst = appendEscaped(dst, d.Text)
+	dst = append(dst, `","logprobs":`...)
+	dst = c.appendLogprobs(dst, d)
+	return c.end(appendFinish(dst, d.Finish))
+}
+
+func (c *completionChunks) appendLogprobs(dst []byte, d *inference.Delta) []byte {
+	if d.Logprobs == nil {
+		return append(dst, "null"...)
+	}
+	lists, err := json.Marshal(addLogprobs(nil, d.Logprobs, c.top, &c.offsets[d.Index]))
+	if err != nil { // infinities are the adapters' to replace
+		return append(dst, "null"...)
+	}
+	return append(dst, lists...)
 }

@@ -54,26 +54,26 @@ func TestEmptyDeltaFlushes(t *testing.T) {
 	out := newEventStream(rec)
 	defer out.close()
 	chunks := newChunkWriter("x", 1, "chat", 2, false)
-	s := &ChatEvents{Record: &server.Record{}}
+	record := &server.Record{}
 	write := func(d inference.Delta) string {
 		t.Helper()
-		if !s.write(out, chunks, &d) {
+		if !writeDelta(out, record, chunks, &d) {
 			t.Fatal("the client has gone")
 		}
 		return rec.Body.String()
 	}
-	if got := write(inference.Delta{}); got != "" || out.started || !s.Record.FirstToken.IsZero() {
-		t.Errorf("an empty Delta at the start: %q, started %t, first token %v", got, out.started, s.Record.FirstToken)
+	if got := write(inference.Delta{}); got != "" || out.started || !record.FirstToken.IsZero() {
+		t.Errorf("an empty Delta at the start: %q, started %t, first token %v", got, out.started, record.FirstToken)
 	}
 	if got := write(inference.Delta{Text: []byte("a"), More: true}); got != "" {
 		t.Errorf("written although more comes: %q", got)
 	}
-	first := s.Record.FirstToken
+	first := record.FirstToken
 	waiting := string(*out.buf)
 	if got := write(inference.Delta{Index: 1}); got != waiting || !rec.Flushed || !strings.Contains(got, `"content":"a"`) || strings.Contains(got, `"index":1`) {
 		t.Errorf("flushed %q, waiting was %q", got, waiting)
 	}
-	if got := write(inference.Delta{}); got != waiting || first.IsZero() || !s.Record.FirstToken.Equal(first) {
+	if got := write(inference.Delta{}); got != waiting || first.IsZero() || !record.FirstToken.Equal(first) {
 		t.Errorf("after that %q", got)
 	}
 }

@@ -28,42 +28,52 @@ type ChatEvents struct {
 // one write, and nothing waits for company. An error before the first event is
 // returned, with nothing written; a later one becomes an event.
 func (e *ChatEvents) Write(w http.ResponseWriter, deltas iter.Seq2[inference.Delta, error]) error {
+	return writeEvents(w, e.Record, newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage), deltas)
+}
+
+// chunks is how an operation writes its Deltas.
+type chunks interface {
+	appendDelta(dst []byte, d *inference.Delta) []byte
+	appendUsage(dst []byte, u *inference.Usage) []byte
+}
+
+// writeEvents is [ChatEvents.Write] for any operation's chunks.
+func writeEvents(w http.ResponseWriter, rec *server.Record, c chunks, deltas iter.Seq2[inference.Delta, error]) error {
 	out := newEventStream(w)
 	defer out.close()
-	chunks := newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage)
 	for delta, err := range deltas {
 		if err != nil && !out.started {
 			return err
 		}
 		if err != nil {
-			e.Record.Error = err
+			rec.Error = err
 			out.fail(err)
 			return nil
 		}
-		if !e.write(out, chunks, &delta) {
-			e.Record.Error = inference.AsError(context.Canceled)
+		if !writeDelta(out, rec, c, &delta) {
+			rec.Error = inference.AsError(context.Canceled)
 			return nil
 		}
 	}
 	return nil
 }
 
-// write is false when the client has gone.
-func (e *ChatEvents) write(out *eventStream, chunks *chunkWriter, delta *inference.Delta) bool {
+// writeDelta is false when the client has gone.
+func writeDelta(out *eventStream, rec *server.Record, c chunks, delta *inference.Delta) bool {
 	switch {
 	case delta.Idle:
 		return out.comment()
 	case delta.Usage != nil:
-		usage(delta.Usage, e.Record)
-		*out.buf = chunks.appendUsage(*out.buf, delta.Usage)
+		usage(delta.Usage, rec)
+		*out.buf = c.appendUsage(*out.buf, delta.Usage)
 		return out.done()
 	case delta.Empty():
 		// Nothing to say but that nothing follows at once: what waits must go.
 		return len(*out.buf) == 0 || out.send(delta.More)
 	}
-	*out.buf = chunks.appendDelta(*out.buf, delta)
-	if e.Record.FirstToken.IsZero() {
-		e.Record.FirstToken = time.Now()
+	*out.buf = c.appendDelta(*out.buf, delta)
+	if rec.FirstToken.IsZero() {
+		rec.FirstToken = time.Now()
 	}
 	return out.send(delta.More)
 }

@@ -22,9 +22,10 @@ import (
 // Validator checks request bodies against openapi/openai.yaml. It is safe for
 // concurrent use.
 //
-// Two fields are checked by this package's own decoding instead, which has to
+// Three fields are checked by this package's own decoding instead, which has to
 // read them anyway and costs less than walking their unions: messages by
-// [DecodeMessages] and input by [DecodeInput]. A test holds these to the document.
+// [DecodeMessages], prompt by [DecodePrompt] and input by [DecodeInput]. A test
+// holds these to the document.
 type Validator struct {
 	bodies map[string]*bodySchema // by pattern, such as POST /v1/embeddings
 }
@@ -63,6 +64,7 @@ func NewValidator() (*Validator, error) {
 		loose string
 	}{
 		{"/v1/chat/completions", reflect.TypeFor[api.CreateChatCompletionRequest](), "messages"},
+		{"/v1/completions", reflect.TypeFor[api.CreateCompletionRequest](), "prompt"},
 		{"/v1/embeddings", reflect.TypeFor[api.CreateEmbeddingRequest](), "input"},
 	} {
 		schema := doc.Paths.Value(o.path).Post.RequestBody.Value.Content["application/json"].Schema.Value

@@ -26,6 +26,12 @@ const (
 	ChatCompletionFinishReasonToolCalls     ChatCompletionFinishReason = "tool_calls"
 )
 
+// Defines values for CompletionFinishReason.
+const (
+	CompletionFinishReasonLength CompletionFinishReason = "length"
+	CompletionFinishReasonStop   CompletionFinishReason = "stop"
+)
+
 // Defines values for CreateEmbeddingRequestEncodingFormat.
 const (
 	CreateEmbeddingRequestEncodingFormatBase64 CreateEmbeddingRequestEncodingFormat = "base64"
@@ -252,6 +258,57 @@ type ChatCompletionTopLogprob struct {
 
 	// Token The token as text.
 	Token string `json:"token"`
+}
+
+// CompletionChoice One continuation.
+type CompletionChoice struct {
+	// FinishReason `stop`: the model ended or a stop text came. `length`: the limit or the end of the context was reached.
+	FinishReason CompletionFinishReason `json:"finish_reason"`
+
+	// Index The choice's number: that of its prompt times `n`, and the number among the prompt's own.
+	Index int `json:"index"`
+
+	// Logprobs Log probabilities of the tokens, lists of one length. Null unless asked for.
+	Logprobs *CompletionLogprobs `json:"logprobs"`
+
+	// Text The continuation; with `echo` the prompt before it.
+	Text string `json:"text"`
+}
+
+// CompletionFinishReason `stop`: the model ended or a stop text came. `length`: the limit or the end of the context was reached.
+type CompletionFinishReason string
+
+// CompletionLogprobs Log probabilities of the tokens, lists of one length. Null unless asked for.
+type CompletionLogprobs struct {
+	// TextOffset Where in the text each token begins, in characters (Unicode code points), over the whole stream.
+	TextOffset []int `json:"text_offset"`
+
+	// TokenLogprobs Their log probabilities (natural logarithm); -9999 stands for what can't be.
+	TokenLogprobs []float64 `json:"token_logprobs"`
+
+	// Tokens The tokens.
+	Tokens []string `json:"tokens"`
+
+	// TopLogprobs The likeliest tokens at each position, with that drawn where it isn't among them. Null with `logprobs` at 0.
+	TopLogprobs []map[string]float64 `json:"top_logprobs"`
+}
+
+// CompletionPrompt What to continue: a text, the token ids of one, or a list of either. Each is continued by itself; there may be 128, and 128 choices in all. Token ids need the model's tokenizer.
+type CompletionPrompt = json.RawMessage
+
+// CompletionStreamChoice What a chunk adds to one continuation.
+type CompletionStreamChoice struct {
+	// FinishReason Why the continuation ended, in its last chunk; null before.
+	FinishReason *CompletionFinishReason `json:"finish_reason"`
+
+	// Index The choice's number: that of its prompt times `n`, and the number among the prompt's own.
+	Index int `json:"index"`
+
+	// Logprobs Log probabilities of the tokens, lists of one length. Null unless asked for.
+	Logprobs *CompletionLogprobs `json:"logprobs"`
+
+	// Text The continuation; with `echo` the prompt before it.
+	Text string `json:"text"`
 }
 
 // CompletionTokensDetails More about the answers' tokens. Left out when the engine doesn't tell.
@@ -524,6 +581,171 @@ type CreateChatCompletionStreamResponse struct {
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
+// CreateCompletionRequest Texts to continue, and how.
+type CreateCompletionRequest struct {
+	// AllowedTokenIds Engine extension. Draw from these token ids only.
+	AllowedTokenIds []TokenID `json:"allowed_token_ids,omitempty"`
+
+	// BadWords Engine extension. Texts that the answer must not hold.
+	BadWords []string `json:"bad_words,omitempty"`
+
+	// BestOf Make this many continuations of each prompt and give the `n` whose tokens are the likeliest on average. Not below `n`, and above it not with `stream`. All that were made count in the usage.
+	BestOf *int `json:"best_of,omitempty"`
+
+	// Echo Give the prompt before each continuation. Together with `logprobs` a 400.
+	Echo *bool `json:"echo,omitempty"`
+
+	// FrequencyPenalty Makes a token less likely for each time it came already; negative values make it likelier.
+	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
+
+	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
+	GuidedChoice []string `json:"guided_choice,omitempty"`
+
+	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`.
+	GuidedGrammar *string `json:"guided_grammar,omitempty"`
+
+	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
+	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
+
+	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`.
+	GuidedRegex *string `json:"guided_regex,omitempty"`
+
+	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.
+	IgnoreEos *bool `json:"ignore_eos,omitempty"`
+
+	// IncludeStopStrInOutput Engine extension. Keep the stop text at the end of the answer.
+	IncludeStopStrInOutput *bool `json:"include_stop_str_in_output,omitempty"`
+
+	// LengthPenalty Engine extension. Exponent by which beam search weighs the length of its candidates. Values other than 1 are refused with a 400, there is no beam search.
+	LengthPenalty *float64 `json:"length_penalty,omitempty"`
+
+	// LogitBias Values added to tokens' logits before one is drawn, by token id as the key. Refused with a 400 by models whose backend has no such input.
+	LogitBias map[string]int `json:"logit_bias,omitempty"`
+
+	// Logprobs Give the log probability of each token of the continuation, and this many alternatives at each position.
+	Logprobs *int `json:"logprobs,omitempty"`
+
+	// MaxTokens The most tokens a continuation may have, 16 unless set. One that is cut here has the finish reason `length`. 0, with which some servers only score the prompt, is a 400.
+	MaxTokens *int `json:"max_tokens,omitempty"`
+
+	// MinP Engine extension. Leave out tokens less likely than this share of the likeliest one's probability.
+	MinP *float64 `json:"min_p,omitempty"`
+
+	// MinTokens Engine extension. No stop counts before the answer has this many tokens.
+	MinTokens *int `json:"min_tokens,omitempty"`
+
+	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	Model string `json:"model"`
+
+	// N How many independent answers to make. Each is a request of its own to Triton; the prompt counts once.
+	N *int `json:"n,omitempty"`
+
+	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
+	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
+
+	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels ignore it.
+	Priority *int `json:"priority,omitempty"`
+
+	// Prompt What to continue: a text, the token ids of one, or a list of either. Each is continued by itself; there may be 128, and 128 choices in all. Token ids need the model's tokenizer.
+	Prompt CompletionPrompt `json:"prompt"`
+
+	// PromptLogprobs Engine extension. How many log probabilities to give for each token of the prompt. Refused with a 400.
+	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
+
+	// RepetitionPenalty Engine extension. Divides the score of tokens that prompt or answer hold already; 1 changes nothing, more discourages repetition, less encourages it.
+	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
+
+	// ResponseFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+	ResponseFormat ResponseFormat `json:"response_format,omitempty"`
+
+	// Seed Start of the random numbers. The same seed and request tend to give the same answer; batching with other requests can still change it.
+	Seed *int64 `json:"seed,omitempty"`
+
+	// SkipSpecialTokens Engine extension. Leave special tokens out of the text; most engines do unless told otherwise.
+	SkipSpecialTokens *bool `json:"skip_special_tokens,omitempty"`
+
+	// SpacesBetweenSpecialTokens Engine extension. Put spaces between special tokens that stay in the text.
+	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
+
+	// Stop Texts before which the answer ends. They are found across the borders of tokens and are not part of the answer.
+	Stop StopConfiguration `json:"stop,omitempty"`
+
+	// StopTokenIds Engine extension. Token ids that end the answer.
+	StopTokenIds []TokenID `json:"stop_token_ids,omitempty"`
+
+	// Stream Send the answer as server-sent events while it is made.
+	Stream *bool `json:"stream,omitempty"`
+
+	// StreamOptions How to stream. Anything set here without `stream` is a 400.
+	StreamOptions *ChatCompletionStreamOptions `json:"stream_options,omitempty"`
+
+	// StructuredOutputs Engine extension. A constraint on the answer, enforced while tokens are drawn. Exactly one of the keys holds it; it can't be combined with a JSON `response_format`.
+	StructuredOutputs StructuredOutputs `json:"structured_outputs,omitempty"`
+
+	// Suffix Text that follows the continuation. Refused with a 400, no engine here takes it.
+	Suffix *string `json:"suffix,omitempty"`
+
+	// Temperature How freely tokens are drawn: 0 takes the likeliest one each time, larger values spread the choice. Unset, the model's own default holds, which for most is 1.
+	Temperature *float64 `json:"temperature,omitempty"`
+
+	// TopK Engine extension. Draw only from this many of the likeliest tokens; 0 and -1 set no bound.
+	TopK *int `json:"top_k,omitempty"`
+
+	// TopP Draw only from the likeliest tokens whose probabilities add up to this. Unset, the model's own default holds, which for most is 1: all tokens.
+	TopP *float64 `json:"top_p,omitempty"`
+
+	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds.
+	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
+
+	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
+	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
+
+	// User The caller's name for its user. Accepted without effect.
+	User *string `json:"user,omitempty"`
+}
+
+// CreateCompletionResponse The continuations.
+type CreateCompletionResponse struct {
+	// Choices The choices of the first prompt, then those of the second, and so on.
+	Choices []CompletionChoice `json:"choices"`
+
+	// Created When the answer was begun, in seconds since 1970 UTC.
+	Created int64 `json:"created"`
+
+	// ID The answer's name, `cmpl-` and random letters.
+	ID string `json:"id"`
+
+	// Model The model, as the request named it.
+	Model string `json:"model"`
+
+	// Object Always `text_completion`, in streams too.
+	Object string `json:"object"`
+
+	// Usage Tokens that the request took, over all its answers.
+	Usage *CompletionUsage `json:"usage"`
+}
+
+// CreateCompletionStreamResponse One chunk of a stream.
+type CreateCompletionStreamResponse struct {
+	// Choices What this chunk adds; empty in the chunk that has the usage.
+	Choices []CompletionStreamChoice `json:"choices"`
+
+	// Created When the answer was begun, in seconds since 1970 UTC.
+	Created int64 `json:"created"`
+
+	// ID The answer's name, `cmpl-` and random letters.
+	ID string `json:"id"`
+
+	// Model The model, as the request named it.
+	Model string `json:"model"`
+
+	// Object Always `text_completion`, in streams too.
+	Object string `json:"object"`
+
+	// Usage Tokens that the request took, over all its answers.
+	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
+}
+
 // CreateEmbeddingRequest What to embed, and how to give the vectors.
 type CreateEmbeddingRequest struct {
 	// Dimensions Cut vectors to this many components and scale them to unit length again. More than the model has is a 400.
@@ -683,6 +905,9 @@ type WebSearchOptions = json.RawMessage
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = CreateChatCompletionRequest
 
+// CreateCompletionJSONRequestBody defines body for CreateCompletion for application/json ContentType.
+type CreateCompletionJSONRequestBody = CreateCompletionRequest
+
 // CreateEmbeddingJSONRequestBody defines body for CreateEmbedding for application/json ContentType.
 type CreateEmbeddingJSONRequestBody = CreateEmbeddingRequest
 
@@ -697,6 +922,9 @@ type ServerInterface interface {
 	// CreateChatCompletion Answer a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(w http.ResponseWriter, r *http.Request)
+	// CreateCompletion Continue a text
+	// (POST /v1/completions)
+	CreateCompletion(w http.ResponseWriter, r *http.Request)
 	// CreateEmbedding Turn texts into vectors
 	// (POST /v1/embeddings)
 	CreateEmbedding(w http.ResponseWriter, r *http.Request)
@@ -750,6 +978,20 @@ func (siw *ServerInterfaceWrapper) CreateChatCompletion(w http.ResponseWriter, r
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateChatCompletion(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateCompletion operation middleware
+func (siw *ServerInterfaceWrapper) CreateCompletion(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateCompletion(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -936,6 +1178,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/live", wrapper.CheckLive)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/ready", wrapper.CheckReady)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/chat/completions", wrapper.CreateChatCompletion)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/completions", wrapper.CreateCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/embeddings", wrapper.CreateEmbedding)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models", wrapper.ListModels)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models/{model}", wrapper.RetrieveModel)
@@ -1001,6 +1244,71 @@ type CreateChatCompletion200TextEventStreamResponse struct {
 }
 
 func (response CreateChatCompletion200TextEventStreamResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type CreateCompletionRequestObject struct {
+	Body *CreateCompletionJSONRequestBody
+}
+
+type CreateCompletionResponseObject interface {
+	VisitCreateCompletionResponse(w http.ResponseWriter) error
+}
+
+type CreateCompletion200JSONResponse CreateCompletionResponse
+
+func (response CreateCompletion200JSONResponse) VisitCreateCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCompletion200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response CreateCompletion200TextEventStreamResponse) VisitCreateCompletionResponse(w http.ResponseWriter) error {
 
 	w.Header().Set("Content-Type", "text/event-stream")
 	if response.ContentLength != 0 {
@@ -1114,6 +1422,9 @@ type StrictServerInterface interface {
 	// CreateChatCompletion Answer a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
+	// CreateCompletion Continue a text
+	// (POST /v1/completions)
+	CreateCompletion(ctx context.Context, request CreateCompletionRequestObject) (CreateCompletionResponseObject, error)
 	// CreateEmbedding Turn texts into vectors
 	// (POST /v1/embeddings)
 	CreateEmbedding(ctx context.Context, request CreateEmbeddingRequestObject) (CreateEmbeddingResponseObject, error)
@@ -1236,6 +1547,37 @@ func (sh *strictHandler) CreateChatCompletion(w http.ResponseWriter, r *http.Req
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateChatCompletionResponseObject); ok {
 		if err := validResponse.VisitCreateChatCompletionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateCompletion operation middleware
+func (sh *strictHandler) CreateCompletion(w http.ResponseWriter, r *http.Request) {
+	var request CreateCompletionRequestObject
+
+	var body CreateCompletionJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateCompletion(ctx, request.(CreateCompletionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateCompletion")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateCompletionResponseObject); ok {
+		if err := validResponse.VisitCreateCompletionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

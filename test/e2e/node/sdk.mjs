@@ -84,6 +84,24 @@ async function chats(client) {
   });
 }
 
+async function completions(client) {
+  await check('completions', async () => {
+    const answer = await client.completions.create({ model: 'chat', prompt: ['One, two,', 'Red, green,'], max_tokens: 6, echo: true, logprobs: null });
+    assert.deepEqual(answer.choices.map((c) => c.text.split(',')[0]), ['One', 'Red']);
+    assert(answer.usage.completion_tokens > 0);
+  });
+  await check('stream of a completion', async () => {
+    let text = '';
+    let finish;
+    for await (const chunk of await client.completions.create({ model: 'chat', prompt: 'One, two,', max_tokens: 8, stream: true })) {
+      text += chunk.choices[0].text;
+      finish = chunk.choices[0].finish_reason ?? finish;
+    }
+    assert(text.length > 0);
+    assert(['length', 'stop'].includes(finish));
+  });
+}
+
 async function embeddings(client) {
   const input = ['a cat', 'a kitten', 'the stock market'];
   await check('embeddings', async () => {
@@ -161,6 +179,7 @@ if (mode === 'interrupted') {
   await interrupted(client);
 } else {
   await chats(client);
+  await completions(client);
   await embeddings(client);
   await models(client);
   await errors(client, connect(downURL));

@@ -65,6 +65,23 @@ def chats(client):
     check("stream closed by the client", True)
 
 
+def completions(client):
+    answer = client.completions.create(model="chat", prompt=["One, two,", "Red, green,"], n=2, max_tokens=6, echo=True)
+    check("completions", [c.index for c in answer.choices] == [0, 1, 2, 3]
+          and [c.text.split(",")[0] for c in answer.choices] == ["One", "One", "Red", "Red"], answer)
+    check("usage of completions", 4 <= answer.usage.completion_tokens <= 24 and answer.usage.prompt_tokens >= 6, answer.usage)
+
+    best = client.completions.create(model="chat", prompt="One, two,", best_of=3, max_tokens=6, logprobs=2).choices
+    check("best of", len(best) == 1 and len(best[0].logprobs.tokens) == len(best[0].logprobs.top_logprobs), best)
+    check("text offsets", "".join(best[0].logprobs.tokens).startswith(best[0].text[:8])
+          and best[0].logprobs.text_offset[1] == len(best[0].logprobs.tokens[0]), best[0].logprobs)
+
+    *chunks, last = list(client.completions.create(model="chat", prompt="One, two,", max_tokens=8, stream=True,
+                                                   stream_options={"include_usage": True}, extra_body={"ignore_eos": True}))
+    check("stream of a completion", len([c for c in chunks if c.choices[0].text]) > 4, chunks)
+    check("its end", chunks[-1].choices[0].finish_reason == "length" and not last.choices and last.usage.completion_tokens == 8, last)
+
+
 def embeddings(client):
     texts = ["a cat", "a kitten", "the stock market"]
     default = client.embeddings.create(model="embedding", input=texts)  # base64 on the wire
@@ -146,6 +163,7 @@ def main(mode, url, down=None):
             return
         with OpenAI(**options(down)) as nowhere:
             chats(client)
+            completions(client)
             embeddings(client)
             models(client)
             errors(client, nowhere)

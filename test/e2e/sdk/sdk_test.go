@@ -116,6 +116,31 @@ func TestStructuredOutput(t *testing.T) {
 	}
 }
 
+func TestCompletions(t *testing.T) {
+	client := connect(t, "TRIDENT_URL")
+	request := openai.CompletionNewParams{
+		Model:  "chat",
+		Prompt: openai.CompletionNewParamsPromptUnion{OfArrayOfStrings: []string{"One, two,", "Red, green,"}},
+		Echo:   openai.Bool(true), MaxTokens: openai.Int(6),
+	}
+	answer, err := client.Completions.New(deadline(t), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.Choices) != 2 || !strings.HasPrefix(answer.Choices[0].Text, "One, two,") || !strings.HasPrefix(answer.Choices[1].Text, "Red, green,") {
+		t.Errorf("got %s", answer.RawJSON())
+	}
+	request.Prompt = openai.CompletionNewParamsPromptUnion{OfString: openai.String("One, two,")}
+	stream := client.Completions.NewStreaming(deadline(t), request)
+	text := ""
+	for stream.Next() {
+		text += stream.Current().Choices[0].Text
+	}
+	if err := stream.Err(); err != nil || !strings.HasPrefix(text, "One, two,") || len(text) <= len("One, two,") {
+		t.Errorf("streamed %q, %v", text, err)
+	}
+}
+
 func TestEmbeddings(t *testing.T) {
 	client := connect(t, "TRIDENT_URL")
 	request := openai.EmbeddingNewParams{

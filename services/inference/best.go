@@ -1,0 +1,94 @@
+package inference
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+)
+
+// candidates is how many continuations of each prompt are made.
+func (r *Request) candidates() int { return max(r.N, r.BestOf, 1) }
+
+// ranks tells whether more are made than given.
+func (r *Request) ranks() bool { return r.BestOf > max(r.N, 1) }
+
+// rank makes the run ask for the log probabilities that it is going to choose by.
+func (r *run) rank() {
+	if r.req.ranks() && r.req.Sampling.Logprobs == nil {
+		asked := *r.req
+		asked.Sampling.Logprobs = new(0)
+		r.req, r.hidden = &asked, true
+	}
+}
+
+// candidate is a continuation as far as it has come.
+type candidate struct {
+	text     []byte
+	logprobs []TokenLogprob
+	finish   FinishReason
+}
+
+// mean log probability of the tokens: what OpenAI's best_of chooses by. A
+// continuation without tokens comes last.
+func (c *candidate) mean() float64 {
+	if len(c.logprobs) == 0 {
+		return math.Inf(-1)
+	}
+	sum := 0.0
+	for _, t := range c.logprobs {
+		sum += t.Logprob
+	}
+	return sum / float64(len(c.logprobs))
+}
+
+// best collects the candidates, where there are more than were asked for, and
+// yields the likeliest of each prompt, each whole.
+func (r *run) best(deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
+	if !r.req.ranks() {
+		return deltas
+	}
+	return func(yield func(Delta, error) bool) {
+		all := make([]candidate, len(r.jobs))
+		for d, err := range deltas {
+			if err != nil || d.Idle {
+				if !yield(d, r.aboutBestOf(err)) || err != nil {
+					return
+				}
+				continue
+			}
+			c := &all[d.Index]
+			c.text = append(c.text, d.Text...)
+			c.logprobs = append(c.logprobs, d.Logprobs...)
+			c.finish = cmp.Or(d.Finish, c.finish)
+		}
+		r.yieldBest(all, yield)
+	}
+}
+
+func (r *run) yieldBest(all []candidate, yield func(Delta, error) bool) {
+	index := 0
+	for group := range slices.Chunk(all, r.req.candidates()) {
+		slices.SortStableFunc(group, func(a, b candidate) int { return cmp.Compare(b.mean(), a.mean()) })
+		for _, c := range group[:max(r.req.N, 1)] {
+			d := Delta{Index: index, Text: c.text, Logprobs: c.logprobs, Finish: c.finish, More: true}
+			if r.hidden {
+				d.Logprobs = nil
+			}
+			if !yield(d, nil) {
+				return
+			}
+			index++
+		}
+	}
+}
+
+// aboutBestOf gives an error about log probabilities that the client didn't ask
+// for the name of the field that needs them.
+func (r *run) aboutBestOf(err error) error {
+	e, ok := err.(*Error) //nolint:errorlint // a model's own refusal, not what it wraps
+	if !ok || !r.hidden || e.Param != "logprobs" {
+		return err
+	}
+	return Unsupported("best_of", "best_of above n needs log probabilities, which this model doesn't give")
+}

@@ -1,0 +1,165 @@
+package openai
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// CreateCompletion continues plain texts, in one piece or as a stream of events.
+func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateCompletionRequestObject) (api.CreateCompletionResponseObject, error) {
+	rec := server.RecordOf(ctx)
+	rec.Model = request.Body.Model
+	req, err := completionRequest(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.ID = "cmpl-" + rand.Text()
+	if req.Stream {
+		options := request.Body.StreamOptions
+		return &completionStream{ctx: ctx, service: h.service, req: req, usage: options != nil && value(options.IncludeUsage)}, nil
+	}
+	return h.completion(ctx, req)
+}
+
+// completionTokens is the length of continuations whose request sets none.
+const completionTokens = 16
+
+func completionRequest(body *api.CreateCompletionRequest) (*inference.Request, error) {
+	err := firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs),
+		unsupported{"suffix", value(body.Suffix) != "", "texts are only continued at their end"}))
+	if err != nil {
+		return nil, err
+	}
+	prompts, err := DecodePrompt(body.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	req := &inference.Request{
+		Model: body.Model, Task: inference.TaskGenerate, Prompts: prompts, Echo: value(body.Echo),
+		N: value(body.N), BestOf: value(body.BestOf), Stream: value(body.Stream),
+	}
+	if body.StreamOptions != nil && !req.Stream {
+		return nil, inference.Invalid("stream_options", "stream_options needs stream: true")
+	}
+	if value(body.Priority) != 0 {
+		req.Priority = body.Priority
+	}
+	if err := completionSampling(body, &req.Sampling); err != nil {
+		return nil, err
+	}
+	return req, completionNames(req.Validate())
+}
+
+// completionNames gives errors the names that completions have for fields.
+func completionNames(err error) error {
+	e, ok := err.(*inference.Error) //nolint:errorlint // the core's own verdict
+	if !ok || e.Param != "top_logprobs" {
+		return err
+	}
+	renamed := *e
+	renamed.Param = "logprobs"
+	return &renamed
+}
+
+func completionSampling(body *api.CreateCompletionRequest, s *inference.Sampling) error {
+	*s = inference.Sampling{
+		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
+		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
+		MaxTokens: body.MaxTokens, MinTokens: body.MinTokens, StopTokenIDs: body.StopTokenIds, IgnoreEOS: body.IgnoreEos,
+		BadWords: body.BadWords, AllowedTokenIDs: body.AllowedTokenIds, IncludeStop: body.IncludeStopStrInOutput,
+		SkipSpecialTokens: body.SkipSpecialTokens, SpacesBetweenSpecialTokens: body.SpacesBetweenSpecialTokens,
+		TruncatePromptTokens: body.TruncatePromptTokens, Logprobs: body.Logprobs,
+	}
+	if s.MaxTokens == nil {
+		s.MaxTokens = new(completionTokens)
+	}
+	return constrain(s, body.Stop, body.LogitBias, constraintFields{
+		format: body.ResponseFormat, outputs: body.StructuredOutputs, guidedJSON: body.GuidedJSON,
+		guidedRegex: body.GuidedRegex, guidedGrammar: body.GuidedGrammar, guidedChoice: body.GuidedChoice,
+	})
+}
+
+// completion collects the whole answer.
+func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.CreateCompletionResponseObject, error) {
+	rec := server.RecordOf(ctx)
+	answer := api.CreateCompletion200JSONResponse{
+		ID: req.ID, Object: textCompletion, Created: time.Now().Unix(), Model: req.Model,
+		Choices: make([]api.CompletionChoice, len(req.Prompts)*max(req.N, 1)),
+	}
+	texts := make([][]byte, len(answer.Choices))
+	offsets := make([]int, len(answer.Choices))
+	for delta, err := range h.service.Generate(ctx, req) {
+		if err != nil {
+			return nil, err
+		}
+		if delta.Usage != nil {
+			answer.Usage = usage(delta.Usage, rec)
+			continue
+		}
+		choice := &answer.Choices[delta.Index]
+		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
+		if delta.Logprobs != nil {
+			choice.Logprobs = addLogprobs(choice.Logprobs, delta.Logprobs, *req.Sampling.Logprobs, &offsets[delta.Index])
+		}
+		if delta.Finish != inference.FinishNone {
+			choice.FinishReason = api.CompletionFinishReason(delta.Finish)
+		}
+	}
+	for i := range answer.Choices {
+		answer.Choices[i].Index, answer.Choices[i].Text = i, string(texts[i])
+	}
+	return answer, nil
+}
+
+// textCompletion is the object of answers and of chunks.
+const textCompletion = "text_completion"
+
+// addLogprobs appends tokens to the lists, at the offset in characters that their
+// text begins at, which it moves on.
+func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob, top int, offset *int) *api.CompletionLogprobs {
+	if lists == nil {
+		lists = &api.CompletionLogprobs{Tokens: []string{}, TokenLogprobs: []float64{}, TextOffset: []int{}}
+	}
+	for _, t := range tokens {
+		lists.Tokens = append(lists.Tokens, t.Token)
+		lists.TokenLogprobs = append(lists.TokenLogprobs, t.Logprob)
+		lists.TextOffset = append(lists.TextOffset, *offset)
+		*offset += len([]rune(t.Token))
+		if top == 0 {
+			continue
+		}
+		likeliest := map[string]float64{t.Token: t.Logprob}
+		for _, alt := range t.Top {
+			if _, twice := likeliest[alt.Token]; !twice { // halves of characters have one text
+				likeliest[alt.Token] = alt.Logprob
+			}
+		}
+		lists.TopLogprobs = append(lists.TopLogprobs, likeliest)
+	}
+	return lists
+}
+
+// completionStream is the answer that is written while the model makes it.
+type completionStream struct {
+	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
+	service *inference.Service
+	req     *inference.Request
+	usage   bool
+}
+
+// VisitCreateCompletionResponse streams. A failure before the first event is
+// returned and gets its status; a later one becomes an event.
+func (s *completionStream) VisitCreateCompletionResponse(w http.ResponseWriter) error {
+	chunks := &completionChunks{
+		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), s.req.Model, s.usage),
+		top:       value(s.req.Sampling.Logprobs),
+		offsets:   make([]int, len(s.req.Prompts)*max(s.req.N, 1)),
+	}
+	return writeEvents(w, server.RecordOf(s.ctx), chunks, s.service.Generate(s.ctx, s.req))
+}
