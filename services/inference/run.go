@@ -86,6 +86,8 @@ type jobStream struct {
 	job     *Job
 	decoder Decoder
 	text    wholeUTF8
+	stop    stopTexts
+	stopped bool // by a stop text
 	finish  FinishReason
 	total   jobTotal
 	step    Step
@@ -100,7 +102,7 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		return jobTotal{}, err
 	}
 	infer.Id = r.req.ID
-	s := &jobStream{run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req)}
+	s := r.newStream(job)
 	for resp, err := range r.card.Engine.Stream(ctx, infer) {
 		if err != nil {
 			return s.total, r.explain(err)
@@ -109,7 +111,7 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		if err != nil {
 			return s.total, err
 		}
-		if s.shows(&delta) && !emit(delta) || resp.Final {
+		if s.shows(&delta) && !emit(delta) || resp.Final || s.stopped {
 			return s.total, nil
 		}
 	}
@@ -119,6 +121,14 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		emit(delta)
 	}
 	return s.total, err
+}
+
+func (r *run) newStream(job *Job) *jobStream {
+	sampling := &r.req.Sampling
+	return &jobStream{
+		run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req),
+		stop: stopTexts{texts: sampling.Stop, include: sampling.IncludeStop != nil && *sampling.IncludeStop},
+	}
 }
 
 // shows tells whether a Delta is worth handing out: it has something to show, or
@@ -157,15 +167,30 @@ func (s *jobStream) read(resp *Response) (Delta, error) {
 	if s.run.req.Task == TaskEmbed {
 		return s.embedding(delta, resp.Final)
 	}
-	delta.Text, delta.Logprobs = s.text.add(s.step.Text, resp.Final), s.step.Logprobs
+	delta.Text, delta.Logprobs = s.answer(resp.Final), s.step.Logprobs
+	if s.stopped {
+		s.finish = FinishStop
+		delta.More = len(s.run.jobs) == 1
+	}
 	if s.run.req.Echo && !s.echoed {
 		s.echoed = true
 		delta.Text = append([]byte(s.job.Prompt), delta.Text...)
 	}
-	if resp.Final {
+	if resp.Final || s.stopped {
 		delta.Finish = finishOf(s.finish, s.total.tokens, s.job.MaxTokens)
 	}
 	return delta, nil
+}
+
+// answer is what of the step's text can go out. Before min_tokens no stop text
+// counts.
+func (s *jobStream) answer(final bool) []byte {
+	text := s.text.add(s.step.Text, final)
+	if least := s.run.req.Sampling.MinTokens; least != nil && s.total.tokens <= *least {
+		return text
+	}
+	text, s.stopped = s.stop.add(text, final)
+	return text
 }
 
 // embedding normalises the vector. A model that ends without one is at fault.

@@ -111,6 +111,42 @@ func TestGeneratePassesInvalidUTF8AtTheEnd(t *testing.T) {
 
 // TestNoTokenWaitsForTheNext: a Delta says that more is to come because another
 // response is here; when that shows nothing, the consumer is told to flush.
+// TestStopTextStopsTheModel: a backend that lets a stop text through is left there.
+func TestStopTextStopsTheModel(t *testing.T) {
+	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for _, text := range []string{"one", " S", "TOP two", " three"} {
+			if !send(inferencetest.Token(text, "")) {
+				return nil
+			}
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for _, tt := range []struct {
+		name  string
+		steer func(*inference.Sampling)
+		want  string
+	}{
+		{"left out", func(*inference.Sampling) {}, "one "},
+		{"kept", func(s *inference.Sampling) { s.IncludeStop = new(true) }, "one STOP"},
+		{"not before min_tokens", func(s *inference.Sampling) { s.MinTokens, s.Stop = new(2), []string{"o"} }, "one STOP tw"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, engine := serve(t, inference.Config{}, script, withTemplate)
+			req := chatRequest(1)
+			req.Sampling.Stop = []string{"STOP"}
+			tt.steer(&req.Sampling)
+			a := collect(t.Context(), s, req)
+			if a.err != nil || a.texts[0] != tt.want || a.finish[0] != inference.FinishStop || engine.Active() != 0 {
+				t.Errorf("got %+v, %d streams are left", a, engine.Active())
+			}
+			if want := (inference.Usage{PromptTokens: 7, CompletionTokens: 3}); *a.usage != want {
+				t.Errorf("usage %+v", *a.usage)
+			}
+		})
+	}
+}
+
 func TestNoTokenWaitsForTheNext(t *testing.T) {
 	for _, n := range []int{1, 2} {
 		flushed := make(chan struct{})
