@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/inference", "services/server"},
 	"cmd/trident":                      {"services/*"},
 	"openapi":                          {},
+	"test/backends/burst":              {"services/triton/tritonserver"},
 	"test/demo":                        {"services/triton/tritonserver"},
 	"test/e2e":                         {"services/triton/tritonserver"},
 	"services/triton/tritonserver":     {},

@@ -1,0 +1,221 @@
+package burst_test
+
+import (
+	"context"
+	"encoding/binary"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/backends/burst"
+)
+
+// gpu is a model that needs what the machine may not have.
+const gpu = "burst_gpu"
+
+// TestModels asks the models of the bench as Trident does.
+func TestModels(t *testing.T) {
+	engine, cards := start(t)
+	for _, m := range burst.Models() {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Run("answers", func(t *testing.T) { answers(t, cards[m.Name], m) })
+			t.Run("refuses", func(t *testing.T) { refuses(t, cards[m.Name]) })
+			t.Run("cancelled", func(t *testing.T) { letsGo(t, engine, cards[m.Name]) })
+		})
+	}
+	t.Run("no GPU", func(t *testing.T) { refusesGPU(t, engine) })
+}
+
+func answers(t *testing.T, card *inference.Card, m burst.Model) {
+	t.Helper()
+	for _, row := range []struct {
+		name   string
+		stream bool
+		tokens int
+	}{{"stream", true, 7}, {"one token", true, 1}, {"longer than the list", true, 70}, {"whole", false, 7}} {
+		t.Run(row.name, func(t *testing.T) {
+			began := time.Now()
+			got := ask(t, card, row.stream, row.tokens)
+			if least := time.Duration(row.tokens-1) * m.Pace; time.Since(began) < least {
+				t.Errorf("it took %s, less than %s", time.Since(began), least)
+			}
+			want := answer{text: burst.Text(row.tokens), reasons: strings.Repeat("None ", row.tokens-1) + "length ", prompt: 4, output: row.tokens}
+			if !row.stream {
+				want.reasons = "length "
+			}
+			if got != want {
+				t.Errorf("\n got %+v\nwant %+v", got, want)
+			}
+		})
+	}
+}
+
+func refuses(t *testing.T, card *inference.Card) {
+	t.Helper()
+	for _, row := range []struct{ name, sampling, want string }{
+		{"no tokens", `{"stop": ["max_tokens", "\"{["], "max_tokens": 0}`, "sampling parameter 'max_tokens=0' must be a whole number from 1"},
+		{"half a token", `{"n": {"max_tokens": 1}, "max_tokens":1.5}`, "sampling parameter 'max_tokens=1.5' must be a whole number from 1"},
+		{"no JSON", `{"max_tokens" 1}`, "a parameter isn't valid JSON"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			req := encode(t, card, true, 1)
+			for i, in := range req.GetInputs() {
+				if in.GetName() == "sampling_parameters" {
+					req.RawInputContents[i] = append(binary.LittleEndian.AppendUint32(nil, uint32(len(row.sampling))), row.sampling...)
+				}
+			}
+			for response, err := range card.Engine.Stream(t.Context(), req) {
+				if err == nil || !strings.Contains(inference.AsError(err).Message, row.want) {
+					t.Errorf("got %v, %v", response, err)
+				}
+			}
+		})
+	}
+}
+
+// letsGo leaves a stream that would last for years. The model can be unloaded
+// then, for which Triton waits until no request is left.
+func letsGo(t *testing.T, engine *triton.Engine, card *inference.Card) {
+	t.Helper()
+	for _, err := range engine.Stream(t.Context(), encode(t, card, true, 1<<40)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if _, err := engine.RepositoryModelUnload(t.Context(), &kserve.RepositoryModelUnloadRequest{ModelName: card.Name}); err != nil {
+		t.Fatal(err)
+	}
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	late := time.After(10 * time.Second)
+	for state := ""; state != "UNAVAILABLE"; state = stateOf(t, engine, card.Name) {
+		select {
+		case <-poll.C:
+		case <-late:
+			t.Fatalf("the model is %s", state)
+		}
+	}
+}
+
+func stateOf(t *testing.T, engine *triton.Engine, model string) string {
+	t.Helper()
+	index, err := engine.RepositoryIndex(t.Context(), &kserve.RepositoryIndexRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range index.GetModels() {
+		if m.GetName() == model {
+			return m.GetState()
+		}
+	}
+	return "unknown"
+}
+
+func refusesGPU(t *testing.T, engine *triton.Engine) {
+	t.Helper()
+	if devices, err := filepath.Glob("/dev/nvidia[0-9]*"); err != nil || len(devices) > 0 {
+		t.Skip("there is a GPU: make test-gpu asks the model")
+	}
+	_, err := engine.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: gpu})
+	if err == nil || !strings.Contains(inference.AsError(err).Message, "GPU") {
+		t.Errorf("the load gave %v", err)
+	} else {
+		t.Log(inference.AsError(err).Message)
+	}
+}
+
+func start(t *testing.T) (*triton.Engine, map[string]*inference.Card) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a real Triton")
+	}
+	repository := t.TempDir()
+	models := append(burst.Models(), burst.Model{Name: gpu, GPU: true})
+	if err := burst.Repository(t.Context(), repository, models...); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--model-control-mode=explicit"}
+	for _, m := range burst.Models() {
+		args = append(args, "--load-model="+m.Name)
+	}
+	server := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{repository}, Args: args})
+	config := triton.Default()
+	config.Endpoint = server.GRPC()
+	engine, err := triton.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine, cardsOf(t, engine)
+}
+
+func cardsOf(t *testing.T, engine inference.Engine) map[string]*inference.Card {
+	t.Helper()
+	models, err := engine.Models(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cards := map[string]*inference.Card{}
+	for _, m := range models {
+		cards[m.Name] = &inference.Card{Name: m.Name, Config: m.Config, Engine: engine}
+	}
+	return cards
+}
+
+// answer is what came of a request. The reasons are those of all responses.
+type answer struct {
+	text, reasons  string
+	prompt, output int
+}
+
+func ask(t *testing.T, card *inference.Card, stream bool, tokens int) answer {
+	t.Helper()
+	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
+	decoder := backend.VLLM{}.Decoder(card, req)
+	var got answer
+	for response, err := range card.Engine.Stream(t.Context(), encode(t, card, stream, tokens)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, out := range response.Outputs {
+			if out.Name == "finish_reason" {
+				got.reasons += string(out.Raw[4:]) + " "
+			}
+		}
+		var step inference.Step
+		if err := decoder.Decode(response, &step); err != nil {
+			t.Fatal(err)
+		}
+		got.text += string(step.Text)
+		got.prompt, got.output = step.PromptTokens, got.output+step.OutputTokens
+		if response.Final && step.Finish != inference.FinishLength {
+			t.Errorf("the last response is %+v", step)
+		}
+	}
+	return got
+}
+
+func encode(t *testing.T, card *inference.Card, stream bool, tokens int) *kserve.ModelInferRequest {
+	t.Helper()
+	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
+	tensors, err := backend.VLLM{}.Encode(card, req, &inference.Job{Prompt: " A prompt \n of words. ", MaxTokens: tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tensors
+}

@@ -1,0 +1,129 @@
+// burst is a Triton backend for measuring: it answers with words from a list, one
+// response a token, as fast as the core takes them or at a pace, by the tensor
+// contract of Triton's vLLM backend. What surrounds it costs the same as with a
+// real engine, and the engine itself next to nothing.
+//
+// Parameters of a model's configuration:
+//   words          the words of every answer, in turn, separated by spaces
+//   pace_us        microseconds from step to step; 0 for no wait
+//   output_memory  GPU to make the outputs in a GPU's memory, CPU otherwise
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "engine.h"
+#include "failure.h"
+#include "json.h"
+
+namespace burst {
+namespace {
+
+// Parameter of the model's configuration, which must have it.
+std::string Parameter(std::string_view config, const char* name) {
+  std::optional<std::string> value = Json::Find(config, {"parameters", name, "string_value"});
+  if (!value.has_value())
+    throw Failure(triton::kInvalid, std::string("the model's configuration lacks the parameter ") + name);
+  return *value;
+}
+
+std::chrono::microseconds Pace(const std::string& text) {
+  int64_t pace = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, pace);
+  if (error != std::errc() || stop != end || pace < 0)
+    throw Failure(triton::kInvalid, "the parameter pace_us must be a whole number from 0, not " + text);
+  return std::chrono::microseconds(pace);
+}
+
+Settings Read(std::string_view config) {
+  Settings settings;
+  std::istringstream words(Parameter(config, "words"));
+  for (std::string word; words >> word;) settings.words.push_back(Engine::Element(" " + word));
+  if (settings.words.empty()) throw Failure(triton::kInvalid, "the parameter words has no words");
+  settings.pace = Pace(Parameter(config, "pace_us"));
+  std::string memory = Parameter(config, "output_memory");
+  if (memory != "CPU" && memory != "GPU")
+    throw Failure(triton::kInvalid, "the parameter output_memory must be CPU or GPU, not " + memory);
+  settings.gpu = memory == "GPU";
+  return settings;
+}
+
+Settings ReadModel(TRITONBACKEND_Model* model) {
+  TRITONSERVER_Message* message = nullptr;
+  Must(TRITONBACKEND_ModelConfig(model, 1, &message));
+  std::unique_ptr<TRITONSERVER_Message, void (*)(TRITONSERVER_Message*)> owner(
+      message, [](TRITONSERVER_Message* m) { LogIf(TRITONSERVER_MessageDelete(m)); });
+  const char* base = nullptr;
+  size_t size = 0;
+  Must(TRITONSERVER_MessageSerializeToJson(message, &base, &size));
+  return Read({base, size});
+}
+
+// Refuse answers a request with an error.
+void Refuse(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request, TRITONSERVER_Error* error) {
+  TRITONBACKEND_Response* response = nullptr;
+  LogIf(TRITONBACKEND_ModelInstanceReportStatistics(instance, request, false, 0, 0, 0, 0));
+  LogIf(TRITONBACKEND_ResponseNew(&response, request));
+  if (response != nullptr) LogIf(TRITONBACKEND_ResponseSend(response, triton::kFinal, error));
+  LogIf(TRITONBACKEND_RequestRelease(request, triton::kReleaseAll));
+  TRITONSERVER_ErrorDelete(error);
+}
+
+}  // namespace
+}  // namespace burst
+
+using burst::Engine;
+using burst::Failure;
+using burst::Guarded;
+using burst::Must;
+using burst::Sequence;
+
+extern "C" {
+
+// All else is hidden, so that no other library of the process gets in between.
+#pragma GCC visibility push(default)
+
+TRITONSERVER_Error* TRITONBACKEND_Initialize(TRITONBACKEND_Backend*) {
+  return Guarded([] {
+    uint32_t major = 0, minor = 0;
+    Must(TRITONBACKEND_ApiVersion(&major, &minor));
+    if (major != triton::kApiMajor || minor < triton::kApiMinor)
+      throw Failure(triton::kUnsupported, "this Triton is too old or too new for the backend burst");
+  });
+}
+
+TRITONSERVER_Error* TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelInstance* instance) {
+  return Guarded([instance] {
+    TRITONBACKEND_Model* model = nullptr;
+    Must(TRITONBACKEND_ModelInstanceModel(instance, &model));
+    auto engine = std::make_unique<Engine>(burst::ReadModel(model));
+    Must(TRITONBACKEND_ModelInstanceSetState(instance, engine.get()));
+    engine.release();
+  });
+}
+
+TRITONSERVER_Error* TRITONBACKEND_ModelInstanceFinalize(TRITONBACKEND_ModelInstance* instance) {
+  return Guarded([instance] {
+    void* state = nullptr;
+    Must(TRITONBACKEND_ModelInstanceState(instance, &state));
+    delete static_cast<Engine*>(state);
+  });
+}
+
+TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstance* instance,
+                                                       TRITONBACKEND_Request** requests, const uint32_t count) {
+  void* state = nullptr;
+  TRITONSERVER_Error* failed = TRITONBACKEND_ModelInstanceState(instance, &state);
+  if (failed != nullptr) return failed;
+  for (uint32_t i = 0; i < count; i++) {
+    TRITONSERVER_Error* error = Guarded([&] {
+      static_cast<Engine*>(state)->Add(std::make_unique<Sequence>(instance, requests[i]));
+    });
+    if (error != nullptr) burst::Refuse(instance, requests[i], error);
+  }
+  return nullptr;
+}
+
+#pragma GCC visibility pop
+
+}  // extern "C"

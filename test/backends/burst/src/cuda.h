@@ -1,0 +1,85 @@
+// CUDA's runtime, opened when a model wants its outputs in a GPU's memory.
+#ifndef BURST_CUDA_H
+#define BURST_CUDA_H
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <string>
+
+#include "failure.h"
+
+namespace burst {
+
+// Cuda is memory of the first GPU in which outputs are made before they go where
+// Triton wants them. Only one thread may use it.
+class Cuda {
+ public:
+  // Fails where there is no CUDA runtime or no GPU.
+  Cuda() {
+    Resolve("cudaGetErrorString", &error_string_);
+    Resolve("cudaSetDevice", &set_device_);
+    Resolve("cudaMalloc", &malloc_);
+    Resolve("cudaFree", &free_);
+    Resolve("cudaMemcpy", &memcpy_);
+    Use();
+  }
+  Cuda(const Cuda&) = delete;
+  Cuda& operator=(const Cuda&) = delete;
+  ~Cuda() { free_(memory_); }
+
+  // Use makes the GPU the one of the calling thread.
+  void Use() { Check("no GPU for output_memory", set_device_(0)); }
+
+  // Copy puts bytes into the GPU's memory and from there into a buffer of any kind.
+  void Copy(const void* from, size_t size, void* to) {
+    Reserve(size);
+    Check("copy to the GPU", memcpy_(memory_, from, size, kAnywhere));
+    Check("copy from the GPU", memcpy_(to, memory_, size, kAnywhere));
+  }
+
+ private:
+  // cudaMemcpyDefault: CUDA sees by the addresses where they lie.
+  static constexpr int kAnywhere = 4;
+
+  void Reserve(size_t size) {
+    if (size <= size_) return;
+    Check("free the GPU's memory", free_(memory_));
+    memory_ = nullptr;
+    size_ = 0;
+    Check("memory of the GPU", malloc_(&memory_, size));
+    size_ = size;
+  }
+
+  void Check(const char* what, int code) {
+    if (code != 0) throw Failure(triton::kUnavailable, std::string(what) + ": CUDA: " + error_string_(code));
+  }
+
+  // Resolve prefers the runtime that Triton itself has: it is in the global scope.
+  template <typename Function>
+  static void Resolve(const char* name, Function* function) {
+    void* found = dlsym(RTLD_DEFAULT, name);
+    for (const char* library : {"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
+      if (found != nullptr) break;
+      void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);  // stays open
+      if (opened != nullptr) found = dlsym(opened, name);
+    }
+    if (found == nullptr)
+      throw Failure(triton::kUnavailable,
+                    "output_memory GPU needs CUDA, but there is no libcudart.so: install the CUDA runtime, or use a "
+                    "container of NVIDIA's");
+    *function = reinterpret_cast<Function>(found);
+  }
+
+  const char* (*error_string_)(int) = nullptr;
+  int (*set_device_)(int) = nullptr;
+  int (*malloc_)(void**, size_t) = nullptr;
+  int (*free_)(void*) = nullptr;
+  int (*memcpy_)(void*, const void*, size_t, int) = nullptr;
+  void* memory_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace burst
+
+#endif

@@ -1,0 +1,231 @@
+// An engine with continuous batching: the shape of vLLM's, without the model.
+#ifndef BURST_ENGINE_H
+#define BURST_ENGINE_H
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda.h"
+#include "failure.h"
+#include "request.h"
+
+namespace burst {
+
+// Settings are the parameters of a model's configuration.
+struct Settings {
+  std::vector<std::string> words;  // of every answer in turn, each an element of a BYTES tensor
+  std::chrono::microseconds pace{0};
+  bool gpu = false;  // outputs are made in a GPU's memory
+};
+
+using Clock = std::chrono::steady_clock;
+
+inline uint64_t Nanoseconds() {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
+}
+
+// Sequence is a request under way. It owns the request until the last response,
+// and lets go of it before that one, so that who sees the end sees it counted.
+class Sequence {
+ public:
+  // Fails without having taken the request.
+  Sequence(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request)
+      : ask(Ask::Of(request)), instance_(instance), request_(request), began_(Nanoseconds()) {
+    Must(TRITONBACKEND_ResponseFactoryNew(&factory, request));
+  }
+  Sequence(const Sequence&) = delete;
+  Sequence& operator=(const Sequence&) = delete;
+  ~Sequence() { LogIf(TRITONBACKEND_ResponseFactoryDelete(factory)); }
+
+  bool Cancelled() const {
+    bool cancelled = false;
+    Must(TRITONBACKEND_ResponseFactoryIsCancelled(factory, &cancelled));
+    return cancelled;
+  }
+
+  // Release counts the request, once, and lets go of it.
+  void Release(bool success) {
+    if (request_ == nullptr) return;
+    uint64_t now = Nanoseconds();
+    LogIf(TRITONBACKEND_ModelInstanceReportStatistics(instance_, request_, success, began_, began_, now, now));
+    LogIf(TRITONBACKEND_ModelInstanceReportBatchStatistics(instance_, 1, began_, began_, now, now));
+    LogIf(TRITONBACKEND_RequestRelease(request_, triton::kReleaseAll));
+    request_ = nullptr;
+  }
+
+  const Ask ask;
+  TRITONBACKEND_ResponseFactory* factory = nullptr;
+  int64_t tokens = 0;  // made so far
+
+ private:
+  TRITONBACKEND_ModelInstance* const instance_;
+  TRITONBACKEND_Request* request_;
+  const uint64_t began_;
+};
+
+// Engine has one thread, which makes one token for each sequence in every step.
+class Engine {
+ public:
+  explicit Engine(const Settings& settings)
+      : settings_(settings), cuda_(settings.gpu ? new Cuda : nullptr), thread_(&Engine::Run, this) {}
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Ends the thread. Triton deletes an engine when all of its requests have ended.
+  ~Engine() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+  // Add queues a sequence for the next step.
+  void Add(std::unique_ptr<Sequence> sequence) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      arrivals_.push_back(std::move(sequence));
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  using Batch = std::vector<std::unique_ptr<Sequence>>;
+
+  void Run() {
+    if (cuda_ != nullptr) cuda_->Use();  // as the constructor could
+    Batch batch;
+    Clock::time_point next = Clock::now();
+    while (Admit(&batch, &next)) {
+      batch.erase(std::remove_if(batch.begin(), batch.end(), [this](auto& sequence) { return Step(sequence.get()); }),
+                  batch.end());
+      // Steps keep their beat; an engine that is late doesn't catch up.
+      Clock::time_point now = Clock::now();
+      next = (now - next < settings_.pace ? next : now) + settings_.pace;
+    }
+  }
+
+  // Admit waits until the next step is due and takes the arrivals into the batch.
+  // False at the end.
+  bool Admit(Batch* batch, Clock::time_point* next) {
+    if (!batch->empty() && settings_.pace.count() > 0) std::this_thread::sleep_until(*next);
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (batch->empty() && arrivals_.empty()) {
+      wake_.wait(lock, [this] { return stop_ || !arrivals_.empty(); });
+      *next = Clock::now();
+    }
+    std::move(arrivals_.begin(), arrivals_.end(), std::back_inserter(*batch));
+    arrivals_.clear();
+    return !batch->empty();
+  }
+
+  // Step makes a token. True when the sequence has ended.
+  bool Step(Sequence* sequence) {
+    try {
+      if (sequence->Cancelled()) {
+        sequence->Release(false);
+        LogIf(TRITONBACKEND_ResponseFactorySendFlags(sequence->factory, triton::kFinal));
+        return true;
+      }
+      bool last = ++sequence->tokens == sequence->ask.max_tokens;
+      if (last || sequence->ask.stream) Respond(sequence, last);
+      return last;
+    } catch (const std::exception& failure) {
+      Fail(sequence, failure);
+      return true;
+    }
+  }
+
+  // Respond sends the newest token, or all where the request isn't for a stream.
+  void Respond(Sequence* sequence, bool last) {
+    const Ask& ask = sequence->ask;
+    TRITONBACKEND_Response* response = nullptr;
+    Must(TRITONBACKEND_ResponseNewFromFactory(&response, sequence->factory));
+    try {
+      uint32_t tokens = ask.stream ? 1 : static_cast<uint32_t>(sequence->tokens);
+      if (ask.stream) {
+        Put(response, "text_output", triton::kBytes, Word(sequence->tokens - 1));
+      } else {
+        Put(response, "text_output", triton::kBytes, Answer(*sequence));
+      }
+      if (ask.finish_reason) Put(response, "finish_reason", triton::kBytes, last ? kLength : kNone);
+      if (ask.input_tokens) Put(response, "num_input_tokens", triton::kUint32, Number(ask.prompt_tokens));
+      if (ask.output_tokens) Put(response, "num_output_tokens", triton::kUint32, Number(tokens));
+    } catch (...) {
+      LogIf(TRITONBACKEND_ResponseDelete(response));
+      throw;
+    }
+    if (last) sequence->Release(true);
+    Must(TRITONBACKEND_ResponseSend(response, last ? triton::kFinal : triton::kMore, nullptr));
+  }
+
+  // Put makes an output of one element.
+  void Put(TRITONBACKEND_Response* response, const char* name, int type, std::string_view element) {
+    const int64_t shape[] = {1};
+    TRITONBACKEND_Output* output = nullptr;
+    Must(TRITONBACKEND_ResponseOutput(response, &output, name, type, shape, 1));
+    void* buffer = nullptr;
+    int memory = cuda_ != nullptr ? triton::kDeviceMemory : triton::kHostMemory;
+    int64_t memory_id = 0;
+    Must(TRITONBACKEND_OutputBuffer(output, &buffer, element.size(), &memory, &memory_id));
+    if (cuda_ != nullptr) {
+      cuda_->Copy(element.data(), element.size(), buffer);
+    } else if (memory == triton::kDeviceMemory) {
+      throw Failure(triton::kUnsupported, "Triton wants an output in a GPU's memory: set output_memory to GPU");
+    } else {
+      std::memcpy(buffer, element.data(), element.size());
+    }
+  }
+
+  void Fail(Sequence* sequence, const std::exception& failure) {
+    TRITONBACKEND_Response* response = nullptr;
+    TRITONSERVER_Error* error = TRITONSERVER_ErrorNew(triton::kInternal, failure.what());
+    sequence->Release(false);
+    LogIf(TRITONBACKEND_ResponseNewFromFactory(&response, sequence->factory));
+    if (response != nullptr) LogIf(TRITONBACKEND_ResponseSend(response, triton::kFinal, error));
+    TRITONSERVER_ErrorDelete(error);
+  }
+
+  const std::string& Word(int64_t index) const { return settings_.words[index % settings_.words.size()]; }
+
+  std::string Answer(const Sequence& sequence) const {
+    std::string text = sequence.ask.exclude_input ? "" : sequence.ask.prompt;
+    for (int64_t i = 0; i < sequence.tokens; i++) text.append(Word(i), sizeof(uint32_t));
+    return Element(text);
+  }
+
+  static std::string_view Number(const uint32_t& number) {
+    return {reinterpret_cast<const char*>(&number), sizeof number};
+  }
+
+ public:
+  // Element is a text as an element of a BYTES tensor: after its length.
+  static std::string Element(std::string_view text) {
+    uint32_t length = static_cast<uint32_t>(text.size());
+    std::string element(Number(length));
+    return element.append(text);
+  }
+
+ private:
+  static constexpr std::string_view kNone{"\4\0\0\0None", 8};
+  static constexpr std::string_view kLength{"\6\0\0\0length", 10};
+
+  const Settings settings_;
+  const std::unique_ptr<Cuda> cuda_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  Batch arrivals_;
+  bool stop_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace burst
+
+#endif

@@ -1,0 +1,117 @@
+// What a request asks for: the inputs of the vLLM contract.
+#ifndef BURST_REQUEST_H
+#define BURST_REQUEST_H
+
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "failure.h"
+#include "json.h"
+
+namespace burst {
+
+// Ask has the contract's defaults.
+struct Ask {
+  std::string prompt;
+  uint32_t prompt_tokens = 0;  // its words
+  int64_t max_tokens = 16;
+  bool stream = false;
+  bool exclude_input = true;
+  bool finish_reason = false;
+  bool input_tokens = false;
+  bool output_tokens = false;
+
+  // Of copies the inputs of a request, and fails at what the model can't honour.
+  static Ask Of(TRITONBACKEND_Request* request);
+
+ private:
+  void Take(std::string_view name, TRITONBACKEND_Input* input);
+  void Sampling(const std::string& json);
+};
+
+// Words counts what stands between white space.
+inline uint32_t Words(std::string_view text) {
+  uint32_t words = 0;
+  bool inside = false;
+  for (char c : text) {
+    bool space = c == ' ' || (c >= '\t' && c <= '\r');
+    if (!space && !inside) words++;
+    inside = !space;
+  }
+  return words;
+}
+
+// Bytes are those of an input, which has them in any number of buffers.
+inline std::string Bytes(TRITONBACKEND_Input* input, uint32_t buffers) {
+  std::string all;
+  for (uint32_t i = 0; i < buffers; i++) {
+    const void* base = nullptr;
+    uint64_t size = 0;
+    int memory = triton::kHostMemory;
+    int64_t memory_id = 0;
+    Must(TRITONBACKEND_InputBuffer(input, i, &base, &size, &memory, &memory_id));
+    if (memory == triton::kDeviceMemory) throw Failure(triton::kUnsupported, "an input lies in the memory of a GPU");
+    all.append(static_cast<const char*>(base), size);
+  }
+  return all;
+}
+
+inline void Ask::Take(std::string_view name, TRITONBACKEND_Input* input) {
+  int type = 0;
+  uint32_t buffers = 0;
+  Must(TRITONBACKEND_InputProperties(input, nullptr, &type, nullptr, nullptr, nullptr, &buffers));
+  std::string bytes = Bytes(input, buffers);
+  if (type == triton::kBool) {
+    if (bytes.size() != 1) throw Failure(triton::kInvalid, std::string(name) + " must have one element");
+    bool value = bytes[0] != 0;
+    if (name == "stream") stream = value;
+    if (name == "exclude_input_in_output") exclude_input = value;
+    if (name == "return_finish_reason") finish_reason = value;
+    if (name == "return_num_input_tokens") input_tokens = value;
+    if (name == "return_num_output_tokens") output_tokens = value;
+    return;
+  }
+  // One element, after its length.
+  uint32_t length = 0;
+  if (bytes.size() >= sizeof length) std::memcpy(&length, bytes.data(), sizeof length);
+  if (bytes.size() != sizeof length + length)
+    throw Failure(triton::kInvalid, std::string(name) + " must have one element");
+  bytes.erase(0, sizeof length);
+  if (name == "text_input") prompt = std::move(bytes);
+  if (name == "sampling_parameters") Sampling(bytes);
+}
+
+inline void Ask::Sampling(const std::string& json) {
+  std::optional<std::string> text = Json::Find(json, {"max_tokens"});
+  if (!text.has_value()) return;
+  const char* end = text->data() + text->size();
+  auto [stop, error] = std::from_chars(text->data(), end, max_tokens);
+  if (error != std::errc() || stop != end || max_tokens < 1)
+    throw Failure(triton::kInvalid, "sampling parameter 'max_tokens=" + *text + "' must be a whole number from 1");
+}
+
+inline Ask Ask::Of(TRITONBACKEND_Request* request) {
+  Ask ask;
+  bool excludes = false;
+  uint32_t count = 0;
+  Must(TRITONBACKEND_RequestInputCount(request, &count));
+  for (uint32_t i = 0; i < count; i++) {
+    TRITONBACKEND_Input* input = nullptr;
+    const char* name = nullptr;
+    Must(TRITONBACKEND_RequestInputByIndex(request, i, &input));
+    Must(TRITONBACKEND_InputProperties(input, &name, nullptr, nullptr, nullptr, nullptr, nullptr));
+    excludes = excludes || std::string_view(name) == "exclude_input_in_output";
+    ask.Take(name, input);
+  }
+  ask.prompt_tokens = Words(ask.prompt);
+  if (!excludes) ask.exclude_input = ask.stream;
+  if (ask.stream && !ask.exclude_input)
+    throw Failure(triton::kInvalid, "exclude_input_in_output must not be false with stream");
+  return ask;
+}
+
+}  // namespace burst
+
+#endif
