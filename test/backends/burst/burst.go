@@ -6,6 +6,7 @@
 package burst
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -33,10 +34,21 @@ type Model struct {
 	// Pace is the time from step to step, in whole microseconds; in each step every
 	// request gets a token. At 0 the model is as fast as Triton takes its responses.
 	Pace time.Duration
-	// GPU makes the outputs in the memory of the first GPU, without which such a
-	// model doesn't load. Not for Python.
-	GPU bool
+	// Outputs says where they are made; empty for Host, the one that Python knows.
+	Outputs Memory
 }
+
+// Memory is where a model makes its outputs.
+type Memory string
+
+const (
+	// Host is this machine's own memory.
+	Host Memory = "CPU"
+	// GPU is that of the first GPU, without which the model doesn't load.
+	GPU Memory = "GPU"
+	// Mislabelled is Host's, of which the model says that it is a GPU's: a defect.
+	Mislabelled Memory = "MISLABELLED"
+)
 
 // Models are those of the bench: without a wait, at two paces, and the python one.
 func Models() []Model {
@@ -84,8 +96,9 @@ func (m Model) Backend() string {
 func (Model) Words() string { return words }
 
 func (m Model) write(ctx context.Context, dir string) error {
-	if m.Python && m.GPU {
-		return errors.New("the python backend gives no outputs in a GPU's memory")
+	m.Outputs = cmp.Or(m.Outputs, Host)
+	if m.Python && m.Outputs != Host {
+		return errors.New("a python model makes its outputs in host memory")
 	}
 	version := filepath.Join(dir, "1")
 	if err := os.MkdirAll(version, 0o750); err != nil {

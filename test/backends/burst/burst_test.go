@@ -39,7 +39,7 @@ func answers(t *testing.T, card *inference.Card, m burst.Model) {
 		name   string
 		stream bool
 		tokens int
-	}{{"stream", true, 7}, {"one token", true, 1}, {"longer than the list", true, 70}, {"whole", false, 7}} {
+	}{{"stream", true, 7}, {"one token", true, 1}, {"longer than the list", true, 40}, {"whole", false, 7}} {
 		t.Run(row.name, func(t *testing.T) {
 			began := time.Now()
 			got := ask(t, card, row.stream, row.tokens)
@@ -63,6 +63,8 @@ func refuses(t *testing.T, card *inference.Card) {
 		{"no tokens", `{"stop": ["max_tokens", "\"{["], "max_tokens": 0}`, "sampling parameter 'max_tokens=0' must be a whole number from 1"},
 		{"half a token", `{"n": {"max_tokens": 1}, "max_tokens":1.5}`, "sampling parameter 'max_tokens=1.5' must be a whole number from 1"},
 		{"no JSON", `{"max_tokens" 1}`, "a parameter isn't valid JSON"},
+		{"half a JSON", `{"seed":1`, "a parameter isn't valid JSON"},
+		{"no object", `17`, "a parameter isn't valid JSON"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			req := encode(t, card, true, 1)
@@ -138,7 +140,7 @@ func start(t *testing.T) (*triton.Engine, map[string]*inference.Card) {
 		t.Skip("needs a real Triton")
 	}
 	repository := t.TempDir()
-	models := append(burst.Models(), burst.Model{Name: gpu, GPU: true})
+	models := append(burst.Models(), burst.Model{Name: gpu, Outputs: burst.GPU})
 	if err := burst.Repository(t.Context(), repository, models...); err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ class TritonPythonModel:
     def run(self):
         batch, due, ending = [], 0.0, False
         while batch or not ending:
+            idle = not batch
             # A busy engine takes what has come, an idle one waits for it.
             while not ending and (not batch or not self.arrivals.empty()):
                 arrival = self.arrivals.get()
@@ -44,9 +45,12 @@ class TritonPythonModel:
                     ending = True
                 else:
                     batch.append(arrival)
+            if idle:
+                due = time.monotonic()
             batch = [sequence for sequence in batch if not sequence.step(self.words)]
+            # Steps keep their beat; an engine that is late doesn't catch up.
             now = time.monotonic()
-            due = (due if now - due < self.pace else now) + self.pace
+            due = max(due + self.pace, now)
             if batch and due > now:
                 time.sleep(due - now)
 
@@ -109,8 +113,8 @@ def scalar(request, name, default):
 
 def max_tokens(sampling):
     try:
-        value = json.loads(sampling).get("max_tokens", 16)
-    except ValueError as error:
+        value = dict(json.loads(sampling)).get("max_tokens", 16)
+    except (TypeError, ValueError) as error:
         raise ValueError("a parameter isn't valid JSON") from error
     if not isinstance(value, int) or value < 1:
         raise ValueError(f"sampling parameter 'max_tokens={value}' must be a whole number from 1")

@@ -6,10 +6,15 @@
 // Parameters of a model's configuration:
 //   words          the words of every answer, in turn, separated by spaces
 //   pace_us        microseconds from step to step; 0 for no wait
-//   output_memory  GPU to make the outputs in a GPU's memory, CPU otherwise
+//   output_memory  where the outputs are made: CPU, GPU for a GPU's memory, or MISLABELLED for host memory that is
+//                  said to be a GPU's
+#include <charconv>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "engine.h"
 #include "failure.h"
@@ -42,9 +47,10 @@ Settings Read(std::string_view config) {
   if (settings.words.empty()) throw Failure(triton::kInvalid, "the parameter words has no words");
   settings.pace = Pace(Parameter(config, "pace_us"));
   std::string memory = Parameter(config, "output_memory");
-  if (memory != "CPU" && memory != "GPU")
-    throw Failure(triton::kInvalid, "the parameter output_memory must be CPU or GPU, not " + memory);
   settings.gpu = memory == "GPU";
+  settings.mislabelled = memory == "MISLABELLED";
+  if (memory != "CPU" && !settings.gpu && !settings.mislabelled)
+    throw Failure(triton::kInvalid, "the parameter output_memory must be CPU, GPU or MISLABELLED, not " + memory);
   return settings;
 }
 

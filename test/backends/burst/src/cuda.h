@@ -12,7 +12,7 @@
 namespace burst {
 
 // Cuda is memory of the first GPU in which outputs are made before they go where
-// Triton wants them. Only one thread may use it.
+// Triton wants them. One thread may use it at a time.
 class Cuda {
  public:
   // Fails where there is no CUDA runtime or no GPU.
@@ -22,17 +22,15 @@ class Cuda {
     Resolve("cudaMalloc", &malloc_);
     Resolve("cudaFree", &free_);
     Resolve("cudaMemcpy", &memcpy_);
-    Use();
+    Choose();
   }
   Cuda(const Cuda&) = delete;
   Cuda& operator=(const Cuda&) = delete;
   ~Cuda() { free_(memory_); }
 
-  // Use makes the GPU the one of the calling thread.
-  void Use() { Check("no GPU for output_memory", set_device_(0)); }
-
   // Copy puts bytes into the GPU's memory and from there into a buffer of any kind.
   void Copy(const void* from, size_t size, void* to) {
+    Choose();
     Reserve(size);
     Check("copy to the GPU", memcpy_(memory_, from, size, kAnywhere));
     Check("copy from the GPU", memcpy_(to, memory_, size, kAnywhere));
@@ -41,6 +39,9 @@ class Cuda {
  private:
   // cudaMemcpyDefault: CUDA sees by the addresses where they lie.
   static constexpr int kAnywhere = 4;
+
+  // Choose makes the GPU that of the calling thread.
+  void Choose() { Check("no GPU for output_memory", set_device_(0)); }
 
   void Reserve(size_t size) {
     if (size <= size_) return;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,7 +24,8 @@ namespace burst {
 struct Settings {
   std::vector<std::string> words;  // of every answer in turn, each an element of a BYTES tensor
   std::chrono::microseconds pace{0};
-  bool gpu = false;  // outputs are made in a GPU's memory
+  bool gpu = false;          // outputs are made in a GPU's memory
+  bool mislabelled = false;  // outputs are said to be there and aren't
 };
 
 using Clock = std::chrono::steady_clock;
@@ -100,15 +104,13 @@ class Engine {
   using Batch = std::vector<std::unique_ptr<Sequence>>;
 
   void Run() {
-    if (cuda_ != nullptr) cuda_->Use();  // as the constructor could
     Batch batch;
     Clock::time_point next = Clock::now();
     while (Admit(&batch, &next)) {
       batch.erase(std::remove_if(batch.begin(), batch.end(), [this](auto& sequence) { return Step(sequence.get()); }),
                   batch.end());
       // Steps keep their beat; an engine that is late doesn't catch up.
-      Clock::time_point now = Clock::now();
-      next = (now - next < settings_.pace ? next : now) + settings_.pace;
+      next = std::max(next + settings_.pace, Clock::now());
     }
   }
 
@@ -117,7 +119,7 @@ class Engine {
   bool Admit(Batch* batch, Clock::time_point* next) {
     if (!batch->empty() && settings_.pace.count() > 0) std::this_thread::sleep_until(*next);
     std::unique_lock<std::mutex> lock(mutex_);
-    if (batch->empty() && arrivals_.empty()) {
+    if (batch->empty()) {
       wake_.wait(lock, [this] { return stop_ || !arrivals_.empty(); });
       *next = Clock::now();
     }
@@ -128,19 +130,21 @@ class Engine {
 
   // Step makes a token. True when the sequence has ended.
   bool Step(Sequence* sequence) {
-    try {
-      if (sequence->Cancelled()) {
-        sequence->Release(false);
-        LogIf(TRITONBACKEND_ResponseFactorySendFlags(sequence->factory, triton::kFinal));
-        return true;
-      }
-      bool last = ++sequence->tokens == sequence->ask.max_tokens;
-      if (last || sequence->ask.stream) Respond(sequence, last);
-      return last;
-    } catch (const std::exception& failure) {
-      Fail(sequence, failure);
+    bool ended = true;
+    TRITONSERVER_Error* error = Guarded([&] { ended = Make(sequence); });
+    if (error != nullptr) Fail(sequence, error);
+    return ended;
+  }
+
+  bool Make(Sequence* sequence) {
+    if (sequence->Cancelled()) {
+      sequence->Release(false);
+      Must(TRITONBACKEND_ResponseFactorySendFlags(sequence->factory, triton::kFinal));
       return true;
     }
+    bool last = ++sequence->tokens == sequence->ask.max_tokens;
+    if (last || sequence->ask.stream) Respond(sequence, last);
+    return last;
   }
 
   // Respond sends the newest token, or all where the request isn't for a stream.
@@ -182,11 +186,18 @@ class Engine {
     } else {
       std::memcpy(buffer, element.data(), element.size());
     }
+    if (settings_.mislabelled) Mislabel(output);
   }
 
-  void Fail(Sequence* sequence, const std::exception& failure) {
+  static void Mislabel(TRITONBACKEND_Output* output) {
+    TRITONSERVER_BufferAttributes* attributes = nullptr;
+    Must(TRITONBACKEND_OutputBufferAttributes(output, &attributes));
+    Must(TRITONSERVER_BufferAttributesSetMemoryType(attributes, triton::kDeviceMemory));
+  }
+
+  // Fail ends a sequence with an error, which it frees.
+  void Fail(Sequence* sequence, TRITONSERVER_Error* error) {
     TRITONBACKEND_Response* response = nullptr;
-    TRITONSERVER_Error* error = TRITONSERVER_ErrorNew(triton::kInternal, failure.what());
     sequence->Release(false);
     LogIf(TRITONBACKEND_ResponseNewFromFactory(&response, sequence->factory));
     if (response != nullptr) LogIf(TRITONBACKEND_ResponseSend(response, triton::kFinal, error));

@@ -3,7 +3,6 @@
 #ifndef BURST_JSON_H
 #define BURST_JSON_H
 
-#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -52,7 +51,8 @@ class Json {
 
   // Enter moves to the value of a key of the object that comes next.
   bool Enter(std::string_view key) {
-    if (!Take('{') || Take('}')) return false;
+    Expect('{');
+    if (Take('}')) return false;
     do {
       bool found = Text() == key;
       Expect(':');

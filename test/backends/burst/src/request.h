@@ -3,9 +3,12 @@
 #define BURST_REQUEST_H
 
 #include <charconv>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "failure.h"
 #include "json.h"
