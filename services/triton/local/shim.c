@@ -184,7 +184,7 @@ static void describe_outputs(tr_event *event) {
     ts_error *failed = api.InferenceResponseOutput(event->response, i, &out->name, &out->datatype, &out->shape,
                                                    &out->dims, &out->base, &out->size, &memory, &memory_id, &user);
     drop(failed);
-    if (failed != NULL || memory == 2) {
+    if (failed != NULL || memory == ts_memory_gpu) {
       event->failure_code = 1;
       event->failure = failed != NULL ? "an output can't be read" : "an output lies in the memory of a GPU";
       return;

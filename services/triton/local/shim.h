@@ -20,7 +20,7 @@ typedef struct ts_parameter ts_parameter;
 typedef struct ts_trace ts_trace;
 
 // Enumerations cross the API as int.
-enum { ts_memory_cpu = 0 };
+enum { ts_memory_cpu = 0, ts_memory_gpu = 2 };
 enum { ts_control_explicit = 2 };
 enum { ts_rate_limit_off = 0 };
 enum { ts_parameter_string = 0, ts_parameter_int = 1, ts_parameter_bool = 2, ts_parameter_double = 3 };
