@@ -90,6 +90,11 @@ test-asan: setup-test ## Run them under the address sanitizer (gcc or clang; min
 	TRIDENT_TEST_LOCAL=1 ASAN_OPTIONS=quarantine_size_mb=4 \
 		go test -asan -ldflags='-s=0 -w=0 -extldflags=-Wl,--no-as-needed,-lstdc++' -timeout 20m -skip TestCycles ./services/triton/local
 
+# Triton is where the engine looks for it; NVIDIA's containers have one. Nothing is installed.
+.PHONY: test-gpu
+test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; skips without a GPU
+	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
+
 .PHONY: bench
 bench: ## Run the benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
