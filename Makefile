@@ -96,7 +96,12 @@ test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; sk
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
 
 .PHONY: bench
-bench: ## Run the benchmarks; compare two runs with benchstat
+bench: setup build ## Measure Trident beside Triton's core and a bare client (minutes); writes docs/performance.md
+	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
+	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
+
+.PHONY: bench-go
+bench-go: ## Run the Go benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: check
@@ -108,8 +113,10 @@ cross: ## Build without cgo, for all platforms
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
 
 .PHONY: bench-once
-bench-once: ## Run each benchmark once, so that none rots
+bench-once: setup build ## Run each benchmark once and a short bench, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x ./...
+	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
+	bin/tridentbench --quick
 
 .PHONY: clean
 clean: ## Remove what make built and installed

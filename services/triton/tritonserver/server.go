@@ -171,6 +171,9 @@ func (s *Server) GRPC() string { return s.grpc }
 // HTTP is the address (host:port) of the HTTP service.
 func (s *Server) HTTP() string { return s.http }
 
+// Pid is the process of the last start.
+func (s *Server) Pid() int { return s.run().cmd.Process.Pid }
+
 // MetricsURL is where the server shows its Prometheus metrics.
 func (s *Server) MetricsURL() string { return "http://" + s.metrics + "/metrics" }
 

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// bareClient is the least that a client of tritonserver in Go can be: one
+// grpc-go stream a request, whose responses are looked into no further than to
+// count them. What is slower than it is slower by its own doing.
+type bareClient struct{ conn *grpc.ClientConn }
+
+func newBareClient(endpoint string) (*bareClient, error) {
+	conn, err := grpc.NewClient(endpoint,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(leanCodec{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &bareClient{conn}, nil
+}
+
+// encodeRequest makes the message of a job, for [bareClient.stream].
+func encodeRequest(j *job) ([]byte, error) {
+	req, err := inferRequest(j)
+	if err != nil {
+		return nil, err
+	}
+	req.Parameters = map[string]*kserve.InferParameter{
+		"triton_enable_empty_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}},
+	}
+	return proto.Marshal(req)
+}
+
+// stream calls each for every response with text, and ends with the request.
+func (c *bareClient) stream(ctx context.Context, request []byte, each func(text []byte) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rpc, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName)
+	if err != nil {
+		return err
+	}
+	if err := rpc.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	var r reply
+	for {
+		if err := rpc.RecvMsg(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if r.failure != "" {
+			return errors.New(r.failure)
+		}
+		if len(r.text) > 0 {
+			if err := each(r.text); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *bareClient) open(ctx context.Context, j *job) ([]session, error) {
+	request, err := encodeRequest(j)
+	if err != nil {
+		return nil, err
+	}
+	c.conn.Connect()
+	for state := c.conn.GetState(); state != connectivity.Ready; state = c.conn.GetState() {
+		if !c.conn.WaitForStateChange(ctx, state) {
+			return nil, fmt.Errorf("connect to tritonserver: %w", ctx.Err())
+		}
+	}
+	sessions := make([]session, j.Streams)
+	for i := range sessions {
+		sessions[i] = &bareSession{client: c, request: request, tokens: j.Tokens}
+	}
+	return sessions, nil
+}
+
+type bareSession struct {
+	client  *bareClient
+	request []byte
+	tokens  int
+}
+
+func (s *bareSession) run(ctx context.Context, rec *recorder) error {
+	before := rec.tokens
+	rec.begin()
+	err := s.client.stream(ctx, s.request, func(text []byte) error {
+		rec.arrived(1)
+		if rec.sampling {
+			rec.text = append(rec.text, text...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return complete(rec.tokens-before, s.tokens)
+}
+
+func (*bareSession) close() {}
+
+// leanCodec sends encoded requests and reads each response into a [reply].
+type leanCodec struct{}
+
+func (leanCodec) Name() string { return "proto" }
+
+func (leanCodec) Marshal(v any) (mem.BufferSlice, error) {
+	request, ok := v.([]byte)
+	if !ok {
+		return nil, fmt.Errorf("can't send a %T", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(request)}, nil
+}
+
+func (leanCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	r, ok := v.(*reply)
+	if !ok {
+		return fmt.Errorf("can't read into a %T", v)
+	}
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	return r.decode(buffer.ReadOnlyData())
+}
+
+// reply is what the bare client reads of a ModelStreamInferResponse.
+type reply struct {
+	failure string
+	text    []byte // valid until the next one
+}
+
+func (r *reply) decode(message []byte) error {
+	r.failure, r.text = "", r.text[:0]
+	return fields(message, func(number protowire.Number, response []byte) error {
+		if number == 1 { // error_message
+			r.failure = string(response)
+			return nil
+		}
+		return r.response(response)
+	})
+}
+
+// response finds the text among the raw contents, which are in the outputs'
+// order.
+func (r *reply) response(response []byte) error {
+	outputs, raws, at := 0, 0, -1
+	return fields(response, func(number protowire.Number, value []byte) error {
+		if number == 5 { // outputs
+			if bytes.Contains(value, []byte(textOutput)) {
+				at = outputs
+			}
+			outputs++
+		}
+		if number == 6 { // raw_output_contents
+			if raws == at {
+				r.text = append(r.text, textOf(value)...)
+			}
+			raws++
+		}
+		return nil
+	})
+}
+
+// fields calls each for the message's fields that have a length.
+func fields(message []byte, each func(protowire.Number, []byte) error) error {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		message = message[n:]
+		if kind != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+				return protowire.ParseError(n)
+			}
+			message = message[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := each(number, value); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
+}

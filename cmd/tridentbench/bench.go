@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// bench is one run.
+type bench struct {
+	options   *options
+	scenarios []scenario
+	fleet     *fleet
+	began     time.Time
+	report    report
+}
+
+func newBench(o *options) (*bench, error) {
+	b := &bench{options: o, began: time.Now()}
+	for _, s := range scenarios() {
+		if len(o.Scenario) > 0 && !slices.Contains(o.Scenario, s.name) || o.Quick && !s.quick {
+			continue
+		}
+		if o.Quick {
+			s.short()
+		}
+		b.scenarios = append(b.scenarios, s)
+	}
+	switch {
+	case len(b.scenarios) == 0:
+		return nil, fmt.Errorf("--scenario: none of %q is one that is run", o.Scenario)
+	case o.Rounds < 1:
+		return nil, fmt.Errorf("--rounds: must be at least 1, not %d", o.Rounds)
+	}
+	if _, err := os.Stat(o.Trident); err != nil {
+		return nil, fmt.Errorf("--trident: %w: run make build", err)
+	}
+	if o.Quick {
+		o.Rounds = 1
+	}
+	return b, nil
+}
+
+// run measures and writes what was asked for. What it has started has ended when
+// it returns.
+func (b *bench) run(ctx context.Context) (err error) {
+	fmt.Fprintln(os.Stderr, "Starting Triton, Trident and the rest; their logs are in .cache/bench.")
+	if b.fleet, err = launch(ctx, b.options); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.fleet.stop()) }() //nolint:contextcheck // it runs after the context's end
+	version, err := b.version(ctx)
+	if err != nil {
+		return err
+	}
+	b.report.describe(b, version)
+	if err := b.rounds(ctx); err != nil {
+		return err
+	}
+	b.report.finish(time.Since(b.began))
+	if err := b.write(); err != nil {
+		return err
+	}
+	return b.profiles(ctx)
+}
+
+func (b *bench) write() error {
+	text := b.report.text()
+	_, err := os.Stdout.WriteString(text)
+	if b.options.JSON != "" {
+		err = errors.Join(err, b.report.writeJSON(b.options.JSON))
+	}
+	if b.options.Report != "" {
+		err = errors.Join(err, b.report.writeMarkdown(b.options.Report))
+	}
+	return err
+}
+
+// rounds lets the columns have their turns: within a round each scenario, within
+// a scenario each column. A round that wouldn't end in time isn't begun.
+func (b *bench) rounds(ctx context.Context) error {
+	if err := b.warmUp(ctx); err != nil {
+		return err
+	}
+	if err := b.round(ctx, 0, true); err != nil {
+		return err
+	}
+	for i := range b.options.Rounds {
+		began := time.Now()
+		if err := b.round(ctx, i+1, false); err != nil {
+			return err
+		}
+		b.report.Rounds = i + 1
+		took := time.Since(began)
+		fmt.Fprintf(os.Stderr, "Round %d of %d took %.0f s.\n", i+1, b.options.Rounds, took.Seconds())
+		if time.Since(b.began)+took > b.options.Limit {
+			break
+		}
+	}
+	return nil
+}
+
+// warmUp lets every column answer once.
+func (b *bench) warmUp(ctx context.Context) error {
+	for _, c := range b.fleet.columns {
+		if _, err := c.measure(ctx, &job{Address: c.address, Path: c.path, Model: "burst", Streams: 1, Requests: 2, Tokens: 8}); err != nil {
+			return fmt.Errorf("%s, first answer: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) round(ctx context.Context, number int, once bool) error {
+	latest := map[string]float64{} // tokens a write, by column
+	for i := range b.scenarios {
+		s := &b.scenarios[i]
+		if s.once != once {
+			continue
+		}
+		for _, c := range b.fleet.columns {
+			if !s.includes(c, b.options) {
+				continue
+			}
+			got, err := c.measure(ctx, s.jobFor(c, latest))
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", c.name, s.title, err)
+			}
+			latest[c.name] = got[perWrite]
+			b.report.add(s, c.name, number, got)
+		}
+	}
+	return nil
+}
+
+// includes tells whether a column takes part; peers do in all that has rounds.
+func (s *scenario) includes(c *column, o *options) bool {
+	return slices.Contains(s.columns, c.name) || o.Peer[c.name] != nil && !s.once
+}
+
+// jobFor completes the scenario's job for a column.
+func (s *scenario) jobFor(c *column, latest map[string]float64) *job {
+	j := s.job
+	j.Address, j.Path = c.address, c.path
+	if !c.paces {
+		j.Pace = 0
+	}
+	switch {
+	case c.even != "":
+		j.PerWrite = latest[c.even]
+	case c.many > 0:
+		j.PerWrite = c.many
+	}
+	return &j
+}
+
+// version is that of the binary under test, with the first line that it prints.
+func (b *bench) version(ctx context.Context) (string, error) {
+	text, err := exec.CommandContext(ctx, b.options.Trident, "version").Output() //nolint:gosec // the user's own program
+	if err != nil {
+		return "", fmt.Errorf("%s version: %w", b.options.Trident, err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(line, "trident "), nil
+}
+
+// profileTime is how long a CPU profile lasts.
+const profileTime = 3 * time.Second
+
+// profiles saves CPU profiles of Trident at work.
+func (b *bench) profiles(ctx context.Context) error {
+	if b.options.Profile == "" {
+		return nil
+	}
+	if err := os.MkdirAll(b.options.Profile, 0o750); err != nil {
+		return err
+	}
+	for i := range b.scenarios {
+		s := &b.scenarios[i]
+		for _, c := range b.fleet.columns {
+			if c.profiles == "" || s.once || !s.includes(c, b.options) {
+				continue
+			}
+			path := filepath.Join(b.options.Profile, s.name+"-"+strings.ReplaceAll(c.name, " ", "-")+".pprof")
+			if err := c.profile(ctx, s.jobFor(c, nil), path); err != nil {
+				return fmt.Errorf("profile of %s: %w", c.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// profile lets a column work while its CPU profile is taken.
+func (c *column) profile(ctx context.Context, j *job, path string) error {
+	taken := make(chan error, 1)
+	go func() { taken <- saveProfile(ctx, c.profiles, path) }()
+	for {
+		select {
+		case err := <-taken:
+			return err
+		default:
+		}
+		if _, err := c.measure(ctx, j); err != nil {
+			return errors.Join(err, <-taken)
+		}
+	}
+}
+
+func saveProfile(ctx context.Context, profiles, path string) error {
+	url := fmt.Sprintf("%sprofile?seconds=%.0f", profiles, profileTime.Seconds())
+	text, err := get(ctx, url)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/test/backends/burst"
+)
+
+// asked is what the bench's own servers read of a request.
+type asked struct {
+	Model  string `json:"model"`
+	Tokens int    `json:"max_tokens"`
+
+	perWrite float64
+	pace     time.Duration
+}
+
+func readAsked(r *http.Request) (asked, error) {
+	var a asked
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &a)
+	}
+	if err != nil {
+		return a, err
+	}
+	a.perWrite = 1
+	if text := r.Header.Get(perWriteHeader); text != "" {
+		if a.perWrite, err = strconv.ParseFloat(text, 64); err != nil {
+			return a, err
+		}
+	}
+	if text := r.Header.Get(paceHeader); text != "" {
+		a.pace, err = time.ParseDuration(text)
+	}
+	return a, err
+}
+
+// waits tells whether token i, from 0, waits for the next one, so that a write
+// holds so many tokens on average.
+func waits(i int, perWrite float64) bool {
+	return int(float64(i+1)/perWrite) == int(float64(i)/perWrite)
+}
+
+// canned is the ceiling of streaming: Trident's own HTTP server, listener and
+// writer of events, with a handler that takes its Deltas from a slice.
+type canned struct{ texts [][]byte }
+
+func newCanned() *canned {
+	c := new(canned)
+	for word := range strings.FieldsSeq(burst.Model{}.Words()) {
+		c.texts = append(c.texts, []byte(" "+word))
+	}
+	return c
+}
+
+func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a, err := readAsked(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	events := openai.ChatEvents{ID: "chatcmpl-" + rand.Text(), Model: a.Model, Choices: 1, Record: server.RecordOf(r.Context())}
+	if err := events.Write(w, c.deltas(r.Context(), a)); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// deltas are those that the core makes of a model's answer.
+func (c *canned) deltas(ctx context.Context, a asked) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
+		var beat <-chan time.Time
+		if a.pace > 0 {
+			ticker := time.NewTicker(a.pace)
+			defer ticker.Stop()
+			beat = ticker.C
+		}
+		for i := range a.Tokens {
+			if beat != nil && i > 0 {
+				select {
+				case <-beat:
+				case <-ctx.Done():
+					yield(inference.Delta{}, ctx.Err())
+					return
+				}
+			}
+			delta := inference.Delta{Text: c.texts[i%len(c.texts)], More: waits(i, a.perWrite)}
+			if i == a.Tokens-1 {
+				delta.Finish, delta.More = inference.FinishLength, true
+			}
+			if !yield(delta, nil) {
+				return
+			}
+		}
+		yield(inference.Delta{Usage: &inference.Usage{CompletionTokens: a.Tokens}}, nil)
+	}
+}
+
+// noWork is what the canned server waits for at its end.
+type noWork struct{}
+
+func (noWork) Drain(context.Context) {}
+
+// serveCanned serves until the input ends. It says where by [announce].
+func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) error {
+	cfg := server.Default()
+	cfg.Host, cfg.Port, cfg.ShutdownTimeout = "127.0.0.1", 0, time.Second
+	listener := server.NewListener(cfg)
+	if err := listener.Start(ctx); err != nil {
+		return err
+	}
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	s, err := server.New(cfg, listener, []server.Route{{Pattern: "/", Handler: newCanned()}}, noWork{}, abort, log)
+	if err != nil {
+		return errors.Join(err, listener.Stop(ctx))
+	}
+	if err := s.Start(ctx); err != nil {
+		return errors.Join(err, listener.Stop(ctx))
+	}
+	if err := announce(out, listener.Addr()); err == nil {
+		_, _ = io.Copy(io.Discard, in)
+	}
+	return s.Stop(context.WithoutCancel(ctx))
+}
+
+// announce tells the bench where a server of its own listens.
+func announce(out io.Writer, address net.Addr) error {
+	_, err := fmt.Fprintf(out, "%s\n", address)
+	return err
+}
+
+// relay is the least that can be between the driver and tritonserver: the bare
+// client, which passes every token on as an event that it needn't encode.
+type relay struct{ client *bareClient }
+
+// relayHead and what follows it are Trident's own events, so that the driver has
+// the same to read. The words need no escape.
+const (
+	relayHead = `data: {"id":"chatcmpl-AAAAAAAAAAAAAAAAAAAAAAAAAA","object":"chat.completion.chunk","created":1700000000,"model":"burst","choices":[{"index":0,"delta":{`
+	relayText = relayHead + `"content":"`
+	relayNext = `"},"logprobs":null,"finish_reason":null}]}` + "\n\n"
+	relayEnd  = relayHead + `},"logprobs":null,"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"
+)
+
+func (r relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	a, err := readAsked(req)
+	var request []byte
+	if err == nil {
+		request, err = encodeRequest(&job{Model: a.Model, Tokens: a.Tokens})
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if err := r.pass(req.Context(), w, a, request); err != nil {
+		_, _ = fmt.Fprintf(w, "data: {\"error\":%q}\n\n", err) // the driver takes it for the failure that it is
+	}
+}
+
+func (r relay) pass(ctx context.Context, w http.ResponseWriter, a asked, request []byte) error {
+	control := http.NewResponseController(w)
+	var waiting []byte
+	i := 0
+	err := r.client.stream(ctx, request, func(text []byte) error {
+		waiting = append(waiting, relayText...)
+		waiting = append(append(waiting, text...), relayNext...)
+		i++
+		if waits(i-1, a.perWrite) {
+			return nil
+		}
+		_, err := w.Write(waiting)
+		waiting = waiting[:0]
+		return errors.Join(err, control.Flush())
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(waiting, relayEnd...))
+	return errors.Join(err, control.Flush())
+}
+
+// serveRelay serves until the input ends. It says where by [announce].
+func serveRelay(ctx context.Context, endpoint string, in io.Reader, out io.Writer) error {
+	client, err := newBareClient(endpoint)
+	if err != nil {
+		return err
+	}
+	defer client.conn.Close() //nolint:errcheck // the process ends
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s := &http.Server{Handler: relay{client}, ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(listener) }()
+	if err := announce(out, listener.Addr()); err == nil {
+		_, _ = io.Copy(io.Discard, in)
+	}
+	err = s.Close()
+	if failure := <-served; !errors.Is(failure, http.ErrServerClosed) {
+		err = errors.Join(err, failure)
+	}
+	return err
+}

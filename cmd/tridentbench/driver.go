@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// driver is the source of tokens over HTTP: it speaks HTTP/1.1 on plain
+// connections, one a stream, which it keeps over the requests.
+type driver struct{}
+
+// Headers by which the driver tells the bench's own servers how to write.
+const (
+	perWriteHeader = "Bench-Tokens-Per-Write"
+	paceHeader     = "Bench-Pace"
+)
+
+// prompt is that of every request.
+const prompt = "Tell me about quick brown foxes and lazy dogs."
+
+func (driver) open(ctx context.Context, j *job) ([]session, error) {
+	request, err := httpRequest(j)
+	if err != nil {
+		return nil, err
+	}
+	sessions := make([]session, 0, j.Streams)
+	for range j.Streams {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", j.Address)
+		if err != nil {
+			return sessions, err
+		}
+		sessions = append(sessions, &connection{conn: conn, request: request, tokens: j.Tokens, whole: j.Whole, piece: make([]byte, 32<<10)})
+	}
+	return sessions, nil
+}
+
+// httpRequest is the whole request of a job, which is the same each time.
+func httpRequest(j *job) ([]byte, error) {
+	body, err := json.Marshal(map[string]any{
+		"model": j.Model, "stream": !j.Whole, "max_tokens": j.Tokens,
+		"messages": []any{map[string]string{"role": "user", "content": prompt}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	own := ""
+	if j.PerWrite > 0 {
+		own = perWriteHeader + ": " + strconv.FormatFloat(j.PerWrite, 'f', 3, 64) + "\r\n"
+	}
+	if j.Pace > 0 {
+		own += paceHeader + ": " + j.Pace.String() + "\r\n"
+	}
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
+		j.Path, j.Address, len(body), own, body), nil
+}
+
+// connection is one client.
+type connection struct {
+	conn    net.Conn
+	request []byte
+	tokens  int
+	whole   bool
+	piece   []byte
+	answer  answer
+}
+
+// run reads what has come in one piece: its tokens came together.
+func (c *connection) run(ctx context.Context, rec *recorder) error {
+	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })()
+	a := &c.answer
+	a.reset(rec.sampling)
+	rec.begin()
+	if _, err := c.conn.Write(c.request); err != nil {
+		return err
+	}
+	for !a.complete() {
+		n, err := c.conn.Read(c.piece)
+		if err != nil {
+			return fmt.Errorf("after %d tokens: %w", a.tokens, err)
+		}
+		tokens, err := a.feed(c.piece[:n])
+		if err != nil {
+			return err
+		}
+		rec.arrived(tokens)
+	}
+	if err := a.check(c.tokens); err != nil {
+		return err
+	}
+	if c.whole {
+		rec.arrived(c.tokens)
+	}
+	rec.writes += a.writes
+	if rec.sampling {
+		rec.text = append(rec.text, a.text...)
+	}
+	return nil
+}
+
+func (c *connection) close() { _ = c.conn.Close() }

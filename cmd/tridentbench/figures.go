@@ -1,0 +1,105 @@
+package main
+
+import "math"
+
+// figure is a number that the project has set itself, with what it must reach.
+type figure struct {
+	Name    string  `json:"name"`
+	Unit    string  `json:"unit,omitempty"`
+	AtMost  float64 `json:"at_most,omitempty"`
+	AtLeast float64 `json:"at_least,omitempty"` // neither is for information
+	Value   spread  `json:"value"`
+
+	of func(round) float64 // of one round; not a number where that lacks what it needs
+}
+
+// met tells whether the median reaches the mark, true where there is none.
+func (f *figure) met() bool {
+	return (f.AtLeast == 0 || f.Value.Median >= f.AtLeast) && (f.AtMost == 0 || f.Value.Median <= f.AtMost)
+}
+
+// round gives a metric of a scenario and column in one round; not a number when
+// it wasn't measured.
+type round func(scenario, column, metric string) float64
+
+const (
+	cpuTrident = cpuOf + roleTrident
+	millis     = "ms"
+	micros     = "µs"
+)
+
+// figures are those of the project's plan, in its order, each with what explains
+// it.
+func figures() []figure {
+	return []figure{
+		{
+			Name: "in process, 64 streams flat out: tokens/s ÷ canned SSE at the same tokens a write", AtLeast: 0.6,
+			of: ratio(flat64, colLocal, colCannedAs, tokenRate),
+		},
+		{Name: "the same ÷ canned SSE, one token a write", of: ratio(flat64, colLocal, colCanned, tokenRate)},
+		{Name: "the same: tokens a write", of: of(flat64, colLocal, perWrite)},
+		{Name: "the same: CPU of the whole server process a token", Unit: micros, AtMost: 4, of: of(flat64, colLocal, cpuTrident)},
+		{
+			Name: "remote, 64 streams flat out: tokens/s ÷ bare gRPC client, driver on both sides", AtLeast: 0.8,
+			of: ratio(flat64, colRemote, colRelay, tokenRate),
+		},
+		{Name: "the same ÷ bare gRPC client that has the machine for itself", of: ratio(flat64, colRemote, colBare, tokenRate)},
+		{
+			Name: "the same: Trident's CPU a token beyond the bare client's", Unit: micros, AtMost: 3,
+			of: func(r round) float64 {
+				return r(flat64, colRemote, cpuTrident) - r(flat64, colBare, cpuTrident)
+			},
+		},
+		{Name: "in process, 64 paced streams: CPU a token", Unit: micros, AtMost: 10, of: of(paced64, colLocal, cpuTrident)},
+		{
+			Name: "the same ÷ (engine loop + canned SSE)", AtMost: 2,
+			of: func(r round) float64 {
+				return r(paced64, colLocal, cpuTrident) / (r(paced64, colEngine, cpuTrident) + r(paced64, colCanned, cpuTrident))
+			},
+		},
+		{Name: "one stream paced at 10 ms: tokens/s, in process ÷ bare gRPC client", AtLeast: 0.95, of: ratio(paced1, colLocal, colBare, tokenRate)},
+		{Name: "the same, remote ÷ bare gRPC client", AtLeast: 0.95, of: ratio(paced1, colRemote, colBare, tokenRate)},
+		{Name: "100 clients at 10 ms a token: requests/s streaming ÷ not streaming, in process", AtLeast: 0.95, of: streaming(colLocal)},
+		{Name: "the same, remote", AtLeast: 0.95, of: streaming(colRemote)},
+		{Name: "time to first chunk, one idle client: in process ÷ bare gRPC client", AtMost: 1, of: ratio(firstToken, colLocal, colBare, first50)},
+		{Name: "the same, remote ÷ bare gRPC client", AtMost: 1.5, of: ratio(firstToken, colRemote, colBare, first50)},
+		{Name: "steady streaming in process: allocations a token", AtMost: 4, of: of(flat64, colLocal, allocations)},
+		{Name: "the same: bytes a token", AtMost: 512, of: of(flat64, colLocal, allocBytes)},
+		{Name: "1,024 streams paced at 50 ms: inter-token p99, in process", Unit: millis, AtMost: 100, of: of(slow1024, colLocal, gap99)},
+		{Name: "the same, remote", Unit: millis, AtMost: 100, of: of(slow1024, colRemote, gap99)},
+		{Name: "memory a stream, 1,024 idle streams, in process", Unit: "KiB", AtMost: 64, of: of(idleStreams, colLocal, growth)},
+		{Name: "the same, remote", Unit: "KiB", AtMost: 64, of: of(idleStreams, colRemote, growth)},
+	}
+}
+
+func of(scenario, column, metric string) func(round) float64 {
+	return func(r round) float64 { return r(scenario, column, metric) }
+}
+
+func ratio(scenario, column, to, metric string) func(round) float64 {
+	return func(r round) float64 { return r(scenario, column, metric) / r(scenario, to, metric) }
+}
+
+func streaming(column string) func(round) float64 {
+	return func(r round) float64 {
+		return r(clientsParts, column, requestRate) / r(clientsWhole, column, requestRate)
+	}
+}
+
+// evaluate gives the figures that the rounds have what it takes for.
+func evaluate(rounds []round) []figure {
+	var known []figure
+	for _, f := range figures() {
+		var values []float64
+		for _, r := range rounds {
+			if v := f.of(r); !math.IsNaN(v) && !math.IsInf(v, 0) {
+				values = append(values, v)
+			}
+		}
+		if value, ok := spreadOf(values); ok {
+			f.Value = value
+			known = append(known, f)
+		}
+	}
+	return known
+}

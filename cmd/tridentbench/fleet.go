@@ -1,0 +1,377 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/test/backends/burst"
+)
+
+// Columns of the bench: what gives the tokens.
+const (
+	colEngine    = "engine loop"
+	colLocal     = "Trident in process"
+	colRemote    = "Trident remote"
+	colBare      = "bare gRPC client"
+	colRelay     = "bare gRPC client + driver"
+	colCanned    = "canned SSE"
+	colCannedAs  = "canned SSE, as in process"
+	colCanned64  = "canned SSE, 64 a write"
+	cannedMany   = 64
+	chatPath     = "/v1/chat/completions"
+	roleTrident  = "Trident" // or what stands in its place
+	roleTriton   = "tritonserver"
+	roleStubs    = "Python models"
+	roleDriver   = "driver"
+	readyTimeout = time.Minute
+)
+
+// column is one of them.
+type column struct {
+	name    string
+	worker  *worker // the driver, or a worker that is the column itself
+	address string  // of an HTTP server
+	path    string
+	roles   []role
+	// even is the column whose tokens per write this one takes; many fixes them.
+	even string
+	many float64
+	// paces tells that the server makes the pace itself, for want of a model.
+	paces bool
+	// profiles is the URL of Go's profiles, empty where there are none.
+	profiles string
+}
+
+// role is a process whose CPU counts.
+type role struct {
+	name string
+	pid  int
+}
+
+// processes are those of the column with their children, and its driver.
+func (c *column) processes() []role {
+	all := slices.Clone(c.roles)
+	for _, r := range c.roles {
+		for _, pid := range descendants(r.pid) {
+			all = append(all, role{roleStubs, pid})
+		}
+	}
+	if c.address != "" {
+		all = append(all, role{roleDriver, c.worker.pid()})
+	}
+	return all
+}
+
+// worker is the bench's end of a process that runs jobs.
+type worker struct{ *child }
+
+func (w *worker) pid() int { return w.cmd.Process.Pid }
+
+// begin hands a job over and returns when the worker is connected.
+func (w *worker) begin(ctx context.Context, j *job) error {
+	if err := w.tell(order{Job: j}); err != nil {
+		return err
+	}
+	_, err := w.news(ctx, stateReady)
+	return err
+}
+
+// proceed lets the job go on until the next state.
+func (w *worker) proceed(ctx context.Context, until state) (*result, error) {
+	if err := w.tell(order{}); err != nil {
+		return nil, err
+	}
+	return w.news(ctx, until)
+}
+
+func (w *worker) tell(o order) error {
+	if err := json.NewEncoder(w.in).Encode(o); err != nil {
+		return w.failed(err)
+	}
+	return nil
+}
+
+func (w *worker) news(ctx context.Context, want state) (*result, error) {
+	line, err := w.line(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var n news
+	if err := json.Unmarshal([]byte(line), &n); err != nil {
+		return nil, w.failed(fmt.Errorf("%.200q: %w", line, err))
+	}
+	if n.Error != "" {
+		return nil, errors.New(n.Error)
+	}
+	if n.State != want {
+		return nil, w.failed(fmt.Errorf("is %s, not %s", n.State, want))
+	}
+	return n.Result, nil
+}
+
+// fleet is everything that the bench runs, and the columns that it makes.
+type fleet struct {
+	folder   string // of the models and the logs
+	children []*child
+	triton   *tritonserver.Server
+	tritonIO *os.File
+	columns  []*column
+}
+
+// idleModel makes a token every five seconds.
+const idleModel = "burst_idle"
+
+// launch starts all and waits until it is ready. It must be called on a thread
+// that lives as long as the bench. On an error everything has ended.
+func launch(ctx context.Context, o *options) (f *fleet, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	f = &fleet{folder: filepath.Join(".cache", "bench")}
+	defer func() { //nolint:contextcheck // it runs after the context's end
+		if err != nil {
+			err = errors.Join(err, f.stop())
+		}
+	}()
+	repository, err := f.repository(ctx, !o.Quick)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.startTriton(ctx, repository); err != nil {
+		return nil, err
+	}
+	if err := f.startWorkers(ctx, repository); err != nil {
+		return nil, err
+	}
+	if err := f.startServers(ctx, o.Trident, repository); err != nil {
+		return nil, err
+	}
+	if err := f.addPeers(o); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// repository makes the models anew.
+func (f *fleet) repository(ctx context.Context, python bool) (string, error) {
+	if err := os.RemoveAll(f.folder); err != nil {
+		return "", err
+	}
+	models := []burst.Model{{Name: idleModel, Pace: idlePace}}
+	for _, m := range burst.Models() {
+		if python || !m.Python {
+			models = append(models, m)
+		}
+	}
+	path, err := filepath.Abs(filepath.Join(f.folder, "models"))
+	if err != nil {
+		return "", err
+	}
+	return path, burst.Repository(ctx, path, models...)
+}
+
+func (f *fleet) startTriton(ctx context.Context, repository string) (err error) {
+	if f.tritonIO, err = os.Create(filepath.Join(f.folder, "tritonserver.log")); err != nil {
+		return err
+	}
+	f.triton, err = tritonserver.Launch(ctx, tritonserver.Options{Repositories: []string{repository}, Log: f.tritonIO})
+	return err
+}
+
+// startWorkers starts the columns that are their own drivers.
+func (f *fleet) startWorkers(ctx context.Context, repository string) error {
+	engine, err := f.self("engine", "engine", repository)
+	if err != nil {
+		return err
+	}
+	bare, err := f.self("bare", "bare", f.triton.GRPC())
+	if err != nil {
+		return err
+	}
+	f.columns = append(f.columns,
+		&column{name: colEngine, worker: &worker{engine}, roles: []role{{roleTrident, engine.cmd.Process.Pid}}},
+		&column{name: colBare, worker: &worker{bare}, roles: []role{{roleTrident, bare.cmd.Process.Pid}, {roleTriton, f.triton.Pid()}}},
+	)
+	return ctx.Err()
+}
+
+// self starts a hidden command of this program.
+func (f *fleet) self(name string, args ...string) (*child, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return f.start(name, append([]string{program}, args...)...)
+}
+
+func (f *fleet) start(name string, args ...string) (*child, error) {
+	c, err := startChild(f.folder, name, args...)
+	if err != nil {
+		return nil, err
+	}
+	f.children = append(f.children, c)
+	return c, nil
+}
+
+// startServers starts the driver and what it drives.
+func (f *fleet) startServers(ctx context.Context, trident, repository string) error {
+	driver, err := f.self("driver", "driver")
+	if err != nil {
+		return err
+	}
+	drive := &worker{driver}
+	canned, err := f.ownServer(ctx, drive, "canned")
+	if err != nil {
+		return err
+	}
+	relay, err := f.ownServer(ctx, drive, "relay", f.triton.GRPC())
+	if err != nil {
+		return err
+	}
+	inProcess, err := f.trident(ctx, drive, trident, "--model-repository="+repository)
+	if err != nil {
+		return err
+	}
+	remote, err := f.trident(ctx, drive, trident, "--triton-endpoint="+f.triton.GRPC())
+	if err != nil {
+		return err
+	}
+	inProcess.name, remote.name = colLocal, colRemote
+	relay.name, relay.even = colRelay, colRemote
+	canned.name, canned.paces = colCanned, true
+	as, many := *canned, *canned
+	as.name, as.even = colCannedAs, colLocal
+	many.name, many.many = colCanned64, cannedMany
+	remote.roles = append(remote.roles, role{roleTriton, f.triton.Pid()})
+	relay.roles = append(relay.roles, role{roleTriton, f.triton.Pid()})
+	// In a round each comes after the one whose tokens per write it takes.
+	f.columns = append(f.columns, inProcess, remote, relay, canned, &as, &many)
+	return nil
+}
+
+// ownServer starts one of the bench's own servers, whose first line is its
+// address.
+func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*column, error) {
+	c, err := f.self(args[0], args...)
+	if err != nil {
+		return nil, err
+	}
+	address, err := c.line(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &column{worker: drive, address: address, path: chatPath, roles: []role{{roleTrident, c.cmd.Process.Pid}}}, nil
+}
+
+// trident starts the product, as it is but for the bound on requests at once,
+// and waits until it is ready.
+func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine string) (*column, error) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(engine, "--"), "=")
+	c, err := f.start("trident-"+name, binary, engine, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
+		"--max-in-flight=0", "--profile-address=127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address, err := c.logged(ctx, "listening", "address")
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := c.logged(ctx, "profiles", "url")
+	if err != nil {
+		return nil, err
+	}
+	if err := c.awaitReady(ctx, address); err != nil {
+		return nil, err
+	}
+	return &column{worker: drive, address: address, path: chatPath, roles: []role{{roleTrident, c.cmd.Process.Pid}}, profiles: profiles}, nil
+}
+
+func (c *child) awaitReady(ctx context.Context, address string) error {
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		_, err := get(ctx, "http://"+address+"/health/ready")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-c.exited:
+			return c.failed(errors.New("it has ended"))
+		case <-ctx.Done():
+			return c.failed(fmt.Errorf("isn't ready: %w", err))
+		}
+	}
+}
+
+// get gives the body of an answer with status 200.
+func get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close() //nolint:errcheck // it is read only
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %.300s", url, answer.Status, body)
+	}
+	return body, err
+}
+
+// addPeers adds the columns of other servers.
+func (f *fleet) addPeers(o *options) error {
+	for name, u := range o.Peer {
+		c := &column{name: name, worker: f.driver(), address: u.Host, path: strings.TrimSuffix(u.Path, "/")}
+		if u.Scheme != "http" || u.Port() == "" {
+			return fmt.Errorf("--peer: %s=%s must be http://host:port/v1", name, u)
+		}
+		if !strings.HasSuffix(c.path, "/chat/completions") {
+			c.path += "/chat/completions"
+		}
+		if pid := o.PeerPid[name]; pid != 0 {
+			c.roles = []role{{roleTrident, pid}}
+		}
+		f.columns = append(f.columns, c)
+	}
+	return nil
+}
+
+func (f *fleet) driver() *worker { return f.column(colLocal).worker }
+
+func (f *fleet) column(name string) *column {
+	for _, c := range f.columns {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// stop ends all, the clients of tritonserver before it.
+func (f *fleet) stop() error {
+	var errs []error
+	for _, c := range slices.Backward(f.children) {
+		errs = append(errs, c.stop())
+	}
+	if f.triton != nil {
+		errs = append(errs, f.triton.Close())
+	}
+	if f.tritonIO != nil {
+		errs = append(errs, f.tritonIO.Close())
+	}
+	return errors.Join(errs...)
+}

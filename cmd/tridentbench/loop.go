@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton/local"
+)
+
+// engineLoop is the source of tokens in this very process: Trident's engine and
+// nothing else. What a server does beyond it is what a client pays for the API.
+type engineLoop struct{ engine *local.Engine }
+
+// startEngineLoop gives the function that stops the engine, too.
+func startEngineLoop(ctx context.Context, repository string, log *slog.Logger) (source, func() error, error) {
+	cfg := local.Default()
+	cfg.Repositories = []string{repository}
+	engine, err := local.New(cfg, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := engine.Start(ctx); err != nil {
+		return nil, nil, err
+	}
+	stop := func() error { return engine.Stop(context.WithoutCancel(ctx)) }
+	if err := engine.AwaitModels(ctx); err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return engineLoop{engine}, stop, nil
+}
+
+func (l engineLoop) open(_ context.Context, j *job) ([]session, error) {
+	request, err := inferRequest(j)
+	if err != nil {
+		return nil, err
+	}
+	sessions := make([]session, j.Streams)
+	for i := range sessions {
+		sessions[i] = &engineSession{engine: l.engine, request: request, tokens: j.Tokens}
+	}
+	return sessions, nil
+}
+
+type engineSession struct {
+	engine  inference.Engine
+	request *kserve.ModelInferRequest
+	tokens  int
+}
+
+// run counts responses that the engine hands out without a wait as one arrival,
+// as the driver counts those of one read.
+func (s *engineSession) run(ctx context.Context, rec *recorder) error {
+	waiting, before := 0, rec.tokens
+	rec.begin()
+	for response, err := range s.engine.Stream(ctx, s.request) {
+		if err != nil {
+			return err
+		}
+		for i := range response.Outputs {
+			if out := &response.Outputs[i]; out.Name == textOutput {
+				if text := textOf(out.Raw); len(text) > 0 {
+					waiting++
+					if rec.sampling {
+						rec.text = append(rec.text, text...)
+					}
+				}
+			}
+		}
+		if !response.More {
+			rec.arrived(waiting)
+			waiting = 0
+		}
+	}
+	return complete(rec.tokens-before, s.tokens)
+}
+
+func (*engineSession) close() {}
+
+func complete(tokens, want int) error {
+	if tokens != want {
+		return fmt.Errorf("%d tokens, not %d", tokens, want)
+	}
+	return nil
+}
+
+// textOutput is the tensor of the text in the contract of Triton's vLLM backend.
+const textOutput = "text_output"
+
+// textOf is a BYTES tensor's one element: after a length of four bytes.
+func textOf(raw []byte) []byte { return raw[min(4, len(raw)):] }
+
+// inferRequest asks for what Trident's own request of a chat asks for.
+func inferRequest(j *job) (*kserve.ModelInferRequest, error) {
+	sampling, err := json.Marshal(map[string]int{"max_tokens": j.Tokens})
+	if err != nil {
+		return nil, err
+	}
+	req := &kserve.ModelInferRequest{ModelName: j.Model, Id: "bench"}
+	text := func(name string, value []byte) {
+		raw := binary.LittleEndian.AppendUint32(nil, uint32(len(value)))
+		addInput(req, name, "BYTES", append(raw, value...))
+	}
+	text("text_input", []byte(prompt))
+	text("sampling_parameters", sampling)
+	for _, name := range []string{
+		"stream", "exclude_input_in_output", "return_finish_reason",
+		"return_num_input_tokens", "return_num_output_tokens",
+	} {
+		addInput(req, name, "BOOL", []byte{1})
+	}
+	return req, nil
+}
+
+func addInput(req *kserve.ModelInferRequest, name, datatype string, raw []byte) {
+	req.Inputs = append(req.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: []int64{1}})
+	req.RawInputContents = append(req.RawInputContents, raw)
+}

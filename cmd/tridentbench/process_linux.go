@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes give a child a process group, so that the terminal's Ctrl-C reaches
+// only the bench, and end it with the thread that started it.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+func killGroup(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }
+
+// cpuTime is what all threads of a process have used, those that have ended too.
+// It is the process's own CPU clock, which counts nanoseconds where /proc's stat
+// has ticks of 10 ms; see clock_getcpuclockid(3).
+func cpuTime(pid int) (time.Duration, error) {
+	const scheduled = 2 // CPUCLOCK_SCHED
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid)<<3|scheduled, &t); err != nil {
+		return 0, fmt.Errorf("CPU clock of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// descendants are the children of a process, and theirs.
+func descendants(pid int) []int {
+	children := map[int][]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		id, parent := parentIn(string(text))
+		children[parent] = append(children[parent], id)
+	}
+	all := children[pid]
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
+// parentIn reads "1 (a name) S 2 ...": a process and its parent.
+func parentIn(stat string) (pid, parent int) {
+	id, _, _ := strings.Cut(stat, " ")
+	rest := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	pid, _ = strconv.Atoi(id)
+	if len(rest) > 1 {
+		parent, _ = strconv.Atoi(rest[1])
+	}
+	return pid, parent
+}
+
+// residentBytes is the memory of a process that is in RAM.
+func residentBytes(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(text, []byte("VmRSS:"))
+	line, _, _ := bytes.Cut(rest, []byte("kB"))
+	kib, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("VmRSS of process %d: %w", pid, err)
+	}
+	return kib << 10, nil
+}
+
+// machine describes where the figures come from.
+func machine() string {
+	text, _ := os.ReadFile("/proc/cpuinfo") // absent is unknown
+	model := "unknown CPU"
+	if _, rest, ok := bytes.Cut(text, []byte("model name")); ok {
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		model = strings.TrimSpace(strings.TrimLeft(string(line), "\t :"))
+	}
+	var name unix.Utsname
+	_ = unix.Uname(&name) // it can't fail
+	return fmt.Sprintf("%s, Linux %s", model, unix.ByteSliceToString(name.Release[:]))
+}

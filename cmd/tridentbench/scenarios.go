@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// scenario is a row of measurements: one job for several columns.
+type scenario struct {
+	name    string // key
+	title   string
+	job     job
+	columns []string // peers aside, which take part in all that streams
+	quick   bool     // part of a short run too
+	once    bool     // before the rounds, on servers that have done nothing yet
+}
+
+// Names of the scenarios that figures are made of.
+const (
+	idleStreams  = "idle-1024"
+	firstToken   = "first-token"
+	flat64       = "flat-64"
+	paced1       = "paced-1"
+	paced64      = "paced-64"
+	slow1024     = "slow-1024"
+	clientsParts = "clients-100"
+	clientsWhole = "clients-100-whole"
+	python64     = "python-64"
+)
+
+// Paces of the models, from a token of a stream to its next.
+const (
+	fastPace = 10 * time.Millisecond
+	slowPace = 50 * time.Millisecond
+	idlePace = 5 * time.Second
+)
+
+// scenarios are the work of a whole run. On two cores of 2024 each measurement
+// takes a second or two: long enough to count, short enough to come round often.
+func scenarios() []scenario {
+	trident := []string{colLocal, colRemote}
+	latency := []string{colEngine, colLocal, colBare, colRemote, colCanned}
+	list := []scenario{
+		{
+			name: idleStreams, title: "1,024 streams that wait for their next token", columns: trident, once: true,
+			job: job{Model: idleModel, Streams: 1024, Requests: 1024, Tokens: 1000, Hold: true},
+		},
+		{
+			name: firstToken, title: "one client that was idle", columns: latency, quick: true,
+			job: job{Model: "burst", Streams: 1, Requests: 300, Tokens: 8, Pause: 3 * time.Millisecond},
+		},
+	}
+	for _, n := range []int{1, 8, 64, 256, 1024} {
+		list = append(list, flat(n))
+	}
+	for _, n := range []int{1, 8, 64, 256, 1024} {
+		list = append(list, paced(n))
+	}
+	clients := job{Model: "burst_10ms", Streams: 100, Requests: 200, Tokens: 100}
+	whole := clients
+	whole.Whole = true
+	return append(list,
+		scenario{
+			name: slow1024, title: "1,024 streams, a token each 50 ms", columns: trident,
+			job: job{Model: "burst_50ms", Streams: 1024, Requests: 1024, Tokens: 40, Pace: slowPace},
+		},
+		scenario{name: clientsParts, title: "100 clients that stream, a token each 10 ms", columns: trident, job: clients},
+		scenario{name: clientsWhole, title: "the same 100 clients, not streaming", columns: trident, job: whole},
+		scenario{
+			name: python64, title: "64 streams of a model in Triton's python backend", columns: []string{colEngine, colLocal, colBare, colRemote},
+			job: job{Model: "python", Streams: 64, Requests: 64, Tokens: 200},
+		},
+	)
+}
+
+// flat out: the model is as fast as Triton takes its tokens.
+func flat(streams int) scenario {
+	const tokens, all = 500, 256_000
+	s := scenario{
+		name: fmt.Sprintf("flat-%d", streams), title: fmt.Sprintf("%s flat out", count(streams)),
+		columns: []string{colEngine, colLocal, colCannedAs, colCanned, colBare, colRemote, colRelay},
+		job:     job{Model: "burst", Streams: streams, Requests: all / tokens, Tokens: tokens},
+	}
+	switch streams {
+	case 1:
+		s.job.Requests /= 4
+	case 64:
+		s.columns = append(s.columns, colCanned64)
+		s.quick = true
+	case 1024:
+		s.job.Requests, s.job.Tokens = streams, all/streams
+	}
+	return s
+}
+
+// paced: each stream gets a token at the pace of a fast engine, for 1.5 s.
+func paced(streams int) scenario {
+	return scenario{
+		name: fmt.Sprintf("paced-%d", streams), title: fmt.Sprintf("%s, a token each 10 ms", count(streams)), quick: streams == 64,
+		columns: []string{colEngine, colLocal, colCanned, colBare, colRemote},
+		job:     job{Model: "burst_10ms", Streams: streams, Requests: streams, Tokens: 150, Pace: fastPace},
+	}
+}
+
+func count(streams int) string {
+	if streams == 1 {
+		return "one stream"
+	}
+	return fmt.Sprintf("%d streams", streams)
+}
+
+// short makes the job one of a fraction of a second.
+func (s *scenario) short() {
+	s.job.Requests = max(s.job.Requests/8, s.job.Streams)
+	s.job.Tokens = max(s.job.Tokens/4, 8)
+}

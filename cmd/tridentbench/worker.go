@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// source is what a worker gets its tokens from.
+type source interface {
+	// open prepares the streams of a job, which are connected when it returns.
+	open(ctx context.Context, j *job) ([]session, error)
+}
+
+// session runs one stream's requests, one after the other. It is for one
+// goroutine.
+type session interface {
+	// run sends a request and records its answer, which it checks. The end of the
+	// context ends it.
+	run(ctx context.Context, rec *recorder) error
+	close()
+}
+
+// work takes jobs until its input ends, which is how the bench ends it.
+func work(ctx context.Context, from source, in io.Reader, out io.Writer) error {
+	w := &runner{source: from, in: json.NewDecoder(in), out: json.NewEncoder(out)}
+	for {
+		var next order
+		if err := w.in.Decode(&next); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read an order: %w", err)
+		}
+		if next.Job == nil {
+			return errors.New("an order without a job")
+		}
+		sum, err := w.do(ctx, next.Job)
+		last := news{State: stateDone, Result: sum}
+		if err != nil {
+			last.Error = err.Error()
+		}
+		if err := w.out.Encode(last); err != nil {
+			return err
+		}
+	}
+}
+
+type runner struct {
+	source source
+	in     *json.Decoder
+	out    *json.Encoder
+}
+
+// tell says where the job is, and waits for the order to go on.
+func (w *runner) tell(s state) error {
+	if err := w.out.Encode(news{State: s}); err != nil {
+		return err
+	}
+	var next order
+	return w.in.Decode(&next)
+}
+
+// do runs a job.
+func (w *runner) do(ctx context.Context, j *job) (*result, error) {
+	sessions, err := w.source.open(ctx, j)
+	defer func() {
+		for _, s := range sessions {
+			s.close()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	streams := make([]*recorder, len(sessions))
+	for i := range streams {
+		streams[i] = &recorder{sampling: i == 0}
+	}
+	runtime.GC() // of what earlier jobs left
+	if err := w.tell(stateReady); err != nil {
+		return nil, err
+	}
+	if j.Hold {
+		return nil, w.hold(ctx, sessions, streams)
+	}
+	began := time.Now()
+	err = share(ctx, j, sessions, streams)
+	return summary(streams, time.Since(began)), err
+}
+
+// share lets the streams take the requests until none is left.
+func share(ctx context.Context, j *job, sessions []session, streams []*recorder) error {
+	var taken atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for i, s := range sessions {
+		group.Go(func() error {
+			for taken.Add(1) <= int64(j.Requests) && ctx.Err() == nil {
+				if err := pause(ctx, j.Pause); err != nil {
+					return err
+				}
+				if err := s.run(ctx, streams[i]); err != nil {
+					return err
+				}
+				streams[i].requests++
+				streams[i].sampling = false
+			}
+			return ctx.Err()
+		})
+	}
+	return group.Wait()
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// hold opens a stream each, and leaves them all when the bench has seen enough.
+func (w *runner) hold(ctx context.Context, sessions []session, streams []*recorder) error {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	var waiting, running sync.WaitGroup
+	var failed atomic.Pointer[error]
+	waiting.Add(len(sessions))
+	for i, s := range sessions {
+		told := sync.OnceFunc(waiting.Done)
+		streams[i].onFirst = told
+		running.Go(func() {
+			defer told() // a stream that fails lets nobody wait
+			if err := s.run(ctx, streams[i]); ctx.Err() == nil {
+				err = fmt.Errorf("a stream that was to wait has ended: %w", err)
+				failed.Store(&err)
+			}
+		})
+	}
+	waiting.Wait()
+	err := w.tell(stateHeld)
+	leave()
+	running.Wait()
+	if early := failed.Load(); early != nil {
+		return *early
+	}
+	return err
+}
