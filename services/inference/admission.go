@@ -19,8 +19,9 @@ type admission struct {
 
 	mu       sync.Mutex
 	inFlight int
+	controls int // loads and unloads, which the limit isn't for
 	closed   bool
-	idle     chan struct{} // closed when closed && inFlight == 0
+	idle     chan struct{} // closed when closed and neither is left
 	// stopping ends with errStopping when waiting for requests is over: it is no
 	// request's context but cancels all.
 	stopping context.Context //nolint:containedctx // the lifetime of the service
@@ -36,36 +37,58 @@ func newAdmission(limit int) *admission {
 // enter admits a request. The context it gives ends with the client, after
 // timeout (0: never), or when the service stops; leave must be called.
 func (a *admission) enter(ctx context.Context, timeout time.Duration) (context.Context, func(), error) {
-	if err := a.take(); err != nil {
+	if err := a.take(&a.inFlight, a.limit); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	unhook := context.AfterFunc(a.stopping, func() { cancel(errStopping) })
+	ctx, end := a.begin(ctx)
 	var done context.CancelFunc = func() {}
 	if timeout > 0 {
 		ctx, done = context.WithTimeout(ctx, timeout)
 	}
 	return ctx, func() {
 		done()
-		unhook()
-		cancel(nil)
-		a.leave()
+		end()
+		a.leave(&a.inFlight)
 	}, nil
 }
 
-func (a *admission) take() error {
+// enterControl admits what operators ask for: it has neither limit nor timeout.
+// The context it gives ends with the client or when the service stops; leave must
+// be called.
+func (a *admission) enterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
+	if err := a.take(&a.controls, 0); err != nil {
+		return nil, nil, err
+	}
+	ctx, end := a.begin(ctx)
+	return ctx, func() {
+		end()
+		a.leave(&a.controls)
+	}, nil
+}
+
+// begin makes a context that ends when the service stops, too.
+func (a *admission) begin(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(a.stopping, func() { cancel(errStopping) })
+	return ctx, func() {
+		unhook()
+		cancel(nil)
+	}
+}
+
+func (a *admission) take(count *int, limit int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.closed:
 		return errStopping
-	case a.limit > 0 && a.inFlight >= a.limit:
+	case limit > 0 && *count >= limit:
 		return &Error{
 			Code: CodeOverloaded, Reason: ReasonRateLimit, RetryAfter: time.Second,
-			Message: fmt.Sprintf("%d requests are being served, the most that this server takes: try again", a.inFlight),
+			Message: fmt.Sprintf("%d requests are being served, the most that this server takes: try again", *count),
 		}
 	}
-	a.inFlight++
+	*count++
 	return nil
 }
 
@@ -79,11 +102,11 @@ func (a *admission) ready() error {
 	return nil
 }
 
-func (a *admission) leave() {
+func (a *admission) leave(count *int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.inFlight--
-	if a.closed && a.inFlight == 0 {
+	*count--
+	if a.closed && a.inFlight+a.controls == 0 {
 		close(a.idle)
 	}
 }
@@ -94,7 +117,7 @@ func (a *admission) drain(ctx context.Context) {
 	a.mu.Lock()
 	first := !a.closed
 	a.closed = true
-	if first && a.inFlight == 0 {
+	if first && a.inFlight+a.controls == 0 {
 		close(a.idle)
 	}
 	a.mu.Unlock()

@@ -39,6 +39,8 @@ type Catalog struct {
 	refreshed  time.Time       // guarded by refreshing
 	failing    map[Engine]bool // guarded by refreshing
 
+	turns turns // of loads and unloads
+
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
@@ -112,10 +114,7 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	case card != nil && card.State == ModelReady:
 		return card, nil
 	case card != nil && (card.State == ModelLoading || card.State == ModelUnloading):
-		return nil, &Error{
-			Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
-			Message: fmt.Sprintf("the model `%s` is %s", name, strings.ToLower(string(card.State))),
-		}
+		return nil, errBusy(name, card.State)
 	}
 	if known.err != nil {
 		return nil, known.err

@@ -42,6 +42,7 @@ const (
 	ReasonUnsupported    = "unsupported_parameter"
 	ReasonInvalidValue   = "invalid_value"
 	ReasonModelNotReady  = "model_not_ready"
+	ReasonModelLoaded    = "model_already_loaded"
 	ReasonRateLimit      = "rate_limit_exceeded"
 	ReasonTimeout        = "timeout"
 	ReasonShuttingDown   = "shutting_down"

@@ -36,12 +36,10 @@ func (e *httpError) Error() string { return e.message }
 // that left: nobody reads it.
 func statusOf(code inference.Code) (status int, kind string) {
 	switch code {
-	case inference.CodeInvalid:
+	case inference.CodeInvalid, inference.CodeUnsupported: // SDKs repeat what got a 501
 		return http.StatusBadRequest, "invalid_request_error"
 	case inference.CodeNotFound:
 		return http.StatusNotFound, "invalid_request_error"
-	case inference.CodeUnsupported:
-		return http.StatusNotImplemented, "invalid_request_error"
 	case inference.CodeOverloaded:
 		return http.StatusTooManyRequests, "rate_limit_error"
 	case inference.CodeUnavailable:

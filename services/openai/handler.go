@@ -72,7 +72,8 @@ const modelsPath = "/v1/models"
 // normalise gives each route its one spelling, that of the document: paths
 // without /v1 and below /openai, which other servers have, POST /v1/models for
 // GET. A model name with slashes becomes one segment of the escaped path, which
-// is empty where the path says it all.
+// is empty where the path says it all. What is read ends with the name, what is
+// done to a model with /load or /unload.
 func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
 		path = rest
@@ -82,8 +83,16 @@ func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if path == modelsPath && method == http.MethodPost {
 		method = http.MethodGet
 	}
-	if name, ok := strings.CutPrefix(path, modelsPath+"/"); ok && strings.Contains(name, "/") {
-		escaped = modelsPath + "/" + url.PathEscape(name)
+	name, ok := strings.CutPrefix(path, modelsPath+"/")
+	if !ok {
+		return method, path, ""
+	}
+	action := ""
+	if i := strings.LastIndexByte(name, '/'); i > 0 && method != http.MethodGet && method != http.MethodHead && slices.Contains([]string{"/load", "/unload"}, name[i:]) {
+		name, action = name[:i], name[i:]
+	}
+	if strings.Contains(name, "/") {
+		escaped = modelsPath + "/" + url.PathEscape(name) + action
 	}
 	return method, path, escaped
 }
@@ -217,6 +226,25 @@ func (h *Handler) RetrieveModel(ctx context.Context, req api.RetrieveModelReques
 		return nil, err
 	}
 	return api.RetrieveModel200JSONResponse(model(card)), nil
+}
+
+// LoadModel loads a model of the repository.
+func (h *Handler) LoadModel(ctx context.Context, req api.LoadModelRequestObject) (api.LoadModelResponseObject, error) {
+	server.RecordOf(ctx).Model = req.Model
+	card, err := h.service.LoadModel(ctx, req.Model)
+	if err != nil {
+		return nil, err
+	}
+	return api.LoadModel200JSONResponse(model(card)), nil
+}
+
+// UnloadModel unloads a model.
+func (h *Handler) UnloadModel(ctx context.Context, req api.UnloadModelRequestObject) (api.UnloadModelResponseObject, error) {
+	server.RecordOf(ctx).Model = req.Model
+	if err := h.service.UnloadModel(ctx, req.Model); err != nil {
+		return nil, err
+	}
+	return api.UnloadModel200JSONResponse{Status: "success", Model: req.Model}, nil
 }
 
 func model(card *inference.Card) api.Model {

@@ -373,6 +373,13 @@ func TestNormalise(t *testing.T) {
 		{"posted list", "POST", "/v1/models", "GET", "/v1/models", ""},
 		{"posted list of an alias", "POST", "/models", "GET", "/v1/models", ""},
 		{"posted model", "POST", "/v1/models/m", "POST", "/v1/models/m", ""},
+		{"loaded model", "POST", "/models/m/load", "POST", "/v1/models/m/load", ""},
+		{"loaded model with slashes", "POST", "/v1/models/a/b/load", "POST", "/v1/models/a/b/load", "/v1/models/a%2Fb/load"},
+		{"unloaded model with slashes", "POST", "/openai/v1/models/a/b/unload", "POST", "/v1/models/a/b/unload", "/v1/models/a%2Fb/unload"},
+		{"model named load", "POST", "/v1/models/a/load/load", "POST", "/v1/models/a/load/load", "/v1/models/a%2Fload/load"},
+		{"model named load is read", "GET", "/v1/models/a/load", "GET", "/v1/models/a/load", "/v1/models/a%2Fload"},
+		{"no model to load", "POST", "/v1/models/load", "POST", "/v1/models/load", ""},
+		{"deleted load", "DELETE", "/v1/models/a/b/load", "DELETE", "/v1/models/a/b/load", "/v1/models/a%2Fb/load"},
 		{"health", "GET", "/health/ready", "GET", "/health/ready", ""},
 		{"longer", "GET", "/modelsx", "GET", "/modelsx", ""},
 	}

@@ -195,8 +195,11 @@ func checkAnswer(t *testing.T, r *http.Request, a answer) {
 func schemaOf(r *http.Request, status int) *openapi3.Schema {
 	schema := document().Components.Schemas["ErrorResponse"].Value
 	path := r.URL.Path
-	if strings.HasPrefix(path, "/v1/models/") {
+	if name, ok := strings.CutPrefix(path, "/v1/models/"); ok {
 		path = "/v1/models/{model}"
+		if i := strings.LastIndexByte(name, '/'); i >= 0 && r.Method == http.MethodPost {
+			path += name[i:]
+		}
 	}
 	item := document().Paths.Value(path)
 	if item == nil || item.GetOperation(r.Method) == nil {

@@ -896,11 +896,23 @@ type StructuredOutputs = json.RawMessage
 // TokenID A token id of the model's vocabulary.
 type TokenID = int
 
+// UnloadModelResponse Says that a model is unloaded.
+type UnloadModelResponse struct {
+	// Model Name of the model.
+	Model string `json:"model"`
+
+	// Status Always `success`.
+	Status string `json:"status"`
+}
+
 // Verbosity How wordy the answer is. Values other than `medium` are refused with a 400.
 type Verbosity string
 
 // WebSearchOptions How to search the web. Refused with a 400, Trident does not search.
 type WebSearchOptions = json.RawMessage
+
+// ModelInPath defines model for ModelInPath.
+type ModelInPath = string
 
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = CreateChatCompletionRequest
@@ -933,7 +945,13 @@ type ServerInterface interface {
 	ListModels(w http.ResponseWriter, r *http.Request)
 	// RetrieveModel Describe one model
 	// (GET /v1/models/{model})
-	RetrieveModel(w http.ResponseWriter, r *http.Request, model string)
+	RetrieveModel(w http.ResponseWriter, r *http.Request, model ModelInPath)
+	// LoadModel Load a model
+	// (POST /v1/models/{model}/load)
+	LoadModel(w http.ResponseWriter, r *http.Request, model ModelInPath)
+	// UnloadModel Unload a model
+	// (POST /v1/models/{model}/unload)
+	UnloadModel(w http.ResponseWriter, r *http.Request, model ModelInPath)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -1036,7 +1054,7 @@ func (siw *ServerInterfaceWrapper) RetrieveModel(w http.ResponseWriter, r *http.
 	_ = err
 
 	// ------------- Path parameter "model" -------------
-	var model string
+	var model ModelInPath
 
 	err = runtime.BindStyledParameterWithOptions("simple", "model", r.PathValue("model"), &model, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
 	if err != nil {
@@ -1046,6 +1064,58 @@ func (siw *ServerInterfaceWrapper) RetrieveModel(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RetrieveModel(w, r, model)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// LoadModel operation middleware
+func (siw *ServerInterfaceWrapper) LoadModel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "model" -------------
+	var model ModelInPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "model", r.PathValue("model"), &model, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "model", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.LoadModel(w, r, model)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UnloadModel operation middleware
+func (siw *ServerInterfaceWrapper) UnloadModel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "model" -------------
+	var model ModelInPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "model", r.PathValue("model"), &model, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "model", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UnloadModel(w, r, model)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1182,6 +1252,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/embeddings", wrapper.CreateEmbedding)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models", wrapper.ListModels)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models/{model}", wrapper.RetrieveModel)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/models/{model}/load", wrapper.LoadModel)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/models/{model}/unload", wrapper.UnloadModel)
 
 	return m
 }
@@ -1390,7 +1462,7 @@ func (response ListModels200JSONResponse) VisitListModelsResponse(w http.Respons
 }
 
 type RetrieveModelRequestObject struct {
-	Model string `json:"model"`
+	Model ModelInPath `json:"model"`
 }
 
 type RetrieveModelResponseObject interface {
@@ -1400,6 +1472,50 @@ type RetrieveModelResponseObject interface {
 type RetrieveModel200JSONResponse Model
 
 func (response RetrieveModel200JSONResponse) VisitRetrieveModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LoadModelRequestObject struct {
+	Model ModelInPath `json:"model"`
+}
+
+type LoadModelResponseObject interface {
+	VisitLoadModelResponse(w http.ResponseWriter) error
+}
+
+type LoadModel200JSONResponse Model
+
+func (response LoadModel200JSONResponse) VisitLoadModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnloadModelRequestObject struct {
+	Model ModelInPath `json:"model"`
+}
+
+type UnloadModelResponseObject interface {
+	VisitUnloadModelResponse(w http.ResponseWriter) error
+}
+
+type UnloadModel200JSONResponse UnloadModelResponse
+
+func (response UnloadModel200JSONResponse) VisitUnloadModelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1434,6 +1550,12 @@ type StrictServerInterface interface {
 	// RetrieveModel Describe one model
 	// (GET /v1/models/{model})
 	RetrieveModel(ctx context.Context, request RetrieveModelRequestObject) (RetrieveModelResponseObject, error)
+	// LoadModel Load a model
+	// (POST /v1/models/{model}/load)
+	LoadModel(ctx context.Context, request LoadModelRequestObject) (LoadModelResponseObject, error)
+	// UnloadModel Unload a model
+	// (POST /v1/models/{model}/unload)
+	UnloadModel(ctx context.Context, request UnloadModelRequestObject) (UnloadModelResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -1641,7 +1763,7 @@ func (sh *strictHandler) ListModels(w http.ResponseWriter, r *http.Request) {
 }
 
 // RetrieveModel operation middleware
-func (sh *strictHandler) RetrieveModel(w http.ResponseWriter, r *http.Request, model string) {
+func (sh *strictHandler) RetrieveModel(w http.ResponseWriter, r *http.Request, model ModelInPath) {
 	var request RetrieveModelRequestObject
 
 	request.Model = model
@@ -1659,6 +1781,58 @@ func (sh *strictHandler) RetrieveModel(w http.ResponseWriter, r *http.Request, m
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RetrieveModelResponseObject); ok {
 		if err := validResponse.VisitRetrieveModelResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// LoadModel operation middleware
+func (sh *strictHandler) LoadModel(w http.ResponseWriter, r *http.Request, model ModelInPath) {
+	var request LoadModelRequestObject
+
+	request.Model = model
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.LoadModel(ctx, request.(LoadModelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LoadModel")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(LoadModelResponseObject); ok {
+		if err := validResponse.VisitLoadModelResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UnloadModel operation middleware
+func (sh *strictHandler) UnloadModel(w http.ResponseWriter, r *http.Request, model ModelInPath) {
+	var request UnloadModelRequestObject
+
+	request.Model = model
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UnloadModel(ctx, request.(UnloadModelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UnloadModel")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UnloadModelResponseObject); ok {
+		if err := validResponse.VisitUnloadModelResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

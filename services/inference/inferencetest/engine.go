@@ -32,6 +32,8 @@ type Engine struct {
 	down     error
 	requests []*kserve.ModelInferRequest
 	active   int
+	explicit bool
+	loading  func(model string) error
 }
 
 // New makes an engine without models.
@@ -137,6 +139,7 @@ func (e *Engine) end() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.active--
+	e.finishUnloads()
 }
 
 // vllmConfig declares the contract's tensors.

@@ -107,6 +107,20 @@ func testRepository(t *testing.T, s Subject) {
 	if rows := index.GetModels(); len(rows) != 2 || rows[0].GetState() != string(inference.ModelReady) {
 		t.Errorf("the index is %v", rows)
 	}
-	_, err = repository.RepositoryModelUnload(t.Context(), &kserve.RepositoryModelUnloadRequest{ModelName: "echo"})
+	for _, model := range []string{"echo", "nobody"} {
+		_, err := repository.RepositoryModelUnload(t.Context(), &kserve.RepositoryModelUnloadRequest{ModelName: model})
+		wantNoControl(t, err)
+		_, err = repository.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: model})
+		wantNoControl(t, err)
+	}
+}
+
+// wantNoControl holds how Triton's own words refuse to load and unload outside of
+// the explicit control mode, on every engine.
+func wantNoControl(t *testing.T, err error) {
+	t.Helper()
 	wantError(t, err, inference.CodeUnsupported, inference.ReasonNotImplemented)
+	if e := asError(t, err); e.Message != "explicit model load / unload is not allowed if polling is enabled" {
+		t.Errorf("the message is %q", e.Message)
+	}
 }

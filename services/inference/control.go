@@ -1,0 +1,229 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// LoadModel loads a model of an engine's repository and gives its card once
+// requests for it are served. A model that is loaded already, or that no
+// repository has, is [CodeInvalid]; an engine that lets nobody load models, as
+// Triton outside of its explicit control mode, [CodeUnsupported]. Loads and
+// unloads of one model take turns. A load isn't bounded by the limit of requests
+// in flight, and the end of ctx doesn't stop it in the engine.
+func (s *Service) LoadModel(ctx context.Context, name string) (*Card, error) {
+	ctx, leave, err := s.admission.enterControl(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	card, err := s.catalog.load(ctx, name)
+	if err != nil {
+		return nil, cause(ctx, err)
+	}
+	return card, nil
+}
+
+// UnloadModel unloads a model and returns when it is gone: its requests in
+// flight end first, new ones fail. Errors and turns are those of
+// [Service.LoadModel]; a model that isn't loaded is [CodeInvalid].
+func (s *Service) UnloadModel(ctx context.Context, name string) error {
+	ctx, leave, err := s.admission.enterControl(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.catalog.unload(ctx, name); err != nil {
+		return cause(ctx, err)
+	}
+	return nil
+}
+
+func (c *Catalog) load(ctx context.Context, name string) (*Card, error) {
+	done, err := c.turns.take(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	held, err := c.hold(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !held.listed: // Triton's words; a name of a client's own doesn't get to where it is a path
+		return nil, held.refuse(ctx, ReasonModelNotFound, "failed to load '%s', failed to poll from model repository", name)
+	case held.state == ModelReady:
+		return nil, held.refuse(ctx, ReasonModelLoaded, "the model `%s` is already loaded", name)
+	case held.state == ModelLoading || held.state == ModelUnloading:
+		return nil, errBusy(name, held.state)
+	}
+	if _, err := held.repository.RepositoryModelLoad(ctx, &kserve.RepositoryModelLoadRequest{ModelName: name}); err != nil {
+		return nil, err
+	}
+	c.refresh(ctx, 0)
+	return c.Lookup(ctx, name)
+}
+
+func (c *Catalog) unload(ctx context.Context, name string) error {
+	done, err := c.turns.take(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	held, err := c.hold(ctx, name)
+	if err != nil {
+		return err
+	}
+	switch held.state {
+	case ModelReady:
+	case ModelLoading:
+		return errBusy(name, held.state)
+	case ModelNeverLoaded, ModelUnloading, ModelUnavailable:
+		return held.refuse(ctx, ReasonModelNotFound, "unknown model `%s`: it does not exist or is not loaded", name)
+	}
+	if _, err := held.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: name}); err != nil {
+		return err
+	}
+	c.refresh(ctx, 0) // requests are told at once
+	err = held.awaitUnloaded(ctx)
+	c.refresh(ctx, 0)
+	return err
+}
+
+func errBusy(name string, state ModelState) *Error {
+	return &Error{
+		Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+		Message: fmt.Sprintf("the model `%s` is %s", name, strings.ToLower(string(state))),
+	}
+}
+
+// holding is what an engine's repository says of a model.
+type holding struct {
+	name       string
+	repository Repository
+	listed     bool
+	state      ModelState // the zero value for a model that isn't listed
+}
+
+// hold finds the first repository that lists the model. For one that none lists
+// it gives the first repository.
+func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
+	var first *holding
+	var away error
+	for _, e := range c.engines {
+		repository, ok := e.(Repository)
+		if !ok {
+			continue
+		}
+		h := &holding{name: name, repository: repository}
+		if err := h.look(ctx); err != nil {
+			away = err
+		} else if h.listed {
+			return h, nil
+		} else if first == nil {
+			first = h
+		}
+	}
+	switch {
+	case away != nil: // it may be there
+		return nil, away
+	case first == nil:
+		return nil, &Error{Code: CodeUnsupported, Reason: ReasonNotImplemented, Message: "models can't be loaded and unloaded here"}
+	}
+	return first, nil
+}
+
+// look asks for the state of the model: the one of its versions that tells most.
+func (h *holding) look(ctx context.Context) error {
+	index, err := h.repository.RepositoryIndex(ctx, &kserve.RepositoryIndexRequest{})
+	if err != nil {
+		return err
+	}
+	h.listed, h.state = false, ModelNeverLoaded
+	weight := map[ModelState]int{ModelReady: 4, ModelLoading: 3, ModelUnloading: 2, ModelUnavailable: 1}
+	for _, row := range index.GetModels() {
+		if row.GetName() != h.name {
+			continue
+		}
+		h.listed = true
+		if state := ModelState(row.GetState()); weight[state] > weight[h.state] {
+			h.state = state
+		}
+	}
+	return nil
+}
+
+// refuse gives an error about the model, unless the engine refuses all loads:
+// then its own, which says more. An engine tells that only when it is asked for a
+// change, so it is asked to unload what no model is named, which changes nothing.
+func (h *holding) refuse(ctx context.Context, reason, format string, args ...any) error {
+	_, err := h.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
+	if err != nil && AsError(err).Code == CodeUnsupported {
+		return err
+	}
+	return &Error{Code: CodeInvalid, Reason: reason, Param: "model", Message: fmt.Sprintf(format, args...)}
+}
+
+// noModel is no model's name, as it can't be a folder's.
+const noModel = "/"
+
+// Pauses between two looks at a model that is being unloaded.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// awaitUnloaded waits for the end of the model's requests in flight.
+func (h *holding) awaitUnloaded(ctx context.Context) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if err := h.look(ctx); err != nil || h.state != ModelUnloading {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// turns lets changes of one model run one after the other.
+type turns struct {
+	mu    sync.Mutex
+	taken map[string]chan struct{} // by model; closed when the turn ends
+}
+
+// take waits for a turn, which done ends.
+func (t *turns) take(ctx context.Context, name string) (done func(), err error) {
+	for {
+		t.mu.Lock()
+		busy := t.taken[name]
+		if busy == nil {
+			ended := make(chan struct{})
+			if t.taken == nil {
+				t.taken = map[string]chan struct{}{}
+			}
+			t.taken[name] = ended
+			t.mu.Unlock()
+			return func() { t.end(name, ended) }, nil
+		}
+		t.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (t *turns) end(name string, ended chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.taken, name)
+	close(ended)
+}

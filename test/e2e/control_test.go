@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// TestModelControl loads and unloads a model through the OpenAI API, with Triton
+// in trident's process and elsewhere: both give the same answers.
+func TestModelControl(t *testing.T) {
+	models := filepath.Join(root(t), "models")
+	for _, test := range []struct {
+		name  string
+		start func(t *testing.T) *trident
+	}{
+		{"in process", func(t *testing.T) *trident {
+			t.Helper()
+			return start(t, "--model-repository="+models, "--model-control-mode=explicit")
+		}},
+		{"remote", func(t *testing.T) *trident {
+			t.Helper()
+			server, err := tritonserver.Launch(t.Context(), tritonserver.Options{
+				Repositories: []string{models}, Args: []string{"--model-control-mode=explicit"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := server.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return start(t, "--triton-endpoint="+server.GRPC())
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) { checkModelControl(t, test.start(t)) })
+	}
+}
+
+func checkModelControl(t *testing.T, s *trident) {
+	t.Helper()
+	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
+		t.Fatal("not ready without models")
+	}
+	control := func(model, action string) answer { return s.post(t, "/v1/models/"+model+"/"+action, nil) }
+	wantFailure := func(a answer, status int, code, words string) {
+		t.Helper()
+		if e := a.want(t, status).failure(t); text(e.Code) != code || !strings.Contains(text(e.Message), words) {
+			t.Errorf("code %s: %s", text(e.Code), text(e.Message))
+		}
+	}
+	embed := object{"model": "embedding", "input": "Hello."}
+
+	wantFailure(s.post(t, "/v1/embeddings", embed), http.StatusNotFound, "model_not_found", "does not exist or is not loaded")
+	loaded := decode[model](t, control("embedding", "load").want(t, http.StatusOK))
+	if loaded.ID != "embedding" || loaded.Created == 0 {
+		t.Errorf("the model is %+v", loaded)
+	}
+	s.embed(t, "Hello.", nil)
+	wantFailure(control("embedding", "load"), http.StatusBadRequest, "model_already_loaded", "already loaded")
+	wantFailure(control("nobody", "load"), http.StatusBadRequest, "model_not_found", "failed to load 'nobody', failed to poll from model repository")
+	wantFailure(control("..%2Fmodels%2Fembedding", "load"), http.StatusBadRequest, "model_not_found", "failed to load '../models/embedding'")
+	wantFailure(control("nobody", "unload"), http.StatusBadRequest, "model_not_found", "unknown model")
+	if body := string(control("embedding", "unload").want(t, http.StatusOK).body); !strings.Contains(body, `"status":"success"`) {
+		t.Errorf("unloaded: %s", body)
+	}
+	wantFailure(s.post(t, "/v1/embeddings", embed), http.StatusNotFound, "model_not_found", "does not exist or is not loaded")
+	wantFailure(control("embedding", "unload"), http.StatusBadRequest, "model_not_found", "unknown model")
+	control("embedding", "load").want(t, http.StatusOK)
+	s.embed(t, "Hello.", nil)
+}
+
+// TestNoModelControl: without explicit control both engines refuse in Triton's
+// words.
+func TestNoModelControl(t *testing.T) {
+	s := serving(t)
+	for _, path := range []string{"embedding/load", "embedding/unload", "nobody/load", "nobody/unload"} {
+		e := s.post(t, "/v1/models/"+path, nil).want(t, http.StatusBadRequest).failure(t)
+		if text(e.Message) != "explicit model load / unload is not allowed if polling is enabled" || text(e.Code) != "not_implemented" {
+			t.Errorf("%s: %s: %s", path, text(e.Code), text(e.Message))
+		}
+	}
+}
