@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -38,6 +39,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *f
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
 		server.Module,    // the listener
+		announcement(cfg),
 		fx.StopTimeout(cfg.Server.ShutdownTimeout+stopSlack),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
@@ -69,6 +71,8 @@ type config struct {
 	Inference inference.Config
 	OpenAI    openai.Config
 	Server    server.Config
+	// Table takes the table of models at start; nil for log lines instead.
+	Table io.Writer
 }
 
 // flags of the command line; each has a TRIDENT_* environment twin. Names and
@@ -136,6 +140,9 @@ func (f *flags) config() (config, error) {
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
 			ProfileAddress: f.ProfileAddress,
 		},
+	}
+	if f.LogFormat == "text" {
+		cfg.Table = os.Stderr
 	}
 	err := errors.Join(f.engines(&cfg), cfg.Inference.Validate(), cfg.Server.Validate())
 	if err != nil {

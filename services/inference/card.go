@@ -119,6 +119,15 @@ func (c *Card) same(m Model) bool {
 	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && proto.Equal(c.Config, m.Config)
 }
 
+// Kind names what speaks to the model: a backend of Trident's, or nothing but raw
+// tensors.
+func (c *Card) Kind() string {
+	if c.Backend == nil {
+		return "tensors only"
+	}
+	return c.Backend.Name()
+}
+
 // Listed tells whether the model belongs in lists of generation and embedding
 // models.
 func (c *Card) Listed() bool { return c.State == ModelReady && c.Tasks != 0 && !c.Hidden }

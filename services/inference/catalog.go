@@ -38,6 +38,10 @@ type Catalog struct {
 	refreshing chan struct{}
 	refreshed  time.Time       // guarded by refreshing
 	failing    map[Engine]bool // guarded by refreshing
+	starting   map[Engine]bool // guarded by refreshing: its models of the start aren't there
+	announced  map[Engine]bool // guarded by refreshing: tell has told of its models
+
+	tell func([]*Card)
 
 	turns turns // of loads and unloads
 
@@ -63,16 +67,40 @@ func NewCatalog(engines []Engine, backends []Backend, templates Templates, log *
 		engines: engines, backends: backends, templates: templates, log: log,
 		refreshing: make(chan struct{}, 1),
 		failing:    map[Engine]bool{},
+		starting:   map[Engine]bool{},
+		announced:  map[Engine]bool{},
+	}
+	c.tell = func(cards []*Card) {
+		for _, card := range cards {
+			c.logCard(card)
+		}
+	}
+	for _, e := range engines {
+		_, c.starting[e] = e.(Starter)
 	}
 	c.known.Store(&knowledge{err: errStarting})
 	c.stale.Store(true)
 	return c
 }
 
+// Announce has tell called once with the models of each engine, by name: when
+// those that it loads at its start are there, and those of the other engines are,
+// or it is known that these don't answer. Without it they are logged, as later
+// changes are. It must be called before Start; tell must not call the catalog.
+func (c *Catalog) Announce(tell func([]*Card)) { c.tell = tell }
+
 // Start begins to follow the engines' models until Stop.
 func (c *Catalog) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
+	for _, e := range c.engines {
+		if starter, ok := e.(Starter); ok {
+			c.done.Go(func() {
+				_ = starter.AwaitModels(ctx) // what failed is in the models' states
+				c.started(ctx, e)
+			})
+		}
+	}
 	c.done.Go(func() {
 		tick := time.NewTicker(refreshInterval)
 		defer tick.Stop()
@@ -85,6 +113,17 @@ func (c *Catalog) Start() {
 			}
 		}
 	})
+}
+
+// started is called when the models of an engine's start are there.
+func (c *Catalog) started(ctx context.Context, e Engine) {
+	select {
+	case c.refreshing <- struct{}{}:
+		c.starting[e] = false
+		<-c.refreshing
+		c.refresh(ctx, 0)
+	case <-ctx.Done():
+	}
 }
 
 // Stop ends what Start began and waits for it.
@@ -180,6 +219,26 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	}
 	c.refreshed = time.Now()
 	c.known.Store(fresh)
+	c.announce()
+}
+
+// announce tells of the engines whose models have become known.
+func (c *Catalog) announce() {
+	fresh := map[Engine]bool{}
+	for _, e := range c.engines {
+		switch {
+		case c.failing[e]:
+		case c.starting[e]:
+			return
+		case !c.announced[e]:
+			fresh[e] = true
+		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	maps.Copy(c.announced, fresh)
+	c.tell(slices.DeleteFunc(c.Cards(), func(card *Card) bool { return !fresh[card.Engine] }))
 }
 
 // keep carries over the cards of an engine that didn't answer: it may be back
@@ -200,7 +259,13 @@ func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
 	if err != nil {
 		c.log.Warn("model configuration", "model", m.Name, "error", err)
 	}
-	c.logCard(card)
+	if c.announced[e] {
+		c.logCard(card)
+	}
+	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 {
+		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
+			"model", card.Name, "remedy", "set parameter "+paramContextLength+" in the model's config.pbtxt, or --default-max-tokens")
+	}
 	return card
 }
 
@@ -214,16 +279,8 @@ func (c *Catalog) logCard(card *Card) {
 		c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State, "reason", card.Reason)
 		return
 	}
-	backend := "tensors only"
-	if card.Backend != nil {
-		backend = card.Backend.Name()
-	}
 	c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State,
-		"backend", backend, "template", card.Template != nil, "context", card.ContextLength)
-	if card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 {
-		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
-			"model", card.Name, "remedy", "set parameter "+paramContextLength+" in the model's config.pbtxt, or --default-max-tokens")
-	}
+		"backend", card.Kind(), "template", card.Template != nil, "context", card.ContextLength)
 }
 
 // reportEngine logs when an engine stops or starts to answer, once each.

@@ -12,7 +12,7 @@ import (
 // is known; their messages may be shown to clients.
 //
 // What an engine can do beyond streaming it shows by further interfaces, found
-// by assertion: [Describer], [Statistician], [Repository].
+// by assertion: [Starter], [Describer], [Statistician], [Repository].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order, ending after
 	// the final one or after the first error. A model that isn't decoupled
@@ -26,6 +26,13 @@ type Engine interface {
 	Ready(ctx context.Context) error
 	// Models lists the models that the engine knows, in any state.
 	Models(ctx context.Context) ([]Model, error)
+}
+
+// Starter loads models of its own accord after it was started.
+type Starter interface {
+	// AwaitModels waits until the models of the start have been loaded or have
+	// failed; an error tells which failed, or that ctx has ended.
+	AwaitModels(ctx context.Context) error
 }
 
 // Response is a view of one response, valid until the stream's next iteration.

@@ -40,5 +40,12 @@ func (l *Listener) Stop(context.Context) error {
 	return nil
 }
 
+// URL is where the port is reached: at the host that was configured, which may
+// stand for all addresses of this machine.
+func (l *Listener) URL() string {
+	_, port, _ := net.SplitHostPort(l.Addr().String()) // it is one of net's own
+	return "http://" + net.JoinHostPort(l.cfg.Host, port)
+}
+
 // Addr is the address that Start took.
 func (l *Listener) Addr() net.Addr { return l.open.Addr() }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// announcement prints, once the models are known, what is served and where. With
+// a log of JSON the models are lines of it, as the address is.
+func announcement(cfg config) fx.Option {
+	if cfg.Table == nil {
+		return fx.Options()
+	}
+	return fx.Invoke(func(catalog *inference.Catalog, listener *server.Listener) {
+		catalog.Announce(func(cards []*inference.Card) {
+			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL())) // nobody could be told
+		})
+	})
+}
+
+// modelTable has a line for each model that is loaded, or was to be.
+func modelTable(cards []*inference.Card) string {
+	rows := [][]string{{"MODEL", "VERSION", "STATUS", "KIND", "TEMPLATE", "CONTEXT"}}
+	idle := 0
+	for _, card := range cards {
+		switch card.State {
+		case inference.ModelNeverLoaded:
+			idle++
+		case inference.ModelReady:
+			rows = append(rows, []string{card.Name, card.Version, string(card.State), card.Kind(), template(card), contextLength(card)})
+		case inference.ModelLoading, inference.ModelUnloading, inference.ModelUnavailable:
+			rows = append(rows, []string{card.Name, cmp.Or(card.Version, "-"), status(card), "-", "-", "-"})
+		}
+	}
+	text := ""
+	if len(rows) > 1 {
+		text = align(rows)
+	}
+	if idle > 0 {
+		text += fmt.Sprintf("models of the repository that are not loaded: %d\n", idle)
+	}
+	return "\n" + cmp.Or(text, "no models\n") + "\n"
+}
+
+// maxReason bounds Triton's text on a model, in bytes.
+const maxReason = 160
+
+// status is the model's state and Triton's reason for it, on one line.
+func status(card *inference.Card) string {
+	reason, _, _ := strings.Cut(card.Reason, "\n")
+	reason = strings.Map(func(r rune) rune {
+		if r < ' ' { // a tab would end the column
+			return ' '
+		}
+		return r
+	}, reason)
+	switch {
+	case reason == "":
+		return string(card.State)
+	case len(reason) > maxReason:
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+	}
+	return string(card.State) + ": " + reason
+}
+
+func template(card *inference.Card) string {
+	if card.Template == nil {
+		return "none"
+	}
+	return "its own"
+}
+
+func contextLength(card *inference.Card) string {
+	if card.ContextLength == 0 {
+		return "unknown"
+	}
+	return strconv.Itoa(card.ContextLength)
+}
+
+func addressTable(url string) string {
+	return align([][]string{
+		{"OpenAI API", url + "/v1"},
+		{"Connect, gRPC, gRPC-Web", url},
+		{"health", url + "/health/ready"},
+	}) + "\n"
+}
+
+// align puts cells below each other.
+func align(rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = io.WriteString(w, strings.Join(row, "\t")+"\n") // a Builder takes all
+	}
+	_ = w.Flush()
+	return b.String()
+}

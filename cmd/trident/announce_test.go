@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+type noTemplate struct{}
+
+func (noTemplate) Render(context.Context, *inference.Request) (string, error) { return "", nil }
+
+func TestTables(t *testing.T) {
+	tests := []struct {
+		name  string
+		cards []*inference.Card
+		want  string
+	}{
+		{"none", nil, `
+no models
+`},
+		{"none is loaded", []*inference.Card{{Name: "a"}, {Name: "b"}}, `
+models of the repository that are not loaded: 2
+`},
+		{"all kinds", []*inference.Card{
+			{Name: "chat", Version: "3", State: inference.ModelReady, Backend: backend.VLLM{}, Template: noTemplate{}, ContextLength: 2048},
+			{Name: "embedding-of-texts", Version: "1", State: inference.ModelReady, Backend: backend.VLLM{}},
+			{Name: "plain", Version: "1", State: inference.ModelReady},
+			{Name: "slow", Version: "1", State: inference.ModelLoading},
+			{Name: "broken", State: inference.ModelUnavailable, Reason: "Internal: no\tGPU\nTraceback"},
+			{Name: "idle"},
+		}, `
+MODEL               VERSION  STATUS                         KIND          TEMPLATE  CONTEXT
+chat                3        READY                          vllm          its own   2048
+embedding-of-texts  1        READY                          vllm          none      unknown
+plain               1        READY                          tensors only  none      unknown
+slow                1        LOADING                        -             -         -
+broken              -        UNAVAILABLE: Internal: no GPU  -             -         -
+models of the repository that are not loaded: 1
+`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := modelTable(tt.cards); got != tt.want+"\n" {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+	long := modelTable([]*inference.Card{{Name: "broken", State: inference.ModelUnavailable, Reason: strings.Repeat("ä", 500)}})
+	if !strings.Contains(long, "ä…") || len(long) > 400 {
+		t.Errorf("a long reason: %s", long)
+	}
+	want := `OpenAI API               http://localhost:9000/v1
+Connect, gRPC, gRPC-Web  http://localhost:9000
+health                   http://localhost:9000/health/ready
+
+`
+	if got := addressTable("http://localhost:9000"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,115 @@
+package inference_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// starter is an engine whose models are loaded when the channel is closed.
+type starter struct {
+	*inferencetest.Engine
+
+	loaded chan struct{}
+}
+
+func (s starter) AwaitModels(ctx context.Context) error {
+	select {
+	case <-s.loaded:
+		return errors.New("one failed")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestAnnounce: each engine's models are told of once, when all that there is to
+// know at the start is known.
+func TestAnnounce(t *testing.T) {
+	const pause = 10 * time.Second // more than the catalog's
+	synctest.Test(t, func(t *testing.T) {
+		local, remote := inferencetest.New(), inferencetest.New()
+		loaded := make(chan struct{})
+		local.AddModel("here", inferencetest.Say("x"), nil)
+		local.AddModel("broken", nil, nil)
+		local.SetState("here", inference.ModelNeverLoaded, "")
+		local.SetState("broken", inference.ModelNeverLoaded, "")
+		remote.AddModel("there", inferencetest.Say("x"), nil)
+		remote.SetDown(errors.New("connection refused"))
+		catalog := inference.NewCatalog([]inference.Engine{starter{local, loaded}, remote},
+			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, slog.New(slog.DiscardHandler))
+		var told []string
+		catalog.Announce(func(cards []*inference.Card) {
+			var models []string
+			for _, card := range cards {
+				models = append(models, card.Name+" "+string(card.State))
+			}
+			told = append(told, strings.Join(models, ", "))
+		})
+		check := func(when string, want ...string) {
+			t.Helper()
+			<-time.After(pause)
+			synctest.Wait()
+			if strings.Join(told, "; ") != strings.Join(want, "; ") {
+				t.Errorf("%s: told %q, want %q", when, told, want)
+			}
+		}
+		catalog.Start()
+		defer catalog.Stop()
+		local.SetState("here", inference.ModelLoading, "")
+		check("while models load")
+		local.SetState("here", inference.ModelReady, "")
+		local.SetState("broken", inference.ModelUnavailable, "no GPU")
+		close(loaded)
+		const here = "broken UNAVAILABLE, here READY"
+		check("when they are loaded", here)
+		remote.SetDown(nil)
+		check("when the other engine comes", here, "there READY")
+		remote.SetDown(errors.New("connection refused"))
+		check("when it goes", here, "there READY")
+		remote.SetDown(nil)
+		local.SetState("here", inference.ModelUnavailable, "unloaded")
+		check("after changes", here, "there READY")
+	})
+}
+
+// TestStartIsLogged: without a table the models are lines of the log, once, and
+// changes are, too.
+func TestStartIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := inferencetest.New()
+		engine.AddModel("m", inferencetest.Say("x"), nil)
+		loaded := make(chan struct{})
+		var log strings.Builder
+		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
+			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, slog.New(slog.NewTextHandler(&log, nil)))
+		engine.SetState("m", inference.ModelLoading, "")
+		catalog.Start()
+		defer catalog.Stop()
+		<-time.After(time.Minute)
+		engine.SetState("m", inference.ModelReady, "")
+		close(loaded)
+		<-time.After(time.Minute)
+		engine.SetState("m", inference.ModelUnavailable, "unloaded")
+		<-time.After(time.Minute)
+		synctest.Wait()
+		var lines []string
+		for line := range strings.Lines(log.String()) {
+			if _, model, ok := strings.Cut(line, "msg=model "); ok {
+				lines = append(lines, strings.TrimSpace(model))
+			}
+		}
+		want := `model=m version=1 state=READY backend=vllm template=false context=0; model=m version=1 state=UNAVAILABLE reason=unloaded`
+		if got := strings.Join(lines, "; "); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	})
+}
