@@ -98,7 +98,6 @@ func (b *bench) rounds(ctx context.Context) error {
 		}
 		b.report.Rounds = i + 1
 		took := time.Since(began)
-		fmt.Fprintf(os.Stderr, "Round %d of %d took %.0f s.\n", i+1, b.options.Rounds, took.Seconds())
 		if time.Since(b.began)+took > b.options.Limit {
 			break
 		}
@@ -123,6 +122,7 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 		if s.once != once {
 			continue
 		}
+		began := time.Now()
 		for _, c := range b.fleet.columns {
 			if !s.includes(c, b.options) {
 				continue
@@ -134,6 +134,7 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 			latest[c.name] = got[perWrite]
 			b.report.add(s, c.name, number, got)
 		}
+		fmt.Fprintf(os.Stderr, "round %d, %s: %.1f s\n", number, s.name, time.Since(began).Seconds())
 	}
 	return nil
 }

@@ -40,31 +40,40 @@ func startChild(folder, name string, args ...string) (*child, error) {
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, err := c.cmd.StdoutPipe()
+	out, inherited, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
+	defer inherited.Close() //nolint:errcheck // the child has its own
+	c.cmd.Stdout = inherited
 	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), out.Close())
 	}
 	go c.read(out)
+	go c.wait()
 	return c, nil
+}
+
+// wait ends what the child leaves behind.
+func (c *child) wait() {
+	_ = c.cmd.Wait()
+	killGroup(c.cmd.Process.Pid)
+	close(c.exited)
 }
 
 // maxLine bounds a line of a child: the text of an answer is in it.
 const maxLine = 16 << 20
 
-// read takes the lines of the child until it ends.
-func (c *child) read(out io.Reader) {
-	defer close(c.exited)
+// read takes the lines of the child, and of its own children, until all end.
+func (c *child) read(out io.ReadCloser) {
+	defer close(c.lines)
+	defer out.Close() //nolint:errcheck // it has been read
 	scanner := bufio.NewScanner(out)
 	scanner.Buffer(nil, maxLine)
 	for scanner.Scan() {
 		c.lines <- scanner.Text()
 	}
 	_, _ = io.Copy(io.Discard, out) // after a line that was too long
-	close(c.lines)
-	_ = c.cmd.Wait()
 }
 
 // line waits for the child's next line.
@@ -138,10 +147,6 @@ const stopTime = 20 * time.Second
 func (c *child) stop() error {
 	_ = c.in.Close()
 	_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails when it has ended
-	go func() {
-		for range c.lines { // what it still says is nobody's
-		}
-	}()
 	late := time.NewTimer(stopTime)
 	defer late.Stop()
 	var err error
@@ -149,8 +154,10 @@ func (c *child) stop() error {
 	case <-c.exited:
 	case <-late.C:
 		err = c.failed(fmt.Errorf("it didn't end in %s and was killed", stopTime))
+		killGroup(c.cmd.Process.Pid)
 	}
-	killGroup(c.cmd.Process.Pid) // its own children, or all
+	for range c.lines { // what it has still said is nobody's
+	}
 	<-c.exited
 	return err
 }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// TestLeanCodec: what it reads is what the generated code would.
+func TestLeanCodec(t *testing.T) {
+	output := func(name string) *kserve.ModelInferResponse_InferOutputTensor {
+		return &kserve.ModelInferResponse_InferOutputTensor{Name: name, Datatype: "BYTES", Shape: []int64{1}}
+	}
+	tests := []struct {
+		name          string
+		message       *kserve.ModelStreamInferResponse
+		text, failure string
+	}{
+		{"text", &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{
+			Id: "x", ModelName: "m", Outputs: []*kserve.ModelInferResponse_InferOutputTensor{output("finish_reason"), output("text_output")},
+			RawOutputContents: [][]byte{[]byte("\x04\x00\x00\x00None"), []byte("\x03\x00\x00\x00 hi")},
+		}}, " hi", ""},
+		{"empty final", &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{
+			Parameters: map[string]*kserve.InferParameter{"triton_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}}},
+		}}, "", ""},
+		{"error", &kserve.ModelStreamInferResponse{ErrorMessage: "no such model"}, "", "no such model"},
+	}
+	var got reply
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			wire, err := proto.Marshal(tt.message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			half := len(wire) / 2
+			data := mem.BufferSlice{mem.SliceBuffer(wire[:half]), mem.SliceBuffer(wire[half:])}
+			if err := (leanCodec{}).Unmarshal(data, &got); err != nil {
+				t.Fatal(err)
+			}
+			if string(got.text) != tt.text || got.failure != tt.failure {
+				t.Errorf("text %q, failure %q", got.text, got.failure)
+			}
+		})
+	}
+	if err := (leanCodec{}).Unmarshal(mem.BufferSlice{mem.SliceBuffer("\xff")}, &got); err == nil {
+		t.Error("half a tag was taken")
+	}
+}
+
+// TestRequest: the bare client asks for what Trident asks for, and for the final
+// flag.
+func TestRequest(t *testing.T) {
+	wire, err := encodeRequest(&job{Model: "m", Tokens: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var req kserve.ModelInferRequest
+	if err := proto.Unmarshal(wire, &req); err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, in := range req.GetInputs() {
+		names += in.GetName() + " "
+	}
+	if req.GetModelName() != "m" || names != "text_input sampling_parameters stream exclude_input_in_output return_finish_reason return_num_input_tokens return_num_output_tokens " ||
+		len(req.GetRawInputContents()) != len(req.GetInputs()) || string(req.GetRawInputContents()[1][4:]) != `{"max_tokens":7}` ||
+		!req.GetParameters()["triton_enable_empty_final_response"].GetBoolParam() {
+		t.Errorf("got %v", &req)
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCPUTime: the clock of another process counts what it works, and goes on
+// counting a thread that has ended.
+func TestCPUTime(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; read -r _")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	used, err := cpuTime(cmd.Process.Pid)
+	if err != nil || used < time.Millisecond || used > 10*time.Second {
+		t.Errorf("%v, %v", used, err)
+	}
+	if resident, err := residentBytes(cmd.Process.Pid); err != nil || resident < 100<<10 {
+		t.Errorf("%d bytes, %v", resident, err)
+	}
+	found := false
+	for _, pid := range descendants(os.Getpid()) {
+		found = found || pid == cmd.Process.Pid
+	}
+	if !found {
+		t.Error("it isn't among the children")
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err == nil {
+		t.Log("read ended well") // as the shell likes
+	}
+	if _, err := cpuTime(cmd.Process.Pid); err == nil {
+		t.Error("a process that has ended has a clock")
+	}
+}
+
+// TestChild: one that ends early says why, one that doesn't end is killed with
+// its children, and both in bounded time.
+func TestChild(t *testing.T) {
+	folder := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	failing, err := startChild(folder, "failing", "sh", "-c", "echo hello; echo broken >&2; exit 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := failing.line(ctx); err != nil || line != "hello" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if _, err := failing.line(ctx); err == nil || !strings.Contains(err.Error(), "failing: it has ended") || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := failing.logged(ctx, "listening", "address"); err == nil || !strings.Contains(err.Error(), "it has ended") {
+		t.Errorf("got %v", err)
+	}
+	if err := failing.stop(); err != nil {
+		t.Error(err)
+	}
+	// The sleeper has the shell's pipes: the shell's end alone isn't the end.
+	parent, err := startChild(folder, "parent", "sh", "-c", `echo '{"msg":"listening","address":"here"}' >&2; sleep 1000 & echo; wait`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parent.line(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if address, err := parent.logged(ctx, "listening", "address"); err != nil || address != "here" {
+		t.Errorf("%q, %v", address, err)
+	}
+	began := time.Now()
+	if err := parent.stop(); err != nil || time.Since(began) > stopTime/2 {
+		t.Errorf("stopped after %s: %v", time.Since(began), err)
+	}
+	if _, err := startChild(folder, "absent", "/no/such/program"); err == nil {
+		t.Error("no program was started")
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/test/backends/burst"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// conversation is the bench's end of a worker in this process.
+type conversation struct {
+	t     *testing.T
+	in    *json.Encoder
+	out   *json.Decoder
+	input io.Closer
+	ended chan error
+}
+
+func converse(t *testing.T, from source) *conversation {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	c := &conversation{t: t, in: json.NewEncoder(inW), out: json.NewDecoder(outR), input: inW, ended: make(chan error, 1)}
+	go func() {
+		err := work(t.Context(), from, inR, outW)
+		_ = outW.Close()
+		c.ended <- err
+	}()
+	return c
+}
+
+func (c *conversation) tell(o order) {
+	c.t.Helper()
+	if err := c.in.Encode(o); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *conversation) expect(want state) news {
+	c.t.Helper()
+	var got news
+	if err := c.out.Decode(&got); err != nil {
+		c.t.Fatal(err)
+	}
+	if got.State != want {
+		c.t.Fatalf("got %+v, want %s", got, want)
+	}
+	return got
+}
+
+// end closes the worker's input, which must end it.
+func (c *conversation) end() {
+	c.t.Helper()
+	_ = c.input.Close()
+	if err := <-c.ended; err != nil {
+		c.t.Error(err)
+	}
+}
+
+// startCanned serves without a model until the test's end.
+func startCanned(t *testing.T) (address string) {
+	t.Helper()
+	in, end := io.Pipe()
+	said, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- serveCanned(t.Context(), in, out, slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(func() {
+		_ = end.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	line := make([]byte, 100)
+	n, err := said.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(line[:n]))
+}
+
+// TestDriverAndCannedServer: the driver's counts are those of the work, and the
+// server writes as it is told.
+func TestDriverAndCannedServer(t *testing.T) {
+	address := startCanned(t)
+	c := converse(t, driver{})
+	defer c.end()
+	tests := []struct {
+		name     string
+		perWrite float64
+		pace     time.Duration
+		least    float64 // tokens a write
+		most     float64
+	}{
+		{"one a write", 0, 0, 0.9, 1.01},
+		{"four a write", 4, 0, 3.6, 4.01},
+		{"one and a half a write", 1.5, 0, 1.4, 1.51},
+		{"paced", 0, time.Millisecond, 0.9, 1.01},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c.tell(order{Job: &job{
+				Address: address, Path: chatPath, Model: "any", Streams: 3, Requests: 7, Tokens: 60, PerWrite: tt.perWrite, Pace: tt.pace,
+			}})
+			c.expect(stateReady)
+			c.tell(order{})
+			done := c.expect(stateDone)
+			r := done.Result
+			if done.Error != "" || r.Requests != 7 || r.Tokens != 420 || r.Text != burst.Text(60) {
+				t.Fatalf("got %+v of %+v", r, done)
+			}
+			if got := float64(r.Tokens) / float64(r.Writes); got < tt.least || got > tt.most {
+				t.Errorf("%v tokens a write", got)
+			}
+			if r.First50 <= 0 || r.First99 < r.First50 || tt.pace > 0 && (r.Gap50 < tt.pace.Seconds()/2 || r.Seconds < 59*tt.pace.Seconds()) {
+				t.Errorf("times %+v", r)
+			}
+		})
+	}
+}
+
+// TestHold: streams that wait are held until the bench has seen them, and left.
+func TestHold(t *testing.T) {
+	left := make(chan struct{}, 3)
+	mux := http.NewServeMux()
+	mux.HandleFunc(chatPath, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, event(`"content":"a"`, "null"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		left <- struct{}{}
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	c := converse(t, driver{})
+	defer c.end()
+	c.tell(order{Job: &job{Address: server.Listener.Addr().String(), Path: chatPath, Streams: 3, Tokens: 5, Hold: true}})
+	c.expect(stateReady)
+	c.tell(order{})
+	c.expect(stateHeld)
+	c.tell(order{})
+	if done := c.expect(stateDone); done.Error != "" {
+		t.Error(done.Error)
+	}
+	for range 3 {
+		<-left
+	}
+}
+
+// TestFailures end the job with the reason, and not the worker.
+func TestFailures(t *testing.T) {
+	short := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, event(`"content":"a"`, `"stop"`)+"data: [DONE]\n\n")
+	}
+	refuse := func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such model", http.StatusNotFound) }
+	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	c := converse(t, driver{})
+	defer c.end()
+	for want, handler := range map[string]http.HandlerFunc{"1 tokens, not 5": short, "status 404: no such model": refuse, "after 0 tokens: EOF": hangUp} {
+		for _, hold := range []bool{false, true} {
+			server := httptest.NewServer(handler)
+			c.tell(order{Job: &job{Address: server.Listener.Addr().String(), Path: "/", Streams: 2, Requests: 2, Tokens: 5, Hold: hold}})
+			c.expect(stateReady)
+			c.tell(order{})
+			if hold {
+				c.expect(stateHeld)
+				c.tell(order{})
+			}
+			if done := c.expect(stateDone); !strings.Contains(done.Error, want) {
+				t.Errorf("got %q, want %q", done.Error, want)
+			}
+			server.Close()
+		}
+	}
+	closed, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	c.tell(order{Job: &job{Address: closed.Addr().String(), Streams: 1, Requests: 1}})
+	if done := c.expect(stateDone); !strings.Contains(done.Error, "refused") {
+		t.Errorf("nobody listens: %+v", done)
+	}
+}
+
+func TestWorkEndsWithItsInput(t *testing.T) {
+	var out bytes.Buffer
+	if err := work(t.Context(), driver{}, strings.NewReader(""), &out); err != nil || out.Len() > 0 {
+		t.Errorf("%v, %q", err, &out)
+	}
+	if err := work(t.Context(), driver{}, strings.NewReader("{}"), &out); err == nil {
+		t.Error("an order without a job was taken")
+	}
+	if err := work(t.Context(), failing{}, strings.NewReader(`{"job":{"streams":1}}`), &out); err != nil || !strings.Contains(out.String(), "can't open") {
+		t.Errorf("%v, %q", err, &out)
+	}
+}
+
+type failing struct{}
+
+func (failing) open(context.Context, *job) ([]session, error) { return nil, errors.New("can't open") }
+
+func TestWaits(t *testing.T) {
+	for _, per := range []float64{1, 1.3, 2, 2.5, 15.6, 64} {
+		writes := 0
+		for i := range 10000 {
+			if !waits(i, per) {
+				writes++
+			}
+		}
+		if got := 10000 / float64(writes); math.Abs(got-per)/per > 0.01 {
+			t.Errorf("%v tokens a write, not %v", got, per)
+		}
+	}
+}
