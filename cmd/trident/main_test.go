@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/fx"
 	"go.uber.org/goleak"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -127,6 +128,27 @@ func TestEngines(t *testing.T) {
 	}
 	if _, err := parse("--model-repository=a", "--load-model=x"); err == nil || !strings.Contains(err.Error(), "--load-model: needs --model-control-mode=explicit") {
 		t.Errorf("--load-model without the mode: %v", err)
+	}
+}
+
+// TestEngineOrder: the one in this process comes first, always.
+func TestEngineOrder(t *testing.T) {
+	if !local.BuiltIn {
+		t.Skip("one engine only")
+	}
+	cfg, err := parse("--model-repository=a", "--triton-endpoint=a:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		var list []inference.Engine
+		app := fx.New(engines(cfg), fx.Supply(slog.New(slog.DiscardHandler), context.CancelCauseFunc(func(error) {})), fx.Populate(&list), fx.NopLogger)
+		if err := app.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := list[0].(*local.Engine); !ok || len(list) != 2 {
+			t.Fatalf("the engines are %T", list)
+		}
 	}
 }
 

@@ -50,10 +50,9 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *f
 	)
 }
 
-// engines are the modules of the engines that the flags ask for. A model that
-// both have is taken from this process.
+// engines are the modules of the engines that the flags ask for.
 func engines(cfg config) fx.Option {
-	var all []fx.Option
+	all := []fx.Option{fx.Provide(inOrder)}
 	if len(cfg.Local.Repositories) > 0 {
 		all = append(all, local.Module, fx.Supply(cfg.Local))
 	}
@@ -61,6 +60,26 @@ func engines(cfg config) fx.Option {
 		all = append(all, triton.Module, fx.Supply(cfg.Triton))
 	}
 	return fx.Options(all...)
+}
+
+// asked are the engines that the graph has.
+type asked struct {
+	fx.In
+
+	Local  *local.Engine  `optional:"true"`
+	Remote *triton.Engine `optional:"true"`
+}
+
+// inOrder lists them: a model that both serve is taken from this process.
+func inOrder(e asked) []inference.Engine {
+	var list []inference.Engine
+	if e.Local != nil {
+		list = append(list, e.Local)
+	}
+	if e.Remote != nil {
+		list = append(list, e.Remote)
+	}
+	return list
 }
 
 // config is what each module gets. An engine that isn't wanted lacks its

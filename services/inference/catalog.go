@@ -200,6 +200,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	defer cancel()
 	old := c.known.Load()
 	fresh := &knowledge{cards: map[string]*Card{}}
+	offers := map[string]offer{}
 	for _, e := range c.engines {
 		models, err := e.Models(ctx)
 		if asker.Err() != nil {
@@ -212,9 +213,14 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 			continue
 		}
 		for _, m := range models {
-			if _, taken := fresh.cards[m.Name]; !taken {
-				fresh.cards[m.Name] = c.card(old.cards[m.Name], e, m)
+			if o, taken := offers[m.Name]; !taken || o.model.State != ModelReady && m.State == ModelReady {
+				offers[m.Name] = offer{e, m}
 			}
+		}
+	}
+	for name, o := range offers {
+		if _, kept := fresh.cards[name]; !kept || o.model.State == ModelReady {
+			fresh.cards[name] = c.card(old.cards[name], o.engine, o.model)
 		}
 	}
 	c.refreshed = time.Now()
@@ -239,6 +245,13 @@ func (c *Catalog) announce() {
 	}
 	maps.Copy(c.announced, fresh)
 	c.tell(slices.DeleteFunc(c.Cards(), func(card *Card) bool { return !fresh[card.Engine] }))
+}
+
+// offer is a model of the first engine where it is ready, or else of the first
+// that lists it.
+type offer struct {
+	engine Engine
+	model  Model
 }
 
 // keep carries over the cards of an engine that didn't answer: it may be back

@@ -193,3 +193,37 @@ func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestTwoEngines: of a model that both list, the first one's is served while it is
+// ready there.
+func TestTwoEngines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engines := map[string]*inferencetest.Engine{"first": inferencetest.New(), "second": inferencetest.New()}
+		for name, engine := range engines {
+			engine.AddModel("m", inferencetest.Say(name), nil)
+		}
+		first := engines["first"]
+		s := inferencetest.Service(t, inference.Config{}, first, engines["second"])
+		steps := []struct {
+			name   string
+			change func()
+			want   string
+		}{
+			{"both ready", func() {}, "first"},
+			{"never loaded in the first", func() { first.SetState("m", inference.ModelNeverLoaded, "") }, "second"},
+			{"loaded", func() { first.SetState("m", inference.ModelReady, "") }, "first"},
+			{"unloaded", func() { first.SetState("m", inference.ModelUnavailable, "unloaded") }, "second"},
+			{"loaded again", func() { first.SetState("m", inference.ModelReady, "") }, "first"},
+			{"the first is away", func() { first.SetDown(errors.New("gone")) }, "second"},
+			{"and back", func() { first.SetDown(nil) }, "first"},
+		}
+		for _, step := range steps {
+			step.change()
+			<-time.After(time.Minute)
+			a := collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}})
+			if a.err != nil || a.texts[0] != step.want {
+				t.Errorf("%s: %v, %v", step.name, a.texts, a.err)
+			}
+		}
+	})
+}

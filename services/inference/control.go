@@ -110,10 +110,10 @@ type holding struct {
 	state      ModelState // the zero value for a model that isn't listed
 }
 
-// hold finds the first repository that lists the model. For one that none lists
-// it gives the first repository.
+// hold finds the repository whose model it is: the first where it is ready, or
+// else the first that lists it. For one that none lists it gives the first.
 func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
-	var first *holding
+	var best *holding
 	var away error
 	for _, e := range c.engines {
 		repository, ok := e.(Repository)
@@ -121,21 +121,22 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 			continue
 		}
 		h := &holding{name: name, repository: repository}
-		if err := h.look(ctx); err != nil {
+		switch err := h.look(ctx); {
+		case err != nil:
 			away = err
-		} else if h.listed {
+		case h.state == ModelReady:
 			return h, nil
-		} else if first == nil {
-			first = h
+		case best == nil || h.listed && !best.listed:
+			best = h
 		}
 	}
 	switch {
-	case away != nil: // it may be there
+	case away != nil && (best == nil || !best.listed): // it may be there
 		return nil, away
-	case first == nil:
+	case best == nil:
 		return nil, &Error{Code: CodeUnsupported, Reason: ReasonNotImplemented, Message: "models can't be loaded and unloaded here"}
 	}
-	return first, nil
+	return best, nil
 }
 
 // look asks for the state of the model: the one of its versions that tells most.

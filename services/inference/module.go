@@ -7,14 +7,10 @@ import (
 	"go.uber.org/fx"
 )
 
-// Module provides the [Service] and the [Catalog] over all engines and backends
-// of the graph, and follows the engines' models while the process runs.
-var Module = fx.Module("inference",
-	fx.Provide(
-		fx.Annotate(newCatalog, fx.ParamTags(``, `group:"engines"`)),
-		New,
-	),
-)
+// Module provides the [Service] and the [Catalog] over the engines, whose order
+// counts, and the backends of the graph, and follows the engines' models while
+// the process runs.
+var Module = fx.Module("inference", fx.Provide(newCatalog, New))
 
 func newCatalog(lc fx.Lifecycle, engines []Engine, backends []Backend, templates Templates, log *slog.Logger) *Catalog {
 	c := NewCatalog(engines, backends, templates, log)

@@ -1,18 +1,11 @@
 package triton
 
-import (
-	"go.uber.org/fx"
+import "go.uber.org/fx"
 
-	"github.com/trident-inference/trident/services/inference"
-)
+// Module provides the remote engine. It takes its [Config] from the graph.
+var Module = fx.Module("triton", fx.Provide(provide))
 
-// Module adds the remote engine to the group "engines". It takes its [Config]
-// from the graph.
-var Module = fx.Module("triton", fx.Provide(
-	fx.Annotate(provide, fx.ResultTags(`group:"engines"`)),
-))
-
-func provide(config Config, lifecycle fx.Lifecycle) (inference.Engine, error) {
+func provide(config Config, lifecycle fx.Lifecycle) (*Engine, error) {
 	engine, err := New(config)
 	if err != nil {
 		return nil, err

@@ -221,10 +221,10 @@ func Input(req *kserve.ModelInferRequest, name string) string {
 // ChatTemplate prints each role and content.
 const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]`
 
-// Service makes a started service over the engine; it is stopped with the test.
-func Service(tb testing.TB, cfg inference.Config, engine inference.Engine) *inference.Service {
+// Service makes a started service over the engines; it is stopped with the test.
+func Service(tb testing.TB, cfg inference.Config, engines ...inference.Engine) *inference.Service {
 	tb.Helper()
-	catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{backend.VLLM{}}, chat.Templates{}, slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog(engines, []inference.Backend{backend.VLLM{}}, chat.Templates{}, slog.New(slog.DiscardHandler))
 	service, err := inference.New(cfg, catalog)
 	if err != nil {
 		tb.Fatal(err)

@@ -7,18 +7,14 @@ import (
 	"strings"
 
 	"go.uber.org/fx"
-
-	"github.com/trident-inference/trident/services/inference"
 )
 
-// Module adds the in-process engine to the group "engines". It takes its
+// Module provides the in-process engine. It takes its
 // [Config] from the graph. Models that can't be loaded at start are logged; under
 // [Config.ExitOnError] they end the application by the graph's CancelCauseFunc.
-var Module = fx.Module("local", fx.Provide(
-	fx.Annotate(provide, fx.ResultTags(`group:"engines"`)),
-))
+var Module = fx.Module("local", fx.Provide(provide))
 
-func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFunc, log *slog.Logger) (inference.Engine, error) {
+func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFunc, log *slog.Logger) (*Engine, error) {
 	engine, err := New(config, log)
 	if err != nil {
 		return nil, err
