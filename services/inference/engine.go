@@ -12,7 +12,8 @@ import (
 // is known; their messages may be shown to clients.
 //
 // What an engine can do beyond streaming it shows by further interfaces, found
-// by assertion: [Starter], [Describer], [Statistician], [Repository].
+// by assertion: [Starter], [Describer], [Statistician], [Repository],
+// [SharedMemory].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order, ending after
 	// the final one or after the first error. A model that isn't decoupled
@@ -39,6 +40,10 @@ type Starter interface {
 type Response struct {
 	// ID is the request's id, as the engine returned it.
 	ID string
+	// Version of the model that answered; empty where the engine doesn't say.
+	Version string
+	// Parameters that the model gave the response; nil for none.
+	Parameters map[string]*kserve.InferParameter
 	// Outputs in the engine's order; empty in an empty final response.
 	Outputs []Output
 	// Final marks the last response of the request.
@@ -57,7 +62,19 @@ type Output struct {
 	Shape []int64
 	// Raw is the tensor in row-major order, little-endian; BYTES elements are
 	// each a little-endian u32 length and that many bytes.
+	// Nil when the tensor lies in Shared.
 	Raw []byte
+	// Shared is where the request asked for the tensor to be put; nil for one
+	// that comes in Raw.
+	Shared *SharedRegion
+}
+
+// SharedRegion is a part of a region of shared memory that a client has
+// registered. A tensor in it may be smaller than the part.
+type SharedRegion struct {
+	Name   string // of the region
+	Offset uint64 // bytes from its start
+	Size   uint64 // bytes
 }
 
 // ModelState is a model's state in the engine.
@@ -104,4 +121,17 @@ type Repository interface {
 	RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error)
 	RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error)
 	RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error)
+}
+
+// SharedMemory registers memory that the clients on this host share with the
+// engine, of the system and of GPUs. Requests name a region in the parameters of
+// their inputs and requested outputs (KServe v2, Triton's shared memory
+// extensions). A request without a name is for all regions of the kind.
+type SharedMemory interface {
+	SystemSharedMemoryStatus(context.Context, *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error)
+	SystemSharedMemoryRegister(context.Context, *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error)
+	SystemSharedMemoryUnregister(context.Context, *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error)
+	CudaSharedMemoryStatus(context.Context, *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error)
+	CudaSharedMemoryRegister(context.Context, *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error)
+	CudaSharedMemoryUnregister(context.Context, *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error)
 }

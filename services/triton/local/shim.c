@@ -83,17 +83,56 @@ static void drop(ts_error *error) {
 
 static void count(int64_t *live, int64_t change) { __atomic_add_fetch(live, change, __ATOMIC_RELAXED); }
 
+struct tr_request {
+  ts_request *request;
+  tr_queue *queue;
+  void *block; // what the request's inputs lie in, and places
+  const tr_place *places;
+  uint32_t place_count;
+  bool shares;
+  uint64_t stream;
+  int owners; // atomic
+};
+
+static const tr_place *find_place(const tr_request *r, const char *tensor) {
+  for (uint32_t i = 0; i < r->place_count; i++)
+    if (strcmp(r->places[i].name, tensor) == 0) return &r->places[i];
+  return NULL;
+}
+
+static int memory_of(const tr_place *place) { return place->handle != NULL ? ts_memory_gpu : ts_memory_cpu; }
+
+static ts_error *too_small(const tr_place *place, size_t size) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "shared memory size specified with the request for output '%s' (%zu bytes) should be at least %zu bytes to "
+           "hold the results",
+           place->name, place->size, size);
+  return api.ErrorNew(1, text);
+}
+
 // Outputs are put into host memory whatever the model prefers: the backend
-// copies from where they are.
+// copies from where they are. Those that go to shared memory have no
+// buffer_user.
 static ts_error *allocate(ts_allocator *allocator, const char *tensor, size_t size, int memory, int64_t memory_id,
                           void *user, void **buffer, void **buffer_user, int *actual_memory,
                           int64_t *actual_memory_id) {
-  (void)allocator, (void)tensor, (void)memory, (void)memory_id;
-  tr_queue *queue = user;
+  (void)allocator, (void)memory, (void)memory_id;
+  tr_request *r = user;
+  tr_queue *queue = r->queue;
   *buffer = NULL;
   *buffer_user = queue;
   *actual_memory = ts_memory_cpu;
   *actual_memory_id = 0;
+  const tr_place *place = find_place(r, tensor);
+  if (place != NULL && size <= place->size) {
+    *buffer = place->base;
+    *buffer_user = NULL;
+    *actual_memory = memory_of(place);
+    *actual_memory_id = place->memory_id;
+    return NULL;
+  }
+  if (place != NULL) return too_small(place, size);
   if (size == 0) return NULL;
   *buffer = malloc(size);
   if (*buffer == NULL) return api.ErrorNew(1, "out of memory for an output tensor");
@@ -101,9 +140,18 @@ static ts_error *allocate(ts_allocator *allocator, const char *tensor, size_t si
   return NULL;
 }
 
+static ts_error *set_attributes(ts_allocator *allocator, const char *tensor, ts_attributes *attributes, void *user,
+                                void *buffer_user) {
+  (void)allocator, (void)buffer_user;
+  const tr_place *place = tensor != NULL ? find_place(user, tensor) : NULL;
+  if (place == NULL || place->handle == NULL) return NULL;
+  return api.BufferAttributesSetCudaIpcHandle(attributes, place->handle);
+}
+
 static ts_error *give_back(ts_allocator *allocator, void *buffer, void *buffer_user, size_t size, int memory,
                            int64_t memory_id) {
   (void)allocator, (void)size, (void)memory, (void)memory_id;
+  if (buffer_user == NULL) return NULL;
   if (buffer != NULL) count(&((tr_queue *)buffer_user)->buffers, -1);
   free(buffer);
   return NULL;
@@ -118,6 +166,7 @@ tr_error tr_queue_new(tr_queue **queue) {
     return (tr_error){1, strdup(strerror(errno))};
   }
   tr_error failed = take(api.ResponseAllocatorNew(&q->allocator, allocate, give_back, NULL));
+  if (failed.text == NULL) drop(api.ResponseAllocatorSetBufferAttributesFunction(q->allocator, set_attributes));
   if (failed.text != NULL) {
     close(q->wake);
     free(q);
@@ -144,23 +193,6 @@ void tr_events_free(tr_queue *queue, tr_event *list) {
   count(&queue->events, -freed);
 }
 
-struct tr_request {
-  ts_request *request;
-  tr_queue *queue;
-  void *block; // what the request's inputs lie in
-  uint64_t stream;
-  int owners; // atomic
-};
-
-void tr_request_unref(tr_request *r) {
-  if (__atomic_sub_fetch(&r->owners, 1, __ATOMIC_ACQ_REL) > 0) return;
-  tr_queue *queue = r->queue;
-  drop(api.InferenceRequestDelete(r->request));
-  free(r->block);
-  free(r);
-  count(&queue->requests, -1);
-}
-
 static void push(tr_queue *queue, tr_event *event) {
   count(&queue->events, 1);
   tr_event *head = __atomic_load_n(&queue->head, __ATOMIC_RELAXED);
@@ -184,12 +216,14 @@ static void describe_outputs(tr_event *event) {
     ts_error *failed = api.InferenceResponseOutput(event->response, i, &out->name, &out->datatype, &out->shape,
                                                    &out->dims, &out->base, &out->size, &memory, &memory_id, &user);
     drop(failed);
-    if (failed != NULL || memory == ts_memory_gpu) {
+    // What goes to shared memory has no owner here, and may well be on a GPU.
+    out->shared = failed == NULL && user == NULL;
+    if (failed != NULL || (memory == ts_memory_gpu && !out->shared)) {
       event->failure_code = 1;
       event->failure = failed != NULL ? "an output can't be read" : "an output lies in the memory of a GPU";
       return;
     }
-    event->bytes += out->size;
+    if (!out->shared) event->bytes += out->size;
   }
 }
 
@@ -208,6 +242,21 @@ static tr_event *event_of(ts_response *response, uint32_t outputs) {
   return event;
 }
 
+void tr_request_unref(tr_request *r) {
+  if (__atomic_sub_fetch(&r->owners, 1, __ATOMIC_ACQ_REL) > 0) return;
+  tr_queue *queue = r->queue;
+  drop(api.InferenceRequestDelete(r->request));
+  if (r->shares) {
+    tr_event *event = event_of(NULL, 0);
+    event->stream = r->stream;
+    event->gone = true;
+    push(queue, event);
+  }
+  free(r->block);
+  free(r);
+  count(&queue->requests, -1);
+}
+
 static void on_response(ts_response *response, uint32_t flags, void *user) {
   tr_request *r = user;
   bool final = (flags & ts_response_final) != 0;
@@ -221,6 +270,11 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
     if (failure != NULL) {
       event->failure_code = api.ErrorCode(failure);
       event->failure = api.ErrorMessage(failure);
+    }
+    if (response != NULL && failure == NULL) {
+      const char *model = NULL;
+      drop(api.InferenceResponseModel(response, &model, &event->version));
+      drop(api.InferenceResponseParameterCount(response, &event->parameter_count));
     }
     describe_outputs(event);
     push(r->queue, event);
@@ -252,11 +306,30 @@ static ts_error *set_parameter(ts_request *request, const tr_parameter *p) {
   }
 }
 
+// append_gpu appends memory of a GPU, which its handle belongs to: a model in
+// another process can open it by no other.
+static ts_error *append_gpu(ts_request *request, const tr_tensor *in) {
+  ts_attributes *attributes = NULL;
+  TRY(api.BufferAttributesNew(&attributes));
+  ts_error *failed = api.BufferAttributesSetMemoryType(attributes, ts_memory_gpu);
+  if (failed == NULL) failed = api.BufferAttributesSetMemoryTypeId(attributes, in->place->memory_id);
+  if (failed == NULL) failed = api.BufferAttributesSetByteSize(attributes, in->size);
+  if (failed == NULL) failed = api.BufferAttributesSetCudaIpcHandle(attributes, in->place->handle);
+  if (failed == NULL)
+    failed = api.InferenceRequestAppendInputDataWithBufferAttributes(request, in->name, in->base, attributes);
+  drop(api.BufferAttributesDelete(attributes));
+  return failed;
+}
+
 static ts_error *set_tensors(ts_request *request, const tr_inference *inference) {
   for (uint32_t i = 0; i < inference->input_count; i++) {
     const tr_tensor *in = &inference->inputs[i];
     TRY(api.InferenceRequestAddInput(request, in->name, in->datatype, in->shape, in->dims));
-    TRY(api.InferenceRequestAppendInputData(request, in->name, in->base, in->size, ts_memory_cpu, 0));
+    if (in->place != NULL && in->place->handle != NULL) {
+      TRY(append_gpu(request, in));
+    } else {
+      TRY(api.InferenceRequestAppendInputData(request, in->name, in->base, in->size, ts_memory_cpu, 0));
+    }
   }
   for (uint32_t i = 0; i < inference->output_count; i++)
     TRY(api.InferenceRequestAddRequestedOutput(request, inference->outputs[i]));
@@ -277,7 +350,7 @@ static ts_error *set_request(tr_request *r, const tr_inference *inference) {
   for (uint32_t i = 0; i < inference->parameter_count; i++) TRY(set_parameter(request, &inference->parameters[i]));
   TRY(set_tensors(request, inference));
   TRY(api.InferenceRequestSetReleaseCallback(request, on_release, r));
-  return api.InferenceRequestSetResponseCallback(request, r->queue->allocator, r->queue, on_response, r);
+  return api.InferenceRequestSetResponseCallback(request, r->queue->allocator, r, on_response, r);
 }
 
 tr_error tr_request_new(ts_server *server, tr_queue *queue, tr_inference *inference, void *block, tr_request **made) {
@@ -285,6 +358,9 @@ tr_error tr_request_new(ts_server *server, tr_queue *queue, tr_inference *infere
   if (r == NULL) return (tr_error){1, strdup("out of memory")};
   r->queue = queue;
   r->stream = inference->stream;
+  r->places = inference->places;
+  r->place_count = inference->place_count;
+  r->shares = inference->shares;
   r->owners = 1;
   ts_error *failed = api.InferenceRequestNew(&r->request, server, inference->model, inference->version);
   if (failed != NULL) {
@@ -312,6 +388,35 @@ tr_error tr_request_send(ts_server *server, tr_request *r) {
 }
 
 void tr_request_cancel(tr_request *r) { drop(api.InferenceRequestCancel(r->request)); }
+
+tr_error tr_response_parameter(const tr_event *event, uint32_t index, tr_parameter *to) {
+  const void *value = NULL;
+  ts_error *failed = api.InferenceResponseParameter(event->response, index, &to->name, &to->type, &value);
+  if (failed != NULL) return take(failed);
+  switch (to->type) {
+    case ts_parameter_string:
+      to->text = value;
+      break;
+    case ts_parameter_int:
+      to->integer = *(const int64_t *)value;
+      break;
+    case ts_parameter_bool:
+      to->integer = *(const bool *)value;
+      break;
+    case ts_parameter_double:
+      to->number = *(const double *)value;
+      break;
+    default:
+      return (tr_error){5, strdup("Response parameter of type 'TRITONSERVER_PARAMETER_BYTES' is not currently supported")};
+  }
+  return (tr_error){0, NULL};
+}
+
+const char *tr_label(const tr_event *event, uint32_t output, size_t class) {
+  const char *label = NULL;
+  drop(api.InferenceResponseOutputClassificationLabel(event->response, output, class, &label));
+  return label;
+}
 
 // Some options have no value until they are set: tritonserver sets each.
 static ts_error *set_options(ts_options *options, const tr_options *o) {
@@ -383,6 +488,13 @@ tr_error tr_is_ready(ts_server *server, bool *ready) { return take(api.ServerIsR
 
 tr_error tr_model_is_ready(ts_server *server, const char *model, int64_t version, bool *ready) {
   return take(api.ServerModelIsReady(server, model, version, ready));
+}
+
+tr_error tr_model_batches(ts_server *server, const char *model, int64_t version, bool *batches) {
+  uint32_t flags = 0;
+  ts_error *failed = api.ServerModelBatchProperties(server, model, version, &flags, NULL);
+  *batches = (flags & ts_batch_first_dimension) != 0;
+  return take(failed);
 }
 
 tr_error tr_model_load(ts_server *server, const char *model, const tr_override *overrides, uint32_t number) {

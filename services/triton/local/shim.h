@@ -18,9 +18,11 @@ typedef struct ts_allocator ts_allocator;
 typedef struct ts_message ts_message;
 typedef struct ts_parameter ts_parameter;
 typedef struct ts_trace ts_trace;
+typedef struct ts_attributes ts_attributes; // of a buffer
 
 // Enumerations cross the API as int.
 enum { ts_memory_cpu = 0, ts_memory_gpu = 2 };
+enum { ts_batch_first_dimension = 2 };
 enum { ts_control_explicit = 2 };
 enum { ts_rate_limit_off = 0 };
 enum { ts_parameter_string = 0, ts_parameter_int = 1, ts_parameter_bool = 2, ts_parameter_double = 3 };
@@ -32,6 +34,8 @@ typedef ts_error *(*ts_alloc_fn)(ts_allocator *, const char *tensor, size_t size
                                  int64_t *actual_memory_id);
 typedef ts_error *(*ts_free_fn)(ts_allocator *, void *buffer, void *buffer_user, size_t size, int memory,
                                 int64_t memory_id);
+typedef ts_error *(*ts_attributes_fn)(ts_allocator *, const char *tensor, ts_attributes *, void *user,
+                                      void *buffer_user);
 typedef void (*ts_release_fn)(ts_request *, uint32_t flags, void *user);
 typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
 
@@ -48,6 +52,13 @@ typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
   F(ts_parameter *, ParameterBytesNew, (const char *name, const void *base, uint64_t size))                   \
   F(void, ParameterDelete, (ts_parameter *))                                                                  \
   F(ts_error *, ResponseAllocatorNew, (ts_allocator **, ts_alloc_fn, ts_free_fn, void *start))                \
+  F(ts_error *, ResponseAllocatorSetBufferAttributesFunction, (ts_allocator *, ts_attributes_fn))             \
+  F(ts_error *, BufferAttributesNew, (ts_attributes **))                                                      \
+  F(ts_error *, BufferAttributesDelete, (ts_attributes *))                                                    \
+  F(ts_error *, BufferAttributesSetMemoryType, (ts_attributes *, int memory))                                 \
+  F(ts_error *, BufferAttributesSetMemoryTypeId, (ts_attributes *, int64_t memory_id))                        \
+  F(ts_error *, BufferAttributesSetByteSize, (ts_attributes *, size_t size))                                  \
+  F(ts_error *, BufferAttributesSetCudaIpcHandle, (ts_attributes *, void *handle))                            \
   F(ts_error *, ResponseAllocatorDelete, (ts_allocator *))                                                    \
   F(ts_error *, InferenceRequestNew, (ts_request **, ts_server *, const char *model, int64_t version))        \
   F(ts_error *, InferenceRequestDelete, (ts_request *))                                                       \
@@ -61,6 +72,8 @@ typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
     (ts_request *, const char *name, int datatype, const int64_t *shape, uint64_t dims))                      \
   F(ts_error *, InferenceRequestAppendInputData,                                                              \
     (ts_request *, const char *name, const void *base, size_t size, int memory, int64_t memory_id))           \
+  F(ts_error *, InferenceRequestAppendInputDataWithBufferAttributes,                                          \
+    (ts_request *, const char *name, const void *base, ts_attributes *))                                      \
   F(ts_error *, InferenceRequestAddRequestedOutput, (ts_request *, const char *name))                         \
   F(ts_error *, InferenceRequestSetStringParameter, (ts_request *, const char *key, const char *value))       \
   F(ts_error *, InferenceRequestSetIntParameter, (ts_request *, const char *key, int64_t value))              \
@@ -72,6 +85,12 @@ typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
   F(ts_error *, InferenceRequestCancel, (ts_request *))                                                       \
   F(ts_error *, InferenceResponseDelete, (ts_response *))                                                     \
   F(ts_error *, InferenceResponseError, (ts_response *))                                                      \
+  F(ts_error *, InferenceResponseModel, (ts_response *, const char **model, int64_t *version))                \
+  F(ts_error *, InferenceResponseParameterCount, (ts_response *, uint32_t *count))                            \
+  F(ts_error *, InferenceResponseParameter,                                                                   \
+    (ts_response *, uint32_t index, const char **name, int *type, const void **value))                        \
+  F(ts_error *, InferenceResponseOutputClassificationLabel,                                                   \
+    (ts_response *, uint32_t index, size_t class, const char **label))                                        \
   F(ts_error *, InferenceResponseOutputCount, (ts_response *, uint32_t *count))                               \
   F(ts_error *, InferenceResponseOutput,                                                                      \
     (ts_response *, uint32_t index, const char **name, int *datatype, const int64_t **shape, uint64_t *dims,  \
@@ -105,6 +124,8 @@ typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
   F(ts_error *, ServerIsLive, (ts_server *, bool *))                                                          \
   F(ts_error *, ServerIsReady, (ts_server *, bool *))                                                         \
   F(ts_error *, ServerModelIsReady, (ts_server *, const char *model, int64_t version, bool *))                \
+  F(ts_error *, ServerModelBatchProperties,                                                                   \
+    (ts_server *, const char *model, int64_t version, uint32_t *flags, void **unused))                        \
   F(ts_error *, ServerMetadata, (ts_server *, ts_message **))                                                 \
   F(ts_error *, ServerModelMetadata, (ts_server *, const char *model, int64_t version, ts_message **))        \
   F(ts_error *, ServerModelConfig,                                                                            \
@@ -137,7 +158,8 @@ typedef struct {
   char *text; // to free
 } tr_error;
 
-// tr_output is one tensor of a response, in memory that the event owns.
+// tr_output is one tensor of a response, in memory that the event owns, or in
+// shared memory that the request has named.
 typedef struct {
   const char *name;
   const int64_t *shape;
@@ -145,10 +167,12 @@ typedef struct {
   uint64_t dims;
   size_t size;
   int datatype;
+  bool shared;
 } tr_output;
 
 // tr_event is one response on its way to Go, or the word that the request has
-// been released: the model is done with it, and has counted it.
+// been released: the model is done with it, and has counted it. Of a request that
+// uses shared memory one more event says that nothing touches that any longer.
 typedef struct tr_event {
   struct tr_event *next;
   uint64_t stream;
@@ -158,7 +182,9 @@ typedef struct tr_event {
   int failure_code;
   bool final;
   bool released;
-  uint32_t count;
+  bool gone;
+  int64_t version; // of the model
+  uint32_t count, parameter_count;
   tr_output *outputs;
 } tr_event;
 
@@ -177,11 +203,22 @@ tr_error tr_queue_new(tr_queue **queue);
 void tr_queue_delete(tr_queue *);
 void tr_events_free(tr_queue *, tr_event *list);
 
+// tr_place is where a tensor lies in memory that its client shares: of the system
+// or, with a handle (cudaIpcMemHandle_t), of a GPU.
+typedef struct {
+  const char *name; // of the tensor
+  void *base;
+  void *handle;
+  size_t size;
+  int64_t memory_id;
+} tr_place;
+
 // tr_tensor is an input, tr_parameter a parameter of a request.
 typedef struct {
   const char *name;
   const int64_t *shape;
   const void *base;
+  const tr_place *place; // or NULL
   uint64_t dims;
   size_t size;
   int datatype;
@@ -203,9 +240,11 @@ typedef struct {
   const tr_tensor *inputs;
   const char **outputs;
   const tr_parameter *parameters;
+  const tr_place *places; // of outputs that go to shared memory
   uint64_t stream, correlation_id, priority, timeout;
   int64_t version;
-  uint32_t flags, input_count, output_count, parameter_count;
+  uint32_t flags, input_count, output_count, parameter_count, place_count;
+  bool shares; // shared memory, for inputs or outputs
 } tr_inference;
 
 // tr_request is a request with three owners: who made it, the library until it
@@ -228,6 +267,12 @@ typedef struct {
   bool log_info;
 } tr_options;
 
+// tr_response_parameter reads a parameter of a response; its text is the event's.
+tr_error tr_response_parameter(const tr_event *, uint32_t index, tr_parameter *);
+
+// tr_label gives the label of a class of an output, which is the event's, or NULL.
+const char *tr_label(const tr_event *, uint32_t output, size_t class);
+
 tr_error tr_server_new(const tr_options *, ts_server **);
 tr_error tr_server_delete(ts_server *);
 
@@ -238,6 +283,7 @@ tr_error tr_describe(ts_server *, tr_what, const char *model, int64_t version, c
 tr_error tr_is_live(ts_server *, bool *);
 tr_error tr_is_ready(ts_server *, bool *);
 tr_error tr_model_is_ready(ts_server *, const char *model, int64_t version, bool *);
+tr_error tr_model_batches(ts_server *, const char *model, int64_t version, bool *);
 
 // tr_override is a parameter of a load: the text of a JSON configuration, or a
 // file's contents.

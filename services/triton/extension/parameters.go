@@ -1,0 +1,82 @@
+package extension
+
+import (
+	"math"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// The parameters of inputs and requested outputs that mean something to Triton.
+const (
+	regionKey         = "shared_memory_region"
+	offsetKey         = "shared_memory_offset"
+	sizeKey           = "shared_memory_byte_size"
+	classificationKey = "classification"
+)
+
+// Parameters of an input or a requested output, as KServe has them.
+type Parameters map[string]*kserve.InferParameter
+
+// Shared gives the part of a region that the parameters of a tensor name, or nil.
+func (p Parameters) Shared(tensor string) (*inference.SharedRegion, error) {
+	region, shared := p[regionKey]
+	name, text := region.GetParameterChoice().(*kserve.InferParameter_StringParam)
+	if shared && !text {
+		return nil, wrongType(regionKey, tensor, "string_param")
+	}
+	offset, _, err := p.whole(offsetKey, tensor)
+	if err != nil {
+		return nil, err
+	}
+	size, sized, err := p.whole(sizeKey, tensor)
+	switch {
+	case err != nil:
+		return nil, err
+	case !shared:
+		return nil, nil //nolint:nilnil // no region
+	case !sized:
+		return nil, invalid("'%s' must be specified along with '%s' parameter for tensor '%s'", sizeKey, regionKey, tensor)
+	}
+	return &inference.SharedRegion{Name: name.StringParam, Offset: offset, Size: size}, nil
+}
+
+// whole reads a number that only means something beside a region. A negative one
+// becomes as large as in C, beyond any region.
+func (p Parameters) whole(key, tensor string) (number uint64, there bool, err error) {
+	parameter, there := p[key]
+	if !there {
+		return 0, false, nil
+	}
+	if _, shared := p[regionKey]; !shared {
+		return 0, false, invalid("'%s' can not be specified without '%s' parameter for tensor '%s'", key, regionKey, tensor)
+	}
+	choice, ok := parameter.GetParameterChoice().(*kserve.InferParameter_Int64Param)
+	if !ok {
+		return 0, false, wrongType(key, tensor, "int64_param")
+	}
+	return uint64(choice.Int64Param), true, nil
+}
+
+func wrongType(key, tensor, want string) error {
+	return invalid("invalid value type for '%s' parameter for tensor '%s', expected %s.", key, tensor, want)
+}
+
+// Classes gives how many classes the parameters of a requested output ask for; 0
+// for the tensor itself.
+func (p Parameters) Classes() (uint32, error) {
+	parameter, there := p[classificationKey]
+	if !there {
+		return 0, nil
+	}
+	choice, ok := parameter.GetParameterChoice().(*kserve.InferParameter_Int64Param)
+	switch {
+	case !ok:
+		return 0, invalid("invalid value type for 'classification' parameter, expected int64_param")
+	case choice.Int64Param <= 0:
+		return 0, invalid("invalid value for 'classification' parameter, expected >= 0")
+	case p[regionKey] != nil:
+		return 0, invalid("output can't set both 'shared_memory_region' and 'classification'")
+	}
+	return uint32(min(choice.Int64Param, math.MaxUint32)), nil
+}

@@ -1,0 +1,75 @@
+package extension
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// folder is where Linux shows POSIX shared memory.
+const folder = "/dev/shm/"
+
+// system is a mapped part of a shared memory object. The file stays open so that
+// its size can be looked at.
+type system struct {
+	file    int
+	address unsafe.Pointer
+	length  uintptr
+}
+
+// openSystem maps a part of the object behind a key.
+func openSystem(name, key string, offset, size uint64) (s system, err error) {
+	if s.file, err = openKey(key); err != nil {
+		return s, failed(inference.CodeInternal, "Unable to open shared memory region: '%s'", key)
+	}
+	if offset+size < offset || !s.holds(offset+size) {
+		_ = unix.Close(s.file)
+		return s, invalid("failed to register shared memory region '%s': invalid args", name)
+	}
+	// The file holds offset and size, so that they fit.
+	s.length = uintptr(size)
+	s.address, err = unix.MmapPtr(s.file, int64(offset), nil, s.length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		_ = unix.Close(s.file)
+		return s, invalid("failed to register shared memory region '%s': unable to process address space%s", name, capital(err))
+	}
+	return s, nil
+}
+
+// openKey is shm_open(3) with O_RDWR: the key names a file of one folder.
+func openKey(key string) (int, error) {
+	name := strings.TrimLeft(key, "/")
+	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
+		return -1, unix.EINVAL
+	}
+	return unix.Open(folder+name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+}
+
+// holds is whether the file has that many bytes.
+func (s system) holds(bytes uint64) bool {
+	var stat unix.Stat_t
+	return unix.Fstat(s.file, &stat) == nil && stat.Size >= 0 && bytes <= uint64(stat.Size)
+}
+
+func (s system) close() error {
+	err := unix.MunmapPtr(s.address, s.length)
+	if closed := unix.Close(s.file); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return failed(inference.CodeInternal, "unable to munmap shared memory region, errno: %s", capital(err))
+	}
+	return nil
+}
+
+// capital writes an error of the system as the C library does.
+func capital(err error) string {
+	text := err.Error()
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
