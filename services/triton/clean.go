@@ -71,8 +71,8 @@ var (
 	colons  = regexp.MustCompile(`\[?[\w.:%]*:[\w.:%]*\]?(?::\d+)?`)
 	slashed = regexp.MustCompile(strings.Join([]string{
 		// What has a slash in front and is no path: names of tensors, as in ONNX,
-		// and the closing tags of templates, </s> and [/INST].
-		`((?:inference (?:in|out)put|for input|(?:in|out)put tensor) '[^'\n]*'|(?:in|out)put\(s\) \['[^]\n]*\]|</[^\s/<>]+>|\[/[A-Z_]+\])`,
+		// the keys of shared memory that clients name, and the closing tags of templates, </s> and [/INST].
+		`((?:inference (?:in|out)put|for input|(?:in|out)put tensor|shared memory region:?|with key|shm key) '[^'\n]*'|(?:in|out)put\(s\) \['[^]\n]*\]|</[^\s/<>]+>|\[/[A-Z_]+\])`,
 		// In quotes, where it may hold spaces.
 		`('/[^'\s/][^'\n]*/[^'\n]*'|"/[^"\s/][^"\n]*/[^"\n]*"|` + "`/[^`\\s/][^`\\n]*/[^`\\n]*`)",
 		// Anywhere but in a word, a ratio or a URL.

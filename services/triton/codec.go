@@ -3,6 +3,7 @@ package triton
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -128,6 +129,8 @@ func (f *frame) decodeResponse(b []byte) (err error) {
 	w := walker{rest: b}
 	for w.next() && err == nil {
 		switch {
+		case w.is(2, protowire.BytesType):
+			f.response.Version, err = f.names.version(w.bytes)
 		case w.is(3, protowire.BytesType):
 			f.response.ID, err = f.names.id(w.bytes)
 		case w.is(4, protowire.BytesType):
@@ -184,7 +187,8 @@ func (f *frame) decodeShape(b []byte) error {
 	return nil
 }
 
-// decodeParameter looks for the final flag in an entry of the parameters.
+// decodeParameter reads an entry of the parameters: the final flag, or one of the
+// model's.
 func (f *frame) decodeParameter(b []byte) error {
 	var key []byte
 	var value bool
@@ -202,8 +206,24 @@ func (f *frame) decodeParameter(b []byte) error {
 	}
 	if string(key) == finalResponse {
 		f.flagged, f.response.Final = true, value
+		return w.err
 	}
-	return w.err
+	return firstError(w.err, f.keepParameter(b))
+}
+
+// keepParameter adds an entry that is the model's own to the response's.
+func (f *frame) keepParameter(b []byte) error {
+	entry := protowire.AppendTag(nil, 4, protowire.BytesType) // ModelInferResponse.parameters
+	var parsed kserve.ModelInferResponse
+	if err := proto.Unmarshal(protowire.AppendBytes(entry, b), &parsed); err != nil {
+		return err
+	}
+	if f.response.Parameters == nil {
+		f.response.Parameters = parsed.GetParameters()
+	} else {
+		maps.Copy(f.response.Parameters, parsed.GetParameters())
+	}
+	return nil
 }
 
 // decodeBool gives InferParameter's bool_param, false when another member of the
@@ -285,6 +305,7 @@ func (w *walker) next() bool {
 // memory of their own. One goroutine may use it.
 type names struct {
 	request string // the request's id, which is its responses' too
+	latest  string // version of the model
 	known   map[string]string
 }
 
@@ -299,6 +320,17 @@ func (n *names) id(b []byte) (string, error) {
 		return "", errUTF8
 	}
 	return string(b), nil
+}
+
+func (n *names) version(b []byte) (string, error) {
+	if string(b) == n.latest {
+		return n.latest, nil
+	}
+	if !utf8.Valid(b) {
+		return "", errUTF8
+	}
+	n.latest = string(b)
+	return n.latest, nil
 }
 
 func (n *names) name(b []byte) (string, error) {

@@ -3,6 +3,7 @@ package triton
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -52,7 +53,8 @@ type outputTensor = kserve.ModelInferResponse_InferOutputTensor
 // tokenMessage is what a chat model sends for each token.
 func tokenMessage() *kserve.ModelStreamInferResponse {
 	return &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{
-		ModelName: "chat", ModelVersion: "1", Id: "id", Parameters: final(false),
+		ModelName: "chat", ModelVersion: "1", Id: "id",
+		Parameters: map[string]*kserve.InferParameter{finalResponse: {ParameterChoice: &kserve.InferParameter_BoolParam{}}},
 		Outputs: []*outputTensor{
 			{Name: "text_output", Datatype: "BYTES", Shape: []int64{1}},
 			{Name: "num_output_tokens", Datatype: "UINT32", Shape: []int64{1, 2}},
@@ -74,7 +76,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			name: "outputs", message: tokenMessage(), flagged: true,
-			want: inference.Response{ID: "id", Outputs: []inference.Output{
+			want: inference.Response{ID: "id", Version: "1", Outputs: []inference.Output{
 				{Name: "text_output", Type: "BYTES", Shape: []int64{1}, Raw: []byte("\x06\x00\x00\x00 hello")},
 				{Name: "num_output_tokens", Type: "UINT32", Shape: []int64{1, 2}, Raw: []byte{1, 0, 0, 0, 2, 0, 0, 0}},
 			}},
@@ -82,7 +84,9 @@ func TestDecode(t *testing.T) {
 		{
 			name: "empty final", flagged: true,
 			message: &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{Id: "other", Parameters: final(true)}},
-			want:    inference.Response{ID: "other", Final: true},
+			want: inference.Response{ID: "other", Final: true, Parameters: map[string]*kserve.InferParameter{
+				"other": {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: 1}},
+			}},
 		},
 		{
 			name: "error", failure: "Request for unknown model",
@@ -125,7 +129,8 @@ func TestDecode(t *testing.T) {
 }
 
 func equalResponses(a, b inference.Response) bool {
-	return a.ID == b.ID && a.Final == b.Final && slices.EqualFunc(a.Outputs, b.Outputs, func(a, b inference.Output) bool {
+	parameters := maps.EqualFunc(a.Parameters, b.Parameters, func(a, b *kserve.InferParameter) bool { return proto.Equal(a, b) })
+	return a.ID == b.ID && a.Version == b.Version && parameters && a.Final == b.Final && slices.EqualFunc(a.Outputs, b.Outputs, func(a, b inference.Output) bool {
 		return a.Name == b.Name && a.Type == b.Type && slices.Equal(a.Shape, b.Shape) && bytes.Equal(a.Raw, b.Raw)
 	})
 }
@@ -202,7 +207,11 @@ func FuzzDecode(f *testing.F) {
 
 // viewOf is what a decoded frame must hold, false if it must not be taken.
 func viewOf(r *kserve.ModelInferResponse) (inference.Response, bool) {
-	view := inference.Response{ID: r.GetId(), Final: r.GetParameters()[finalResponse].GetBoolParam()}
+	view := inference.Response{
+		ID: r.GetId(), Version: r.GetModelVersion(), Final: r.GetParameters()[finalResponse].GetBoolParam(),
+		Parameters: maps.Clone(r.GetParameters()),
+	}
+	delete(view.Parameters, finalResponse)
 	raws := r.GetRawOutputContents()
 	if len(raws) != 0 && len(raws) != len(r.GetOutputs()) {
 		return view, false

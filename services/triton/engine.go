@@ -28,6 +28,7 @@ var (
 	_ inference.Describer    = (*Engine)(nil)
 	_ inference.Statistician = (*Engine)(nil)
 	_ inference.Repository   = (*Engine)(nil)
+	_ inference.SharedMemory = (*Engine)(nil)
 )
 
 // Engine is one remote tritonserver. The server may come and go: requests fail

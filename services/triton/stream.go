@@ -32,6 +32,7 @@ type stream struct {
 	ring   *ring
 	done   chan struct{} // closed when the reader has ended
 
+	shared   map[string]*inference.SharedRegion // outputs that come there
 	silence  Silence
 	answered bool // a response has come
 	last     bool // the consumer has had its last response
@@ -58,6 +59,7 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 			rpc:     rpc,
 			ring:    e.ring(req.GetId()),
 			done:    make(chan struct{}),
+			shared:  sharedOutputs(req),
 			silence: NewSilence(e.config.KeepAlive, e.config.Inactivity),
 			idle:    inference.Response{ID: req.GetId(), Idle: true},
 		}
@@ -179,6 +181,9 @@ func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	s.answered, s.flagged = true, s.flagged || f.flagged
 	s.last = f.response.Final
 	f.response.More = more
+	if s.shared != nil {
+		mark(f.response.Outputs, s.shared)
+	}
 	return &f.response, nil
 }
 

@@ -28,6 +28,13 @@ func Repository(tb testing.TB) string {
 	return filepath.Join(root, "test", "models")
 }
 
+// ExtensionRepository is the directory of the models that the tests of Triton's
+// extensions use.
+func ExtensionRepository(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(filepath.Dir(Repository(tb)), "models-ext")
+}
+
 // Fake answers as tritonserver 2.51 does, in this process, with the suite's
 // models written in Go. It reads their declarations from [Repository] and
 // refuses what tritonserver refuses, in its words.

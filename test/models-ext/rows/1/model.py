@@ -1,0 +1,1 @@
+../../types/1/model.py
