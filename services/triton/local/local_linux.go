@@ -24,6 +24,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton/extension"
 )
 
 var (
@@ -31,6 +32,7 @@ var (
 	_ inference.Describer    = (*Engine)(nil)
 	_ inference.Statistician = (*Engine)(nil)
 	_ inference.Repository   = (*Engine)(nil)
+	_ inference.SharedMemory = (*Engine)(nil)
 )
 
 // BuiltIn says whether this binary has the engine.
@@ -59,6 +61,7 @@ type core struct {
 	prefix       string // of the names of shared memory
 	server       *C.ts_server
 	queue        *queue
+	regions      *extension.Registry
 	users        sync.WaitGroup // streams and calls
 
 	cancel    context.CancelCauseFunc // of the models' loading
@@ -103,6 +106,7 @@ func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
 		prefix:       fmt.Sprintf("trident_%d_%d_", os.Getpid(), starts.Add(1)),
 		loaded:       make(chan struct{}),
 	}
+	c.regions = extension.NewRegistry(cudaRuntime{}, c.prefix)
 	if err := c.makeServer(); err != nil {
 		found.remove()
 		return nil, err
@@ -271,7 +275,7 @@ func (c *core) close() error {
 	killed := sweep(c.prefix)
 	if err == nil {
 		c.queue.close()
-		return nil
+		return c.regions.Close()
 	}
 	C.tr_abandon()
 	if killed > 0 {

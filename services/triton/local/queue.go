@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/trident-inference/trident/services/triton/extension"
 )
 
 // queue brings the responses from Triton's threads to the streams: the shim's
@@ -24,7 +26,8 @@ type queue struct {
 
 	mu      sync.Mutex
 	streams map[uint64]*stream
-	last    uint64 // number of the latest stream
+	leases  map[uint64][]*extension.Lease // by the number of the stream, which may have ended
+	last    uint64                        // number of the latest stream
 	closing bool
 }
 
@@ -38,6 +41,7 @@ func newQueue() (*queue, error) {
 		wake:    os.NewFile(uintptr(c.wake), "eventfd"), // non-blocking: waits in the runtime's poller
 		done:    make(chan struct{}),
 		streams: make(map[uint64]*stream),
+		leases:  make(map[uint64][]*extension.Lease),
 	}
 	go q.drain()
 	return q, nil
@@ -49,7 +53,7 @@ func newQueue() (*queue, error) {
 func (q *queue) close() {
 	_ = q.wake.Close()
 	<-q.done
-	C.tr_events_free(q.c, q.takeAll())
+	q.dispatch(q.takeAll())
 	C.tr_queue_delete(q.c)
 }
 
@@ -79,19 +83,38 @@ func (q *queue) takeAll() *C.tr_event {
 // dropped.
 func (q *queue) dispatch(list *C.tr_event) {
 	var lost *C.tr_event
+	var ended []*extension.Lease
 	q.mu.Lock()
 	for list != nil {
 		event := list
 		list, event.next = event.next, nil
+		if event.gone {
+			ended = append(ended, q.leases[uint64(event.stream)]...)
+			delete(q.leases, uint64(event.stream))
+			event.next, lost = lost, event
+			continue
+		}
 		s := q.streams[uint64(event.stream)]
 		if s == nil || !s.push(event) {
 			event.next, lost = lost, event
 		}
 	}
 	q.mu.Unlock()
+	release(ended)
 	if lost != nil {
 		C.tr_events_free(q.c, lost)
 	}
+}
+
+// hold keeps the memory that a request uses until nothing of Triton's touches it
+// any longer, which may be after the stream's end.
+func (q *queue) hold(stream uint64, leases []*extension.Lease) {
+	if len(leases) == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.leases[stream] = leases
 }
 
 // number gives a stream the number that its events bear.

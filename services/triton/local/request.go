@@ -71,24 +71,39 @@ func array[T any](b *block, n int) []T {
 }
 
 // newRequest makes Triton's request, of which the caller owns a part.
-func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_request, error) {
+func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_request, *extras, error) {
 	if err := checkRequest(req); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	version, err := parseVersion(req.GetModelVersion())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	contents, err := contentsOf(req)
+	x, err := c.extrasOf(req, version)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, err := c.layOut(stream, version, req, x)
+	if err != nil {
+		release(x.leases())
+		return nil, nil, err
+	}
+	c.queue.hold(stream, x.leases())
+	return request, x, nil
+}
+
+// layOut puts the request into memory of C's.
+func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRequest, x *extras) (*C.tr_request, error) {
+	contents, err := contentsOf(req, x)
 	if err != nil {
 		return nil, err
 	}
-	b := newBlock(sizeOf(req, contents))
+	b := newBlock(sizeOf(req, contents) + x.size())
 	in := &array[C.tr_inference](b, 1)[0]
 	in.stream = C.uint64_t(stream)
 	in.model, in.version = b.text(req.GetModelName()), version
 	in.id = b.text(req.GetId())
-	putTensors(b, in, req, contents)
+	putTensors(b, in, req, contents, x)
 	if err := putParameters(b, in, req.GetParameters()); err != nil {
 		b.free()
 		return nil, err
@@ -105,15 +120,9 @@ func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_r
 func checkRequest(req *kserve.ModelInferRequest) error {
 	names := []string{req.GetModelName(), req.GetId()}
 	for _, in := range req.GetInputs() {
-		if len(in.GetParameters()) > 0 {
-			return unsupported("the in-process engine takes no parameters of inputs, as of shared memory")
-		}
 		names = append(names, in.GetName())
 	}
 	for _, out := range req.GetOutputs() {
-		if len(out.GetParameters()) > 0 {
-			return unsupported("the in-process engine takes no parameters of outputs, as of shared memory or classification")
-		}
 		names = append(names, out.GetName())
 	}
 	for key, p := range req.GetParameters() {
@@ -125,21 +134,31 @@ func checkRequest(req *kserve.ModelInferRequest) error {
 	return nil
 }
 
-// contentsOf gives the inputs' contents as raw bytes, in the inputs' order.
-func contentsOf(req *kserve.ModelInferRequest) ([][]byte, error) {
+// contentsOf gives the inputs' contents as raw bytes, in the inputs' order; nil for
+// those in shared memory, which have none in the request.
+func contentsOf(req *kserve.ModelInferRequest, x *extras) ([][]byte, error) {
 	raw := req.GetRawInputContents()
 	if len(raw) > len(req.GetInputs()) {
 		return nil, invalid("the request has " + strconv.Itoa(len(raw)) + " raw contents, but " + strconv.Itoa(len(req.GetInputs())) + " inputs")
 	}
-	if len(raw) == len(req.GetInputs()) {
+	if len(raw) == len(req.GetInputs()) && x == nil {
 		return raw, nil
 	}
 	contents := make([][]byte, len(req.GetInputs()))
+	typed := len(raw) == 0
 	for i, in := range req.GetInputs() {
-		if len(raw) > 0 || in.GetContents() == nil {
+		switch {
+		case x.shared(i).lease != nil:
+		case len(raw) > 0:
+			contents[i], raw = raw[0], raw[1:]
+		case typed && in.GetContents() != nil:
+			contents[i] = triton.Flatten(in.GetDatatype(), in.GetContents())
+		default:
 			return nil, invalid("unable to find data for input tensor '" + in.GetName() + "' for model '" + req.GetModelName() + "' in request.")
 		}
-		contents[i] = triton.Flatten(in.GetDatatype(), in.GetContents())
+	}
+	if len(raw) > 0 {
+		return nil, invalid("the request has more raw contents than inputs that don't lie in shared memory")
 	}
 	return contents, nil
 }
@@ -163,7 +182,7 @@ func sizeOf(req *kserve.ModelInferRequest, contents [][]byte) int {
 	return size
 }
 
-func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, contents [][]byte) {
+func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, contents [][]byte, x *extras) {
 	inputs := array[C.tr_tensor](b, len(req.GetInputs()))
 	for i, in := range req.GetInputs() {
 		shape := array[int64](b, len(in.GetShape()))
@@ -178,6 +197,11 @@ func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, con
 			size:     C.size_t(len(data)),
 			datatype: datatypeNumber(in.GetDatatype()),
 		}
+		if shared := x.shared(i); shared.lease != nil {
+			where := &array[C.tr_place](b, 1)[0]
+			*where = shared.at(b, inputs[i].name)
+			inputs[i].base, inputs[i].size, inputs[i].place = where.base, where.size, where
+		}
 	}
 	outputs := array[*C.char](b, len(req.GetOutputs()))
 	for i, out := range req.GetOutputs() {
@@ -185,6 +209,7 @@ func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, con
 	}
 	to.inputs, to.input_count = unsafe.SliceData(inputs), C.uint32_t(len(inputs))
 	to.outputs, to.output_count = unsafe.SliceData(outputs), C.uint32_t(len(outputs))
+	x.put(b, to, outputs)
 }
 
 // putParameters sets what Triton's frontends read from the parameters, and

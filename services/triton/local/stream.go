@@ -10,6 +10,7 @@ import "C"
 import (
 	"context"
 	"iter"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,8 @@ type stream struct {
 	core    *core
 	id      uint64
 	request *C.tr_request
+	asked   *kserve.ModelInferRequest
+	extras  *extras // that it asked for, or nil
 	cancel  context.CancelCauseFunc
 	limit   int64 // bytes
 
@@ -53,6 +56,7 @@ type stream struct {
 	uses     int         // how many
 	useBytes int
 	ended    bool // the final event has been handed out
+	version  C.int64_t
 	silence  triton.Silence
 	response inference.Response
 	idle     inference.Response
@@ -91,6 +95,7 @@ func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferReques
 	s := &stream{
 		core:     c,
 		id:       c.queue.number(),
+		asked:    req,
 		cancel:   cancel,
 		limit:    int64(c.config.QueueBytes),
 		released: make(chan struct{}),
@@ -99,7 +104,7 @@ func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferReques
 		idle:     inference.Response{ID: req.GetId(), Idle: true},
 	}
 	var err error
-	if s.request, err = c.newRequest(s.id, req); err != nil {
+	if s.request, s.extras, err = c.newRequest(s.id, req); err != nil {
 		return nil, err
 	}
 	if !c.queue.add(s) {
@@ -285,7 +290,24 @@ func (s *stream) open() (*inference.Response, error) {
 	}
 	s.response.Final = s.ended
 	s.response.More = !s.ended && s.more()
-	s.view(unsafe.Slice(event.outputs, event.count))
+	outputs := unsafe.Slice(event.outputs, event.count)
+	s.view(outputs)
+	if event.version > 0 && event.version != s.version {
+		s.version = event.version
+		s.response.Version = strconv.FormatInt(int64(event.version), 10)
+	}
+	s.response.Parameters = nil
+	if event.parameter_count > 0 {
+		var err error
+		if s.response.Parameters, err = parametersOf(event); err != nil {
+			return nil, err
+		}
+	}
+	if s.extras != nil {
+		if err := s.extend(s.asked, s.extras, outputs); err != nil {
+			return nil, err
+		}
+	}
 	return &s.response, nil
 }
 

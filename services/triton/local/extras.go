@@ -1,0 +1,249 @@
+//go:build cgo && linux
+
+package local
+
+/*
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton/extension"
+)
+
+// extras are what the parameters of a request's inputs and outputs ask for.
+type extras struct {
+	inputs  []place // one for each input
+	outputs []asked // one for each requested output
+	batches bool    // the model does, where a classification must know
+}
+
+// place is a tensor's in shared memory; its lease is nil elsewhere.
+type place struct {
+	lease *extension.Lease
+	part  *inference.SharedRegion
+}
+
+// asked is how a requested output is to come.
+type asked struct {
+	place
+	classes uint32 // 0 for the tensor itself
+}
+
+// extrasOf is nil for a request without such parameters, which pays nothing for
+// them. Parameters that mean nothing to Triton are left alone, as it does.
+func (c *core) extrasOf(req *kserve.ModelInferRequest, version C.int64_t) (*extras, error) {
+	if !parametrised(req) {
+		return nil, nil //nolint:nilnil // nothing asked for
+	}
+	x := &extras{inputs: make([]place, len(req.GetInputs())), outputs: make([]asked, len(req.GetOutputs()))}
+	err := x.read(c.regions, req)
+	if err == nil && x.classifies() {
+		x.batches, err = c.modelBatches(req.GetModelName(), version)
+	}
+	if err != nil {
+		release(x.leases())
+		return nil, err
+	}
+	return x, nil
+}
+
+func parametrised(req *kserve.ModelInferRequest) bool {
+	for _, in := range req.GetInputs() {
+		if len(in.GetParameters()) > 0 {
+			return true
+		}
+	}
+	for _, out := range req.GetOutputs() {
+		if len(out.GetParameters()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *extras) read(regions *extension.Registry, req *kserve.ModelInferRequest) (err error) {
+	for i, in := range req.GetInputs() {
+		if x.inputs[i], err = placeOf(regions, in.GetName(), in.GetParameters()); err != nil {
+			return err
+		}
+		if x.inputs[i].lease != nil && in.GetContents() != nil {
+			return invalid("unexpected 'content' provided when using shared memory for input tensor '" + in.GetName() +
+				"' for model '" + req.GetModelName() + "'")
+		}
+	}
+	for i, out := range req.GetOutputs() {
+		if x.outputs[i].classes, err = extension.Parameters(out.GetParameters()).Classes(); err != nil {
+			return err
+		}
+		if x.outputs[i].place, err = placeOf(regions, out.GetName(), out.GetParameters()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func placeOf(regions *extension.Registry, tensor string, parameters extension.Parameters) (place, error) {
+	part, err := parameters.Shared(tensor)
+	if err != nil || part == nil {
+		return place{}, err
+	}
+	lease, err := regions.Use(*part)
+	return place{lease: lease, part: part}, err
+}
+
+func (x *extras) classifies() bool {
+	for _, out := range x.outputs {
+		if out.classes > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// leases are those of all regions in use.
+func (x *extras) leases() []*extension.Lease {
+	if x == nil {
+		return nil
+	}
+	var all []*extension.Lease
+	for _, p := range x.inputs {
+		if p.lease != nil {
+			all = append(all, p.lease)
+		}
+	}
+	for _, out := range x.outputs {
+		if out.lease != nil {
+			all = append(all, out.lease)
+		}
+	}
+	return all
+}
+
+func release(leases []*extension.Lease) {
+	for _, lease := range leases {
+		lease.Release()
+	}
+}
+
+// shared is the input's place, without a lease for one that comes with the request.
+func (x *extras) shared(input int) place {
+	if x == nil {
+		return place{}
+	}
+	return x.inputs[input]
+}
+
+// modelBatches is whether the first dimension of the model's tensors is the batch.
+func (c *core) modelBatches(model string, version C.int64_t) (bool, error) {
+	name := C.CString(model)
+	defer C.free(unsafe.Pointer(name))
+	var batches C.bool
+	err := failure(C.tr_model_batches(c.server, name, version, &batches))
+	return bool(batches), err
+}
+
+// size is what the places take of a block.
+func (x *extras) size() int {
+	if x == nil {
+		return 0
+	}
+	return (len(x.inputs) + len(x.outputs)) * padded(C.sizeof_tr_place+extension.HandleSize+align)
+}
+
+// put lays the places of the outputs out for the shim.
+func (x *extras) put(b *block, to *C.tr_inference, outputs []*C.char) {
+	if x == nil {
+		return
+	}
+	to.shares = C.bool(len(x.leases()) > 0)
+	places := array[C.tr_place](b, len(x.outputs))
+	n := 0
+	for i, out := range x.outputs {
+		if out.lease != nil {
+			places[n] = out.at(b, outputs[i])
+			n++
+		}
+	}
+	to.places, to.place_count = unsafe.SliceData(places), C.uint32_t(n)
+}
+
+// at describes the place of a tensor to the shim.
+func (p place) at(b *block, name *C.char) C.tr_place {
+	to := C.tr_place{
+		name:      name,
+		base:      p.lease.Address,
+		size:      C.size_t(p.part.Size),
+		memory_id: C.int64_t(p.lease.Device),
+	}
+	if p.lease.CUDA {
+		handle := b.carve(len(p.lease.Handle))
+		copy(handle, p.lease.Handle)
+		to.handle = unsafe.Pointer(unsafe.SliceData(handle))
+	}
+	return to
+}
+
+// extend finishes the view of a response whose request asked for extras.
+func (s *stream) extend(req *kserve.ModelInferRequest, x *extras, outputs []C.tr_output) error {
+	for i := range s.response.Outputs {
+		out := &s.response.Outputs[i]
+		out.Shared = nil
+		want := x.find(req, out.Name)
+		switch {
+		case want == nil:
+		case bool(outputs[i].shared):
+			out.Raw, out.Shared = nil, want.part
+		case want.classes > 0:
+			if err := s.classify(out, uint32(i), want.classes, x.batches); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *extras) find(req *kserve.ModelInferRequest, output string) *asked {
+	for i, out := range req.GetOutputs() {
+		if out.GetName() == output {
+			return &x.outputs[i]
+		}
+	}
+	return nil
+}
+
+func (s *stream) classify(out *inference.Output, index, classes uint32, batches bool) (err error) {
+	label := func(class int) string { return C.GoString(C.tr_label(s.current, C.uint32_t(index), C.size_t(class))) }
+	out.Raw, out.Shape, err = extension.Classify(out.Type, out.Shape, out.Raw, classes, batches, label)
+	out.Type = "BYTES"
+	return err
+}
+
+// parametersOf reads what the model gave its response.
+func parametersOf(event *C.tr_event) (map[string]*kserve.InferParameter, error) {
+	all := make(map[string]*kserve.InferParameter, event.parameter_count)
+	for i := range event.parameter_count {
+		var p C.tr_parameter
+		if err := failure(C.tr_response_parameter(event, i, &p)); err != nil {
+			return nil, err
+		}
+		to := &kserve.InferParameter{}
+		switch p._type {
+		case C.ts_parameter_string:
+			to.ParameterChoice = &kserve.InferParameter_StringParam{StringParam: C.GoString(p.text)}
+		case C.ts_parameter_bool:
+			to.ParameterChoice = &kserve.InferParameter_BoolParam{BoolParam: p.integer != 0}
+		case C.ts_parameter_double:
+			to.ParameterChoice = &kserve.InferParameter_DoubleParam{DoubleParam: float64(p.number)}
+		default:
+			to.ParameterChoice = &kserve.InferParameter_Int64Param{Int64Param: int64(p.integer)}
+		}
+		all[C.GoString(p.name)] = to
+	}
+	return all, nil
+}
