@@ -185,6 +185,7 @@ void tr_events_free(tr_queue *queue, tr_event *list) {
   int64_t freed = 0;
   while (list != NULL) {
     tr_event *next = list->next;
+    drop(list->error);
     if (list->response != NULL) drop(api.InferenceResponseDelete(list->response));
     free(list);
     list = next;
@@ -261,12 +262,14 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
   tr_request *r = user;
   bool final = (flags & ts_response_final) != 0;
   if (response != NULL || final) {
-    ts_error *failure = response != NULL ? api.InferenceResponseError(response) : NULL; // the response owns it
+    // Triton's header says that the response owns it, but each call makes one that nobody else frees.
+    ts_error *failure = response != NULL ? api.InferenceResponseError(response) : NULL;
     uint32_t outputs = 0;
     if (response != NULL && failure == NULL) drop(api.InferenceResponseOutputCount(response, &outputs));
     tr_event *event = event_of(response, outputs);
     event->stream = r->stream;
     event->final = final;
+    event->error = failure;
     if (failure != NULL) {
       event->failure_code = api.ErrorCode(failure);
       event->failure = api.ErrorMessage(failure);

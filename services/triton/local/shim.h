@@ -178,7 +178,8 @@ typedef struct tr_event {
   uint64_t stream;
   ts_response *response; // NULL in an empty final one
   size_t bytes;          // what it holds in memory, about
-  const char *failure;   // text of an error that the response owns, or NULL
+  ts_error *error;       // of a failed response, or NULL
+  const char *failure;   // text, or NULL
   int failure_code;
   bool final;
   bool released;
