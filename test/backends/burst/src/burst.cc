@@ -43,7 +43,7 @@ std::chrono::microseconds Pace(const std::string& text) {
 Settings Read(std::string_view config) {
   Settings settings;
   std::istringstream words(Parameter(config, "words"));
-  for (std::string word; words >> word;) settings.words.push_back(Engine::Element(" " + word));
+  for (std::string word; words >> word;) settings.words.push_back(Element(" " + word));
   if (settings.words.empty()) throw Failure(triton::kInvalid, "the parameter words has no words");
   settings.pace = Pace(Parameter(config, "pace_us"));
   std::string memory = Parameter(config, "output_memory");

@@ -34,6 +34,18 @@ inline uint64_t Nanoseconds() {
   return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
 }
 
+// Number is the single element of a UINT32 tensor.
+inline std::string_view Number(const uint32_t& number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+// Element is a text as an element of a BYTES tensor: after its length.
+inline std::string Element(std::string_view text) {
+  uint32_t length = static_cast<uint32_t>(text.size());
+  std::string element(Number(length));
+  return element.append(text);
+}
+
 // Sequence is a request under way. It owns the request until the last response,
 // and lets go of it before that one, so that who sees the end sees it counted.
 class Sequence {
@@ -212,19 +224,6 @@ class Engine {
     return Element(text);
   }
 
-  static std::string_view Number(const uint32_t& number) {
-    return {reinterpret_cast<const char*>(&number), sizeof number};
-  }
-
- public:
-  // Element is a text as an element of a BYTES tensor: after its length.
-  static std::string Element(std::string_view text) {
-    uint32_t length = static_cast<uint32_t>(text.size());
-    std::string element(Number(length));
-    return element.append(text);
-  }
-
- private:
   static constexpr std::string_view kNone{"\4\0\0\0None", 8};
   static constexpr std::string_view kLength{"\6\0\0\0length", 10};
 
