@@ -100,6 +100,12 @@ bench: setup build ## Measure Trident beside Triton's core and a bare client (mi
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
+.PHONY: bench-genai
+bench-genai: setup build ## Run NVIDIA's AIPerf, the successor of GenAI-Perf, against the chat endpoint
+	@tools/setup-bench.sh
+	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
+	bin/tridentbench aiperf $(GENAI)
+
 .PHONY: bench-go
 bench-go: ## Run the Go benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
@@ -120,4 +126,4 @@ bench-once: setup build ## Run each benchmark once and a short bench, so that no
 
 .PHONY: clean
 clean: ## Remove what make built and installed
-	rm -rf bin .cache .venv .venv-test test/e2e/node/node_modules
+	rm -rf bin .cache .venv .venv-test .venv-bench test/e2e/node/node_modules

