@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
@@ -133,32 +134,31 @@ const idleModel = "burst_idle"
 
 // launch starts all and waits until it is ready. It must be called on a thread
 // that lives as long as the bench. On an error everything has ended.
-func launch(ctx context.Context, o *options) (f *fleet, err error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	f = &fleet{folder: filepath.Join(".cache", "bench")}
-	defer func() { //nolint:contextcheck // it runs after the context's end
-		if err != nil {
-			err = errors.Join(err, f.stop())
-		}
-	}()
-	repository, err := f.repository(ctx, !o.Quick)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.startTriton(ctx, repository); err != nil {
-		return nil, err
-	}
-	if err := f.startWorkers(ctx, repository); err != nil {
-		return nil, err
-	}
-	if err := f.startServers(ctx, o.Trident, repository); err != nil {
-		return nil, err
-	}
-	if err := f.addPeers(o); err != nil {
-		return nil, err
+func launch(ctx context.Context, o *options) (*fleet, error) {
+	f := &fleet{folder: filepath.Join(".cache", "bench")}
+	if err := f.start(ctx, o); err != nil {
+		return nil, errors.Join(err, f.stop()) //nolint:contextcheck // the context may have ended
 	}
 	return f, nil
+}
+
+func (f *fleet) start(ctx context.Context, o *options) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	repository, err := f.repository(ctx, !o.Quick)
+	if err != nil {
+		return err
+	}
+	if err := f.startTriton(ctx, repository); err != nil {
+		return err
+	}
+	if err := f.startWorkers(ctx, repository); err != nil {
+		return err
+	}
+	if err := f.startServers(ctx, o.Trident, repository); err != nil {
+		return err
+	}
+	return f.addPeers(o)
 }
 
 // repository makes the models anew.
@@ -215,10 +215,10 @@ func (f *fleet) self(name string, args ...string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.start(name, append([]string{program}, args...)...)
+	return f.child(name, append([]string{program}, args...)...)
 }
 
-func (f *fleet) start(name string, args ...string) (*child, error) {
+func (f *fleet) child(name string, args ...string) (*child, error) {
 	c, err := startChild(f.folder, name, args...)
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*
 // and waits until it is ready.
 func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine string) (*column, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(engine, "--"), "=")
-	c, err := f.start("trident-"+name, binary, engine, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
+	c, err := f.child("trident-"+name, binary, engine, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
 		"--max-in-flight=0", "--profile-address=127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -368,15 +368,18 @@ func (f *fleet) column(name string) *column {
 
 // stop ends all, the clients of tritonserver before it.
 func (f *fleet) stop() error {
-	var errs []error
-	for _, c := range slices.Backward(f.children) {
-		errs = append(errs, c.stop())
+	failed := make([]error, len(f.children))
+	var stopping sync.WaitGroup
+	for i, c := range f.children {
+		stopping.Go(func() { failed[i] = c.stop() })
 	}
+	stopping.Wait()
+	err := errors.Join(failed...)
 	if f.triton != nil {
-		errs = append(errs, f.triton.Close())
+		err = errors.Join(err, f.triton.Close())
 	}
 	if f.tritonIO != nil {
-		errs = append(errs, f.tritonIO.Close())
+		err = errors.Join(err, f.tritonIO.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -23,12 +23,12 @@ import (
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
-	stopped := ctx.Err() != nil
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("stopped")
+	}
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tridentbench:", err)
-	}
-	if err != nil || stopped {
 		os.Exit(1)
 	}
 }
