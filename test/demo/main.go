@@ -1,5 +1,6 @@
-// Command demo is what `make run` starts: a real tritonserver with the demo
-// models on free loopback ports, and Trident before it. Both end with it.
+// Command demo is what `make run` starts: Trident with the demo models in its
+// own process. It says when they are served, and leaves nothing when it ends,
+// however that comes.
 package main
 
 import (
@@ -14,8 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -28,10 +27,10 @@ func main() {
 	models := flag.String("models", "models", "model repository")
 	trident := flag.String("trident", "bin/trident", "the trident binary")
 	flag.Parse()
-	// Interrupt from a terminal reaches the whole process group; the children are
-	// in groups of their own, so that they end in order.
+	// Interrupt from a terminal reaches the whole process group; Trident is in a
+	// group of its own, so that it hears of it once, from here.
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	d := demo{port: *port, models: *models, trident: *trident, readyTimeout: time.Minute, launch: tritonserver.Launch}
+	d := demo{port: *port, models: *models, trident: *trident, readyTimeout: time.Minute}
 	err := d.run(ctx)
 	cancel()
 	if err != nil {
@@ -44,39 +43,66 @@ type demo struct {
 	port    int
 	models  string
 	trident string // the binary
-	// readyTimeout bounds Trident's start, which ends when the models are listed.
+	// readyTimeout bounds Trident's start, which ends when the models serve.
 	readyTimeout time.Duration
-	launch       func(context.Context, tritonserver.Options) (*tritonserver.Server, error)
 }
 
-// run starts all, and returns when all has ended. The end of the context is how
-// a user ends it, and no error.
-func (d demo) run(ctx context.Context) (err error) {
+// What Trident gets to end: its requests, and then Triton and all models.
+const (
+	shutdownTimeout = 5 * time.Second
+	grace           = shutdownTimeout + 10*time.Second
+)
+
+// run starts Trident, and returns when it has ended. The end of the context is
+// how a user ends it, and no error.
+func (d demo) run(ctx context.Context) error {
+	cmd := exec.Command(d.trident, "--host=127.0.0.1", "--openai-port="+strconv.Itoa(d.port), //nolint:gosec,noctx // our own binary; it is stopped below, in order
+		"--model-repository="+d.models, "--shutdown-timeout="+shutdownTimeout.String())
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := d.checkPort(ctx); err != nil {
 		return err
 	}
-	log, err := logFile()
+	fmt.Printf("Starting Trident with the models in %s ...\n", d.models)
+	exited, err := tritonserver.Guarded(cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, grace)
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // nobody reads it any more
-	fmt.Printf("Starting Triton with the models in %s (log: %s) ...\n", d.models, log.Name())
-	started := time.Now()
-	triton, err := d.launch(ctx, tritonserver.Options{Repositories: []string{d.models}, Log: log})
-	switch {
-	case err == nil:
-		defer func() { err = errors.Join(err, triton.Close()) }() //nolint:contextcheck // it runs after the context's end
-	case ctx.Err() == nil:
-		return err
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ready := make(chan error, 1)
+	go func() { ready <- d.awaitReady(waiting) }()
+	select {
+	case err := <-ready:
+		if err == nil {
+			d.greet()
+			break
+		}
+		_ = cmd.Process.Signal(syscall.SIGTERM) // fails when it has ended
+		failed := <-exited
+		if ctx.Err() != nil {
+			return nil // stopped while starting, for which Trident's exit status is no success
+		}
+		return errors.Join(fmt.Errorf("%w; the lines above say why", err), failed)
+	case err := <-exited:
+		return ended(err)
 	}
-	if ctx.Err() != nil {
-		return nil // stopped while starting
+	select {
+	case err := <-exited:
+		return ended(err)
+	case <-ctx.Done():
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		return ended(<-exited)
 	}
-	fmt.Printf("Triton is ready after %.1f s.\n", time.Since(started).Seconds())
-	return d.serve(ctx, triton, log.Name())
 }
 
-// checkPort finds a busy port before Triton takes its seconds to start.
+func ended(err error) error {
+	if err != nil {
+		return fmt.Errorf("trident: %w", err)
+	}
+	return nil
+}
+
+// checkPort finds a busy port before the models take their seconds to load.
 func (d demo) checkPort(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", d.address())
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -89,57 +115,6 @@ func (d demo) checkPort(ctx context.Context) error {
 }
 
 func (d demo) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(d.port)) }
-
-func logFile() (*os.File, error) {
-	dir := filepath.Join(".cache", "run")
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, err
-	}
-	return os.Create(filepath.Join(dir, "triton.log"))
-}
-
-// serve runs Trident until it ends, Triton ends or the user has had enough.
-func (d demo) serve(ctx context.Context, triton *tritonserver.Server, log string) error {
-	cmd := exec.Command(d.trident, "--host=127.0.0.1", "--openai-port="+strconv.Itoa(d.port), "--triton-endpoint="+triton.GRPC()) //nolint:gosec,noctx // our own binary; it is stopped below, in order
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	runtime.LockOSThread() // the kernel ends Trident with the thread that started it
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
-	stop := func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // fails when it has ended
-		return <-exited
-	}
-	waiting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ready := make(chan error, 1)
-	go func() { ready <- d.awaitReady(waiting) }()
-	for {
-		select {
-		case err := <-ready:
-			if ctx.Err() != nil {
-				return stop()
-			}
-			if err != nil {
-				return errors.Join(fmt.Errorf("%w; Trident's lines above and Triton's log, %s, say why", err, log), stop())
-			}
-			d.greet()
-			ready = nil
-		case err := <-exited:
-			if err != nil {
-				return fmt.Errorf("trident: %w", err)
-			}
-			return nil
-		case <-triton.Exited():
-			return errors.Join(fmt.Errorf("tritonserver ended; its log, %s, says why", log), stop())
-		case <-ctx.Done():
-			return stop()
-		}
-	}
-}
 
 // awaitReady waits until Trident says that it is ready; an error holds its last
 // answer.
@@ -187,13 +162,7 @@ func (d demo) health(ctx context.Context) (string, error) {
 
 func (d demo) greet() {
 	base := "http://" + d.address()
-	fmt.Printf(`
-Trident serves on %[1]s
-  OpenAI API       %[1]s/v1           (models: chat, embedding)
-  typed Connect    %[1]s/trident.v1.ChatService
-  health           %[1]s/health/ready
-
-Try it:
+	fmt.Printf(`Try it:
   curl -N %[1]s/v1/chat/completions -d '{"model":"chat","stream":true,"messages":[{"role":"user","content":"Say hello."}]}'
 
 Ctrl-C stops it.

@@ -12,19 +12,16 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// standIn makes the test's own binary the tritonserver and the trident of a
-// demo: it holds the health that the latter tells.
+// standIn makes the test's own binary the trident of a demo: it holds the health
+// that this one tells, or how it ends.
 const standIn = "TRIDENT_TEST_STANDIN"
 
 func TestMain(m *testing.M) {
@@ -38,15 +35,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serveHealth is a program that takes the flags of both and ends when it is told
-// to.
+// serveHealth is a program that takes the flags of trident and ends when it is
+// told to, or with an error.
 func serveHealth(health string) error {
+	if health == "broken" {
+		return errors.New("no library")
+	}
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	triton, trident := flags.String("http-port", "", ""), flags.String("openai-port", "", "")
-	for _, name := range []string{
-		"exit-timeout-secs", "backend-config", "model-repository", "host", "triton-endpoint",
-		"http-address", "grpc-address", "metrics-address", "grpc-port", "metrics-port",
-	} {
+	host, port := flags.String("host", "", ""), flags.String("openai-port", "", "")
+	for _, name := range []string{"model-repository", "shutdown-timeout"} {
 		flags.String(name, "", "")
 	}
 	if err := flags.Parse(os.Args[1:]); err != nil {
@@ -54,9 +51,12 @@ func serveHealth(health string) error {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
-	server := &http.Server{ReadHeaderTimeout: time.Second, Addr: net.JoinHostPort("127.0.0.1", *triton+*trident)}
-	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if *trident != "" && health != "ready" {
+	server := &http.Server{ReadHeaderTimeout: time.Second, Addr: net.JoinHostPort(*host, *port)}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/crash":
+			os.Exit(3)
+		case health != "ready":
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = io.WriteString(w, health)
 		}
@@ -65,102 +65,84 @@ func serveHealth(health string) error {
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	if health == "not yet" {
+		return errors.New("stopped while starting")
+	}
 	return nil
 }
 
 func TestRun(t *testing.T) {
-	failed := errors.New("no memory")
 	tests := []struct {
 		name   string
 		health string
 		// patience is how long Trident may take; 0 for long.
 		patience time.Duration
-		launch   func(stop context.CancelFunc, server *tritonserver.Server) (*tritonserver.Server, error)
-		want     []string // in the error; none for no error
+		// then is what happens when it answers.
+		then func(t *testing.T, d demo, stop context.CancelFunc)
+		want []string // in the error; none for no error
 	}{
 		{
-			name: "interrupted as Triton becomes ready", health: "ready",
-			launch: func(stop context.CancelFunc, server *tritonserver.Server) (*tritonserver.Server, error) {
-				stop()
-				return server, nil
-			},
+			name: "interrupted when ready", health: "ready",
+			then: func(_ *testing.T, _ demo, stop context.CancelFunc) { stop() },
 		},
 		{
-			name: "interrupted while Triton starts", health: "ready",
-			launch: func(stop context.CancelFunc, server *tritonserver.Server) (*tritonserver.Server, error) {
-				stop()
-				return nil, errors.Join(failed, server.Close())
-			},
+			name: "interrupted while starting", health: "not yet",
+			then: func(_ *testing.T, _ demo, stop context.CancelFunc) { stop() },
 		},
 		{
-			name: "Triton doesn't start", health: "ready",
-			launch: func(_ context.CancelFunc, server *tritonserver.Server) (*tritonserver.Server, error) {
-				return nil, errors.Join(failed, server.Close())
-			},
-			want: []string{"no memory"},
+			name: "Trident doesn't start", health: "broken",
+			want: []string{"trident: exit status 1"},
 		},
 		{
-			name: "Trident doesn't become ready", health: "not yet", patience: 100 * time.Millisecond,
-			launch: func(_ context.CancelFunc, server *tritonserver.Server) (*tritonserver.Server, error) {
-				return server, nil
-			},
-			want: []string{"trident wasn't ready after 100ms", "Triton's log, " + filepath.Join(".cache", "run", "triton.log") + ", say why"},
+			name: "Trident doesn't become ready", health: "not yet", patience: 300 * time.Millisecond,
+			want: []string{"trident wasn't ready after 300ms", "the lines above say why", "exit status 1"},
 		},
 		{
-			name: "Triton ends", health: "ready",
-			launch: func(_ context.CancelFunc, server *tritonserver.Server) (*tritonserver.Server, error) {
-				server.Kill()
-				return server, nil
+			name: "Trident ends", health: "ready",
+			then: func(_ *testing.T, d demo, _ context.CancelFunc) {
+				if answer, err := http.Get("http://" + d.address() + "/crash"); err == nil {
+					_ = answer.Body.Close()
+				}
 			},
-			want: []string{"tritonserver ended; its log, " + filepath.Join(".cache", "run", "triton.log")},
+			want: []string{"trident: exit status 3"},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
 			t.Setenv(standIn, test.health)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			var server *tritonserver.Server
 			d := demo{port: freePort(t), models: ".", trident: itself(t), readyTimeout: cmp.Or(test.patience, time.Minute)}
-			d.launch = func(ctx context.Context, options tritonserver.Options) (*tritonserver.Server, error) {
-				options.Binary = itself(t)
-				var err error
-				if server, err = tritonserver.Launch(ctx, options); err != nil {
-					t.Error(err)
-					return nil, err
-				}
-				return test.launch(stop, server)
+			ended := make(chan error, 1)
+			go func() { ended <- d.run(ctx) }()
+			if test.then != nil {
+				awaitAnswer(t, d)
+				test.then(t, d, stop)
 			}
-			checkError(t, d.run(ctx), test.want)
-			select {
-			case <-server.Exited():
-			default:
-				t.Error("tritonserver still runs")
-				_ = server.Close()
+			checkError(t, <-ended, test.want)
+			if err := d.checkPort(t.Context()); err != nil {
+				t.Errorf("Trident still runs: %v", err)
 			}
 		})
 	}
 }
 
-// TestInterruptReady stops a demo that is ready, as Ctrl-C does.
-func TestInterruptReady(t *testing.T) {
-	t.Chdir(t.TempDir())
-	t.Setenv(standIn, "ready")
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	d := demo{port: freePort(t), models: ".", trident: itself(t), readyTimeout: time.Minute}
-	d.launch = func(ctx context.Context, options tritonserver.Options) (*tritonserver.Server, error) {
-		options.Binary = itself(t)
-		return tritonserver.Launch(ctx, options)
+// awaitAnswer waits until Trident answers at all.
+func awaitAnswer(t *testing.T, d demo) {
+	t.Helper()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	late := time.After(time.Minute)
+	for {
+		if _, err := d.health(t.Context()); err == nil {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-late:
+			t.Fatal("no answer")
+		}
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- d.run(ctx) }()
-	if err := d.awaitReady(ctx); err != nil {
-		t.Error(err)
-	}
-	stop()
-	checkError(t, <-ended, nil)
 }
 
 // TestNeverReady: the error tells what Trident said last.

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // demo is what `make run` starts, on a free port.
@@ -22,22 +20,19 @@ type demo struct {
 	exited chan struct{}
 	url    string
 	mark   string // in the environment of all its processes
+	server int    // trident's process, once seen
 }
 
 func startDemo(t *testing.T) *demo {
 	t.Helper()
-	server, err := tritonserver.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
 	port := freePort(t)
 	d := &demo{
 		log: newLogLines(), exited: make(chan struct{}), mark: "TRIDENT_E2E_DEMO=" + port,
 		url: "http://127.0.0.1:" + port,
 		cmd: exec.Command(demoBinary(t), "-port="+port, "-models="+filepath.Join(root(t), "models"), "-trident="+tridentBinary(t)),
 	}
-	d.cmd.Dir = t.TempDir() // for its log
-	d.cmd.Env = environment(raceOptions, d.mark, tritonserver.Environment+"="+server)
+	d.cmd.Dir = root(t) // where Triton is found
+	d.cmd.Env = environment(raceOptions, d.mark)
 	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	d.cmd.WaitDelay = stopLimit // children may hold the pipe for as long as they take to end
@@ -72,6 +67,18 @@ func (d *demo) processes(t *testing.T) []process {
 	return processes(t, func(p process) bool { return strings.Contains(p.environment, d.mark) })
 }
 
+// trident is the process that serves, whose id names what its models have in
+// shared memory.
+func (d *demo) trident(t *testing.T) int {
+	t.Helper()
+	for _, p := range d.processes(t) {
+		if strings.HasPrefix(p.command, tridentBinary(t)+" ") {
+			d.server = p.id
+		}
+	}
+	return d.server
+}
+
 // awaitGreeting waits for the curl line, which promises that requests are
 // served.
 func (d *demo) awaitGreeting(t *testing.T) {
@@ -81,6 +88,9 @@ func (d *demo) awaitGreeting(t *testing.T) {
 	})
 	if !ok {
 		t.Fatalf("no curl line:\n%s", d.log)
+	}
+	if d.trident(t) == 0 {
+		t.Fatalf("no trident: %v", d.processes(t))
 	}
 }
 
@@ -94,6 +104,9 @@ func (d *demo) awaitLoading(t *testing.T) {
 	}
 	if !poll(startLimit, loading) {
 		t.Fatalf("no models start:\n%s", d.log)
+	}
+	if d.trident(t) == 0 {
+		t.Fatalf("no trident: %v", d.processes(t))
 	}
 }
 
@@ -109,8 +122,11 @@ func TestDemo(t *testing.T) {
 			t.Error("no text")
 		}
 		s.embed(t, "Hello.", nil)
-		if n := len(d.processes(t)); n < 5 {
-			t.Errorf("%d processes are known by their mark, want demo, trident, tritonserver and its two models: the check below would be void", n)
+		if n := len(d.processes(t)); n < 4 {
+			t.Errorf("%d processes are known by their mark, want demo, trident and its two models: the check below would be void", n)
+		}
+		if left := d.sharedMemory(t); len(left) == 0 {
+			t.Error("the models have no shared memory of the name that is looked for below")
 		}
 		last := watch(t, s.openChat(t, ask("Count to ten.", "max_tokens", 100, "ignore_eos", true)))
 		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
@@ -148,6 +164,23 @@ func TestDemo(t *testing.T) {
 		<-d.exited
 		d.checkGone(t, stopLimit)
 	})
+	for name, await := range map[string]func(*demo, *testing.T){"serving": (*demo).awaitGreeting, "loading": (*demo).awaitLoading} {
+		t.Run("trident killed while "+name, func(t *testing.T) {
+			d := startDemo(t)
+			await(d, t)
+			if name == "serving" {
+				readUntil(t, (&trident{url: d.url}).openChat(t, longStory()).response.Body, `"content":"`)
+			}
+			if err := syscall.Kill(d.trident(t), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			<-d.exited
+			if d.cmd.ProcessState.Success() || !strings.Contains(d.log.String(), "make run: trident: signal: killed") {
+				t.Errorf("%s:\n%s", d.cmd.ProcessState, d.log)
+			}
+			d.checkGone(t, goneLimit)
+		})
+	}
 	t.Run("busy port", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -173,13 +206,23 @@ func (d *demo) checkGone(t *testing.T, limit time.Duration) {
 	if !poll(limit, func() bool { return len(d.processes(t)) == 0 }) {
 		t.Errorf("processes left: %v", d.processes(t))
 	}
-	left, err := filepath.Glob("/dev/shm/trident_" + strconv.Itoa(d.cmd.Process.Pid) + "_*")
-	if err != nil || len(left) > 0 {
-		t.Errorf("left in shared memory: %v (%v)", left, err)
+	left := d.sharedMemory(t)
+	if len(left) > 0 {
+		t.Errorf("left in shared memory: %v", left)
 	}
 	for _, path := range left {
 		_ = os.Remove(path)
 	}
+}
+
+// sharedMemory is what trident's models have.
+func (d *demo) sharedMemory(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("/dev/shm/trident_" + strconv.Itoa(d.server) + "_*")
+	if err != nil || d.server == 0 {
+		t.Fatalf("shared memory of process %d: %v", d.server, err)
+	}
+	return all
 }
 
 // checkStopped wants the demo to end by itself, and to leave nothing.

@@ -1,5 +1,6 @@
 // Package tritonserver runs a real tritonserver as a child process on this
-// machine's loopback, for tests and for trying Trident out.
+// machine's loopback, for tests; and programs that have Triton in them, for
+// trying Trident out. Nothing of either is left when it ends.
 package tritonserver
 
 import (
@@ -192,35 +193,9 @@ func (s *Server) keep() {
 	runtime.LockOSThread()
 	defer close(s.kept)
 	for p := range s.starts {
-		s.live(p)
+		// How it ended is nobody's question.
+		_ = live(p.cmd, func(int) string { return s.prefix }, s.options.ExitTimeout+guardSlack, p.started)
 		close(p.exited)
-	}
-}
-
-// live runs a process to its end.
-func (s *Server) live(p *process) {
-	if err := p.cmd.Start(); err != nil {
-		p.started <- err
-		return
-	}
-	guard, err := newGuard(p.cmd.Process.Pid, s.prefix, int(s.options.ExitTimeout.Seconds())+2)
-	if err != nil {
-		_ = p.cmd.Process.Kill()
-	} else {
-		defer guard.release()
-	}
-	p.started <- err
-	_ = p.cmd.Wait()
-	s.sweep(p)
-}
-
-// sweep removes what a server that didn't stop by itself leaves behind: Python
-// processes and their shared memory.
-func (s *Server) sweep(p *process) {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	left, _ := filepath.Glob("/dev/shm/" + s.prefix + "*")
-	for _, path := range left {
-		_ = os.Remove(path)
 	}
 }
 
@@ -252,7 +227,6 @@ func (s *Server) command() *exec.Cmd {
 	cmd := exec.Command(s.options.Binary, append(args, s.options.Args...)...) //nolint:gosec,noctx // the caller's program, stopped by signals
 	cmd.Env = append(os.Environ(), s.options.Env...)
 	cmd.Stdout, cmd.Stderr = s.options.Log, s.options.Log
-	cmd.SysProcAttr = attributes()
 	return cmd
 }
 
