@@ -161,7 +161,7 @@ func (x *extras) put(b *block, to *C.tr_inference, outputs []*C.char) {
 	if x == nil {
 		return
 	}
-	to.shares = C.bool(len(x.leases()) > 0)
+	to.shares, to.keeps = C.bool(len(x.leases()) > 0), true
 	places := array[C.tr_place](b, len(x.outputs))
 	n := 0
 	for i, out := range x.outputs {

@@ -89,7 +89,7 @@ struct tr_request {
   void *block; // what the request's inputs lie in, and places
   const tr_place *places;
   uint32_t place_count;
-  bool shares;
+  bool shares, keeps;
   uint64_t stream;
   int owners; // atomic
 };
@@ -208,6 +208,11 @@ static void push(tr_queue *queue, tr_event *event) {
   }
 }
 
+// event_room is for the contents of a small response: a token's take half of it.
+enum { event_room = 256 };
+
+static size_t padded(size_t size) { return (size + 7) / 8 * 8; }
+
 static void describe_outputs(tr_event *event) {
   for (uint32_t i = 0; i < event->count; i++) {
     tr_output *out = &event->outputs[i];
@@ -224,18 +229,50 @@ static void describe_outputs(tr_event *event) {
       event->failure = failed != NULL ? "an output can't be read" : "an output lies in the memory of a GPU";
       return;
     }
+    out->name_size = strlen(out->name);
     if (!out->shared) event->bytes += out->size;
   }
 }
 
+// put copies a piece to where the next one of an event goes.
+static const void *put(char **at, const void *from, size_t size) {
+  void *to = *at;
+  if (size > 0) memcpy(to, from, size);
+  *at += padded(size);
+  return to;
+}
+
+// copy_outputs puts those of a small response into the event and deletes the
+// response. It consists of many small objects, which cost the thread that made
+// them, just now, little to free, and another one, later, much.
+static void copy_outputs(tr_event *event) {
+  size_t size = 0;
+  for (uint32_t i = 0; i < event->count; i++) {
+    const tr_output *out = &event->outputs[i];
+    size += padded(out->name_size) + padded(out->dims * sizeof *out->shape) + padded(out->size);
+  }
+  if (size > event_room) return;
+  char *at = (char *)(event->outputs + event->count);
+  for (uint32_t i = 0; i < event->count; i++) {
+    tr_output *out = &event->outputs[i];
+    out->name = put(&at, out->name, out->name_size);
+    out->shape = put(&at, out->shape, out->dims * sizeof *out->shape);
+    out->base = put(&at, out->base, out->size);
+  }
+  drop(api.InferenceResponseDelete(event->response));
+  event->response = NULL;
+}
+
 static tr_event *event_of(ts_response *response, uint32_t outputs) {
-  size_t size = sizeof(tr_event) + outputs * sizeof(tr_output); // in this order in memory
-  tr_event *event = calloc(1, size);
+  // In this order in memory.
+  size_t size = sizeof(tr_event) + outputs * sizeof(tr_output) + (outputs > 0 ? event_room : 0);
+  tr_event *event = malloc(size);
   if (event == NULL) {
     // A stream that lacks a response without a word would be worse.
     fputs("trident: out of memory for a response\n", stderr);
     abort();
   }
+  memset(event, 0, sizeof *event);
   event->response = response;
   event->count = outputs;
   event->outputs = (tr_output *)(event + 1);
@@ -280,6 +317,7 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
       drop(api.InferenceResponseParameterCount(response, &event->parameter_count));
     }
     describe_outputs(event);
+    if (event->count > 0 && event->failure == NULL && event->parameter_count == 0 && !r->keeps) copy_outputs(event);
     push(r->queue, event);
   }
   if (final) tr_request_unref(r);
@@ -364,6 +402,7 @@ tr_error tr_request_new(ts_server *server, tr_queue *queue, tr_inference *infere
   r->places = inference->places;
   r->place_count = inference->place_count;
   r->shares = inference->shares;
+  r->keeps = inference->keeps;
   r->owners = 1;
   ts_error *failed = api.InferenceRequestNew(&r->request, server, inference->model, inference->version);
   if (failed != NULL) {

@@ -165,7 +165,7 @@ typedef struct {
   const int64_t *shape;
   const void *base;
   uint64_t dims;
-  size_t size;
+  size_t size, name_size;
   int datatype;
   bool shared;
 } tr_output;
@@ -176,7 +176,7 @@ typedef struct {
 typedef struct tr_event {
   struct tr_event *next;
   uint64_t stream;
-  ts_response *response; // NULL in an empty final one
+  ts_response *response; // NULL in an empty final one, and when its outputs have been copied
   size_t bytes;          // what it holds in memory, about
   ts_error *error;       // of a failed response, or NULL
   const char *failure;   // text, or NULL
@@ -246,6 +246,7 @@ typedef struct {
   int64_t version;
   uint32_t flags, input_count, output_count, parameter_count, place_count;
   bool shares; // shared memory, for inputs or outputs
+  bool keeps;  // responses whole, to ask them for more than outputs
 } tr_inference;
 
 // tr_request is a request with three owners: who made it, the library until it

@@ -11,6 +11,7 @@ import (
 	"context"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -321,20 +322,11 @@ func (s *stream) view(outputs []C.tr_output) {
 	r.Outputs = r.Outputs[:len(outputs)]
 	for i := range outputs {
 		from, to := &outputs[i], &r.Outputs[i]
-		if name := text(from.name); string(name) != to.Name {
-			to.Name = string(name)
+		if name := unsafe.String((*byte)(unsafe.Pointer(from.name)), from.name_size); name != to.Name {
+			to.Name = strings.Clone(name)
 		}
 		to.Type = datatypeName(from.datatype)
 		to.Shape = unsafe.Slice((*int64)(from.shape), from.dims)
 		to.Raw = unsafe.Slice((*byte)(from.base), from.size)
 	}
-}
-
-// text is a C string as bytes.
-func text(c *C.char) []byte {
-	n := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(c), n)) != 0 {
-		n++
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(c)), n)
 }

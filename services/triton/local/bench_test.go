@@ -1,0 +1,63 @@
+//go:build cgo && linux
+
+package local
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/trident-inference/trident/test/backends/burst"
+)
+
+// BenchmarkStreams asks what a response costs from Triton's core to the loop over
+// a stream, in CPU time of the whole process: the model's, Triton's and ours. Run
+// it with TRIDENT_TEST_LOCAL=1; compare two commits with benchstat, on the column
+// cpu-ns/response.
+func BenchmarkStreams(b *testing.B) {
+	engine := start(b, burstConfig(b, burst.Model{Name: "burst"}))
+	defer func() {
+		if err := engine.Stop(b.Context()); err != nil {
+			b.Error(err)
+		}
+	}()
+	const tokens = 500
+	for _, streams := range []int{1, 64} {
+		b.Run(fmt.Sprintf("%d", streams), func(b *testing.B) {
+			b.ReportAllocs()
+			before := processTime(b)
+			for b.Loop() {
+				var group errgroup.Group
+				for range streams {
+					group.Go(func() error {
+						for _, err := range engine.Stream(b.Context(), generation("burst", tokens)) {
+							if err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				if err := group.Wait(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			responses := float64(b.N * streams * tokens)
+			b.ReportMetric(float64(processTime(b)-before)/responses, "cpu-ns/response")
+			b.ReportMetric(responses/b.Elapsed().Seconds(), "responses/s")
+		})
+	}
+}
+
+// processTime is the CPU time that this process has used.
+func processTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
