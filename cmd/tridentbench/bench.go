@@ -44,7 +44,21 @@ func newBench(o *options) (*bench, error) {
 	if o.Quick {
 		o.Rounds = 1
 	}
-	return b, nil
+	return b, o.validatePeers()
+}
+
+func (o *options) validatePeers() error {
+	for name, u := range o.Peer {
+		if u.Scheme != "http" || u.Port() == "" {
+			return fmt.Errorf("--peer: %s=%s must be http://host:port/v1", name, u)
+		}
+	}
+	for name := range o.PeerPid {
+		if o.Peer[name] == nil {
+			return fmt.Errorf("--peer-pid: %s is no peer", name)
+		}
+	}
+	return nil
 }
 
 // run measures and writes what was asked for. What it has started has ended when
@@ -108,8 +122,9 @@ func (b *bench) rounds(ctx context.Context) error {
 // warmUp lets every column answer once.
 func (b *bench) warmUp(ctx context.Context) error {
 	for _, c := range b.fleet.columns {
-		if _, err := c.measure(ctx, &job{Address: c.address, Path: c.path, Model: "burst", Streams: 1, Requests: 2, Tokens: 8}); err != nil {
-			return fmt.Errorf("%s, first answer: %w", c.name, err)
+		_, err := c.measure(ctx, &job{Address: c.address, Path: c.path, Model: "burst", Streams: 1, Requests: 2, Tokens: 8})
+		if err := b.failed(ctx, c, "first answer", err); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -129,13 +144,30 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 			}
 			got, err := c.measure(ctx, s.jobFor(c, latest))
 			if err != nil {
-				return fmt.Errorf("%s, %s: %w", c.name, s.title, err)
+				if err := b.failed(ctx, c, s.title, err); err != nil {
+					return err
+				}
+				continue
 			}
 			latest[c.name] = got[perWrite]
 			b.report.add(s, c.name, number, got)
 		}
 		fmt.Fprintf(os.Stderr, "round %d, %s: %.1f s\n", number, s.name, time.Since(began).Seconds())
 	}
+	return nil
+}
+
+// failed makes an error the bench's end, except where a peer can't do what the
+// bench's own columns can: it is told, and the peer's place stays empty.
+func (b *bench) failed(ctx context.Context, c *column, where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s, %s: %w", c.name, where, err)
+	if b.options.Peer[c.name] == nil || ctx.Err() != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, err)
 	return nil
 }
 

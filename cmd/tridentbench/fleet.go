@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -158,7 +159,8 @@ func (f *fleet) start(ctx context.Context, o *options) error {
 	if err := f.startServers(ctx, o.Trident, repository); err != nil {
 		return err
 	}
-	return f.addPeers(o)
+	f.addPeers(o)
+	return nil
 }
 
 // repository makes the models anew.
@@ -338,12 +340,10 @@ func get(ctx context.Context, url string) ([]byte, error) {
 }
 
 // addPeers adds the columns of other servers.
-func (f *fleet) addPeers(o *options) error {
-	for name, u := range o.Peer {
-		c := &column{name: name, worker: f.driver(), address: u.Host, path: strings.TrimSuffix(u.Path, "/")}
-		if u.Scheme != "http" || u.Port() == "" {
-			return fmt.Errorf("--peer: %s=%s must be http://host:port/v1", name, u)
-		}
+func (f *fleet) addPeers(o *options) {
+	for _, name := range slices.Sorted(maps.Keys(o.Peer)) {
+		u := o.Peer[name]
+		c := &column{name: name, worker: f.column(colLocal).worker, address: u.Host, path: strings.TrimSuffix(u.Path, "/")}
 		if !strings.HasSuffix(c.path, "/chat/completions") {
 			c.path += "/chat/completions"
 		}
@@ -352,10 +352,7 @@ func (f *fleet) addPeers(o *options) error {
 		}
 		f.columns = append(f.columns, c)
 	}
-	return nil
 }
-
-func (f *fleet) driver() *worker { return f.column(colLocal).worker }
 
 func (f *fleet) column(name string) *column {
 	for _, c := range f.columns {

@@ -224,7 +224,7 @@ func (r *report) header() string {
 	if r.Quick {
 		quick = " This was a quick run: the figures mean little."
 	}
-	return fmt.Sprintf("%s; %d cores of %s; Trident %s; %d rounds in %s.%s", r.Date, r.Cores, r.Machine, r.Version, r.Rounds, r.Took, quick)
+	return fmt.Sprintf("%s; %d cores of %s; Trident %s; rounds: %d, in %s.%s", r.Date, r.Cores, r.Machine, r.Version, r.Rounds, r.Took, quick)
 }
 
 func (r *report) text() string {

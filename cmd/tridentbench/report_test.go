@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,7 +71,7 @@ func TestFiguresKnowTheScenarios(t *testing.T) {
 func TestReports(t *testing.T) {
 	r := reported()
 	for _, want := range []string{
-		"2 cores of a CPU, Linux; Trident v1; 2 rounds in 3s.",
+		"2 cores of a CPU, Linux; Trident v1; rounds: 2, in 3s.",
 		"130,000 (120,000..140,000) = 0.65×", // tokens/s, as a multiple of the canned server's
 		"4.00 (3.00..5.00) = 2.00×",
 		"MISSED",
@@ -126,5 +127,60 @@ func TestParseAllocs(t *testing.T) {
 	}
 	if _, err := parseAllocs("heap profile: 1: 2\n"); err == nil {
 		t.Error("a profile without sums was taken")
+	}
+}
+
+func TestNewBench(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "trident")
+	if err := os.WriteFile(binary, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	peer := func(text string) map[string]*url.URL {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]*url.URL{"a": u}
+	}
+	good := options{Rounds: 2, Trident: binary, Peer: peer("http://127.0.0.1:1/v1"), PeerPid: map[string]int{"a": 1}}
+	for want, change := range map[string]func(*options){
+		"":           func(*options) {},
+		"--scenario": func(o *options) { o.Scenario = []string{"nope"} },
+		"--rounds":   func(o *options) { o.Rounds = 0 },
+		"make build": func(o *options) { o.Trident += "-none" },
+		"--peer: a=": func(o *options) { o.Peer = peer("https://a:1/v1") },
+		"--peer-pid": func(o *options) { o.PeerPid = map[string]int{"b": 1} },
+	} {
+		o := good
+		change(&o)
+		if _, err := newBench(&o); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	quick := good
+	quick.Quick = true
+	b, err := newBench(&quick)
+	if err != nil || quick.Rounds != 1 || len(b.scenarios) != 3 {
+		t.Errorf("a quick run: %d rounds of %d scenarios, %v", quick.Rounds, len(b.scenarios), err)
+	}
+}
+
+// TestJobs: the columns that take another's tokens per write get them.
+func TestJobs(t *testing.T) {
+	s := scenario{job: job{Model: "m", Pace: time.Second}}
+	latest := map[string]float64{colLocal: 7}
+	for _, tt := range []struct {
+		column   column
+		perWrite float64
+		pace     time.Duration
+	}{
+		{column{name: colLocal}, 0, 0},
+		{column{name: colCanned, paces: true}, 0, time.Second},
+		{column{name: colCannedAs, paces: true, even: colLocal}, 7, time.Second},
+		{column{name: colCanned64, many: 64}, 64, 0},
+	} {
+		if j := s.jobFor(&tt.column, latest); j.PerWrite != tt.perWrite || j.Pace != tt.pace || j.Model != "m" {
+			t.Errorf("%s: %+v", tt.column.name, j)
+		}
 	}
 }
