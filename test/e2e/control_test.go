@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"errors"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -84,4 +88,40 @@ func TestNoModelControl(t *testing.T) {
 			t.Errorf("%s: %s: %s", path, text(e.Code), text(e.Message))
 		}
 	}
+}
+
+// TestModelsFail starts trident with models that can't be loaded: all are told
+// of, and it ends unless it was told not to.
+func TestModelsFail(t *testing.T) {
+	repository := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		if err := os.MkdirAll(filepath.Join(repository, name, "1"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(repository, name, "config.pbtxt"), []byte(`backend: "nonsense"`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("exit", func(t *testing.T) {
+		cmd := exec.Command(tridentBinary(t), "--host=127.0.0.1", "--openai-port=0", "--model-repository="+repository)
+		cmd.Dir, cmd.Env = root(t), environment(raceOptions)
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			t.Errorf("it ended with %v", err)
+		}
+		for _, words := range []string{"model one: load failed", "model two: load failed", "trident: a model can't be loaded at start (--exit-on-error)"} {
+			if !strings.Contains(string(out), words) {
+				t.Errorf("%q isn't in\n%s", words, out)
+			}
+		}
+	})
+	t.Run("go on", func(t *testing.T) {
+		s := start(t, "--model-repository="+repository, "--exit-on-error=false", "--log-format=text")
+		table := regexp.MustCompile(`(?s)MODEL +VERSION +STATUS.*\none +1 +UNAVAILABLE: .*\ntwo +1 +UNAVAILABLE: .*\nOpenAI API +` + s.url + "/v1\n")
+		if !poll(startLimit, func() bool { return table.MatchString(s.log.String()) }) {
+			t.Errorf("no table with both:\n%s", s.log)
+		}
+		s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
+	})
 }

@@ -56,12 +56,13 @@ func restartTriton(t *testing.T) {
 // TestTritonDies kills tritonserver under streams, one of them each SDK's, looks
 // at what its clients get while it is away, and starts it again.
 func TestTritonDies(t *testing.T) {
+	needsServer(t)
 	s := serving(t)
 	sdks := interruptedSDKs(t, s.url)
 	restoreTriton(t)
 	events := s.openChat(t, longStory())
 	last := watch(t, events)
-	awaitRunning(t, float64(1+len(sdks)))
+	awaitRunning(t, s, float64(1+len(sdks)))
 	for _, sdk := range sdks {
 		sdk.awaitStreaming(t)
 	}
@@ -157,12 +158,13 @@ func TestWithoutTriton(t *testing.T) {
 // TestModelDies kills the process in which the model runs. Triton says nothing
 // then, neither in the streams nor by the model's state: silence must end them.
 func TestModelDies(t *testing.T) {
+	needsServer(t)
 	s := startReady(t, "--inactivity-timeout=2s")
 	restoreTriton(t)
 	last := watch(t, s.openChat(t, longStory()))
 	answers := make(chan answer, 1)
 	go func() { answers <- s.post(t, "/v1/chat/completions", longStory()) }()
-	awaitRunning(t, 2)
+	awaitRunning(t, s, 2)
 	killStub(t)
 	killed := time.Now()
 	for name, body := range map[string][]byte{"stream": <-last, "whole": (<-answers).want(t, http.StatusServiceUnavailable).body} {

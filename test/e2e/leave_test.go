@@ -21,9 +21,10 @@ const (
 	generatedTokens       = "llamacpp:tokens_predicted_total"
 )
 
-// metric reads one of the model's metrics.
+// metric reads one of the model's metrics, which only a tritonserver shows.
 func metric(t *testing.T, name string) float64 {
 	t.Helper()
+	needsServer(t)
 	r, err := client.Get(triton(t).MetricsURL())
 	if err != nil {
 		t.Fatal(err)
@@ -44,9 +45,19 @@ func metric(t *testing.T, name string) float64 {
 	return 0
 }
 
-// awaitRunning waits until the model works on n generations.
-func awaitRunning(t *testing.T, n float64) {
+// awaitRunning waits until the model works on n generations. Of a model in
+// trident's process only its slots tell: whether all are taken, or one is free.
+func awaitRunning(t *testing.T, s *trident, n float64) {
 	t.Helper()
+	switch {
+	case !inProcess():
+	case n == 0:
+		checkFree(t, s)
+		return
+	case n == slots:
+		awaitTaken(t, s)
+		return
+	}
 	if !poll(startLimit, func() bool { return metric(t, generationsInProgress) == n }) {
 		t.Fatalf("%v generations run, want %v", metric(t, generationsInProgress), n)
 	}
@@ -99,6 +110,10 @@ func TestClientLeaves(t *testing.T) {
 // is left.
 func checkLeaving(t *testing.T, running float64, call func(ctx context.Context, began func())) {
 	t.Helper()
+	if inProcess() {
+		checkLeavingSlots(t, slots/int(running), call)
+		return
+	}
 	var took []time.Duration
 	for range leaveAttempts {
 		before := metric(t, generatedTokens)
@@ -110,7 +125,7 @@ func checkLeaving(t *testing.T, running float64, call func(ctx context.Context, 
 		}()
 		select {
 		case <-began:
-			awaitRunning(t, running)
+			awaitRunning(t, serving(t), running)
 			if !poll(startLimit, func() bool { return metric(t, generatedTokens) >= before+running }) {
 				t.Error("the model makes no tokens")
 			}
@@ -131,6 +146,61 @@ func checkLeaving(t *testing.T, running float64, call func(ctx context.Context, 
 	if median := took[len(took)/2]; median > leaveLimit {
 		t.Errorf("the model goes on for %s, want %s at most", median, leaveLimit)
 	}
+}
+
+// slots is how many generations the chat model works on at a time.
+const slots = 4
+
+// checkLeavingSlots takes all of the model's slots by that many calls, ends
+// these, and wants a slot for another one.
+func checkLeavingSlots(t *testing.T, calls int, call func(ctx context.Context, began func())) {
+	t.Helper()
+	s := serving(t)
+	var running, begun sync.WaitGroup
+	ctx, leave := context.WithCancel(t.Context())
+	for range calls {
+		begun.Add(1)
+		running.Go(func() { call(ctx, sync.OnceFunc(begun.Done)) })
+	}
+	begun.Wait()
+	awaitTaken(t, s)
+	leave()
+	running.Wait()
+	checkFree(t, s)
+}
+
+// awaitTaken waits until the model has no slot for a request.
+func awaitTaken(t *testing.T, s *trident) {
+	t.Helper()
+	if !poll(startLimit, func() bool { return !s.within(t, 2*leaveLimit, ask("Hello.", "max_tokens", 1)) }) {
+		t.Error("the model doesn't take up its work")
+	}
+}
+
+// checkFree wants the model to have a slot for a request, unless it has ended.
+func checkFree(t *testing.T, s *trident) {
+	t.Helper()
+	select {
+	case <-s.exited:
+		return
+	default:
+	}
+	if !s.within(t, lateLimit, ask("Hello.", "max_tokens", 1)) {
+		t.Errorf("the model still works for others after %s", lateLimit)
+	}
+}
+
+// within tells whether a chat is answered in time.
+func (s *trident) within(t *testing.T, limit time.Duration, body object) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	r, err := client.Do(s.request(t, http.MethodPost, "/v1/chat/completions", body).WithContext(ctx))
+	if err != nil {
+		return false
+	}
+	defer r.Body.Close()
+	return r.StatusCode == http.StatusOK
 }
 
 func readUntil(t *testing.T, r io.Reader, text string) {

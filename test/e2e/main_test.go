@@ -1,6 +1,8 @@
 // Package e2e tests the trident program as its users meet it: the real binary,
 // built with the race detector, before a real tritonserver with the demo
-// models, called by real clients. `make setup-test` installs what it needs.
+// models, called by real clients. With TRIDENT_TEST_ENGINE=local Triton is in
+// trident's process instead, and what needs a tritonserver beside it is left out.
+// `make setup-test` installs what it needs.
 package e2e
 
 import (
@@ -117,11 +119,31 @@ var triton = shared(func(t *testing.T) (*tritonserver.Server, error) {
 	return server, err
 })
 
+// inProcess says whether trident itself runs Triton.
+func inProcess() bool { return os.Getenv("TRIDENT_TEST_ENGINE") == "local" }
+
+// demoModels is the flag by which trident serves the demo models.
+func demoModels(t *testing.T) string {
+	t.Helper()
+	if inProcess() {
+		return "--model-repository=" + filepath.Join(root(t), "models")
+	}
+	return "--triton-endpoint=" + triton(t).GRPC()
+}
+
+// needsServer skips a test of trident and a tritonserver beside it.
+func needsServer(t *testing.T) {
+	t.Helper()
+	if inProcess() {
+		t.Skip("Triton is in trident's process")
+	}
+}
+
 // serving is the trident before it that all tests share but those that need
 // flags of their own.
 var serving = shared(func(t *testing.T) (*trident, error) {
 	t.Helper()
-	s, err := launch(t, "--triton-endpoint="+triton(t).GRPC())
+	s, err := launch(t, demoModels(t))
 	if err != nil {
 		return nil, err
 	}

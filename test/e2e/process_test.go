@@ -38,7 +38,8 @@ func TestDrain(t *testing.T) {
 		}
 	})
 	t.Run("a second signal kills", func(t *testing.T) {
-		s, err := launch(t, "--triton-endpoint="+triton(t).GRPC())
+		needsServer(t) // or who kills trident ends its models, too
+		s, err := launch(t, demoModels(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func TestDrain(t *testing.T) {
 			t.Fatal(err)
 		}
 		events := s.openChat(t, longStory())
-		awaitRunning(t, 1)
+		awaitRunning(t, s, 1)
 		if !poll(5*time.Second, func() bool { // as an operator would who has no patience
 			_ = s.cmd.Process.Signal(syscall.SIGTERM)
 			return s.awaitExit(100*time.Millisecond) == nil
@@ -55,15 +56,15 @@ func TestDrain(t *testing.T) {
 			t.Error("it goes on draining")
 		}
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
-		awaitRunning(t, 0)
+		awaitRunning(t, s, 0)
 	})
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run("streams that don't: "+signal.String(), func(t *testing.T) {
 			s := startReady(t, "--shutdown-timeout=500ms")
-			last := watch(t, s.openChat(t, longStory()))
+			last := watch(t, s.openChat(t, longStory("n", slots-1)))
 			answers := make(chan answer, 1)
 			go func() { answers <- s.post(t, "/v1/chat/completions", longStory()) }()
-			awaitRunning(t, 2)
+			awaitRunning(t, s, slots)
 			signalStop(t, s, signal)
 			checkExit(t, s, 5*time.Second)
 			if e := parseError(t, <-last); text(e.Code) != "shutting_down" {
@@ -73,7 +74,7 @@ func TestDrain(t *testing.T) {
 			if e := a.failure(t); text(e.Code) != "shutting_down" || a.header.Get("Retry-After") == "" {
 				t.Errorf("code %s, Retry-After %q", text(e.Code), a.header.Get("Retry-After"))
 			}
-			awaitRunning(t, 0)
+			awaitRunning(t, s, 0)
 		})
 	}
 }
@@ -209,7 +210,7 @@ func TestRequestTimeout(t *testing.T) {
 			if e := parseError(t, body); text(e.Code) != "timeout" || text(e.Type) != "server_error" {
 				t.Errorf("type %s, code %s", text(e.Type), text(e.Code))
 			}
-			awaitRunning(t, 0)
+			awaitRunning(t, s, 0)
 		})
 	}
 }

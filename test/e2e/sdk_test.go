@@ -86,7 +86,9 @@ func TestSDK(t *testing.T) {
 			run.awaitSuccess(t)
 			t.Log(run.log)
 			// The answers that the program left would go on for half a minute.
-			if !poll(lateLimit, func() bool { return metric(t, generationsInProgress) == 0 }) {
+			if inProcess() {
+				checkFree(t, s)
+			} else if !poll(lateLimit, func() bool { return metric(t, generationsInProgress) == 0 }) {
 				t.Error("the model still works for the program")
 			}
 		})

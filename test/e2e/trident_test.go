@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -52,13 +53,20 @@ func launch(t *testing.T, flags ...string) (*trident, error) {
 		defer close(s.exited)
 		_ = s.cmd.Wait() // exitError tells
 	}()
-	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening" })
+	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening" || listening.MatchString(l.text("raw")) })
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("trident does not listen:\n%s", s.log), s.kill())
 	}
-	s.url = "http://" + line.text("address")
+	address := line.text("address")
+	if plain := listening.FindStringSubmatch(line.text("raw")); plain != nil {
+		address = plain[1]
+	}
+	s.url = "http://" + address
 	return s, nil
 }
+
+// listening is that line of a plain log.
+var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
 
 // environment is this process's without settings of trident's.
 func environment(more ...string) []string {
@@ -81,10 +89,10 @@ func start(t *testing.T, flags ...string) *trident {
 	return s
 }
 
-// startReady does so before the shared tritonserver and waits for its models.
+// startReady does so with the demo models, and waits for them.
 func startReady(t *testing.T, flags ...string) *trident {
 	t.Helper()
-	s := start(t, append([]string{"--triton-endpoint=" + triton(t).GRPC()}, flags...)...)
+	s := start(t, append([]string{demoModels(t)}, flags...)...)
 	if err := s.awaitModels(); err != nil {
 		t.Fatal(err)
 	}
