@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"test/demo":                        {"services/triton/tritonserver"},
 	"test/e2e":                         {"services/triton/tritonserver"},
 	"services/triton/tritonserver":     {},
-	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/tritonserver"},
+	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
 	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/inference"},
 }
 

@@ -13,7 +13,7 @@ import (
 //
 // What an engine can do beyond streaming it shows by further interfaces, found
 // by assertion: [Starter], [Describer], [Statistician], [Repository],
-// [SharedMemory].
+// [SharedMemory], [Settings], [Metrics].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order, ending after
 	// the final one or after the first error. A model that isn't decoupled
@@ -134,4 +134,21 @@ type SharedMemory interface {
 	CudaSharedMemoryStatus(context.Context, *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error)
 	CudaSharedMemoryRegister(context.Context, *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error)
 	CudaSharedMemoryUnregister(context.Context, *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error)
+}
+
+// Settings tells what an engine traces and logs, and changes it. A request
+// without settings only asks; the answer has all of them, by tritonserver's names.
+// What an engine can't change is [CodeUnsupported], a wrong value [CodeInvalid].
+type Settings interface {
+	// TraceSetting is about one model, or about all that have no settings of their
+	// own. A setting with an empty list of values falls back to the global one, or
+	// to what the engine started with.
+	TraceSetting(context.Context, *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error)
+	LogSettings(context.Context, *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error)
+}
+
+// Metrics tells an engine's own metrics.
+type Metrics interface {
+	// Metrics gives them in Prometheus's text format, version 0.0.4.
+	Metrics(context.Context) ([]byte, error)
 }

@@ -80,3 +80,13 @@ func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.Repository
 func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	return call(ctx, e, e.config.LoadTimeout, client.RepositoryModelUnload, req)
 }
+
+// TraceSetting implements [inference.Settings].
+func (e *Engine) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.TraceSetting, req)
+}
+
+// LogSettings implements [inference.Settings].
+func (e *Engine) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
+	return call(ctx, e, e.config.CallTimeout, client.LogSettings, req)
+}

@@ -29,6 +29,7 @@ var (
 	_ inference.Statistician = (*Engine)(nil)
 	_ inference.Repository   = (*Engine)(nil)
 	_ inference.SharedMemory = (*Engine)(nil)
+	_ inference.Settings     = (*Engine)(nil)
 )
 
 // Engine is one remote tritonserver. The server may come and go: requests fail

@@ -20,7 +20,7 @@ func TestSuiteOnFake(t *testing.T) {
 }
 
 func TestSuiteOnTritonserver(t *testing.T) {
-	server := tritontest.StartServer(t, tritonserver.Options{})
+	server := tritontest.StartServer(t, tritonserver.Options{Args: []string{"--trace-config=triton,file=" + tritontest.TraceFile(t)}})
 	tritontest.RunSuite(t, func(testing.TB) tritontest.Subject {
 		return tritontest.Subject{Open: opener(server.GRPC()), Server: server}
 	})

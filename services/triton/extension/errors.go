@@ -13,3 +13,7 @@ func invalid(format string, args ...any) error {
 func failed(code inference.Code, format string, args ...any) error {
 	return &inference.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
+
+func unsupported(message string) error {
+	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
+}

@@ -5,6 +5,7 @@ package tritontest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/triton/extension"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
@@ -47,8 +49,21 @@ type Fake struct {
 	mu     sync.Mutex
 	counts map[string]uint64 // requests served, by model
 	stream *streamModel
+	set    settings
 	server *grpc.Server
 	served chan struct{} // closed when the server has ended
+}
+
+// settings of a fake that runs.
+type settings struct {
+	traces *extension.Traces
+	logs   *extension.Logs
+}
+
+func (f *Fake) settings() settings {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.set
 }
 
 // NewFake starts a fake on a free port of the loopback. It ends with the test.
@@ -103,6 +118,9 @@ func (f *Fake) Restart(ctx context.Context) error {
 	defer f.mu.Unlock()
 	f.address = listener.Addr().String()
 	f.server, f.served = server, served
+	f.set.traces = extension.NewTraces(extension.TraceConfig{File: traceFile, Rate: 1000, Count: -1}, slog.New(slog.DiscardHandler))
+	f.set.logs = extension.NewLogs(extension.LogValues{Info: true, Warning: true, Error: true, Format: extension.LogFormatDefault},
+		func(extension.LogValues) error { return nil })
 	f.counts, f.stream = make(map[string]uint64), &streamModel{records: make(map[string]record)}
 	go func() {
 		defer close(served)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // fakeVersion is the one version of each of the fake's models.
@@ -92,6 +93,41 @@ func (f *Fake) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsR
 		}
 	}
 	return answer, f.gate.wait(ctx)
+}
+
+// TraceSetting changes and tells settings that nothing is traced by.
+func (f *Fake) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
+	if _, known := f.configs[req.GetModelName()]; !known && req.GetModelName() != "" {
+		return nil, status.Error(codes.NotFound, "Request for unknown model: '"+req.GetModelName()+"' is not found")
+	}
+	if err := f.gate.wait(ctx); err != nil {
+		return nil, err
+	}
+	settings := f.settings()
+	answer, err := settings.traces.Setting(req)
+	return answer, settingError(err)
+}
+
+// LogSettings changes and tells settings that nothing is logged by.
+func (f *Fake) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
+	if err := f.gate.wait(ctx); err != nil {
+		return nil, err
+	}
+	settings := f.settings()
+	answer, err := settings.logs.Setting(req)
+	return answer, settingError(err)
+}
+
+// settingError is tritonserver's status for an error of the settings.
+func settingError(err error) error {
+	if err == nil {
+		return nil
+	}
+	code := codes.InvalidArgument
+	if inference.AsError(err).Code == inference.CodeUnsupported {
+		code = codes.Unimplemented
+	}
+	return status.Error(code, err.Error())
 }
 
 // RepositoryIndex lists the models, all of them ready.

@@ -93,6 +93,8 @@ func RunSuite(t *testing.T, start func(testing.TB) Subject) {
 		{"server and models are described", testDescribe},
 		{"statistics count", testStatistics},
 		{"repository is listed", testRepository},
+		{"trace settings", testTraceSettings},
+		{"log settings", testLogSettings},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

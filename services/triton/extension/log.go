@@ -1,0 +1,116 @@
+package extension
+
+import (
+	"sync"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// LogValues is what Triton logs, and how.
+type LogValues struct {
+	Info, Warning, Error bool
+	// Verbose is the level of detail, 0 for none.
+	Verbose uint32
+	// Format is LogFormatDefault or LogFormatISO8601.
+	Format string
+}
+
+// The formats of a log line's beginning: LMMDD hh:mm:ss.ssssss, or
+// YYYY-MM-DDThh:mm:ssZ L.
+const (
+	LogFormatDefault = "default"
+	LogFormatISO8601 = "ISO8601"
+)
+
+// Logs holds tritonserver's log settings. What a setting means, and what is said
+// of a wrong one, is as in tritonserver 2.51 (src/grpc/grpc_server.cc of its
+// sources). Setting may be called concurrently.
+type Logs struct {
+	apply func(LogValues) error
+
+	mu     sync.Mutex
+	values LogValues
+}
+
+// NewLogs makes the settings of a server that logs by the values. Others are put
+// into force by apply, which is called by one goroutine at a time.
+func NewLogs(values LogValues, apply func(LogValues) error) *Logs {
+	return &Logs{values: values, apply: apply}
+}
+
+// Setting changes what the request names, one by one up to the first that can't
+// be, and tells the settings as they are then. Unknown settings mean nothing, as
+// to tritonserver. The log's file can't be changed.
+func (l *Logs) Setting(req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(req.GetSettings()) > 0 {
+		next, wrong := l.values.changed(req.GetSettings())
+		if err := l.apply(next); err != nil {
+			return nil, err
+		}
+		l.values = next
+		if wrong != nil {
+			return nil, wrong
+		}
+	}
+	return l.values.answer(), nil
+}
+
+// changed is the values after a change, or after the part of it that could be.
+func (v LogValues) changed(settings map[string]*kserve.LogSettingsRequest_SettingValue) (LogValues, error) {
+	if _, there := settings["log_file"]; there {
+		return v, unsupported("log file location can not be updated through network protocol")
+	}
+	for _, switched := range []struct {
+		name string
+		to   *bool
+	}{{"log_info", &v.Info}, {"log_warning", &v.Warning}, {"log_error", &v.Error}} {
+		value, there := settings[switched.name]
+		choice, right := value.GetParameterChoice().(*kserve.LogSettingsRequest_SettingValue_BoolParam)
+		switch {
+		case !there:
+		case !right:
+			return v, invalid("expect boolean for '%s'", switched.name)
+		default:
+			*switched.to = choice.BoolParam
+		}
+	}
+	if value, there := settings["log_verbose_level"]; there {
+		choice, right := value.GetParameterChoice().(*kserve.LogSettingsRequest_SettingValue_Uint32Param)
+		if !right {
+			return v, invalid("expect int32 for 'log_verbose_level'")
+		}
+		v.Verbose = uint32(max(int32(choice.Uint32Param), 0)) // Triton takes it as an int32
+	}
+	if value, there := settings["log_format"]; there {
+		choice, right := value.GetParameterChoice().(*kserve.LogSettingsRequest_SettingValue_StringParam)
+		switch {
+		case !right:
+			return v, invalid("expect string for 'log_format'")
+		case choice.StringParam != LogFormatDefault && choice.StringParam != LogFormatISO8601:
+			return v, invalid("invalid argument for log_format, got: %s", choice.StringParam)
+		}
+		v.Format = choice.StringParam
+	}
+	return v, nil
+}
+
+// answer tells the values as tritonserver does.
+func (v LogValues) answer() *kserve.LogSettingsResponse {
+	type value = kserve.LogSettingsResponse_SettingValue
+	truth := func(b bool) *value {
+		return &value{ParameterChoice: &kserve.LogSettingsResponse_SettingValue_BoolParam{BoolParam: b}}
+	}
+	text := func(s string) *value {
+		return &value{ParameterChoice: &kserve.LogSettingsResponse_SettingValue_StringParam{StringParam: s}}
+	}
+	return &kserve.LogSettingsResponse{Settings: map[string]*value{
+		"log_file":          text(""),
+		"log_info":          truth(v.Info),
+		"log_warning":       truth(v.Warning),
+		"log_error":         truth(v.Error),
+		"log_verbose_level": {ParameterChoice: &kserve.LogSettingsResponse_SettingValue_Uint32Param{Uint32Param: v.Verbose}},
+		"log_format":        text(v.Format),
+	}}
+}
