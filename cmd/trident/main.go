@@ -124,5 +124,5 @@ func (versionCommand) Run() error {
 // secondSignal is when a signal counts as the second one.
 const secondSignal = time.Second
 
-// stopSlack is how much longer than the requests' grace the whole stop may take.
+// stopSlack is how much longer than its parts the whole stop may take.
 const stopSlack = 10 * time.Second

@@ -17,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/extension"
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
@@ -84,10 +85,18 @@ func TestBadFlags(t *testing.T) {
 		"--sse-header-timeout=0s":     "--sse-header-timeout",
 		"frobnicate":                  "frobnicate",
 		"--triton-endpoint=host:port": "--triton-endpoint",
-		"--load-model=a":              "--model-repository",
-		"--triton-library=a":          "--model-repository",
 		"--model-control-mode=poll":   "--model-control-mode",
 		"--profile-address=6060":      "--profile-address",
+		"--backend-config=python":     "--backend-config: must be BACKEND,KEY=VALUE",
+		"--cache-config=size=1":       "--cache-config: must be CACHE,KEY=VALUE",
+		"--rate-limit=on":             "--rate-limit",
+		"--rate-limit-resource=a":     "--rate-limit-resource: must be NAME:COUNT",
+		"--metrics-config=a,b=c":      "--metrics-config: must be KEY=VALUE",
+
+		"--cuda-memory-pool-byte-size=0":     "--cuda-memory-pool-byte-size: must be DEVICE:BYTES",
+		"--pinned-memory-pool-byte-size=x":   "--pinned-memory-pool-byte-size",
+		"--exit-timeout-secs=1.5":            "--exit-timeout-secs",
+		"--tritonserver-log-verbose-level=x": "--tritonserver-log-verbose-level",
 	} {
 		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", args, err)
@@ -150,6 +159,79 @@ func TestEngineOrder(t *testing.T) {
 			t.Fatalf("the engines are %T", list)
 		}
 	}
+}
+
+// TestTritonFlags gives each of tritonserver's flags.
+func TestTritonFlags(t *testing.T) {
+	t.Setenv("TRIDENT_METRICS_CONFIG", "summary_latencies=true\ncounter_latencies=false")
+	got, err := parse("--model-repository=a", "--disable-auto-complete-config", "--model-load-thread-count=7", "--exit-timeout-secs=8",
+		"--backend-config=python,shm-region-prefix-name=p", "--backend-config=default-max-batch-size=5,6", "--cache-config", "local,size=9", "--cache-directory=c",
+		"--rate-limit=execution_count", "--rate-limit-resource=r:1", "--rate-limit-resource=s:2:3",
+		"--pinned-memory-pool-byte-size=10", "--cuda-memory-pool-byte-size=0:11", "--cuda-memory-pool-byte-size=1:12",
+		"--allow-gpu-metrics=false", "--no-allow-cpu-metrics", "--metrics-interval-ms=13", "--tritonserver-log-verbose-level=14",
+		"--trace-config=triton,file=f", "--trace-config=level=TENSORS", "--trace-config=rate=15")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := local.Default()
+	want.Repositories, want.ExitTimeout = []string{"a"}, 8*time.Second
+	want.Options = local.Options{
+		Backends:           []local.BackendSetting{{Backend: "python", Key: "shm-region-prefix-name", Value: "p"}, {Key: "default-max-batch-size", Value: "5,6"}},
+		Caches:             []local.CacheSetting{{Cache: "local", Key: "size", Value: "9"}},
+		CacheDirectory:     "c",
+		RateLimit:          local.RateLimitExecutionCount,
+		RateLimitResources: []local.RateLimitResource{{Name: "r", Count: 1, Device: local.EveryDevice}, {Name: "s", Count: 2, Device: 3}},
+		PinnedMemoryPool:   10,
+		CUDAMemoryPools:    []local.MemoryPool{{Device: 0, Bytes: 11}, {Device: 1, Bytes: 12}},
+		StrictModelConfig:  true,
+		ModelLoadThreads:   7,
+		LogVerbose:         14,
+		MetricsInterval:    13 * time.Millisecond,
+		Metrics:            []local.MetricsSetting{{Key: "summary_latencies", Value: "true"}, {Key: "counter_latencies", Value: "false"}},
+	}
+	want.Trace = extension.TraceConfig{File: "f", Level: extension.TraceTensors, Rate: 15, Count: -1}
+	if !reflect.DeepEqual(got.Local, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Local, want)
+	}
+	if least := got.Server.ShutdownTimeout + 3*8*time.Second; got.stopTimeout() < least {
+		t.Errorf("the stop gets %s, but may take %s", got.stopTimeout(), least)
+	}
+}
+
+// TestTritonFlagsAlone: without a repository each of them is refused by name.
+func TestTritonFlagsAlone(t *testing.T) {
+	for _, flag := range []string{
+		"--triton-library=a", "--model-control-mode=explicit", "--load-model=a", "--exit-on-error=false", "--disable-auto-complete-config",
+		"--model-load-thread-count=1", "--exit-timeout-secs=1", "--backend-directory=a", "--backend-config=a,b=c", "--cache-directory=a",
+		"--cache-config=a,b=c", "--rate-limit=execution_count", "--rate-limit-resource=a:1", "--pinned-memory-pool-byte-size=1",
+		"--cuda-memory-pool-byte-size=0:1", "--allow-gpu-metrics=false", "--allow-cpu-metrics=false", "--metrics-interval-ms=1",
+		"--metrics-config=a=b", "--trace-config=rate=1", "--tritonserver-log-verbose-level=1",
+	} {
+		name, _, _ := strings.Cut(flag, "=")
+		if _, err := parse(flag); err == nil || err.Error() != name+": needs --model-repository, as it is for Triton in this process" {
+			t.Errorf("%s: got %v", flag, err)
+		}
+	}
+	if n := len(flagsOfGroup(t, "Triton in this process")); n != 21 {
+		t.Errorf("the group has %d flags, but 21 are tried here: a new one needs a line, and one in errNeedRepository", n)
+	}
+	if _, err := parse("--load-model=a", "--exit-timeout-secs=1"); err == nil || !strings.HasPrefix(err.Error(), "--load-model, --exit-timeout-secs: needs --model-repository") {
+		t.Errorf("two flags: %v", err)
+	}
+}
+
+func flagsOfGroup(t *testing.T, group string) (names []string) {
+	t.Helper()
+	parser, err := newParser(&commandLine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range parser.Model.Flags {
+		if flag.Group != nil && flag.Group.Title == group {
+			names = append(names, flag.Name)
+		}
+	}
+	return names
 }
 
 // TestApplication starts and stops the whole graph while no Triton is there: the

@@ -40,7 +40,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *f
 		connect.Module,   // frontend: typed Connect services
 		server.Module,    // the listener
 		announcement(cfg),
-		fx.StopTimeout(cfg.Server.ShutdownTimeout+stopSlack),
+		fx.StopTimeout(cfg.stopTimeout()),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
 			l.UseLogLevel(slog.LevelDebug)
@@ -94,17 +94,24 @@ type config struct {
 	Table io.Writer
 }
 
+// stopTimeout bounds the stop of all: the requests' grace, what Triton in this
+// process takes to end, and some slack.
+func (c config) stopTimeout() time.Duration {
+	timeout := c.Server.ShutdownTimeout + stopSlack
+	if len(c.Local.Repositories) > 0 {
+		timeout += c.Local.StopTimeout()
+	}
+	return timeout
+}
+
 // flags of the command line; each has a TRIDENT_* environment twin. Names and
 // defaults are those of Triton's own OpenAI frontend where it has them.
 type flags struct {
 	ModelRepository   []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
-	TritonLibrary     string        `group:"Triton" placeholder:"PATH" help:"libtritonserver.so or its folder, instead of the usual places."`
-	BackendDirectory  string        `group:"Triton" placeholder:"DIR" help:"Folder of Triton's backends, instead of the one beside the library."`
-	ModelControlMode  string        `group:"Triton" default:"${model_control_mode}" enum:"none,explicit" help:"none loads all models at start, explicit those of --load-model and others on request."`
-	LoadModel         []string      `group:"Triton" placeholder:"MODEL" help:"Model to load at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
-	ExitOnError       bool          `group:"Triton" default:"${exit_on_error}" negatable:"" help:"End when a model can't be loaded at start."`
 	TritonEndpoint    string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver; ${triton_endpoint} without --model-repository."`
 	InactivityTimeout time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"End a request whose model stays silent this long."`
+
+	tritonFlags `group:"Triton in this process"`
 
 	Host             string        `group:"Listener" default:"${host}" help:"Address to listen on."`
 	OpenAIPort       int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
@@ -131,10 +138,8 @@ const tritonEndpoint = "localhost:8001"
 // defaults gives the flags the defaults of the modules, so that each is written
 // down once.
 func defaults() kong.Option {
-	l, t, i, s := local.Default(), triton.Default(), inference.Default(), server.Default()
-	return kong.Vars{
-		"model_control_mode":  string(l.ControlMode),
-		"exit_on_error":       strconv.FormatBool(l.ExitOnError),
+	t, i, s := triton.Default(), inference.Default(), server.Default()
+	return tritonDefaults().CloneWith(kong.Vars{
 		"triton_endpoint":     tritonEndpoint,
 		"inactivity_timeout":  t.Inactivity.String(),
 		"sse_header_timeout":  t.KeepAlive.String(),
@@ -146,7 +151,7 @@ func defaults() kong.Option {
 		"openai_port":         strconv.Itoa(s.Port),
 		"http_max_input_size": strconv.FormatInt(s.MaxBody, 10),
 		"shutdown_timeout":    s.ShutdownTimeout.String(),
-	}
+	})
 }
 
 // config makes the modules' configurations of the flags and checks them.
@@ -174,9 +179,8 @@ func (f *flags) config() (config, error) {
 // tritonserver of this machine.
 func (f *flags) engines(cfg *config) error {
 	if len(f.ModelRepository) == 0 {
-		if f.TritonLibrary != "" || f.BackendDirectory != "" || len(f.LoadModel) > 0 || f.ModelControlMode != string(local.Default().ControlMode) {
-			return errors.New("--triton-library, --backend-directory, --load-model and --model-control-mode need --model-repository: " +
-				"they are for Triton in this process")
+		if err := f.errNeedRepository(); err != nil {
+			return err
 		}
 		return f.remote(cfg, cmp.Or(f.TritonEndpoint, tritonEndpoint))
 	}
@@ -187,9 +191,11 @@ func (f *flags) engines(cfg *config) error {
 }
 
 func (f *flags) local(cfg *config) error {
-	l := local.Default()
-	l.Repositories, l.Library, l.BackendDirectory = f.ModelRepository, f.TritonLibrary, f.BackendDirectory
-	l.ControlMode, l.LoadModels, l.ExitOnError = local.ControlMode(f.ModelControlMode), f.LoadModel, f.ExitOnError
+	l, err := f.tritonFlags.config()
+	if err != nil {
+		return err
+	}
+	l.Repositories = f.ModelRepository
 	l.Inactivity, l.KeepAlive = f.InactivityTimeout, f.SSEHeaderTimeout
 	l.LogInfo = f.LogLevel <= slog.LevelDebug
 	cfg.Local = l

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/trident-inference/trident/services/triton/extension"
 )
 
 // ControlMode says who chooses the models that are loaded.
@@ -53,12 +55,16 @@ type Config struct {
 	// request. What Triton has begun it finishes.
 	LoadTimeout time.Duration
 	// ExitTimeout bounds, in a stop, the wait for requests that the models don't
-	// end, and again the server's own end. Whole seconds.
+	// end, and again the server's own end. Whole seconds (--exit-timeout-secs).
 	ExitTimeout time.Duration
 	// QueueBytes is how much of a stream's responses may wait for a consumer that
 	// is slower than the model. Beyond it the stream fails and the request is
 	// cancelled, as Triton knows no way to hold a model up.
 	QueueBytes int
+	// Options are tritonserver's own.
+	Options Options
+	// Trace is what to trace from the start (--trace-config).
+	Trace extension.TraceConfig
 	// LogInfo lets Triton write its informational messages, to standard error as
 	// its errors and warnings.
 	LogInfo bool
@@ -74,6 +80,8 @@ func Default() Config {
 		LoadTimeout: 30 * time.Minute,
 		ExitTimeout: 5 * time.Second,
 		QueueBytes:  256 << 20,
+		Options:     DefaultOptions(),
+		Trace:       extension.DefaultTraceConfig(),
 	}
 }
 
@@ -102,13 +110,16 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.ExitTimeout < time.Second {
-		return fmt.Errorf("ExitTimeout must be at least 1s, not %s", c.ExitTimeout)
+		return fmt.Errorf("--exit-timeout-secs: must be at least 1, not %g", c.ExitTimeout.Seconds())
 	}
 	if c.QueueBytes <= 0 {
 		return fmt.Errorf("QueueBytes must be more than 0, not %d", c.QueueBytes)
 	}
-	return nil
+	return c.Options.Validate()
 }
+
+// StopTimeout is the longest that a stop of the engine takes.
+func (c Config) StopTimeout() time.Duration { return 3 * c.ExitTimeout }
 
 func (c Config) validateModels() error {
 	switch c.ControlMode {

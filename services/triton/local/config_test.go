@@ -23,8 +23,16 @@ func TestValidate(t *testing.T) {
 		{"no keep-alive", func(c *Config) { c.KeepAlive = 0 }, "--sse-header-timeout: must be longer than 0"},
 		{"no inactivity", func(c *Config) { c.Inactivity = 0 }, "--inactivity-timeout: must be longer than 0"},
 		{"no load timeout", func(c *Config) { c.LoadTimeout = -1 }, "LoadTimeout: must be longer than 0"},
-		{"no exit timeout", func(c *Config) { c.ExitTimeout = 1 }, "ExitTimeout must be at least 1s"},
+		{"no exit timeout", func(c *Config) { c.ExitTimeout = 1 }, "--exit-timeout-secs: must be at least 1, not 1e-09"},
 		{"no queue", func(c *Config) { c.QueueBytes = 0 }, "QueueBytes must be more than 0"},
+		{"unknown rate limit", func(c *Config) { c.Options.RateLimit = "on" }, `--rate-limit: must be off or execution_count, not "on"`},
+		{"resource without rate limit", func(c *Config) { c.Options.RateLimitResources = []RateLimitResource{{"r", 1, EveryDevice}} }, "--rate-limit-resource: needs --rate-limit=execution_count"},
+		{"negative pinned memory", func(c *Config) { c.Options.PinnedMemoryPool = -1 }, "--pinned-memory-pool-byte-size: must not be less than 0"},
+		{"no pinned memory", func(c *Config) { c.Options.PinnedMemoryPool = 0 }, ""},
+		{"no threads", func(c *Config) { c.Options.ModelLoadThreads = 0 }, "--model-load-thread-count: must be at least 1"},
+		{"negative verbosity", func(c *Config) { c.Options.LogVerbose = -1 }, "--tritonserver-log-verbose-level: must not be less than 0"},
+		{"no metrics interval", func(c *Config) { c.Options.MetricsInterval = 0 }, "--metrics-interval-ms: must be at least 1"},
+		{"cache directory without a cache", func(c *Config) { c.Options.CacheDirectory = "caches" }, "--cache-directory: needs --cache-config"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -99,15 +99,21 @@ func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) 
 		if err != nil {
 			return nil, err
 		}
-		name := C.CString(req.GetName())
-		defer C.free(unsafe.Pointer(name))
-		var ready C.bool
-		err = failure(C.tr_model_is_ready(c.server, name, version, &ready))
+		ready, err := c.modelReady(req.GetName(), version)
 		if failed := (*inference.Error)(nil); errors.As(err, &failed) && failed.Code == inference.CodeNotFound {
 			err = nil
 		}
-		return &kserve.ModelReadyResponse{Ready: bool(ready)}, err
+		return &kserve.ModelReadyResponse{Ready: ready}, err
 	})
+}
+
+// modelReady is Triton's word on a version of a model.
+func (c *core) modelReady(model string, version C.int64_t) (bool, error) {
+	name := C.CString(model)
+	defer C.free(unsafe.Pointer(name))
+	var ready C.bool
+	err := failure(C.tr_model_is_ready(c.server, name, version, &ready))
+	return bool(ready), err
 }
 
 // ServerMetadata implements [inference.Describer].

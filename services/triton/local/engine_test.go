@@ -29,6 +29,7 @@ func TestSuite(t *testing.T) {
 			tb.Helper()
 			config := suiteConfig(tb)
 			config.KeepAlive, config.Inactivity = limits.KeepAlive, limits.Inactivity
+			config.Trace.File, config.LogInfo = tritontest.TraceFile(tb), true
 			return start(tb, config)
 		}}
 	})

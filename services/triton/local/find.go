@@ -24,6 +24,7 @@ const stubName = "triton_python_backend_stub"
 type installation struct {
 	library  string
 	backends string
+	caches   string // empty if none belong to the library
 	// python is nil where the backends bring all that they need.
 	python *python
 	// overlay is a temporary backend directory, empty if there is none.
@@ -56,12 +57,15 @@ func find(ctx context.Context, config Config) (*installation, error) {
 	library, tried := findLibrary(ctx, config.Library)
 	if library == "" {
 		return nil, fmt.Errorf("libtritonserver.so wasn't found in %s: run trident in NVIDIA's tritonserver container, "+
-			"or pip install nvidia-pytriton into the active Python or .venv (in Trident's source tree: make setup), "+
-			"or name the library with --triton-library, or use a running server with --triton-endpoint", strings.Join(tried, ", "))
+			"or pip install nvidia-pytriton into the active Python or .venv (in Trident's source tree: make setup; "+
+			"PyPI's tritonserver is bindings without the library), or name the library with --triton-library, or use a running server with --triton-endpoint", strings.Join(tried, ", "))
 	}
 	found := &installation{library: library, python: pythonOf(ctx, library)}
 	var err error
 	if found.backends, err = findBackends(config.BackendDirectory, library); err != nil {
+		return nil, err
+	}
+	if found.caches, err = findCaches(config.Options.CacheDirectory, found.backends); err != nil {
 		return nil, err
 	}
 	if err := found.addStub(); err != nil {
@@ -72,14 +76,14 @@ func find(ctx context.Context, config Config) (*installation, error) {
 
 // findLibrary gives the path of the first library found, or the places tried.
 func findLibrary(ctx context.Context, named string) (library string, tried []string) {
+	places := []func(context.Context) []string{usual, active}
 	if named != "" {
 		if info, err := os.Stat(named); err == nil && !info.IsDir() {
 			return absolute(named), nil
 		}
-		tried = append(tried, filepath.Join(named, "libtritonserver*.so"))
-		return first(tried[0]), tried
+		places = []func(context.Context) []string{func(context.Context) []string { return inFolder(named) }}
 	}
-	for _, place := range []func(context.Context) []string{usual, active} {
+	for _, place := range places {
 		for _, pattern := range place(ctx) {
 			if found := first(pattern); found != "" {
 				return absolute(found), nil
@@ -88,6 +92,12 @@ func findLibrary(ctx context.Context, named string) (library string, tried []str
 		}
 	}
 	return "", tried
+}
+
+// inFolder are the places of a folder that is the library's, or one laid out as
+// /opt/tritonserver.
+func inFolder(folder string) []string {
+	return []string{filepath.Join(folder, "libtritonserver*.so"), filepath.Join(folder, "lib", "libtritonserver*.so")}
 }
 
 // usual are the places that have fixed names.
@@ -108,14 +118,11 @@ func active(ctx context.Context) []string {
 	return inSite(p.Site)
 }
 
-// inSite are the places below a folder of Python packages: those of
-// nvidia-pytriton and tritonserver.
+// inSite are the places below a folder of Python packages: that of
+// nvidia-pytriton. PyPI's package tritonserver is bindings alone, for the library
+// of a container.
 func inSite(site string) []string {
-	return []string{
-		filepath.Join(site, "nvidia_pytriton.libs", "libtritonserver*.so"),
-		filepath.Join(site, "tritonserver.libs", "libtritonserver*.so"),
-		filepath.Join(site, "tritonserver", "lib", "libtritonserver*.so"),
-	}
+	return []string{filepath.Join(site, "nvidia_pytriton.libs", "libtritonserver*.so")}
 }
 
 // environments are the .venv folders nearest to the working directory and to
@@ -221,6 +228,21 @@ func findBackends(named, library string) (string, error) {
 	return "", fmt.Errorf("no backends belong to %s (tried %s): name them with --backend-directory", library, strings.Join(tried, ", "))
 }
 
+// findCaches gives the folder of caches that is configured or lies beside the
+// backends, empty where none does.
+func findCaches(named, backends string) (string, error) {
+	if named == "" {
+		if beside := filepath.Join(backends, "..", "caches"); isDir(beside) {
+			return beside, nil
+		}
+		return "", nil
+	}
+	if !isDir(named) {
+		return "", fmt.Errorf("the cache directory %s isn't a folder: correct --cache-directory", named)
+	}
+	return absolute(named), nil
+}
+
 // addStub gives the python backend the stub of this Python, which the wheel has
 // aside, by a backend directory of links.
 func (i *installation) addStub() error {
@@ -278,10 +300,10 @@ func linkAll(from, into, except string) error {
 // setEnvironment lets the python stubs, which inherit it, find their libraries
 // and their Python.
 func (i *installation) setEnvironment() error {
-	if i.python == nil {
-		return nil
-	}
 	libraries := []string{filepath.Dir(i.library)}
+	if i.python == nil {
+		return prepend("LD_LIBRARY_PATH", libraries...)
+	}
 	for _, folder := range i.python.Folders {
 		if first(filepath.Join(folder, "libpython"+i.python.Minor+".so*")) != "" {
 			libraries = append(libraries, folder)

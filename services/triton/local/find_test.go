@@ -20,9 +20,9 @@ func TestLibraryIsMissing(t *testing.T) {
 	}{
 		{
 			"a path", filepath.Join(dir, "lib"),
-			[]string{filepath.Join(dir, "lib", "libtritonserver*.so"), "make setup", "--triton-library", "--triton-endpoint"},
+			[]string{filepath.Join(dir, "lib", "libtritonserver*.so"), filepath.Join(dir, "lib", "lib", "libtritonserver*.so"), "make setup", "--triton-library", "--triton-endpoint"},
 		},
-		{"the usual places", "", []string{"/opt/tritonserver/lib/libtritonserver.so", "nvidia-pytriton"}},
+		{"the usual places", "", []string{"/opt/tritonserver/lib/libtritonserver.so", "nvidia-pytriton", "PyPI's tritonserver is bindings without the library"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,6 +51,7 @@ func TestFindLibrary(t *testing.T) {
 	site := filepath.Join(dir, ".venv", "lib", "python3.11", "site-packages")
 	library := touch(t, site, "nvidia_pytriton.libs", "libtritonserver-1234.so")
 	other := touch(t, dir, "elsewhere", "libtritonserver.so")
+	shaped := touch(t, dir, "shaped", "lib", "libtritonserver.so")
 	below := filepath.Join(dir, "a", "b")
 	mkdir(t, below)
 	t.Chdir(below)
@@ -58,6 +59,7 @@ func TestFindLibrary(t *testing.T) {
 		{"a file", other, other},
 		{"a relative file", "../../elsewhere/libtritonserver.so", other},
 		{"a folder", filepath.Dir(library), library},
+		{"a folder laid out as a container's", filepath.Join(dir, "shaped"), shaped},
 		{"the environment above", "", library},
 	}
 	for _, test := range tests {
@@ -91,6 +93,25 @@ func TestBackends(t *testing.T) {
 	}
 	if _, err := findBackends(filepath.Join(dir, "none"), library); err == nil || !strings.Contains(err.Error(), "--backend-directory") {
 		t.Errorf("got %v for one that is missing", err)
+	}
+}
+
+func TestCaches(t *testing.T) {
+	dir := t.TempDir()
+	backends, caches := filepath.Join(dir, "backends"), filepath.Join(dir, "caches")
+	mkdir(t, backends)
+	if got, err := findCaches("", backends); got != "" || err != nil {
+		t.Errorf("without caches: %q, %v", got, err)
+	}
+	if _, err := findCaches(caches, backends); err == nil || !strings.Contains(err.Error(), "correct --cache-directory") {
+		t.Errorf("got %v for one that is missing", err)
+	}
+	mkdir(t, caches)
+	if got, err := findCaches("", backends); got != caches || err != nil {
+		t.Errorf("beside the backends: %q, %v", got, err)
+	}
+	if got, err := findCaches(backends, backends); got != backends || err != nil {
+		t.Errorf("a configured one: %q, %v", got, err)
 	}
 }
 

@@ -40,7 +40,7 @@ func load(i *installation) error {
 		return fmt.Errorf("open %s: %s", i.library, takeText(text))
 	}
 	if major != apiMajor || minor < apiMinor {
-		return fmt.Errorf("%s has version %d.%d of Triton's API, but Trident needs %d.%d or a later %d.x: install Triton 2.51 or newer",
+		return fmt.Errorf("%s has version %d.%d of Triton's API, but Trident needs %d.%d or a later %d.x: install Triton 2.49 (24.08) or newer",
 			i.library, major, minor, apiMajor, apiMinor, apiMajor)
 	}
 	backends, err := filepath.Glob(filepath.Join(i.backends, "*", "libtriton_*.so"))

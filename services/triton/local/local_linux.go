@@ -10,13 +10,13 @@ import "C"
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -33,14 +33,12 @@ var (
 	_ inference.Statistician = (*Engine)(nil)
 	_ inference.Repository   = (*Engine)(nil)
 	_ inference.SharedMemory = (*Engine)(nil)
+	_ inference.Settings     = (*Engine)(nil)
+	_ inference.Metrics      = (*Engine)(nil)
 )
 
 // BuiltIn says whether this binary has the engine.
 const BuiltIn = true
-
-// loadsAtOnce is how many models are loaded at a time at start, as many as
-// tritonserver has threads for it.
-const loadsAtOnce = 4
 
 // Engine is Triton in this process. It can be started again after a stop, always
 // with the same library. The models' Python processes inherit LD_LIBRARY_PATH and
@@ -62,6 +60,8 @@ type core struct {
 	server       *C.ts_server
 	queue        *queue
 	regions      *extension.Registry
+	tracer       *tracer
+	logs         *extension.Logs
 	users        sync.WaitGroup // streams and calls
 
 	cancel    context.CancelCauseFunc // of the models' loading
@@ -103,10 +103,12 @@ func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
 		config:       config,
 		log:          log,
 		installation: found,
-		prefix:       fmt.Sprintf("trident_%d_%d_", os.Getpid(), starts.Add(1)),
+		prefix:       config.Options.prefixOf(uniquePrefix()),
+		tracer:       newTracer(config.Trace, log),
 		loaded:       make(chan struct{}),
 	}
 	c.regions = extension.NewRegistry(cudaRuntime{}, c.prefix)
+	warnSharedMemory(sharedMemory, minSharedMemory, log)
 	if err := c.makeServer(); err != nil {
 		found.remove()
 		return nil, err
@@ -117,28 +119,26 @@ func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
 	return c, nil
 }
 
-// starts counts the servers of this process, for names that are theirs alone.
-var starts atomic.Int64 //nolint:gochecknoglobals // the names are the system's, not an engine's
+// uniquePrefix is for names that are one server's alone, also where several
+// containers, each with a process 1, share their memory.
+func uniquePrefix() string {
+	return fmt.Sprintf("trident_%d_%s_", os.Getpid(), strings.ToLower(rand.Text()[:8]))
+}
 
 func (c *core) makeServer() error {
-	if err := errors.Join(c.installation.setEnvironment(), load(c.installation)); err != nil {
+	err := errors.Join(c.installation.setEnvironment(), load(c.installation))
+	if err == nil {
+		err = c.startLogs()
+	}
+	if err != nil {
 		return err
 	}
-	var err error
-	if c.queue, err = newQueue(); err != nil {
+	if c.queue, err = newQueue(c.tracer.end); err != nil {
 		return err
-	}
-	options := C.tr_options{
-		repository_count: C.uint32_t(len(c.config.Repositories)),
-		exit_timeout:     C.uint(math.Ceil(c.config.ExitTimeout.Seconds())),
-		load_threads:     loadsAtOnce,
-		log_info:         C.bool(c.config.LogInfo),
 	}
 	var texts cTexts
 	defer texts.free()
-	options.backend_directory, options.python_prefix = texts.add(c.installation.backends), texts.add(c.prefix)
-	options.repositories = texts.list(c.config.Repositories)
-	if err := failure(C.tr_server_new(&options, &c.server)); err != nil {
+	if err := failure(C.tr_server_new(c.options(&texts), &c.server)); err != nil {
 		c.queue.close()
 		return fmt.Errorf("start Triton: %w", logged(err))
 	}
@@ -155,7 +155,7 @@ func (c *core) loadModels(ctx context.Context) {
 	}
 	failed := make([]error, len(names))
 	var group errgroup.Group
-	group.SetLimit(loadsAtOnce)
+	group.SetLimit(c.config.Options.ModelLoadThreads)
 	for i, name := range names {
 		group.Go(func() error {
 			if ctx.Err() != nil {
@@ -248,7 +248,7 @@ func (e *Engine) enter() (*core, error) {
 
 // Stop cancels the requests in flight, whose streams end with
 // [inference.CodeUnavailable], and deletes the server with its models. It takes
-// no longer than three times [Config.ExitTimeout]. Models that don't end are an
+// no longer than [Config.StopTimeout]. Models that don't end are an
 // error: their Python processes are killed, what Triton holds in this process
 // stays until its end, and no engine can be started in it again.
 func (e *Engine) Stop(context.Context) error {
@@ -267,6 +267,7 @@ func (c *core) close() error {
 	c.cancel(errStopped)
 	c.queue.cancelAll(errStopped)
 	defer c.installation.remove()
+	defer c.tracer.close()
 	if err := c.awaitUsers(); err != nil {
 		C.tr_abandon()
 		return err
@@ -338,9 +339,15 @@ func (t *cTexts) add(s string) *C.char {
 	return c
 }
 
-func (t *cTexts) list(all []string) **C.char {
-	memory := C.calloc(C.size_t(len(all)+1), C.size_t(unsafe.Sizeof((*C.char)(nil))))
+// alloc gives zeroed memory, of any size.
+func (t *cTexts) alloc(size int) unsafe.Pointer {
+	memory := C.calloc(C.size_t(size+1), 1)
 	*t = append(*t, memory)
+	return memory
+}
+
+func (t *cTexts) list(all []string) **C.char {
+	memory := t.alloc(len(all) * int(unsafe.Sizeof((*C.char)(nil))))
 	for i, s := range all {
 		unsafe.Slice((**C.char)(memory), len(all))[i] = t.add(s)
 	}

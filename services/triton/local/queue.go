@@ -3,7 +3,7 @@
 package local
 
 /*
-#include "shim.h"
+#include "trace.h"
 */
 import "C"
 
@@ -24,6 +24,8 @@ type queue struct {
 	wake *os.File
 	done chan struct{} // closed when the goroutine has ended
 
+	traced func(*C.tr_trace) // takes over a trace that has ended
+
 	mu      sync.Mutex
 	streams map[uint64]*stream
 	leases  map[uint64][]*extension.Lease // by the number of the stream, which may have ended
@@ -31,7 +33,7 @@ type queue struct {
 	closing bool
 }
 
-func newQueue() (*queue, error) {
+func newQueue(traced func(*C.tr_trace)) (*queue, error) {
 	var c *C.tr_queue
 	if err := failure(C.tr_queue_new(&c)); err != nil {
 		return nil, fmt.Errorf("queue of responses: %w", err)
@@ -40,6 +42,7 @@ func newQueue() (*queue, error) {
 		c:       c,
 		wake:    os.NewFile(uintptr(c.wake), "eventfd"), // non-blocking: waits in the runtime's poller
 		done:    make(chan struct{}),
+		traced:  traced,
 		streams: make(map[uint64]*stream),
 		leases:  make(map[uint64][]*extension.Lease),
 	}
@@ -53,7 +56,9 @@ func newQueue() (*queue, error) {
 func (q *queue) close() {
 	_ = q.wake.Close()
 	<-q.done
-	q.dispatch(q.takeAll())
+	for left := q.takeAll(); left != nil; left = q.takeAll() { // freed responses may end a trace
+		q.dispatch(left)
+	}
 	C.tr_queue_delete(q.c)
 }
 
@@ -102,7 +107,7 @@ func (q *queue) dispatch(list *C.tr_event) {
 	q.mu.Unlock()
 	release(ended)
 	if lost != nil {
-		C.tr_events_free(q.c, lost)
+		q.drop(lost)
 	}
 }
 
@@ -115,6 +120,16 @@ func (q *queue) hold(stream uint64, leases []*extension.Lease) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.leases[stream] = leases
+}
+
+// drop frees events that no stream takes, among them those that bring a trace.
+func (q *queue) drop(list *C.tr_event) {
+	for event := list; event != nil; event = event.next {
+		if event.trace != nil {
+			q.traced(event.trace)
+		}
+	}
+	C.tr_events_free(q.c, list)
 }
 
 // number gives a stream the number that its events bear.

@@ -1,7 +1,7 @@
 //go:build cgo && linux
 
 #define _GNU_SOURCE
-#include "shim.h"
+#include "shim_api.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,23 +13,23 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-// The table of the library's functions, written once by tr_load.
+#include "trace.h"
 
-#define MEMBER(result, name, parameters) result(*name) parameters;
-static struct {
-  TS_API(MEMBER)
-} api;
-#undef MEMBER
+struct tr_api api;
 
-static char *duplicate(const char *text) { return strdup(text != NULL ? text : "no reason given"); }
+char *tr_duplicate(const char *text) { return strdup(text != NULL ? text : "no reason given"); }
 
-char *tr_open(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL) != NULL ? NULL : duplicate(dlerror()); }
+char *tr_open(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL) != NULL ? NULL : tr_duplicate(dlerror()); }
 
 static char *fill(void *library) {
 #define LOOK_UP(result, name, parameters)                     \
   *(void **)&api.name = dlsym(library, "TRITONSERVER_" #name); \
-  if (api.name == NULL) return duplicate(dlerror());
+  if (api.name == NULL) return tr_duplicate(dlerror());
   TS_API(LOOK_UP)
+#undef LOOK_UP
+#define LOOK_UP(result, name, parameters) *(void **)&api.name = dlsym(library, "TRITONSERVER_" #name);
+  TS_OPTIONAL_API(LOOK_UP)
+  TS_TRACE_API(LOOK_UP)
 #undef LOOK_UP
   return NULL;
 }
@@ -43,15 +43,15 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
   static char *loaded;
   char *failure = NULL;
   if (__atomic_load_n(&abandoned, __ATOMIC_SEQ_CST))
-    return duplicate("a Triton of this process didn't end: start a new process");
+    return tr_duplicate("a Triton of this process didn't end: start a new process");
   pthread_mutex_lock(&lock);
   if (loaded == NULL) {
     // Backends may leave it to their host that its symbols are there.
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    failure = library != NULL ? fill(library) : duplicate(dlerror());
+    failure = library != NULL ? fill(library) : tr_duplicate(dlerror());
     if (failure == NULL) loaded = strdup(path);
   } else if (strcmp(loaded, path) != 0) {
-    if (asprintf(&failure, "this process has loaded %s already", loaded) < 0) failure = duplicate(NULL);
+    if (asprintf(&failure, "this process has loaded %s already", loaded) < 0) failure = tr_duplicate(NULL);
   }
   pthread_mutex_unlock(&lock);
   if (failure == NULL) {
@@ -61,10 +61,9 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
   return failure;
 }
 
-// take turns the library's error, which it frees, into the shim's.
-static tr_error take(ts_error *error) {
+tr_error tr_take(ts_error *error) {
   if (error == NULL) return (tr_error){0, NULL};
-  tr_error taken = {api.ErrorCode(error), duplicate(api.ErrorMessage(error))};
+  tr_error taken = {api.ErrorCode(error), tr_duplicate(api.ErrorMessage(error))};
   api.ErrorDelete(error);
   return taken;
 }
@@ -76,8 +75,7 @@ static tr_error take(ts_error *error) {
     if (failed_ != NULL) return failed_;   \
   } while (0)
 
-// drop frees an error that changes nothing.
-static void drop(ts_error *error) {
+void tr_drop(ts_error *error) {
   if (error != NULL) api.ErrorDelete(error);
 }
 
@@ -165,8 +163,8 @@ tr_error tr_queue_new(tr_queue **queue) {
     free(q);
     return (tr_error){1, strdup(strerror(errno))};
   }
-  tr_error failed = take(api.ResponseAllocatorNew(&q->allocator, allocate, give_back, NULL));
-  if (failed.text == NULL) drop(api.ResponseAllocatorSetBufferAttributesFunction(q->allocator, set_attributes));
+  tr_error failed = tr_take(api.ResponseAllocatorNew(&q->allocator, allocate, give_back, NULL));
+  if (failed.text == NULL) tr_drop(api.ResponseAllocatorSetBufferAttributesFunction(q->allocator, set_attributes));
   if (failed.text != NULL) {
     close(q->wake);
     free(q);
@@ -177,7 +175,7 @@ tr_error tr_queue_new(tr_queue **queue) {
 }
 
 void tr_queue_delete(tr_queue *queue) {
-  drop(api.ResponseAllocatorDelete(queue->allocator));
+  tr_drop(api.ResponseAllocatorDelete(queue->allocator));
   free(queue);
 }
 
@@ -185,8 +183,8 @@ void tr_events_free(tr_queue *queue, tr_event *list) {
   int64_t freed = 0;
   while (list != NULL) {
     tr_event *next = list->next;
-    drop(list->error);
-    if (list->response != NULL) drop(api.InferenceResponseDelete(list->response));
+    tr_drop(list->error);
+    if (list->response != NULL) tr_drop(api.InferenceResponseDelete(list->response));
     free(list);
     list = next;
     freed++;
@@ -194,7 +192,7 @@ void tr_events_free(tr_queue *queue, tr_event *list) {
   count(&queue->events, -freed);
 }
 
-static void push(tr_queue *queue, tr_event *event) {
+void tr_push(tr_queue *queue, tr_event *event) {
   count(&queue->events, 1);
   tr_event *head = __atomic_load_n(&queue->head, __ATOMIC_RELAXED);
   do {
@@ -221,7 +219,7 @@ static void describe_outputs(tr_event *event) {
     void *user = NULL;
     ts_error *failed = api.InferenceResponseOutput(event->response, i, &out->name, &out->datatype, &out->shape,
                                                    &out->dims, &out->base, &out->size, &memory, &memory_id, &user);
-    drop(failed);
+    tr_drop(failed);
     // What goes to shared memory has no owner here, and may well be on a GPU.
     out->shared = failed == NULL && user == NULL;
     if (failed != NULL || (memory == ts_memory_gpu && !out->shared)) {
@@ -259,11 +257,11 @@ static void copy_outputs(tr_event *event) {
     out->shape = put(&at, out->shape, out->dims * sizeof *out->shape);
     out->base = put(&at, out->base, out->size);
   }
-  drop(api.InferenceResponseDelete(event->response));
+  tr_drop(api.InferenceResponseDelete(event->response));
   event->response = NULL;
 }
 
-static tr_event *event_of(ts_response *response, uint32_t outputs) {
+tr_event *tr_event_new(ts_response *response, uint32_t outputs) {
   // In this order in memory.
   size_t size = sizeof(tr_event) + outputs * sizeof(tr_output) + (outputs > 0 ? event_room : 0);
   tr_event *event = malloc(size);
@@ -283,12 +281,12 @@ static tr_event *event_of(ts_response *response, uint32_t outputs) {
 void tr_request_unref(tr_request *r) {
   if (__atomic_sub_fetch(&r->owners, 1, __ATOMIC_ACQ_REL) > 0) return;
   tr_queue *queue = r->queue;
-  drop(api.InferenceRequestDelete(r->request));
+  tr_drop(api.InferenceRequestDelete(r->request));
   if (r->shares) {
-    tr_event *event = event_of(NULL, 0);
+    tr_event *event = tr_event_new(NULL, 0);
     event->stream = r->stream;
     event->gone = true;
-    push(queue, event);
+    tr_push(queue, event);
   }
   free(r->block);
   free(r);
@@ -302,8 +300,8 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
     // Triton's header says that the response owns it, but each call makes one that nobody else frees.
     ts_error *failure = response != NULL ? api.InferenceResponseError(response) : NULL;
     uint32_t outputs = 0;
-    if (response != NULL && failure == NULL) drop(api.InferenceResponseOutputCount(response, &outputs));
-    tr_event *event = event_of(response, outputs);
+    if (response != NULL && failure == NULL) tr_drop(api.InferenceResponseOutputCount(response, &outputs));
+    tr_event *event = tr_event_new(response, outputs);
     event->stream = r->stream;
     event->final = final;
     event->error = failure;
@@ -313,12 +311,12 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
     }
     if (response != NULL && failure == NULL) {
       const char *model = NULL;
-      drop(api.InferenceResponseModel(response, &model, &event->version));
-      drop(api.InferenceResponseParameterCount(response, &event->parameter_count));
+      tr_drop(api.InferenceResponseModel(response, &model, &event->version));
+      tr_drop(api.InferenceResponseParameterCount(response, &event->parameter_count));
     }
     describe_outputs(event);
     if (event->count > 0 && event->failure == NULL && event->parameter_count == 0 && !r->keeps) copy_outputs(event);
-    push(r->queue, event);
+    tr_push(r->queue, event);
   }
   if (final) tr_request_unref(r);
 }
@@ -327,10 +325,10 @@ static void on_release(ts_request *request, uint32_t flags, void *user) {
   (void)request;
   if ((flags & ts_request_release_all) == 0) return;
   tr_request *r = user;
-  tr_event *event = event_of(NULL, 0);
+  tr_event *event = tr_event_new(NULL, 0);
   event->stream = r->stream;
   event->released = true;
-  push(r->queue, event);
+  tr_push(r->queue, event);
   tr_request_unref(r);
 }
 
@@ -358,7 +356,7 @@ static ts_error *append_gpu(ts_request *request, const tr_tensor *in) {
   if (failed == NULL) failed = api.BufferAttributesSetCudaIpcHandle(attributes, in->place->handle);
   if (failed == NULL)
     failed = api.InferenceRequestAppendInputDataWithBufferAttributes(request, in->name, in->base, attributes);
-  drop(api.BufferAttributesDelete(attributes));
+  tr_drop(api.BufferAttributesDelete(attributes));
   return failed;
 }
 
@@ -407,13 +405,13 @@ tr_error tr_request_new(ts_server *server, tr_queue *queue, tr_inference *infere
   ts_error *failed = api.InferenceRequestNew(&r->request, server, inference->model, inference->version);
   if (failed != NULL) {
     free(r);
-    return take(failed);
+    return tr_take(failed);
   }
   failed = set_request(r, inference);
   if (failed != NULL) {
-    drop(api.InferenceRequestDelete(r->request));
+    tr_drop(api.InferenceRequestDelete(r->request));
     free(r);
-    return take(failed);
+    return tr_take(failed);
   }
   r->block = block;
   count(&queue->requests, 1);
@@ -421,20 +419,21 @@ tr_error tr_request_new(ts_server *server, tr_queue *queue, tr_inference *infere
   return (tr_error){0, NULL};
 }
 
-tr_error tr_request_send(ts_server *server, tr_request *r) {
+tr_error tr_request_send(ts_server *server, tr_request *r, tr_trace *trace) {
   __atomic_store_n(&r->owners, 3, __ATOMIC_RELEASE);
-  ts_error *failed = api.ServerInferAsync(server, r->request, NULL);
+  ts_error *failed = api.ServerInferAsync(server, r->request, trace != NULL ? trace->handle : NULL);
+  if (trace != NULL) tr_trace_sent(trace, failed != NULL);
   // After an error no callback comes.
   if (failed != NULL) __atomic_store_n(&r->owners, 1, __ATOMIC_RELEASE);
-  return take(failed);
+  return tr_take(failed);
 }
 
-void tr_request_cancel(tr_request *r) { drop(api.InferenceRequestCancel(r->request)); }
+void tr_request_cancel(tr_request *r) { tr_drop(api.InferenceRequestCancel(r->request)); }
 
 tr_error tr_response_parameter(const tr_event *event, uint32_t index, tr_parameter *to) {
   const void *value = NULL;
   ts_error *failed = api.InferenceResponseParameter(event->response, index, &to->name, &to->type, &value);
-  if (failed != NULL) return take(failed);
+  if (failed != NULL) return tr_take(failed);
   switch (to->type) {
     case ts_parameter_string:
       to->text = value;
@@ -456,7 +455,7 @@ tr_error tr_response_parameter(const tr_event *event, uint32_t index, tr_paramet
 
 const char *tr_label(const tr_event *event, uint32_t output, size_t class) {
   const char *label = NULL;
-  drop(api.InferenceResponseOutputClassificationLabel(event->response, output, class, &label));
+  tr_drop(api.InferenceResponseOutputClassificationLabel(event->response, output, class, &label));
   return label;
 }
 
@@ -466,7 +465,7 @@ static ts_error *set_options(ts_options *options, const tr_options *o) {
   for (uint32_t i = 0; i < o->repository_count; i++)
     TRY(api.ServerOptionsSetModelRepositoryPath(options, o->repositories[i]));
   TRY(api.ServerOptionsSetModelControlMode(options, ts_control_explicit));
-  TRY(api.ServerOptionsSetStrictModelConfig(options, false));
+  TRY(api.ServerOptionsSetStrictModelConfig(options, o->strict_model_config));
   TRY(api.ServerOptionsSetExitOnError(options, true)); // at a repository: no model is loaded yet
   TRY(api.ServerOptionsSetExitTimeout(options, o->exit_timeout));
   TRY(api.ServerOptionsSetStrictReadiness(options, true));
@@ -474,29 +473,24 @@ static ts_error *set_options(ts_options *options, const tr_options *o) {
   TRY(api.ServerOptionsSetModelLoadRetryCount(options, 0));
   TRY(api.ServerOptionsSetModelLoadThreadCount(options, o->load_threads));
   TRY(api.ServerOptionsSetBufferManagerThreadCount(options, 0));
-  TRY(api.ServerOptionsSetRateLimiterMode(options, ts_rate_limit_off));
+  TRY(api.ServerOptionsSetRateLimiterMode(options, o->rate_limit));
   TRY(api.ServerOptionsSetMinSupportedComputeCapability(options, 6.0));
   TRY(api.ServerOptionsSetEnablePeerAccess(options, true));
-  TRY(api.ServerOptionsSetLogInfo(options, o->log_info));
-  TRY(api.ServerOptionsSetLogWarn(options, true));
-  TRY(api.ServerOptionsSetLogError(options, true));
-  TRY(api.ServerOptionsSetLogVerbose(options, 0));
-  TRY(api.ServerOptionsSetMetrics(options, false));
-  TRY(api.ServerOptionsSetBackendDirectory(options, o->backend_directory));
-  return api.ServerOptionsSetBackendConfig(options, "python", "shm-region-prefix-name", o->python_prefix);
+  return api.ServerOptionsSetBackendDirectory(options, o->backend_directory);
 }
 
 tr_error tr_server_new(const tr_options *o, ts_server **server) {
   ts_options *options = NULL;
   ts_error *failed = api.ServerOptionsNew(&options);
-  if (failed != NULL) return take(failed);
-  failed = set_options(options, o);
-  if (failed == NULL) failed = api.ServerNew(server, options);
-  drop(api.ServerOptionsDelete(options));
-  return take(failed);
+  if (failed != NULL) return tr_take(failed);
+  tr_error error = tr_take(set_options(options, o));
+  for (uint32_t i = 0; i < o->setting_count && error.text == NULL; i++) error = tr_set_option(options, &o->settings[i]);
+  if (error.text == NULL) error = tr_take(api.ServerNew(server, options));
+  tr_drop(api.ServerOptionsDelete(options));
+  return error;
 }
 
-tr_error tr_server_delete(ts_server *server) { return take(api.ServerDelete(server)); }
+tr_error tr_server_delete(ts_server *server) { return tr_take(api.ServerDelete(server)); }
 
 static ts_error *ask(ts_server *server, tr_what what, const char *model, int64_t version, ts_message **message) {
   switch (what) {
@@ -516,27 +510,27 @@ static ts_error *ask(ts_server *server, tr_what what, const char *model, int64_t
 tr_error tr_describe(ts_server *server, tr_what what, const char *model, int64_t version, char **json, size_t *size) {
   ts_message *message = NULL;
   ts_error *failed = ask(server, what, model, version, &message);
-  if (failed != NULL) return take(failed);
+  if (failed != NULL) return tr_take(failed);
   const char *base = NULL;
   failed = api.MessageSerializeToJson(message, &base, size);
   if (failed == NULL && (*json = malloc(*size + 1)) != NULL) memcpy(*json, base, *size);
-  drop(api.MessageDelete(message));
-  return take(failed);
+  tr_drop(api.MessageDelete(message));
+  return tr_take(failed);
 }
 
-tr_error tr_is_live(ts_server *server, bool *live) { return take(api.ServerIsLive(server, live)); }
+tr_error tr_is_live(ts_server *server, bool *live) { return tr_take(api.ServerIsLive(server, live)); }
 
-tr_error tr_is_ready(ts_server *server, bool *ready) { return take(api.ServerIsReady(server, ready)); }
+tr_error tr_is_ready(ts_server *server, bool *ready) { return tr_take(api.ServerIsReady(server, ready)); }
 
 tr_error tr_model_is_ready(ts_server *server, const char *model, int64_t version, bool *ready) {
-  return take(api.ServerModelIsReady(server, model, version, ready));
+  return tr_take(api.ServerModelIsReady(server, model, version, ready));
 }
 
 tr_error tr_model_batches(ts_server *server, const char *model, int64_t version, bool *batches) {
   uint32_t flags = 0;
   ts_error *failed = api.ServerModelBatchProperties(server, model, version, &flags, NULL);
   *batches = (flags & ts_batch_first_dimension) != 0;
-  return take(failed);
+  return tr_take(failed);
 }
 
 tr_error tr_model_load(ts_server *server, const char *model, const tr_override *overrides, uint32_t number) {
@@ -547,14 +541,14 @@ tr_error tr_model_load(ts_server *server, const char *model, const tr_override *
     parameters[i] = o->file ? api.ParameterBytesNew(o->name, o->base, o->size)
                             : api.ParameterNew(o->name, ts_parameter_string, o->base);
   }
-  tr_error failed = take(api.ServerLoadModelWithParameters(server, model, parameters, number));
+  tr_error failed = tr_take(api.ServerLoadModelWithParameters(server, model, parameters, number));
   for (uint32_t i = 0; i < number; i++) api.ParameterDelete((ts_parameter *)parameters[i]);
   free(parameters);
   return failed;
 }
 
 tr_error tr_model_unload(ts_server *server, const char *model, bool dependents) {
-  return take(dependents ? api.ServerUnloadModelAndDependents(server, model) : api.ServerUnloadModel(server, model));
+  return tr_take(dependents ? api.ServerUnloadModelAndDependents(server, model) : api.ServerUnloadModel(server, model));
 }
 
 uint64_t tr_fix_signals(void) {

@@ -19,12 +19,12 @@ typedef struct ts_message ts_message;
 typedef struct ts_parameter ts_parameter;
 typedef struct ts_trace ts_trace;
 typedef struct ts_attributes ts_attributes; // of a buffer
+typedef struct ts_metrics ts_metrics;
 
 // Enumerations cross the API as int.
 enum { ts_memory_cpu = 0, ts_memory_gpu = 2 };
 enum { ts_batch_first_dimension = 2 };
 enum { ts_control_explicit = 2 };
-enum { ts_rate_limit_off = 0 };
 enum { ts_parameter_string = 0, ts_parameter_int = 1, ts_parameter_bool = 2, ts_parameter_double = 3 };
 enum { ts_request_release_all = 1 };
 enum { ts_response_final = 1 };
@@ -38,6 +38,11 @@ typedef ts_error *(*ts_attributes_fn)(ts_allocator *, const char *tensor, ts_att
                                       void *buffer_user);
 typedef void (*ts_release_fn)(ts_request *, uint32_t flags, void *user);
 typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
+typedef void (*ts_activity_fn)(ts_trace *, int activity, uint64_t nanoseconds, void *user);
+typedef void (*ts_tensor_activity_fn)(ts_trace *, int activity, const char *tensor, int datatype, const void *base,
+                                      size_t size, const int64_t *shape, uint64_t dims, int memory, int64_t memory_id,
+                                      void *user);
+typedef void (*ts_trace_release_fn)(ts_trace *, void *user);
 
 // TS_API lists the functions: F(result, name without TRITONSERVER_, parameters).
 #define TS_API(F)                                                                                             \
@@ -115,7 +120,6 @@ typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
   F(ts_error *, ServerOptionsSetLogWarn, (ts_options *, bool))                                                \
   F(ts_error *, ServerOptionsSetLogError, (ts_options *, bool))                                               \
   F(ts_error *, ServerOptionsSetLogVerbose, (ts_options *, int level))                                        \
-  F(ts_error *, ServerOptionsSetMetrics, (ts_options *, bool))                                                \
   F(ts_error *, ServerOptionsSetBackendDirectory, (ts_options *, const char *))                               \
   F(ts_error *, ServerOptionsSetBackendConfig,                                                                \
     (ts_options *, const char *backend, const char *setting, const char *value))                              \
@@ -137,6 +141,40 @@ typedef void (*ts_response_fn)(ts_response *, uint32_t flags, void *user);
   F(ts_error *, ServerUnloadModel, (ts_server *, const char *model))                                          \
   F(ts_error *, ServerUnloadModelAndDependents, (ts_server *, const char *model))                             \
   F(ts_error *, ServerInferAsync, (ts_server *, ts_request *, ts_trace *))
+
+// TS_OPTIONAL_API lists those that only serve what a user may ask for. All are in
+// the API from 1.34 on; a later one may drop some.
+#define TS_OPTIONAL_API(F)                                                                                    \
+  F(ts_error *, ServerOptionsSetCacheDirectory, (ts_options *, const char *))                                 \
+  F(ts_error *, ServerOptionsSetCacheConfig, (ts_options *, const char *cache, const char *json))             \
+  F(ts_error *, ServerOptionsAddRateLimiterResource,                                                          \
+    (ts_options *, const char *resource, size_t count, int device))                                           \
+  F(ts_error *, ServerOptionsSetPinnedMemoryPoolByteSize, (ts_options *, uint64_t))                           \
+  F(ts_error *, ServerOptionsSetCudaMemoryPoolByteSize, (ts_options *, int device, uint64_t))                 \
+  F(ts_error *, ServerOptionsSetMetrics, (ts_options *, bool))                                                \
+  F(ts_error *, ServerOptionsSetGpuMetrics, (ts_options *, bool))                                             \
+  F(ts_error *, ServerOptionsSetCpuMetrics, (ts_options *, bool))                                             \
+  F(ts_error *, ServerOptionsSetMetricsInterval, (ts_options *, uint64_t milliseconds))                       \
+  F(ts_error *, ServerOptionsSetMetricsConfig,                                                                \
+    (ts_options *, const char *name, const char *setting, const char *value))                                 \
+  F(ts_error *, ServerOptionsSetLogFormat, (ts_options *, int format))                                        \
+  F(ts_error *, ServerMetrics, (ts_server *, ts_metrics **))                                                  \
+  F(ts_error *, MetricsFormatted, (ts_metrics *, int format, const char **base, size_t *size))                \
+  F(ts_error *, MetricsDelete, (ts_metrics *))
+
+// TS_TRACE_API lists those of traces, optional too.
+#define TS_TRACE_API(F)                                                                                       \
+  F(ts_error *, InferenceTraceTensorNew,                                                                      \
+    (ts_trace **, int level, uint64_t parent, ts_activity_fn, ts_tensor_activity_fn, ts_trace_release_fn,     \
+     void *user))                                                                                             \
+  F(ts_error *, InferenceTraceDelete, (ts_trace *))                                                           \
+  F(ts_error *, InferenceTraceId, (ts_trace *, uint64_t *))                                                   \
+  F(ts_error *, InferenceTraceParentId, (ts_trace *, uint64_t *))                                             \
+  F(ts_error *, InferenceTraceModelName, (ts_trace *, const char **))                                         \
+  F(ts_error *, InferenceTraceModelVersion, (ts_trace *, int64_t *))                                          \
+  F(ts_error *, InferenceTraceRequestId, (ts_trace *, const char **))                                         \
+  F(ts_error *, InferenceTraceContext, (ts_trace *, const char **))                                           \
+  F(const char *, InferenceTraceActivityString, (int activity))
 
 // What can go wrong here carries a text that the caller frees; NULL is success.
 
@@ -187,6 +225,7 @@ typedef struct tr_event {
   int64_t version; // of the model
   uint32_t count, parameter_count;
   tr_output *outputs;
+  struct tr_trace *trace; // of a request that is no stream's any more, or NULL
 } tr_event;
 
 // tr_queue takes the events of an engine. Its callbacks never wait: they push
@@ -255,18 +294,45 @@ typedef struct {
 typedef struct tr_request tr_request;
 
 tr_error tr_request_new(ts_server *, tr_queue *, tr_inference *, void *block, tr_request **);
-tr_error tr_request_send(ts_server *, tr_request *);
+
+// tr_request_send sends it, with a trace or NULL. The trace is the library's then.
+tr_error tr_request_send(ts_server *, tr_request *, struct tr_trace *);
 void tr_request_cancel(tr_request *);
 void tr_request_unref(tr_request *);
+
+// tr_option is one of those that are repeated, or that a library may lack.
+typedef enum {
+  tr_option_backend,
+  tr_option_cache_directory,
+  tr_option_cache,
+  tr_option_rate_limit_resource,
+  tr_option_pinned_memory_pool,
+  tr_option_cuda_memory_pool,
+  tr_option_metrics,
+  tr_option_gpu_metrics,
+  tr_option_cpu_metrics,
+  tr_option_metrics_interval,
+  tr_option_metrics_setting,
+} tr_option_kind;
+
+typedef struct {
+  tr_option_kind kind;
+  const char *flag;              // that asks for it, or NULL for a default
+  const char *name, *key, *text; // what each kind takes of them
+  uint64_t number;
+  int device; // -1 for all
+} tr_option;
 
 // tr_options is what a server starts with.
 typedef struct {
   const char **repositories;
-  const char *backend_directory, *python_prefix;
-  uint32_t repository_count;
+  const char *backend_directory;
+  const tr_option *settings;
+  uint32_t repository_count, setting_count;
   unsigned int exit_timeout; // seconds
   unsigned int load_threads;
-  bool log_info;
+  int rate_limit; // TRITONSERVER_RateLimitMode
+  bool strict_model_config;
 } tr_options;
 
 // tr_response_parameter reads a parameter of a response; its text is the event's.
@@ -295,6 +361,17 @@ typedef struct {
   uint64_t size;
   bool file;
 } tr_override;
+
+// tr_metrics gives the metrics as Prometheus's text, to free.
+tr_error tr_metrics(ts_server *, char **text, size_t *size);
+
+// tr_log puts log settings into force. They are the process's: a server has none.
+typedef struct {
+  bool info, warning, error;
+  int verbose, format; // TRITONSERVER_LogFormat
+} tr_log_values;
+
+tr_error tr_log(const tr_log_values *);
 
 tr_error tr_model_load(ts_server *, const char *model, const tr_override *, uint32_t count);
 tr_error tr_model_unload(ts_server *, const char *model, bool dependents);

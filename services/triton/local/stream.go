@@ -3,7 +3,7 @@
 package local
 
 /*
-#include "shim.h"
+#include "trace.h"
 */
 import "C"
 
@@ -112,7 +112,7 @@ func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferReques
 		C.tr_request_unref(s.request)
 		return nil, errStopped
 	}
-	if err := failure(C.tr_request_send(c.server, s.request)); err != nil {
+	if err := failure(C.tr_request_send(c.server, s.request, c.tracer.begin(c.queue, req.GetModelName()))); err != nil {
 		c.queue.remove(s)
 		C.tr_request_unref(s.request)
 		return nil, err

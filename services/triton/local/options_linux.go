@@ -1,0 +1,169 @@
+//go:build cgo
+
+package local
+
+/*
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"syscall"
+	"unsafe"
+)
+
+// prefixSetting is the python backend's setting for the names of its shared
+// memory.
+const (
+	pythonBackend = "python"
+	prefixSetting = "shm-region-prefix-name"
+)
+
+// prefixOf is what the names of a server's shared memory begin with: what the
+// user wants, and then something that no other server has. What a server leaves
+// behind is removed by it.
+func (o Options) prefixOf(unique string) string {
+	wanted := ""
+	for _, backend := range []string{"", pythonBackend} { // the backend's own setting wins over that for all
+		for _, s := range o.Backends {
+			if s.Backend == backend && s.Key == prefixSetting {
+				wanted = s.Value
+			}
+		}
+	}
+	return wanted + unique
+}
+
+// options lays out what the server starts with.
+func (c *core) options(texts *cTexts) *C.tr_options {
+	o := c.config.Options
+	rateLimit := C.int(0)
+	if o.RateLimit == RateLimitExecutionCount {
+		rateLimit = 1
+	}
+	settings := c.settings(texts)
+	memory := texts.alloc(len(settings) * C.sizeof_tr_option)
+	copy(unsafe.Slice((*C.tr_option)(memory), len(settings)), settings)
+	options := (*C.tr_options)(texts.alloc(C.sizeof_tr_options))
+	*options = C.tr_options{
+		repositories:        texts.list(c.config.Repositories),
+		repository_count:    C.uint32_t(len(c.config.Repositories)),
+		backend_directory:   texts.add(c.installation.backends),
+		settings:            (*C.tr_option)(memory),
+		setting_count:       C.uint32_t(len(settings)),
+		exit_timeout:        C.uint(math.Ceil(c.config.ExitTimeout.Seconds())),
+		load_threads:        C.uint(o.ModelLoadThreads),
+		rate_limit:          rateLimit,
+		strict_model_config: C.bool(o.StrictModelConfig),
+	}
+	return options
+}
+
+// settings are the options that are repeated, or that not every library knows.
+// One that nobody asked for has no flag.
+func (c *core) settings(texts *cTexts) []C.tr_option {
+	o, usual := c.config.Options, DefaultOptions()
+	asked := func(flag string, differs bool) *C.char {
+		if !differs {
+			return nil
+		}
+		return texts.add(flag)
+	}
+	truth := func(b bool) C.uint64_t {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	interval := C.uint64_t(o.MetricsInterval.Milliseconds())
+	all := []C.tr_option{
+		{
+			kind: C.tr_option_pinned_memory_pool, number: C.uint64_t(o.PinnedMemoryPool),
+			flag: asked("--pinned-memory-pool-byte-size", o.PinnedMemoryPool != usual.PinnedMemoryPool),
+		},
+		{kind: C.tr_option_metrics, number: 1, flag: asked("--metrics-config", len(o.Metrics) > 0)},
+		{kind: C.tr_option_gpu_metrics, number: truth(o.GPUMetrics && hasGPU())},
+		{kind: C.tr_option_cpu_metrics, number: truth(o.CPUMetrics)},
+		{kind: C.tr_option_metrics_interval, number: interval, flag: asked("--metrics-interval-ms", o.MetricsInterval != usual.MetricsInterval)},
+	}
+	for _, m := range o.Metrics {
+		all = append(all, C.tr_option{kind: C.tr_option_metrics_setting, flag: texts.add("--metrics-config"), key: texts.add(m.Key), text: texts.add(m.Value)})
+	}
+	for _, p := range o.CUDAMemoryPools {
+		all = append(all, C.tr_option{
+			kind: C.tr_option_cuda_memory_pool, flag: texts.add("--cuda-memory-pool-byte-size"), number: C.uint64_t(p.Bytes), device: C.int(p.Device),
+		})
+	}
+	for _, r := range o.RateLimitResources {
+		all = append(all, C.tr_option{
+			kind: C.tr_option_rate_limit_resource, flag: texts.add("--rate-limit-resource"), name: texts.add(r.Name), number: C.uint64_t(r.Count), device: C.int(r.Device),
+		})
+	}
+	return append(append(all, c.backendSettings(texts)...), c.cacheSettings(texts)...)
+}
+
+// hasGPU is whether a driver of NVIDIA's is there. Without one, the library that
+// reads the metrics of GPUs writes an error on the terminal.
+func hasGPU() bool { return exists("/dev/nvidiactl") || exists("/dev/dxg") }
+
+// backendSettings ends with the prefix of the shared memory: of equal settings
+// Triton takes the last.
+func (c *core) backendSettings(texts *cTexts) []C.tr_option {
+	flag := texts.add("--backend-config")
+	var all []C.tr_option
+	for _, s := range append(slices.Clip(c.config.Options.Backends), BackendSetting{pythonBackend, prefixSetting, c.prefix}) {
+		all = append(all, C.tr_option{
+			kind: C.tr_option_backend, flag: flag, name: texts.add(s.Backend), key: texts.add(s.Key), text: texts.add(s.Value),
+		})
+	}
+	return all
+}
+
+// cacheSettings gives each cache its settings as JSON.
+func (c *core) cacheSettings(texts *cTexts) []C.tr_option {
+	flag := texts.add("--cache-config")
+	caches := map[string]map[string]string{}
+	for _, s := range c.config.Options.Caches {
+		if caches[s.Cache] == nil {
+			caches[s.Cache] = map[string]string{}
+		}
+		caches[s.Cache][s.Key] = s.Value
+	}
+	var all []C.tr_option
+	if len(caches) > 0 && c.installation.caches != "" {
+		all = append(all, C.tr_option{kind: C.tr_option_cache_directory, flag: flag, text: texts.add(c.installation.caches)})
+	}
+	for name, settings := range caches {
+		text, _ := json.Marshal(settings) //nolint:errchkjson // texts can't fail
+		all = append(all, C.tr_option{kind: C.tr_option_cache, flag: flag, name: texts.add(name), text: texts.add(string(text))})
+	}
+	return all
+}
+
+// The shared memory that Python models and their backend exchange tensors in, and
+// how much of it a host should have.
+const (
+	sharedMemory    = "/dev/shm"
+	minSharedMemory = 1 << 30
+)
+
+// warnSharedMemory says when a file system for shared memory is so small that
+// Python models may fail in it.
+func warnSharedMemory(path string, least uint64, log *slog.Logger) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(path, &fs); err != nil {
+		log.Warn("shared memory can't be looked at: Python models may fail", "path", path, "error", err)
+		return
+	}
+	if size := fs.Blocks * uint64(fs.Bsize); size < least {
+		log.Warn("shared memory is small: Python models may fail at start or with large tensors; give the container more (docker run --shm-size=1g, "+
+			"or in Kubernetes an emptyDir of medium Memory), or enlarge it (mount -o remount,size=1g)",
+			"path", path, "size", fmt.Sprintf("%d MiB", size>>20))
+	}
+}

@@ -1,0 +1,77 @@
+//go:build cgo
+
+package local
+
+/*
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/extension"
+)
+
+// TraceSetting implements [inference.Settings], as tritonserver does: for a model
+// that is ready, or for all. The file is that of [Config.Trace].
+func (e *Engine) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
+	return with(ctx, e, func(c *core) (*kserve.TraceSettingResponse, error) {
+		if model := req.GetModelName(); model != "" {
+			ready, err := c.modelReady(model, -1)
+			if err != nil {
+				return nil, err
+			}
+			if !ready {
+				return nil, triton.Failure(inference.CodeInvalid, "Request for unknown model : "+model)
+			}
+		}
+		return c.tracer.traces.Setting(req)
+	})
+}
+
+// LogSettings implements [inference.Settings]. The settings are the library's:
+// they last until the next start.
+func (e *Engine) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
+	return with(ctx, e, func(c *core) (*kserve.LogSettingsResponse, error) { return c.logs.Setting(req) })
+}
+
+// startLogs puts the log settings of the start into force.
+func (c *core) startLogs() error {
+	values := extension.LogValues{
+		Info:    c.config.LogInfo,
+		Warning: true,
+		Error:   true,
+		Verbose: uint32(c.config.Options.LogVerbose),
+		Format:  extension.LogFormatDefault,
+	}
+	c.logs = extension.NewLogs(values, applyLog)
+	return applyLog(values)
+}
+
+func applyLog(v extension.LogValues) error {
+	values := C.tr_log_values{info: C.bool(v.Info), warning: C.bool(v.Warning), error: C.bool(v.Error), verbose: C.int(v.Verbose)}
+	if v.Format == extension.LogFormatISO8601 {
+		values.format = 1
+	}
+	return failure(C.tr_log(&values))
+}
+
+// Metrics implements [inference.Metrics]: those of Triton, of all servers that
+// this process has had.
+func (e *Engine) Metrics(ctx context.Context) ([]byte, error) {
+	return with(ctx, e, func(c *core) ([]byte, error) {
+		var text *C.char
+		var size C.size_t
+		if err := failure(C.tr_metrics(c.server, &text, &size)); err != nil {
+			return nil, err
+		}
+		defer C.free(unsafe.Pointer(text))
+		return C.GoBytes(unsafe.Pointer(text), C.int(size)), nil
+	})
+}

@@ -1,0 +1,191 @@
+//go:build cgo
+
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/services/triton/tritontest"
+)
+
+// traceable is an engine with settings.
+type traceable interface {
+	inference.Engine
+	inference.Settings
+}
+
+func setTraces(t *testing.T, engine traceable, settings map[string][]string) {
+	t.Helper()
+	req := &kserve.TraceSettingRequest{Settings: map[string]*kserve.TraceSettingRequest_SettingValue{}}
+	for name, values := range settings {
+		req.Settings[name] = &kserve.TraceSettingRequest_SettingValue{Value: values}
+	}
+	if _, err := engine.TraceSetting(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func run(t *testing.T, engine inference.Engine, req *kserve.ModelInferRequest) error {
+	t.Helper()
+	for _, err := range engine.Stream(t.Context(), req) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// traceLines waits for a file of traces and gives its objects.
+func traceLines(t *testing.T, path string) []map[string]any {
+	t.Helper()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	late := time.After(10 * time.Second)
+	for {
+		text, err := os.ReadFile(path)
+		var lines []map[string]any
+		if err == nil && json.Unmarshal(text, &lines) == nil {
+			return lines
+		}
+		select {
+		case <-poll.C:
+		case <-late:
+			t.Fatalf("%s: %v: %s", path, err, text)
+		}
+	}
+}
+
+// TestTraceFile traces a request by the real tritonserver and in this process:
+// the files say the same, but for numbers, times, and what happens in
+// tritonserver's network.
+func TestTraceFile(t *testing.T) {
+	needsTriton(t)
+	serverFile, ownFile := filepath.Join(t.TempDir(), "traces"), filepath.Join(t.TempDir(), "traces")
+	server := tritontest.StartServer(t, tritonserver.Options{Args: []string{"--trace-config=triton,file=" + serverFile}})
+	remoteConfig := triton.Default()
+	remoteConfig.Endpoint = server.GRPC()
+	remote, err := triton.New(remoteConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := remote.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	config := suiteConfig(t)
+	config.Trace.File = ownFile
+	own := start(t, config)
+	defer stop(t, own)
+
+	var got [2][]string
+	for i, engine := range []traceable{remote, own} {
+		setTraces(t, engine, map[string][]string{"trace_level": {"TIMESTAMPS", "TENSORS"}, "trace_rate": {"1"}, "log_frequency": {"1"}})
+		req := numbered(2, number("SIZE", 0), key(t.Name()))
+		req.Id = "an id"
+		if err := run(t, engine, req); err != nil {
+			t.Error(err)
+		}
+		got[i] = alike(traceLines(t, []string{serverFile, ownFile}[i]+".0"))
+	}
+	if !slices.Equal(got[0], got[1]) {
+		t.Errorf("tritonserver's trace:\n%s\nthe one in this process:\n%s", strings.Join(got[0], "\n"), strings.Join(got[1], "\n"))
+	}
+	if all := strings.Join(got[1], "\n"); !strings.Contains(all, `model_name:stream`) || !strings.Contains(all, "REQUEST_END") || !strings.Contains(all, `data:"TestTraceFile"`) {
+		t.Errorf("the trace lacks something:\n%s", all)
+	}
+}
+
+// alike is the objects of a trace as sorted texts, without what differs from run
+// to run. A connection's activities are tritonserver's alone.
+func alike(lines []map[string]any) (all []string) {
+	for _, line := range lines {
+		delete(line, "id")
+		if stamps, ok := line["timestamps"].([]any); ok {
+			for _, stamp := range stamps {
+				delete(stamp.(map[string]any), "ns")
+			}
+		}
+		text := fmt.Sprint(line)
+		if !strings.Contains(text, "GRPC_") && !strings.Contains(text, "INFER_RESPONSE_COMPLETE") {
+			all = append(all, text)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestTraces counts and bounds the traces of many requests at once, among them
+// some that Triton refuses, and changes the settings meanwhile.
+func TestTraces(t *testing.T) {
+	config := suiteConfig(t)
+	config.Trace.File = filepath.Join(t.TempDir(), "traces")
+	engine := start(t, config)
+	stopped := false
+	defer func() {
+		if !stopped {
+			stop(t, engine)
+		}
+	}()
+	if err := run(t, engine, numbered(1)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(engine.core.tracer.underWay); n != 0 || engine.core.tracer.last != 0 {
+		t.Errorf("%d traces while tracing is off", engine.core.tracer.last)
+	}
+	setTraces(t, engine, map[string][]string{"trace_level": {"TIMESTAMPS"}, "trace_rate": {"2"}, "trace_count": {"3"}})
+	for range 10 {
+		if err := run(t, engine, numbered(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := models(traceLines(t, config.Trace.File+".0")); n != 3 {
+		t.Errorf("the file has %d traces, want 3", n)
+	}
+	setTraces(t, engine, map[string][]string{"trace_rate": {"1"}, "trace_count": {"-1"}})
+	var group sync.WaitGroup
+	const requests, refused = 40, 10
+	for i := range requests {
+		group.Go(func() {
+			req := numbered(5)
+			if i < refused {
+				req = request(number("NONSENSE", 1))
+			}
+			if err := run(t, engine, req); (err != nil) != (i < refused) {
+				t.Errorf("request %d: %v", i, err)
+			}
+		})
+	}
+	group.Wait()
+	stop(t, engine)
+	stopped = true
+	if n := models(traceLines(t, config.Trace.File)); n != requests-refused {
+		t.Errorf("the file has %d traces, want %d", n, requests-refused)
+	}
+}
+
+// models is how many requests the lines of a file tell of.
+func models(lines []map[string]any) (n int) {
+	for _, line := range lines {
+		if _, begins := line["model_name"]; begins {
+			n++
+		}
+	}
+	return n
+}
