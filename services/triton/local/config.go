@@ -61,6 +61,9 @@ type Config struct {
 	// is slower than the model. Beyond it the stream fails and the request is
 	// cancelled, as Triton knows no way to hold a model up.
 	QueueBytes int
+	// TotalQueueBytes bounds what waits in all streams together. Beyond it those
+	// fail that have most waiting, as above; streams whose consumers keep up go on.
+	TotalQueueBytes int
 	// Options are tritonserver's own.
 	Options Options
 	// Trace is what to trace from the start (--trace-config).
@@ -80,8 +83,11 @@ func Default() Config {
 		LoadTimeout: 30 * time.Minute,
 		ExitTimeout: 5 * time.Second,
 		QueueBytes:  256 << 20,
-		Options:     DefaultOptions(),
-		Trace:       extension.DefaultTraceConfig(),
+		// Four streams at their own bound: what a host has to spare that runs
+		// models, and 1 MiB for each of 1024 requests in flight.
+		TotalQueueBytes: 1 << 30,
+		Options:         DefaultOptions(),
+		Trace:           extension.DefaultTraceConfig(),
 	}
 }
 
@@ -112,8 +118,8 @@ func (c Config) Validate() error {
 	if c.ExitTimeout < time.Second {
 		return fmt.Errorf("--exit-timeout-secs: must be at least 1, not %g", c.ExitTimeout.Seconds())
 	}
-	if c.QueueBytes <= 0 {
-		return fmt.Errorf("QueueBytes must be more than 0, not %d", c.QueueBytes)
+	if c.QueueBytes <= 0 || c.TotalQueueBytes < c.QueueBytes {
+		return fmt.Errorf("QueueBytes must be more than 0, not %d, and TotalQueueBytes not less than it, as is %d", c.QueueBytes, c.TotalQueueBytes)
 	}
 	return c.Options.Validate()
 }

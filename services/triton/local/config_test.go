@@ -25,6 +25,7 @@ func TestValidate(t *testing.T) {
 		{"no load timeout", func(c *Config) { c.LoadTimeout = -1 }, "LoadTimeout: must be longer than 0"},
 		{"no exit timeout", func(c *Config) { c.ExitTimeout = 1 }, "--exit-timeout-secs: must be at least 1, not 1e-09"},
 		{"no queue", func(c *Config) { c.QueueBytes = 0 }, "QueueBytes must be more than 0"},
+		{"total below a stream's queue", func(c *Config) { c.TotalQueueBytes = c.QueueBytes - 1 }, "QueueBytes must be more than 0, not 268435456, and TotalQueueBytes not less"},
 		{"unknown rate limit", func(c *Config) { c.Options.RateLimit = "on" }, `--rate-limit: must be off or execution_count, not "on"`},
 		{"resource without rate limit", func(c *Config) { c.Options.RateLimitResources = []RateLimitResource{{"r", 1, EveryDevice}} }, "--rate-limit-resource: needs --rate-limit=execution_count"},
 		{"negative pinned memory", func(c *Config) { c.Options.PinnedMemoryPool = -1 }, "--pinned-memory-pool-byte-size: must not be less than 0"},

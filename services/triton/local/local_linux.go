@@ -133,7 +133,7 @@ func (c *core) makeServer() error {
 	if err != nil {
 		return err
 	}
-	if c.queue, err = newQueue(c.tracer.end); err != nil {
+	if c.queue, err = newQueue(int64(c.config.TotalQueueBytes), c.tracer.end); err != nil {
 		return err
 	}
 	var texts cTexts

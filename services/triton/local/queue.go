@@ -25,6 +25,8 @@ type queue struct {
 	done chan struct{} // closed when the goroutine has ended
 
 	traced func(*C.tr_trace) // takes over a trace that has ended
+	limit  int64             // of the bytes that wait
+	waits  atomic.Int64      // bytes of the events that no consumer is done with
 
 	mu      sync.Mutex
 	streams map[uint64]*stream
@@ -33,7 +35,7 @@ type queue struct {
 	closing bool
 }
 
-func newQueue(traced func(*C.tr_trace)) (*queue, error) {
+func newQueue(limit int64, traced func(*C.tr_trace)) (*queue, error) {
 	var c *C.tr_queue
 	if err := failure(C.tr_queue_new(&c)); err != nil {
 		return nil, fmt.Errorf("queue of responses: %w", err)
@@ -43,6 +45,7 @@ func newQueue(traced func(*C.tr_trace)) (*queue, error) {
 		wake:    os.NewFile(uintptr(c.wake), "eventfd"), // non-blocking: waits in the runtime's poller
 		done:    make(chan struct{}),
 		traced:  traced,
+		limit:   limit,
 		streams: make(map[uint64]*stream),
 		leases:  make(map[uint64][]*extension.Lease),
 	}
@@ -89,6 +92,7 @@ func (q *queue) takeAll() *C.tr_event {
 func (q *queue) dispatch(list *C.tr_event) {
 	var lost *C.tr_event
 	var ended []*extension.Lease
+	var added int64
 	q.mu.Lock()
 	for list != nil {
 		event := list
@@ -99,10 +103,15 @@ func (q *queue) dispatch(list *C.tr_event) {
 			event.next, lost = lost, event
 			continue
 		}
-		s := q.streams[uint64(event.stream)]
-		if s == nil || !s.push(event) {
+		s, size := q.streams[uint64(event.stream)], int64(event.bytes) // once pushed, the event is the stream's
+		if s != nil && s.push(event) {
+			added += size
+		} else {
 			event.next, lost = lost, event
 		}
+	}
+	if q.waits.Add(added) > q.limit {
+		q.relieve()
 	}
 	q.mu.Unlock()
 	release(ended)
@@ -120,6 +129,24 @@ func (q *queue) hold(stream uint64, leases []*extension.Lease) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.leases[stream] = leases
+}
+
+// relieve ends the streams that have most waiting, until all have no more than the
+// limit or none has anything that it wasn't about to take.
+func (q *queue) relieve() {
+	for q.waits.Load() > q.limit {
+		var slowest *stream
+		most := int64(0)
+		for _, s := range q.streams {
+			if waiting := s.piled(); waiting > most {
+				slowest, most = s, waiting
+			}
+		}
+		if slowest == nil {
+			return
+		}
+		slowest.overflow()
+	}
 }
 
 // drop frees events that no stream takes, among them those that bring a trace.

@@ -47,6 +47,7 @@ type stream struct {
 	readable chan struct{} // a token when there is something to take
 	waiting  atomic.Int64  // bytes of the events that the consumer isn't done with
 	mu       sync.Mutex
+	over     bool        // too much has waited; the queue's goroutine's
 	first    *C.tr_event // pushed and not taken, guarded by mu
 	last     *C.tr_event // guarded by mu
 
@@ -141,6 +142,7 @@ func (s *stream) close(ctx context.Context) func() {
 		C.tr_request_unref(s.request)
 		s.retire()
 		s.free()
+		s.core.queue.waits.Add(-s.waiting.Load())
 		C.tr_events_free(s.core.queue.c, s.batch)
 		C.tr_events_free(s.core.queue.c, s.first)
 	}
@@ -171,10 +173,13 @@ func (s *stream) push(event *C.tr_event) bool {
 		close(s.released)
 		return false
 	}
+	if s.over {
+		return false
+	}
 	waiting := s.waiting.Add(int64(event.bytes))
 	if waiting > s.limit && waiting > int64(event.bytes) {
 		s.waiting.Add(-int64(event.bytes))
-		s.cancel(errOverflow)
+		s.overflow()
 		return false
 	}
 	s.mu.Lock()
@@ -193,6 +198,35 @@ func (s *stream) push(event *C.tr_event) bool {
 		}
 	}
 	return true
+}
+
+// piled is how much waits behind a response that waits: 0 for a consumer that
+// keeps up.
+func (s *stream) piled() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == s.last {
+		return 0
+	}
+	return s.waiting.Load()
+}
+
+// overflow ends the stream and frees what waits: its consumer, which may wait for
+// a client, can't be relied on to do it soon.
+func (s *stream) overflow() {
+	s.over = true
+	s.cancel(errOverflow)
+	s.mu.Lock()
+	list := s.first
+	s.first, s.last = nil, nil
+	s.mu.Unlock()
+	var size int64
+	for event := list; event != nil; event = event.next {
+		size += int64(event.bytes)
+	}
+	s.waiting.Add(-size)
+	s.core.queue.waits.Add(-size)
+	C.tr_events_free(s.core.queue.c, list)
 }
 
 // deliver hands out the responses. It ends after the final one, an error, or
@@ -279,6 +313,7 @@ func (s *stream) free() {
 		return
 	}
 	C.tr_events_free(s.core.queue.c, s.used)
+	s.core.queue.waits.Add(-int64(s.useBytes))
 	s.used, s.uses, s.useBytes = nil, 0, 0
 }
 

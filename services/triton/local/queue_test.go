@@ -1,0 +1,92 @@
+//go:build cgo && linux
+
+package local
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// TestTotalQueue bounds what waits in all streams together: the one that has left
+// most lying is ended, and its responses are freed while its consumer still waits.
+// The others go on.
+func TestTotalQueue(t *testing.T) {
+	config := suiteConfig(t)
+	config.QueueBytes, config.TotalQueueBytes = 1<<20, 5<<18
+	engine := start(t, config)
+	defer stop(t, engine)
+	const size = 64 << 10
+	hold := func(count int32) (*lying, func() error) {
+		held := &lying{release: make(chan struct{}), begun: make(chan struct{}), ended: make(chan error, 1)}
+		// Slow enough for the first response to be taken alone.
+		go held.stream(t.Context(), engine, numbered(count, number("SIZE", size), number("DELAY", 10)))
+		<-held.begun
+		return held, func() error {
+			close(held.release)
+			return <-held.ended
+		}
+	}
+	_, readFirst := hold(13)
+	awaitWaiting(t, engine, 13*size)
+	second, readSecond := hold(11)
+	awaitWaiting(t, engine, 11*size)                                             // without the first one's
+	if err := run(t, engine, numbered(200, number("SIZE", 1<<10))); err != nil { // less in all than there is room for
+		t.Errorf("a stream that is read: %v", err)
+	}
+	if err := inference.AsError(readFirst()); err.Message != errOverflow.Message {
+		t.Errorf("the first stream: %v", err)
+	}
+	if err := readSecond(); err != nil || second.got != 11 {
+		t.Errorf("the second stream: %d responses, %v", second.got, err)
+	}
+	awaitWaiting(t, engine, 0)
+	awaitLive(t, engine)
+}
+
+// lying is a stream whose consumer stops after the first response for a while.
+type lying struct {
+	begun, release chan struct{}
+	ended          chan error
+	got            int
+}
+
+func (l *lying) stream(ctx context.Context, engine *Engine, req *kserve.ModelInferRequest) {
+	for response, err := range engine.Stream(ctx, req) {
+		if err != nil {
+			l.ended <- err
+			return
+		}
+		if response.Final {
+			break
+		}
+		l.got++
+		if l.got == 1 {
+			close(l.begun)
+			<-l.release
+		}
+	}
+	l.ended <- nil
+}
+
+// awaitWaiting waits until about so many bytes of responses wait.
+func awaitWaiting(t *testing.T, engine *Engine, want int64) {
+	t.Helper()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	late := time.After(10 * time.Second)
+	for {
+		got := engine.core.queue.waits.Load()
+		if got >= want && got < want+128<<10 && (want > 0 || got == 0) {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-late:
+			t.Fatalf("%d bytes wait, want %d", got, want)
+		}
+	}
+}
