@@ -22,6 +22,7 @@ var arrows = map[string][]string{
 	"services/backend":                 {"gen/go/kserve", "services/inference"},
 	"services/chat":                    {"services/chat/jinja", "services/inference"},
 	"services/chat/jinja":              {},
+	"services/tokenizer":               {},
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},

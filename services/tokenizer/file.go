@@ -1,0 +1,156 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maxID bounds the ids of a file, because tokens are looked up in a slice.
+const maxID = 1 << 22
+
+// file is tokenizer.json. Its parts decode strictly: a field that nobody here
+// knows might change what they do.
+type file struct {
+	Version       string          `json:"version"`
+	Truncation    json.RawMessage `json:"truncation"` // the caller's
+	Padding       json.RawMessage `json:"padding"`    // the caller's
+	AddedTokens   []addedToken    `json:"added_tokens"`
+	Normalizer    *component      `json:"normalizer"`
+	PreTokenizer  *component      `json:"pre_tokenizer"`
+	PostProcessor *component      `json:"post_processor"`
+	Decoder       *component      `json:"decoder"`
+	Model         component       `json:"model"`
+}
+
+// component is a part of the file whose other fields depend on its type.
+type component struct {
+	kind string
+	raw  json.RawMessage
+}
+
+// UnmarshalJSON keeps the part for decode.
+func (c *component) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '{' {
+		return fmt.Errorf("%.20s where an object is expected", data)
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	c.kind, c.raw = head.Type, bytes.Clone(data)
+	return nil
+}
+
+// decode reads the part's fields, whose struct must name every one. target embeds
+// typed for the type itself.
+func (c *component) decode(target any) error {
+	if err := strict(c.raw, target); err != nil {
+		return fmt.Errorf("%s: %w", c.kind, err)
+	}
+	return nil
+}
+
+// bare checks that the part has no fields.
+func (c *component) bare() error { return c.decode(&typed{}) }
+
+type typed struct {
+	Type string `json:"type"`
+}
+
+// unknown is the error of a part whose type is not among those that exist here.
+func (c *component) unknown(what string) error {
+	if c.kind == "" {
+		return fmt.Errorf("the %s has no type", what)
+	}
+	return fmt.Errorf("%s %q is not supported", what, c.kind)
+}
+
+func strict(data []byte, target any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(target)
+	if err == nil && d.More() {
+		err = errors.New("more than one value")
+	}
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// Parse makes a tokenizer from the content of a tokenizer.json.
+func Parse(data []byte) (*Tokenizer, error) {
+	var f file
+	if err := strict(data, &f); err != nil {
+		return nil, err
+	}
+	if f.Version != "1.0" {
+		return nil, fmt.Errorf("version %q is not supported: 1.0 is", f.Version)
+	}
+	t := &Tokenizer{encoders: &sync.Pool{}}
+	props := sync.OnceValue(newProperties)
+	var err error
+	if t.normalizer, err = newNormalizer(f.Normalizer, props); err != nil {
+		return nil, err
+	}
+	if t.splitters, err = newSplitters(f.PreTokenizer, props); err != nil {
+		return nil, err
+	}
+	alphabet := dropAlphabet(&t.splitters)
+	ids, build, err := newModel(&f.Model)
+	if err != nil {
+		return nil, err
+	}
+	f.Model.raw = nil
+	if t.model, err = build(alphabet); err != nil {
+		return nil, err
+	}
+	if err := t.fill(ids, f.AddedTokens, props); err != nil {
+		return nil, err
+	}
+	if t.before, t.after, err = newTemplate(f.PostProcessor); err != nil {
+		return nil, err
+	}
+	if t.decoders, err = newDecoders(f.Decoder); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// fill makes the vocabulary of the model's ids and the added tokens.
+func (t *Tokenizer) fill(ids map[string]int32, added []addedToken, props func() *properties) error {
+	v := &t.vocabulary
+	v.ids, v.size = ids, len(ids)
+	v.empty, v.addedIDs, v.special = map[int32]bool{}, map[string]int32{}, map[string]bool{}
+	v.tokens = make([]string, len(ids)+len(added))
+	for token, id := range ids {
+		if err := v.set(token, id); err != nil {
+			return err
+		}
+	}
+	var word *set
+	if slices.ContainsFunc(added, func(a addedToken) bool { return a.SingleWord }) {
+		word = props().word
+	}
+	return t.add(added, word)
+}
+
+func (v *vocabulary) set(token string, id int32) error {
+	if id < 0 || id > maxID {
+		return fmt.Errorf("token %q has id %d: ids up to %d are supported", token, id, maxID)
+	}
+	for int(id) >= len(v.tokens) {
+		v.tokens = append(v.tokens, "")
+	}
+	if v.tokens[id] = token; token == "" {
+		v.empty[id] = true
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+)
+
+// model makes ids of one word.
+type model interface {
+	// encode appends the ids of a word that is not empty. Concurrent calls need a
+	// scratch each.
+	encode(word string, scratch *wordScratch, ids []int) []int
+}
+
+// newModel reads a model: its vocabulary, and what builds the rest when it is
+// known whether words come as they are or are yet to be written in GPT-2's
+// alphabet.
+func newModel(c *component) (map[string]int32, func(alphabet bool) (model, error), error) {
+	switch c.guessKind() {
+	case "BPE":
+		return newBPE(c)
+	case "WordPiece":
+		return newWordPiece(c)
+	}
+	return nil, nil, c.unknown("model")
+}
+
+// guessKind is the type, and for the oldest files, which say none, what their
+// fields tell.
+func (c *component) guessKind() string {
+	switch {
+	case c.kind != "":
+		return c.kind
+	case bytes.Contains(c.raw, []byte(`"merges"`)):
+		return "BPE"
+	case bytes.Contains(c.raw, []byte(`"max_input_chars_per_word"`)):
+		return "WordPiece"
+	}
+	return ""
+}
+
+// merges are pairs of tokens, written as "a b" or as ["a","b"].
+type merges [][2]string
+
+// UnmarshalJSON takes both forms.
+func (m *merges) UnmarshalJSON(data []byte) error {
+	if pairs(data) {
+		return json.Unmarshal(data, (*[][2]string)(m))
+	}
+	var lines []string
+	if err := json.Unmarshal(data, &lines); err != nil {
+		return err
+	}
+	*m = make(merges, 0, len(lines))
+	for _, line := range lines {
+		if strings.HasPrefix(line, "#version") {
+			continue
+		}
+		left, right, ok := strings.Cut(line, " ")
+		if !ok || strings.Contains(right, " ") {
+			return fmt.Errorf("merge %q is not of two tokens", line)
+		}
+		*m = append(*m, [2]string{left, right})
+	}
+	return nil
+}
+
+// pairs is whether the first element of an array is an array.
+func pairs(data []byte) bool {
+	inner := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("[")), " \t\r\n")
+	return len(inner) > 0 && inner[0] == '['
+}
+
+// cache holds the ids of words. A word has one place, where the last one that
+// came stays: nothing waits, and nothing grows.
+type cache struct {
+	seed  maphash.Seed
+	slots [1 << 14]atomic.Pointer[cached]
+}
+
+type cached struct {
+	word string
+	ids  []int32
+}
+
+// maxCached is the longest word in bytes that is worth keeping: longer ones are
+// rarely met again.
+const maxCached = 48
+
+func newCache() *cache { return &cache{seed: maphash.MakeSeed()} }
+
+func (c *cache) slot(word string) *atomic.Pointer[cached] {
+	return &c.slots[maphash.String(c.seed, word)%uint64(len(c.slots))]
+}
+
+// wordpiece takes from the left the longest token each time.
+type wordpiece struct {
+	ids      map[string]int32
+	unknown  int32
+	prefix   string // of tokens that begin inside of a word
+	maxChars int    // longer words are unknown
+}
+
+func newWordPiece(c *component) (map[string]int32, func(bool) (model, error), error) {
+	var f struct {
+		typed
+		Vocab    map[string]int32 `json:"vocab"`
+		Unknown  string           `json:"unk_token"`
+		Prefix   *string          `json:"continuing_subword_prefix"`
+		MaxChars *int             `json:"max_input_chars_per_word"`
+	}
+	if err := c.decode(&f); err != nil {
+		return nil, nil, err
+	}
+	if f.Prefix == nil || f.MaxChars == nil {
+		return nil, nil, errors.New("WordPiece: continuing_subword_prefix or max_input_chars_per_word is missing")
+	}
+	unknown, ok := f.Vocab[f.Unknown]
+	if !ok {
+		return nil, nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", f.Unknown)
+	}
+	build := func(inAlphabet bool) (model, error) {
+		m := &wordpiece{f.Vocab, unknown, *f.Prefix, *f.MaxChars}
+		if inAlphabet {
+			return spelled{m}, nil
+		}
+		return m, nil
+	}
+	return f.Vocab, build, nil
+}
+
+// spelled is a model whose words are yet to be written in GPT-2's alphabet.
+type spelled struct{ of model }
+
+func (s spelled) encode(word string, scratch *wordScratch, ids []int) []int {
+	return s.of.encode(spellBytes(word), scratch, ids)
+}
+
+func (w *wordpiece) encode(word string, scratch *wordScratch, ids []int) []int {
+	if longer(word, w.maxChars) {
+		return append(ids, int(w.unknown))
+	}
+	before := len(ids)
+	for start := 0; start < len(word); {
+		id, length := w.longest(word[start:], start > 0, scratch)
+		if length == 0 {
+			return append(ids[:before], int(w.unknown))
+		}
+		ids = append(ids, int(id))
+		start += length
+	}
+	return ids
+}
+
+// longest is the longest token at the beginning of a text, length 0 for none.
+func (w *wordpiece) longest(text string, inside bool, scratch *wordScratch) (id int32, length int) {
+	key := scratch.text[:0]
+	if inside {
+		key = append(key, w.prefix...)
+	}
+	prefix := len(key)
+	key = append(key, text...)
+	scratch.text = key
+	for end := len(text); end > 0; end -= lastSize(text[:end]) {
+		if id, ok := w.ids[string(key[:prefix+end])]; ok {
+			return id, end
+		}
+	}
+	return 0, 0
+}
+
+// longer is whether a text has more than n characters.
+func longer(text string, n int) bool {
+	return len(text) > n && utf8.RuneCountInString(text) > n
+}
+
+func lastSize(text string) int {
+	_, size := utf8.DecodeLastRuneInString(text)
+	return size
+}

@@ -1,0 +1,148 @@
+package tokenizer
+
+import "unicode/utf8"
+
+// scanner matches the regular expressions of usual tokenizers: alternatives, each
+// a sequence of repeated sets of characters, groups of short words, and looks at
+// the next character. It backtracks as a regular expression does, over the
+// repetitions of a sequence; the usual expressions then take linear time.
+type scanner struct {
+	alternatives []alternative
+}
+
+type alternative struct {
+	steps []step
+	// first are the ASCII characters that it may begin with; others always may.
+	first [utf8.RuneSelf]bool
+}
+
+// step is one part of a sequence. Exactly one of set and words is there.
+type step struct {
+	set      *set
+	min, max int // repetitions of set
+	// possessive repetitions are never given back.
+	possessive bool
+	// look is whether the set only is looked at: 1 that it follows, -1 that not.
+	look int
+	// words are alternatives, each a set for each character; optional ones may
+	// be missing.
+	words    [][]*set
+	optional bool
+}
+
+func (s *scanner) spans(text string, to []span) ([]span, error) {
+	done, at := 0, 0
+	for at < len(text) {
+		end := s.match(text, at)
+		if end < 0 {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			at += size
+			continue
+		}
+		to = append(gap(done, at, to), span{at, end, true})
+		done, at = end, end
+	}
+	return rest(text, done, to), nil
+}
+
+// match is where the match that begins at a place ends, -1 for none.
+func (s *scanner) match(text string, at int) int {
+	c := text[at]
+	for i := range s.alternatives {
+		a := &s.alternatives[i]
+		if c < utf8.RuneSelf && !a.first[c] {
+			continue
+		}
+		if end := run(a.steps, text, at); end >= 0 {
+			return end
+		}
+	}
+	return -1
+}
+
+// run is where the steps end that begin at a place, -1 where they don't match.
+func run(steps []step, text string, at int) int {
+	for i := range steps {
+		s := &steps[i]
+		switch {
+		case s.words != nil:
+			return s.runWords(steps[i+1:], text, at)
+		case s.look != 0:
+			if _, follows := next(s.set, text, at); follows != (s.look > 0) {
+				return -1
+			}
+		default:
+			end, n := s.repeat(text, at)
+			if n < s.min {
+				return -1
+			}
+			if i+1 < len(steps) && n > s.min && !s.possessive {
+				return s.giveBack(steps[i+1:], text, end, n)
+			}
+			at = end
+		}
+	}
+	return at
+}
+
+// giveBack tries the following steps after n repetitions, then after fewer.
+func (s *step) giveBack(steps []step, text string, end, n int) int {
+	for {
+		if found := run(steps, text, end); found >= 0 || n == s.min {
+			return found
+		}
+		_, size := utf8.DecodeLastRuneInString(text[:end])
+		end -= size
+		n--
+	}
+}
+
+// repeat takes as many characters of the set as there are and may be.
+func (s *step) repeat(text string, at int) (end, n int) {
+	for n != s.max {
+		size, ok := next(s.set, text, at)
+		if !ok {
+			break
+		}
+		at += size
+		n++
+	}
+	return at, n
+}
+
+func (s *step) runWords(steps []step, text string, at int) int {
+	for _, word := range s.words {
+		if end := spell(word, text, at); end >= 0 {
+			if found := run(steps, text, end); found >= 0 {
+				return found
+			}
+		}
+	}
+	if s.optional {
+		return run(steps, text, at)
+	}
+	return -1
+}
+
+func spell(word []*set, text string, at int) int {
+	for _, letter := range word {
+		size, ok := next(letter, text, at)
+		if !ok {
+			return -1
+		}
+		at += size
+	}
+	return at
+}
+
+// next is whether the character at a place is in the set, and its length.
+func next(s *set, text string, at int) (size int, ok bool) {
+	if at >= len(text) {
+		return 0, false
+	}
+	if c := text[at]; c < utf8.RuneSelf {
+		return 1, s.low[c>>6]&(1<<(c&63)) != 0
+	}
+	r, size := utf8.DecodeRuneInString(text[at:])
+	return size, s.has(r)
+}

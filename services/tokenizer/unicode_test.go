@@ -1,0 +1,48 @@
+package tokenizer_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/trident-inference/trident/services/tokenizer"
+)
+
+var update = flag.Bool("update", false, "rewrite unicode_tables.go by what the installed tokenizers does")
+
+// TestUnicode asks Hugging Face's tokenizers of every character what it is.
+func TestUnicode(t *testing.T) {
+	got := ask(t, request{Properties: tokenizer.Properties()})[0]
+	if got.Error != "" {
+		t.Fatal(got.Error)
+	}
+	sets := got.Sets
+	sets["old C"], sets["old Mn"], sets["norm M"] = dropped(got.Maps["clean"]), dropped(got.Maps["accents"]), dropped(got.Maps["marks"])
+	source := tokenizer.Tables(sets, got.Maps)
+	const file = "unicode_tables.go"
+	if *update {
+		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if is, err := os.ReadFile(file); err != nil || string(is) != source {
+		t.Errorf("%s is not what tokenizers does (%v): run this test with -update", file, err)
+	}
+}
+
+// dropped are the ranges of characters of which nothing is left.
+func dropped(changed map[rune]string) [][2]rune {
+	var ranges [][2]rune
+	for r := rune(1); r < 0x33000; r++ {
+		if to, ok := changed[r]; !ok || to != "" {
+			continue
+		}
+		if n := len(ranges); n > 0 && ranges[n-1][1] == r-1 {
+			ranges[n-1][1] = r
+		} else {
+			ranges = append(ranges, [2]rune{r, r})
+		}
+	}
+	return ranges
+}
