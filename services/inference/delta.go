@@ -21,6 +21,10 @@ type Delta struct {
 	// Text adds to the choice. It is whole UTF-8, except that bytes which can't
 	// become valid any more may come at the very end of a choice.
 	Text []byte
+	// Reasoning adds to what the model thought before its text, as whole as Text.
+	Reasoning []byte
+	// ToolCalls add to the choice's tool calls, in order.
+	ToolCalls []ToolCallPiece
 	// Logprobs of the tokens of this step, when asked for.
 	Logprobs []TokenLogprob
 	// Finish is set once a choice, in its last Delta.
@@ -40,7 +44,17 @@ type Delta struct {
 
 // Empty tells that there is nothing to show: at most something to flush.
 func (d *Delta) Empty() bool {
-	return len(d.Text) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
+	return len(d.Text) == 0 && len(d.Reasoning) == 0 && len(d.ToolCalls) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
+}
+
+// ToolCallPiece is a step of one tool call.
+type ToolCallPiece struct {
+	// Index of the call within its choice, from 0.
+	Index int
+	// ID and Name stand in the first piece of a call and in no other.
+	ID, Name string
+	// Arguments adds to the JSON text of the call's arguments.
+	Arguments []byte
 }
 
 // TokenLogprob is a sampled token with its log probability (natural logarithm).

@@ -1,0 +1,103 @@
+package inference
+
+import "encoding/json"
+
+// Dialects know how models write tool calls and reasoning into their text. They
+// are pure; all methods may be called concurrently.
+type Dialects interface {
+	// Parser of one choice's answer. An unknown dialect is an error that lists
+	// the known ones.
+	Parser(options *ParserOptions) (Parser, error)
+	// Detect the dialects that a chat template teaches its model, "" where the
+	// template doesn't tell.
+	Detect(template string) (tools, reasoning string)
+	// SpecialTokens tells whether these dialects are written with special tokens,
+	// which the engine must then leave in the text (Sampling.SkipSpecialTokens).
+	SpecialTokens(tools, reasoning string) bool
+	// Constrain gives the constraint under which an answer is a tool call, for
+	// choices that demand one; nil for those that don't. Errors are [*Error].
+	Constrain(choice ToolChoice, tools []json.RawMessage, single bool) (*Structured, error)
+}
+
+// Parser tells the text, the reasoning and the tool calls of one choice apart as
+// the text comes. It serves one goroutine.
+type Parser interface {
+	// Parse reads more of the text. The pieces hold until the next call and may
+	// point into text. Once the state is not ParseOpen there is no more to read.
+	Parse(text []byte) ([]Piece, ParseState)
+	// Finish gives what was held back, at the end of the text.
+	Finish() []Piece
+}
+
+// ParseState tells whether a [Parser] reads on.
+type ParseState uint8
+
+// The states of a parser.
+const (
+	ParseOpen     ParseState = iota
+	ParseComplete            // the one call that was asked for is made: finish_reason tool_calls
+	ParseTooLong             // the calls have more bytes than allowed: finish_reason length
+)
+
+// PieceKind tells what a [Piece] adds to.
+type PieceKind uint8
+
+// The kinds of pieces.
+const (
+	PieceText PieceKind = iota
+	PieceReasoning
+	PieceCall
+)
+
+// Piece is one step of an answer's parse. Pieces come in the order of the text.
+type Piece struct {
+	Kind PieceKind
+	// Text adds to the answer's text or reasoning.
+	Text []byte
+	// Call adds to a tool call, when Kind is PieceCall.
+	Call ToolCallPiece
+}
+
+// ParserOptions say how to read one choice's answer.
+type ParserOptions struct {
+	// Tools is the dialect of tool calls; "" leaves them in the text.
+	Tools string
+	// Reasoning is the dialect of reasoning; "" leaves it in the text.
+	Reasoning string
+	// Choice of the request. One that demands a call was constrained by
+	// [Dialects.Constrain]: its answer is JSON, whatever the dialect.
+	Choice ToolChoice
+	// Definitions of the tools offered to the model, as in [Request].
+	Definitions []json.RawMessage
+	// Single stops after one call.
+	Single bool
+	// Prompt that the answer goes on from: it may have opened or closed the
+	// reasoning. Its end suffices.
+	Prompt string
+	// ID gives a call its id: at least 24 ASCII letters and digits, unique.
+	ID func() string
+	// MaxBytes of tool calls in the answer, 0 for DefaultMaxParseBytes.
+	MaxBytes int
+}
+
+// DefaultMaxParseBytes bounds the tool calls of one answer, as Triton's own
+// --max-tool-call-parse-bytes does.
+const DefaultMaxParseBytes = 128 << 10
+
+// ToolChoice says whether the model may, must or must not call tools.
+type ToolChoice struct {
+	Mode ToolMode
+	// Name of the one tool of ToolNamed.
+	Name string
+}
+
+// ToolMode is the kind of a [ToolChoice].
+type ToolMode uint8
+
+// The modes of tool choice.
+const (
+	ToolAuto ToolMode = iota
+	ToolNone
+	ToolRequired
+	ToolNamed
+)
