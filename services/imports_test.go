@@ -21,6 +21,7 @@ var arrows = map[string][]string{
 	"services/inference":               {"gen/go/kserve"},
 	"services/backend":                 {"gen/go/kserve", "services/inference"},
 	"services/chat":                    {"services/chat/jinja", "services/inference"},
+	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
 	"services/tokenizer":               {},
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},

@@ -1,0 +1,90 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// BenchmarkText asks what a token of plain text costs. Budget: 100 ns and no
+// allocation. Compare with `go test -bench Text -count 6` and benchstat.
+func BenchmarkText(b *testing.B) {
+	tokens := [][]byte{[]byte("The"), []byte(" quick"), []byte(" {brown}"), []byte(" fox"), []byte(".\n"), []byte(" a <b>"), []byte(" [1]"), []byte(" jumps")}
+	for _, names := range [][2]string{{"", ""}, {"hermes", "qwen3"}, {"llama3", ""}, {"mistral", "mistral"}, {"qwen3_coder", "qwen3"}, {"deepseek_v31", ""}, {"pythonic", ""}, {"openai", "openai_gptoss"}} {
+		b.Run(fmt.Sprintf("tools=%s,reasoning=%s", names[0], names[1]), func(b *testing.B) {
+			p, err := Dialects{}.Parser(options(names[0], names[1]))
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.Parse([]byte("It"))
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				p.Parse(tokens[i&7])
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkArguments asks what a byte of a call's arguments costs, token by token.
+func BenchmarkArguments(b *testing.B) {
+	call := `<tool_call>{"name": "f", "arguments": {"x": "` + strings.Repeat(`word \"and\" `, 1000) + `"}}</tool_call>`
+	parts := cut([]byte(call), 1)
+	b.SetBytes(int64(len(call)))
+	for b.Loop() {
+		p, err := Dialects{}.Parser(options("hermes", ""))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, part := range parts {
+			p.Parse([]byte(part))
+		}
+	}
+}
+
+// TestLinear reads texts that make the parsers look ahead again and again. Byte by
+// byte, what is looked at again must stay short; at once, it must not take the time
+// of a quadratic parse.
+func TestLinear(t *testing.T) {
+	units := []string{
+		"<", "<tool_call>", "\n{\"name\": ", "[TOOL_CALLS]a", " \n", "[", "{", "[f(x=[", "<function=", "<function=f>\n<parameter=", "<function=f>\n<parameter=x>\n",
+		deepseekCall + "f", deepseekCall + "f" + deepseekSep, "<|channel|>a", "<|channel|><|message|>", "{\"arguments\": {\"x\": \"", "Here", "<think>", "\\", "[f(x=1, y='",
+	}
+	for _, o := range every() {
+		o.MaxBytes = 1 << 30
+		for _, unit := range units {
+			small, large := strings.Repeat(unit, 1<<12/len(unit)), strings.Repeat(unit, 1<<18/len(unit))
+			if held := mostHeld(t, o, bytewise(small)); held > maxHeader+64 {
+				t.Errorf("%s %s: of %q it holds back %d bytes", o.Tools, o.Reasoning, unit, held)
+			}
+			start := time.Now()
+			mostHeld(t, o, []string{large})
+			if d := time.Since(start); d > 5*time.Second {
+				t.Errorf("%s %s: %q takes %v for %d bytes", o.Tools, o.Reasoning, unit, d, len(large))
+			}
+		}
+	}
+}
+
+// mostHeld reads a text and tells how many bytes waited at most to be read again.
+func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
+	t.Helper()
+	made, err := Dialects{}.Parser(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, most := made.(*parser), 0
+	for _, part := range parts {
+		p.Parse([]byte(part))
+		most = max(most, len(p.dialect.base().held))
+		if p.thinking != nil {
+			most = max(most, len(p.thinking.held))
+		}
+	}
+	p.Finish()
+	return most
+}

@@ -1,0 +1,223 @@
+// Package dialect reads what models write: tool calls and reasoning in the form of
+// each family of models. It is pure: no network, clock or logger. Every parser is
+// incremental, gives the same for any split of the text, takes time linear in it,
+// and holds back no more than it must.
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Dialects is the table of dialects. It has no state.
+type Dialects struct{}
+
+// toolDialect is one way to write tool calls.
+type toolDialect struct {
+	// names as in vLLM's and Triton's --tool-call-parser, ours first.
+	names []string
+	read  func(r *reader) dialect
+	// teaches tells that a chat template shows its model this way.
+	teaches func(template string) bool
+	// text: it is written without special tokens.
+	text bool
+	// id shapes random letters and digits; nil makes OpenAI's ids.
+	id func(random string) string
+}
+
+// toolDialects are in the order in which templates are tried.
+func toolDialects() []toolDialect {
+	return []toolDialect{
+		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true) }, teaches: teachesHarmony},
+		{names: []string{"deepseek_v3"}, read: newDeepseekV3, teaches: teachesDeepseekV3},
+		{names: []string{"deepseek_v31"}, read: newDeepseekV31, teaches: teachesDeepseekV31},
+		{names: []string{"mistral"}, read: newMistral, teaches: teachesMistral, id: mistralID},
+		{names: []string{"llama4_pythonic"}, read: newLlama4, teaches: teachesLlama4},
+		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, teaches: teachesLlama3},
+		{names: []string{"qwen3_coder", "qwen3_xml"}, read: newQwen3Coder, teaches: teachesQwen3Coder},
+		{names: []string{"granite"}, read: newGranite, teaches: teachesGranite},
+		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, teaches: teachesGranite20bFC},
+		{names: []string{"hermes", "granite4"}, read: newHermes, teaches: teachesHermes},
+		{names: []string{"jamba"}, read: newJamba, teaches: teachesJamba},
+		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, teaches: teachesFunctools},
+		{names: []string{"pythonic"}, read: newPythonic, teaches: neverTaught, text: true},
+		{names: []string{"json"}, read: newJSON, teaches: neverTaught, text: true},
+	}
+}
+
+// reasoningDialect is one way to mark reasoning.
+type reasoningDialect struct {
+	names   []string // as in vLLM's --reasoning-parser
+	tags    func() *tags
+	teaches func(template string) bool
+	special bool // it is written with special tokens
+}
+
+func reasoningDialects() []reasoningDialect {
+	return []reasoningDialect{
+		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, teaches: teachesHarmony, special: true},
+		{names: []string{"mistral"}, tags: mistralTags, teaches: func(t string) bool { return containsAll(t, "[THINK]") }, special: true},
+		{names: []string{"granite"}, tags: graniteTags, teaches: func(t string) bool { return containsAll(t, "Here is my thought process:") }},
+		{names: []string{"seed_oss"}, tags: seedTags, teaches: func(t string) bool { return containsAll(t, "<seed:think>") }},
+		{names: []string{"deepseek_r1", "minimax_m2", "step3"}, tags: deepseekR1Tags, teaches: teachesDeepseekR1},
+		{names: []string{"qwen3", "mimo", "nemotron_v3", "deepseek_v3", "glm45", "kimi_k2", "olmo3"}, tags: qwen3Tags, teaches: func(t string) bool { return containsAll(t, "</think>") }},
+	}
+}
+
+// teachesDeepseekR1 tells R1 from V3.1, whose template can switch reasoning off.
+func teachesDeepseekR1(template string) bool {
+	return containsAll(template, "<｜Assistant｜>", "</think>") && !strings.Contains(template, "thinking")
+}
+
+func containsAll(text string, parts ...string) bool {
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// Detect the dialects that a chat template shows its model.
+func (Dialects) Detect(template string) (tools, reasoning string) {
+	for _, d := range toolDialects() {
+		if d.teaches(template) {
+			tools = d.names[0]
+			break
+		}
+	}
+	for _, d := range reasoningDialects() {
+		if d.teaches(template) {
+			return tools, d.names[0]
+		}
+	}
+	return tools, ""
+}
+
+// SpecialTokens tells whether the engine must leave special tokens in the text.
+func (Dialects) SpecialTokens(tools, reasoning string) bool {
+	t, err := toolsNamed(tools)
+	special := err == nil && t.read != nil && !t.text
+	r, err := reasoningNamed(reasoning)
+	return special || err == nil && r.special
+}
+
+// toolsNamed gives the dialect of a name; an empty one for no name.
+func toolsNamed(name string) (toolDialect, error) {
+	var known []string
+	for _, d := range toolDialects() {
+		if slices.Contains(d.names, name) {
+			return d, nil
+		}
+		known = append(known, d.names...)
+	}
+	if name != "" {
+		return toolDialect{}, fmt.Errorf("unknown tool-call parser %q: it must be one of %s", name, strings.Join(known, ", "))
+	}
+	return toolDialect{}, nil
+}
+
+func reasoningNamed(name string) (reasoningDialect, error) {
+	var known []string
+	for _, d := range reasoningDialects() {
+		if slices.Contains(d.names, name) {
+			return d, nil
+		}
+		known = append(known, d.names...)
+	}
+	if name != "" {
+		return reasoningDialect{}, fmt.Errorf("unknown reasoning parser %q: it must be one of %s", name, strings.Join(known, ", "))
+	}
+	return reasoningDialect{}, nil
+}
+
+// Parser of one choice's answer.
+func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, error) {
+	tools, err := toolsNamed(options.Tools)
+	if err != nil {
+		return nil, err
+	}
+	reasoning, err := reasoningNamed(options.Reasoning)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{}
+	r := newReader(&p.sink, options, tools.id)
+	speaksHarmony := slices.Contains(tools.names, "harmony") || slices.Contains(reasoning.names, "harmony")
+	p.dialect = answer(r, options, tools, speaksHarmony)
+	if reasoning.tags != nil && !speaksHarmony {
+		p.thinking = newThinking(&p.sink, reasoning.tags(), options.Prompt, p.dialect)
+	}
+	return p, nil
+}
+
+func newReader(s *sink, options *inference.ParserOptions, id func(string) string) *reader {
+	if id == nil {
+		id = func(random string) string { return "call_" + random[:24] }
+	}
+	r := &reader{
+		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, one: options.Single, limit: options.MaxBytes,
+		ids: func() string { return id(options.ID()) },
+	}
+	if r.limit == 0 {
+		r.limit = inference.DefaultMaxParseBytes
+	}
+	return r
+}
+
+// answer reads what follows the reasoning. A choice that demands a call was
+// constrained to JSON, which comes in a channel where the model has those.
+func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool) dialect {
+	switch mode := options.Choice.Mode; {
+	case speaksHarmony:
+		return newHarmony(r, mode != inference.ToolNone && options.Tools != "")
+	case mode == inference.ToolRequired:
+		return newRequired(r)
+	case mode == inference.ToolNamed:
+		return newNamed(r, options.Choice.Name)
+	case mode == inference.ToolNone || tools.read == nil:
+		return &plain{reader: *r}
+	}
+	return tools.read(r)
+}
+
+// plain passes all text on.
+type plain struct{ reader }
+
+func (p *plain) step() bool {
+	p.text(len(p.in))
+	return false
+}
+
+// parser is a chain of a reasoning dialect, if any, and one of tool calls.
+type parser struct {
+	sink     sink
+	thinking *thinking
+	dialect  dialect
+}
+
+// Parse reads more of the text.
+func (p *parser) Parse(text []byte) ([]inference.Piece, inference.ParseState) {
+	p.feed(text, false)
+	return p.sink.pieces, p.dialect.base().state
+}
+
+// Finish gives what was held back.
+func (p *parser) Finish() []inference.Piece {
+	p.feed(nil, true)
+	return p.sink.pieces
+}
+
+func (p *parser) feed(text []byte, final bool) {
+	p.sink.reset()
+	switch {
+	case p.dialect.base().state != inference.ParseOpen:
+	case p.thinking != nil:
+		p.thinking.feed(text, final)
+	default:
+		feed(p.dialect, text, final)
+	}
+}

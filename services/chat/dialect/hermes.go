@@ -1,0 +1,18 @@
+package dialect
+
+import "strings"
+
+// newHermes reads <tool_call>{"name": …, "arguments": {…}}</tool_call>, as the
+// Hermes models write it, Qwen 2.5 and 3, Granite 4 and many others.
+func newHermes(r *reader) dialect {
+	return newJSONCalls(r, &format{open: []string{"<tool_call>"}, end: "</tool_call>", array: true})
+}
+
+// teachesHermes tells the JSON calls from other ones with the same tag. The JSON
+// may stand in a string of the template.
+func teachesHermes(template string) bool {
+	_, after, found := strings.Cut(template, "<tool_call>")
+	json := strings.Contains(after, `{"name"`) || strings.Contains(after, `{\"name\"`) || strings.Contains(after, `{'name'`)
+	return found && json && strings.Contains(after, "arguments") && !strings.Contains(template, "<arg_key>") &&
+		!strings.Contains(template, "<function=") && !strings.Contains(template, "<function name=")
+}
