@@ -22,9 +22,11 @@ func every() []*inference.ParserOptions {
 		all = append(all, options("", d.names[0]), options("qwen3_coder", d.names[0]))
 	}
 	for _, mode := range []inference.ToolMode{inference.ToolRequired, inference.ToolNamed} {
-		o := options("hermes", "qwen3")
-		o.Choice = inference.ToolChoice{Mode: mode, Name: "now"}
-		all = append(all, o)
+		for _, tools := range []string{"hermes", "openai"} {
+			o := options(tools, "qwen3")
+			o.Choice = inference.ToolChoice{Mode: mode, Name: "now"}
+			all = append(all, o)
+		}
 	}
 	return all
 }

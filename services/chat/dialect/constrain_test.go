@@ -35,6 +35,24 @@ func TestConstrainedAnswers(t *testing.T) {
 	})
 }
 
+// TestDemandedHarmony: the constraint holds from the first byte, or for the message
+// that follows the reasoning, by engine.
+func TestDemandedHarmony(t *testing.T) {
+	demanded := func() *inference.ParserOptions {
+		o := options("openai", "openai_gptoss")
+		o.Choice = inference.ToolChoice{Mode: inference.ToolRequired}
+		return o
+	}
+	check(t, demanded, []example{
+		{name: "at once", in: `[{"name": "now", "arguments": {}}]`, calls: []call{{"now", "{}"}}},
+		{name: "after reasoning", in: `<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>[{"name": "now", "arguments": {}}]<|return|>`, reasoning: "a", calls: []call{{"now", "{}"}}},
+		{name: "in its own way", in: `<|channel|>commentary to=functions.now<|message|>{}<|call|>`, calls: []call{{"now", "{}"}}},
+		{name: "in both", in: `<|channel|>final<|message|>{"name": "f", "arguments": {}}<|end|><|channel|>commentary to=functions.now<|message|>{}<|call|>`, calls: []call{{"f", "{}"}, {"now", "{}"}}},
+		{name: "text", in: `<|channel|>final<|message|>No`, text: "No"},
+		{name: "cut off", in: `<|channel|>final<|message|>[{"name": "now`, text: `[{"name": "now`},
+	})
+}
+
 // recursive is a tool whose schema refers to its own parts, and has data that
 // looks as if it did.
 var recursive = json.RawMessage(`{"type":"function","function":{"name":"walk","parameters":{"type":"object","properties":{"tree":{"$ref":"#/$defs/node"},"all":{"$ref":"#"}},

@@ -31,7 +31,7 @@ type toolDialect struct {
 // toolDialects are in the order in which templates are tried.
 func toolDialects() []toolDialect {
 	return []toolDialect{
-		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true) }, teaches: teachesHarmony},
+		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, teaches: teachesHarmony},
 		{names: []string{"deepseek_v3"}, read: newDeepseekV3, teaches: teachesDeepseekV3},
 		{names: []string{"deepseek_v31"}, read: newDeepseekV31, teaches: teachesDeepseekV31},
 		{names: []string{"mistral"}, read: newMistral, teaches: teachesMistral, id: mistralID},
@@ -40,8 +40,8 @@ func toolDialects() []toolDialect {
 		{names: []string{"qwen3_coder", "qwen3_xml"}, read: newQwen3Coder, teaches: teachesQwen3Coder},
 		{names: []string{"granite"}, read: newGranite, teaches: teachesGranite},
 		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, teaches: teachesGranite20bFC},
-		{names: []string{"hermes", "granite4"}, read: newHermes, teaches: teachesHermes},
 		{names: []string{"jamba"}, read: newJamba, teaches: teachesJamba},
+		{names: []string{"hermes", "granite4"}, read: newHermes, teaches: teachesHermes},
 		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, teaches: teachesFunctools},
 		{names: []string{"pythonic"}, read: newPythonic, teaches: neverTaught, text: true},
 		{names: []string{"json"}, read: newJSON, teaches: neverTaught, text: true},
@@ -168,20 +168,31 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 	return r
 }
 
-// answer reads what follows the reasoning. A choice that demands a call was
-// constrained to JSON, which comes in a channel where the model has those.
+// answer reads what follows the reasoning.
 func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool) dialect {
-	switch mode := options.Choice.Mode; {
+	demanded := demandedCalls(r, options.Choice)
+	switch none := options.Choice.Mode == inference.ToolNone || tools.read == nil; {
 	case speaksHarmony:
-		return newHarmony(r, mode != inference.ToolNone && options.Tools != "")
-	case mode == inference.ToolRequired:
-		return newRequired(r)
-	case mode == inference.ToolNamed:
-		return newNamed(r, options.Choice.Name)
-	case mode == inference.ToolNone || tools.read == nil:
+		return newHarmony(r, !none, demanded)
+	case demanded != nil:
+		return demanded
+	case none:
 		return &plain{reader: *r}
 	}
 	return tools.read(r)
+}
+
+// demandedCalls reads an answer that was constrained to be calls; nil when the
+// choice demands none.
+func demandedCalls(r *reader, choice inference.ToolChoice) dialect {
+	switch choice.Mode {
+	case inference.ToolRequired:
+		return newRequired(r)
+	case inference.ToolNamed:
+		return newNamed(r, choice.Name)
+	default:
+		return nil
+	}
 }
 
 // plain passes all text on.

@@ -23,6 +23,7 @@ const (
 type harmony struct {
 	reader
 	callTools bool
+	demanded  dialect // reads the text when it was constrained to be a call; or nil
 	outside   *markers
 	ends      *markers
 	at        harmonyState
@@ -41,9 +42,9 @@ const (
 	harmonyArguments
 )
 
-func newHarmony(r *reader, callTools bool) dialect {
+func newHarmony(r *reader, callTools bool, demanded dialect) dialect {
 	return &harmony{
-		reader: *r, callTools: callTools,
+		reader: *r, callTools: callTools, demanded: demanded,
 		outside: newMarkers(harmonyStart, harmonyChannel, harmonyMessage, "<|end|>", "<|return|>", "<|call|>"),
 		ends:    newMarkers(harmonyStart, harmonyChannel, "<|end|>", "<|return|>", "<|call|>"),
 	}
@@ -86,10 +87,12 @@ func (h *harmony) first() bool {
 }
 
 func (h *harmony) between() bool {
-	which, found := h.seek(h.outside)
-	if !found {
+	at, which := h.outside.find(h.in, h.final, nil)
+	h.say(at)
+	if which < 0 {
 		return false
 	}
+	h.take(len(h.outside.texts[which]))
 	switch h.outside.texts[which] {
 	case harmonyStart, harmonyChannel:
 		h.at = harmonyHeader
@@ -148,12 +151,25 @@ func (h *harmony) message(channel, to string) {
 func (h *harmony) body() bool {
 	at, which := h.ends.find(h.in, h.final, nil)
 	if h.kind == inference.PieceText {
-		h.text(at)
+		h.say(at)
 	} else {
 		h.sink.add(h.kind, h.in[:at])
 		h.in = h.in[at:]
 	}
 	return which >= 0 && h.ended(which)
+}
+
+// say shows n bytes of text, or the calls that they are. Both readers count calls
+// as one.
+func (h *harmony) say(n int) {
+	if h.demanded == nil {
+		h.text(n)
+		return
+	}
+	r := h.demanded.base()
+	r.calls = h.calls
+	feed(h.demanded, h.in[:n], h.final && n == len(h.in))
+	h.calls, h.state, h.in = r.calls, r.state, h.in[n:]
 }
 
 // ended reads the marker that ends a message, unless it begins the next one.
