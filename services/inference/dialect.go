@@ -5,6 +5,8 @@ import "encoding/json"
 // Dialects know how models write tool calls and reasoning into their text. They
 // are pure; all methods may be called concurrently.
 type Dialects interface {
+	// Check tells whether dialects are known, where a user names them; "" is none.
+	Check(tools, reasoning string) error
 	// Parser of one choice's answer. An unknown dialect is an error that lists
 	// the known ones.
 	Parser(options *ParserOptions) (Parser, error)
@@ -20,7 +22,9 @@ type Dialects interface {
 }
 
 // Parser tells the text, the reasoning and the tool calls of one choice apart as
-// the text comes. It serves one goroutine.
+// the text comes. It serves one goroutine. An answer that made a call and that the
+// engine ended with stop has the finish reason tool_calls. A call that the end of
+// the text cut off has arguments that are cut off too.
 type Parser interface {
 	// Parse reads more of the text. The pieces hold until the next call and may
 	// point into text. Once the state is not ParseOpen there is no more to read.
@@ -74,7 +78,8 @@ type ParserOptions struct {
 	// Prompt that the answer goes on from: it may have opened or closed the
 	// reasoning. Its end suffices.
 	Prompt string
-	// ID gives a call its id: at least 24 ASCII letters and digits, unique.
+	// ID gives a call the random part of its id: 24 ASCII letters and digits or more,
+	// as crypto/rand.Text gives them. Required.
 	ID func() string
 	// MaxBytes of tool calls in the answer, 0 for DefaultMaxParseBytes.
 	MaxBytes int

@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// BenchmarkText asks what a token of plain text costs. Budget: 100 ns and no
-// allocation. Compare with `go test -bench Text -count 6` and benchstat.
+// BenchmarkText asks what a token of plain text costs. Budget: 100 ns of CPU
+// and no allocation. Compare with `go test -bench Text -count 6` and benchstat.
 func BenchmarkText(b *testing.B) {
 	tokens := [][]byte{[]byte("The"), []byte(" quick"), []byte(" {brown}"), []byte(" fox"), []byte(".\n"), []byte(" a <b>"), []byte(" [1]"), []byte(" jumps")}
 	for _, names := range [][2]string{{"", ""}, {"hermes", "qwen3"}, {"llama3", ""}, {"mistral", "mistral"}, {"qwen3_coder", "qwen3"}, {"deepseek_v31", ""}, {"pythonic", ""}, {"openai", "openai_gptoss"}} {

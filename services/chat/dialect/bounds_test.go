@@ -12,6 +12,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
+// What the core asks for is what there is.
+var _ inference.Dialects = Dialects{}
+
 // every is each pair of dialects that a model may be read by.
 func every() []*inference.ParserOptions {
 	var all []*inference.ParserOptions
@@ -161,6 +164,19 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestStreamsText wants that a long text in a tag comes as it is read.
+func TestStreamsText(t *testing.T) {
+	p, err := Dialects{}.Parser(options("qwen3_coder", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Parse([]byte("<tool_call>\n<function=get_weather>\n<parameter=city>\nline"))
+	pieces, _ := p.Parse([]byte(" \"two\"\n"))
+	if len(pieces) != 1 || string(pieces[0].Call.Arguments) != ` \"two\"` {
+		t.Errorf("got %+v", pieces)
+	}
+}
+
 // TestStreams wants that arguments and text come as they are read.
 func TestStreams(t *testing.T) {
 	p, err := Dialects{}.Parser(options("hermes", "qwen3"))
@@ -183,6 +199,15 @@ func TestStreams(t *testing.T) {
 }
 
 func TestUnknownNames(t *testing.T) {
+	if err := (Dialects{}).Check("xyz", "abc"); err == nil || !strings.Contains(err.Error(), `"xyz"`) || !strings.Contains(err.Error(), `"abc"`) {
+		t.Errorf("got %v", err)
+	}
+	if err := (Dialects{}).Check("", "qwen3"); err != nil {
+		t.Error(err)
+	}
+	if _, err := (Dialects{}).Parser(&inference.ParserOptions{}); err == nil || !strings.Contains(err.Error(), "ID") {
+		t.Errorf("got %v", err)
+	}
 	if _, err := (Dialects{}).Parser(options("xyz", "")); err == nil || !strings.Contains(err.Error(), `"xyz"`) || !strings.Contains(err.Error(), "hermes") {
 		t.Errorf("got %v", err)
 	}

@@ -5,6 +5,7 @@
 package dialect
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,6 +135,13 @@ func reasoningNamed(name string) (reasoningDialect, error) {
 	return reasoningDialect{}, nil
 }
 
+// Check tells whether the names are known.
+func (Dialects) Check(tools, reasoning string) error {
+	_, toolsErr := toolsNamed(tools)
+	_, reasoningErr := reasoningNamed(reasoning)
+	return errors.Join(toolsErr, reasoningErr)
+}
+
 // Parser of one choice's answer.
 func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, error) {
 	tools, err := toolsNamed(options.Tools)
@@ -143,6 +151,9 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	reasoning, err := reasoningNamed(options.Reasoning)
 	if err != nil {
 		return nil, err
+	}
+	if options.ID == nil {
+		return nil, errors.New("a parser needs ids for tool calls: set ParserOptions.ID")
 	}
 	p := &parser{}
 	r := newReader(&p.sink, options, tools.id)
@@ -156,7 +167,7 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 
 func newReader(s *sink, options *inference.ParserOptions, id func(string) string) *reader {
 	if id == nil {
-		id = func(random string) string { return "call_" + random[:24] }
+		id = func(random string) string { return "call_" + random }
 	}
 	r := &reader{
 		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, one: options.Single, limit: options.MaxBytes,

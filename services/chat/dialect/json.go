@@ -258,7 +258,11 @@ func isEscape(c byte) bool {
 // appendString appends s as a JSON string. Other than encoding/json it leaves
 // every byte that JSON doesn't force to be escaped as it is, invalid UTF-8 too.
 func appendString(dst, s []byte) []byte {
-	dst = append(dst, '"')
+	return append(appendEscaped(append(dst, '"'), s), '"')
+}
+
+// appendEscaped appends what stands between the quotes of a string.
+func appendEscaped(dst, s []byte) []byte {
 	for _, c := range s {
 		switch {
 		case c == '"' || c == '\\':
@@ -269,7 +273,7 @@ func appendString(dst, s []byte) []byte {
 			dst = append(dst, c)
 		}
 	}
-	return append(dst, '"')
+	return dst
 }
 
 // keyed makes what stands before the value of an object's n-th key.

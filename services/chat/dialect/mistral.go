@@ -63,4 +63,4 @@ func (m *mistral) head() bool {
 }
 
 // mistralID is what Mistral's templates demand of ids: 9 letters and digits.
-func mistralID(random string) string { return random[:9] }
+func mistralID(random string) string { return random[:min(len(random), 9)] }

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -20,8 +19,8 @@ const (
 // qwen3Coder reads the tags of Qwen3-Coder, Qwen 3.5 and Nemotron 3:
 // <tool_call><function=name><parameter=key>value</parameter></function></tool_call>,
 // each on a line of its own. The text of a value becomes JSON by the type that the
-// tool's schema gives it, and is shown when it is complete. The outer tag may be
-// missing.
+// tool's schema gives it: strings are shown as they come, other values when they are
+// complete. The outer tag may be missing.
 type qwen3Coder struct {
 	reader
 	opens  *markers
@@ -30,7 +29,9 @@ type qwen3Coder struct {
 	schema *properties
 	keys   int
 	key    []byte
-	value  []byte
+	value  []byte // read of the value and not shown
+	text   bool   // the value is a string, shown as it comes
+	begun  bool   // its start was shown
 }
 
 type qwenState uint8
@@ -161,6 +162,7 @@ func (q *qwen3Coder) inside() bool {
 // nothing is lost.
 func (q *qwen3Coder) begin(key string) {
 	q.key, q.value, q.at = append(q.key[:0], key...), q.value[:0], qwenValue
+	q.text, q.begun = q.schema.isText(key), false
 }
 
 func (q *qwen3Coder) functionEnd() {
@@ -185,34 +187,60 @@ func (q *qwen3Coder) inValue() bool {
 	at, which := q.values.find(q.in, q.final, nil)
 	q.value = append(q.value, q.in[:at]...)
 	q.take(at)
-	if which < 0 {
-		if q.final {
-			q.cut()
-		}
+	ended := which >= 0
+	switch {
+	case q.text:
+		q.stream(ended)
+	case ended:
+		value := bytes.TrimSuffix(q.lineStart(), []byte("\n"))
+		value = bytes.TrimSuffix(value, []byte("\r"))
+		q.arguments(q.schema.append(keyed(q.keys, q.key), string(q.key), value))
+	case q.final:
+		// The end of the text cut the value off: a string that has no end tells so.
+		q.arguments(appendEscaped(append(keyed(q.keys, q.key), '"'), q.lineStart()))
+	}
+	if !ended {
 		return false
 	}
 	if which == 0 {
 		q.take(len(qwenParameterEnd))
 	}
-	q.argument(q.value)
+	q.keys++
 	q.at = qwenInside
 	return true
 }
 
-// argument shows one. The line breaks next to the tags are the tags'.
-func (q *qwen3Coder) argument(value []byte) {
-	value = bytes.TrimPrefix(bytes.TrimPrefix(value, []byte("\r")), []byte("\n"))
-	value = bytes.TrimSuffix(bytes.TrimSuffix(value, []byte("\n")), []byte("\r"))
-	q.arguments(q.schema.append(keyed(q.keys, q.key), string(q.key), value))
-	q.keys++
+// lineStart is the value without the line break after its tag. Those next to the
+// tags are the tags'.
+func (q *qwen3Coder) lineStart() []byte {
+	if rest, found := bytes.CutPrefix(q.value, []byte("\r\n")); found {
+		return rest
+	}
+	return bytes.TrimPrefix(q.value, []byte("\n"))
 }
 
-// cut shows a value that the end of the text cut off, as a string that has no end:
-// clients can tell that it isn't whole.
-func (q *qwen3Coder) cut() {
-	value := bytes.TrimPrefix(q.value, []byte("\n"))
-	out := appendString(keyed(q.keys, q.key), value)
-	q.arguments(out[:len(out)-1])
+// stream shows what has come of a value that is a string: it may be a whole file.
+// A line break at its end may be the tag's and waits.
+func (q *qwen3Coder) stream(ended bool) {
+	if !q.begun {
+		if len(q.value) == 0 && !ended || string(q.value) == "\r" && !ended {
+			return
+		}
+		q.arguments(append(keyed(q.keys, q.key), '"'))
+		q.value, q.begun = append(q.value[:0], q.lineStart()...), true
+	}
+	text := bytes.TrimSuffix(bytes.TrimSuffix(q.value, []byte("\n")), []byte("\r"))
+	rest := q.value[len(text):]
+	if q.final && !ended {
+		text, rest = q.value, nil
+	}
+	start := len(q.sink.arena)
+	q.sink.arena = appendEscaped(q.sink.arena, text)
+	if ended {
+		q.sink.arena = append(q.sink.arena, '"')
+	}
+	q.arguments(slices.Clip(q.sink.arena[start:]))
+	q.value = append(q.value[:0], rest...)
 }
 
 func (q *qwen3Coder) ended() bool {
@@ -225,107 +253,4 @@ func (q *qwen3Coder) ended() bool {
 	}
 	q.nothing()
 	return true
-}
-
-// properties are the schemas of a tool's parameters by name.
-type properties struct{ byName map[string]json.RawMessage }
-
-func readProperties(t *tool) *properties {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if t != nil && json.Unmarshal(t.Parameters, &schema) != nil {
-		schema.Properties = nil
-	}
-	return &properties{schema.Properties}
-}
-
-// append appends the JSON of a value. It is a string unless the schema allows
-// something else and the text is that.
-func (p *properties) append(dst []byte, name string, value []byte) []byte {
-	may := allowed(p.byName[name], maxSchema)
-	text := bytes.TrimSpace(value)
-	switch word := string(bytes.ToLower(text)); {
-	case may == 0 || may == mayString:
-	case word == "null" || word == "none":
-		return append(dst, "null"...)
-	case may&mayBool != 0 && (word == "true" || word == "false"):
-		return append(dst, word...)
-	case may&mayNumber != 0:
-		if n, ok := number(string(text)); ok {
-			return append(dst, n...)
-		}
-	}
-	if may&mayNested != 0 && len(text) > 0 {
-		if json.Valid(text) {
-			return append(dst, text...)
-		}
-		if out, ok := appendPython(slices.Clip(dst), text); ok {
-			return out
-		}
-	}
-	return appendString(dst, value)
-}
-
-// may are the types that a schema allows.
-type may uint8
-
-const (
-	mayString may = 1 << iota
-	mayNumber
-	mayBool
-	mayNull
-	mayNested // object or array
-	mayAll    = mayString | mayNumber | mayBool | mayNull | mayNested
-)
-
-// maxSchema bounds how deeply alternatives of a schema are followed.
-const maxSchema = 8
-
-// allowed finds the types that a schema allows; 0 when it doesn't tell.
-func allowed(schema json.RawMessage, depth int) may {
-	var s struct {
-		Type  any               `json:"type"`
-		AnyOf []json.RawMessage `json:"anyOf"`
-		OneOf []json.RawMessage `json:"oneOf"`
-		Enum  []any             `json:"enum"`
-		Ref   string            `json:"$ref"`
-	}
-	if len(schema) == 0 || depth == 0 || json.Unmarshal(schema, &s) != nil {
-		return 0
-	}
-	var m may
-	switch t := s.Type.(type) {
-	case string:
-		m |= mayOf(t)
-	case []any:
-		for _, one := range t {
-			if name, ok := one.(string); ok {
-				m |= mayOf(name)
-			}
-		}
-	}
-	for _, one := range append(s.AnyOf, s.OneOf...) {
-		m |= allowed(one, depth-1)
-	}
-	if m == 0 && s.Ref != "" {
-		m = mayAll
-	}
-	return m
-}
-
-func mayOf(name string) may {
-	switch name {
-	case "string":
-		return mayString
-	case "integer", "number":
-		return mayNumber
-	case "boolean":
-		return mayBool
-	case "null":
-		return mayNull
-	case "object", "array":
-		return mayNested
-	}
-	return 0
 }

@@ -34,6 +34,9 @@ func TestQwen3Coder(t *testing.T) {
 		{name: "what is no parameter", in: "<tool_call><function=f>stray\n</function></tool_call>", calls: []call{{"f", `{"": "stray"}`}}},
 		{name: "no function", in: "<tool_call>{}</tool_call>", text: "<tool_call>{}</tool_call>"},
 		{name: "no name", in: "<function=>x", text: "<function=>x"},
+		{name: "line breaks of another kind", in: "<function=f>\r\n<parameter=x>\r\na\r\n\r\n</parameter>\r\n<parameter=y>\r\n</parameter>\r\n</function>", calls: []call{{"f", `{"x": "a\r\n", "y": ""}`}}},
+		{name: "empty values", in: "<function=f><parameter=x></parameter><parameter=y>\n\n</parameter></function>", calls: []call{{"f", `{"x": "", "y": ""}`}}},
+		{name: "cut off in a number", in: "<function=get_weather><parameter=days>\n1", calls: []call{{"get_weather", `{"days": "1`}}, broken: true},
 		{name: "cut off in a value", in: "<tool_call><function=f><parameter=x>\nlong \"te", calls: []call{{"f", `{"x": "long \"te`}}, broken: true},
 		{name: "cut off in the name", in: "<tool_call><function=f", text: "<tool_call><function=f"},
 	})
