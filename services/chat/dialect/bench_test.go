@@ -57,7 +57,7 @@ func TestLinear(t *testing.T) {
 	for _, o := range every() {
 		o.MaxBytes = 1 << 30
 		for _, unit := range units {
-			small, large := strings.Repeat(unit, 1<<12/len(unit)), strings.Repeat(unit, 1<<18/len(unit))
+			small, large := strings.Repeat(unit, 1<<11/len(unit)), strings.Repeat(unit, 1<<17/len(unit))
 			if held := mostHeld(t, o, bytewise(small)); held > maxHeader+64 {
 				t.Errorf("%s %s: of %q it holds back %d bytes", o.Tools, o.Reasoning, unit, held)
 			}

@@ -315,7 +315,7 @@ func TestFragments(t *testing.T) {
 	parts, starts, random := fragments(), endless(), rand.New(rand.NewPCG(3, 4))
 	ends := []string{`"}}</tool_call>`, `"}}]`, "\"}\n```" + deepseekCallEnd, `"}<|call|>`, `")]`, "\n</parameter>", `"`, ""}
 	all := every()
-	for n := range 20_000 {
+	for n := range 6_000 {
 		o := all[n%len(all)]
 		var text []byte
 		for range random.IntN(12) {
