@@ -29,8 +29,10 @@ type Card struct {
 	Version string
 	State   ModelState
 	Reason  string // Triton's text on a model that isn't ready
-	Engine  Engine
-	Config  *kserve.ModelConfig // nil unless ready
+	// Recovering is true for a model that is unavailable for a while only.
+	Recovering bool
+	Engine     Engine
+	Config     *kserve.ModelConfig // nil unless ready
 	// Backend is nil for a model that no backend of Trident's speaks to: it
 	// takes tensors only.
 	Backend Backend
@@ -48,7 +50,7 @@ type Card struct {
 // error that names it; the card is usable all the same, without that property.
 func newCard(engine Engine, m Model, backends []Backend, templates Templates, now time.Time) (*Card, error) {
 	card := &Card{
-		Name: m.Name, Version: m.Version, State: m.State, Reason: m.Reason,
+		Name: m.Name, Version: m.Version, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
 		Engine: engine, Config: m.Config, Loaded: now,
 	}
 	if m.Config == nil {
@@ -116,7 +118,7 @@ func (c *Card) readContextLength(value string) error {
 
 // same tells whether the engine still shows the model as this card has it.
 func (c *Card) same(m Model) bool {
-	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && proto.Equal(c.Config, m.Config)
+	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && c.Recovering == m.Recovering && proto.Equal(c.Config, m.Config)
 }
 
 // Kind names what speaks to the model: a backend of Trident's, or nothing but raw

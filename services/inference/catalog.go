@@ -152,6 +152,11 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	switch {
 	case card != nil && card.State == ModelReady:
 		return card, nil
+	case card != nil && card.Recovering:
+		return nil, &Error{
+			Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+			Message: fmt.Sprintf("the model `%s` isn't ready: %s", name, card.Reason),
+		}
 	case card != nil && (card.State == ModelLoading || card.State == ModelUnloading):
 		return nil, errBusy(name, card.State)
 	}

@@ -19,6 +19,10 @@ func TestModels(t *testing.T) {
 	engine.AddModel("hidden", inferencetest.Say("x"), map[string]string{"trident.hidden": "true", "trident.chat_template": inferencetest.ChatTemplate})
 	engine.AddModel("off", inferencetest.Say("x"), nil)
 	engine.SetState("off", inference.ModelLoading, "")
+	engine.AddModel("broken", inferencetest.Say("x"), nil)
+	engine.Break("broken", "its process ended")
+	engine.AddModel("unloaded", inferencetest.Say("x"), nil)
+	engine.SetState("unloaded", inference.ModelUnavailable, "unloaded")
 	s := inferencetest.Service(t, inference.Config{}, engine)
 	if _, err := s.Model(t.Context(), "a"); err != nil { // waits for the first refresh
 		t.Fatal(err)
@@ -35,16 +39,22 @@ func TestModels(t *testing.T) {
 		task        inference.Task
 		code        inference.Code
 		reason      string
+		message     string
 	}{
-		{"unknown", "nope", inference.TaskGenerate, inference.CodeNotFound, inference.ReasonModelNotFound},
-		{"loading", "off", inference.TaskGenerate, inference.CodeUnavailable, inference.ReasonModelNotReady},
-		{"chat with an embedding model", "a", inference.TaskGenerate, inference.CodeInvalid, inference.ReasonUnsupported},
+		{"unknown", "nope", inference.TaskGenerate, inference.CodeNotFound, inference.ReasonModelNotFound, "the model `nope` does not exist or is not loaded"},
+		{"unloaded", "unloaded", inference.TaskGenerate, inference.CodeNotFound, inference.ReasonModelNotFound, "the model `unloaded` does not exist or is not loaded"},
+		{"loading", "off", inference.TaskGenerate, inference.CodeUnavailable, inference.ReasonModelNotReady, "the model `off` is loading"},
+		{"broken", "broken", inference.TaskGenerate, inference.CodeUnavailable, inference.ReasonModelNotReady, "the model `broken` isn't ready: its process ended"},
+		{"chat with an embedding model", "a", inference.TaskGenerate, inference.CodeInvalid, inference.ReasonUnsupported, "the model `a` has no chat completions"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			a := collect(t.Context(), s, &inference.Request{Model: tt.model, Task: tt.task, Prompts: []inference.Input{{Text: "x"}}})
-			if a.err == nil || a.err.Code != tt.code || a.err.Reason != tt.reason || a.err.Param != "model" {
+			if a.err == nil || a.err.Code != tt.code || a.err.Reason != tt.reason || a.err.Param != "model" || a.err.Message != tt.message {
 				t.Errorf("got %+v", a.err)
+			}
+			if later := tt.code == inference.CodeUnavailable; a.err != nil && later != (a.err.RetryAfter > 0) {
+				t.Errorf("retry after %s", a.err.RetryAfter)
 			}
 		})
 	}

@@ -97,6 +97,9 @@ type Model struct {
 	State   ModelState
 	// Reason is Triton's text on a model that isn't ready.
 	Reason string
+	// Recovering is true for a model that broke down and that the engine is
+	// bringing back by itself.
+	Recovering bool
 	// Config is set for models that are ready.
 	Config *kserve.ModelConfig
 }

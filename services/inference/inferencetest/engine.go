@@ -63,6 +63,16 @@ func (e *Engine) SetState(name string, state inference.ModelState, reason string
 	e.models[name] = m
 }
 
+// Break makes a model one that broke down and is being brought back.
+func (e *Engine) Break(name, fault string) {
+	e.SetState(name, inference.ModelUnavailable, fault)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := e.models[name]
+	m.Recovering, m.Config = true, nil
+	e.models[name] = m
+}
+
 // SetDown makes the engine fail everything with err; nil brings it back.
 func (e *Engine) SetDown(err error) {
 	e.mu.Lock()
