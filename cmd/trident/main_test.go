@@ -128,10 +128,11 @@ func TestEngines(t *testing.T) {
 		})
 	}
 	got, err := parse("--model-repository=a", "--model-control-mode=explicit", "--load-model=x", "--load-model=y", "--exit-on-error=false",
-		"--triton-library=l", "--backend-directory=b", "--inactivity-timeout=5s", "--sse-header-timeout=6s")
+		"--triton-library=l", "--backend-directory=b", "--inactivity-timeout=5s", "--sse-header-timeout=6s", "--model-load-timeout=7s")
 	want := local.Default()
 	want.Repositories, want.ControlMode, want.LoadModels, want.ExitOnError = []string{"a"}, local.ControlExplicit, []string{"x", "y"}, false
 	want.Library, want.BackendDirectory, want.Inactivity, want.KeepAlive = "l", "b", 5*time.Second, 6*time.Second
+	want.LoadTimeout = 7 * time.Second
 	if err != nil || !reflect.DeepEqual(got.Local, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got.Local, err, want)
 	}

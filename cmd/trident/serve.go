@@ -99,7 +99,7 @@ type config struct {
 func (c config) stopTimeout() time.Duration {
 	timeout := c.Server.ShutdownTimeout + stopSlack
 	if len(c.Local.Repositories) > 0 {
-		timeout += c.Local.StopTimeout()
+		timeout += c.Local.StopLimit()
 	}
 	return timeout
 }

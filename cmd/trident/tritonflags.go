@@ -21,9 +21,10 @@ type tritonFlags struct {
 	LoadModel        []string `placeholder:"MODEL" help:"Model to load at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
 	ExitOnError      bool     `default:"${exit_on_error}" negatable:"" help:"End when a model can't be loaded at start."`
 
-	DisableAutoCompleteConfig bool `help:"Take models' configurations as they are: nothing that is missing is found out."`
-	ModelLoadThreadCount      int  `default:"${model_load_thread_count}" help:"Models loaded at a time."`
-	ExitTimeoutSecs           int  `default:"${exit_timeout_secs}" help:"Seconds that models get, after the drain, to end what they are at."`
+	ModelLoadTimeout          time.Duration `default:"${model_load_timeout}" help:"Give a model in this process up that takes longer than this to load; it is tried again."`
+	DisableAutoCompleteConfig bool          `help:"Take models' configurations as they are: nothing that is missing is found out."`
+	ModelLoadThreadCount      int           `default:"${model_load_thread_count}" help:"Models loaded at a time."`
+	ExitTimeoutSecs           int           `default:"${exit_timeout_secs}" help:"Seconds that models get, after the drain, to end what they are at."`
 
 	BackendDirectory string                 `placeholder:"DIR" help:"Folder of Triton's backends, instead of the one beside the library."`
 	BackendConfig    []local.BackendSetting `sep:"\n" type:"lines" placeholder:"BACKEND,KEY=VALUE" help:"Setting of a backend, or of all by KEY=VALUE; repeatable."`
@@ -51,6 +52,7 @@ func tritonDefaults() kong.Vars {
 	return kong.Vars{
 		"model_control_mode":           string(l.ControlMode),
 		"exit_on_error":                strconv.FormatBool(l.ExitOnError),
+		"model_load_timeout":           l.LoadTimeout.String(),
 		"model_load_thread_count":      strconv.Itoa(l.Options.ModelLoadThreads),
 		"exit_timeout_secs":            strconv.Itoa(int(l.ExitTimeout / time.Second)),
 		"rate_limit":                   string(l.Options.RateLimit),
@@ -65,6 +67,7 @@ func (f *tritonFlags) config() (local.Config, error) {
 	l := local.Default()
 	l.Library, l.BackendDirectory, l.ExitTimeout = f.TritonLibrary, f.BackendDirectory, time.Duration(f.ExitTimeoutSecs)*time.Second
 	l.ControlMode, l.LoadModels, l.ExitOnError = local.ControlMode(f.ModelControlMode), f.LoadModel, f.ExitOnError
+	l.LoadTimeout = f.ModelLoadTimeout
 	l.Options = local.Options{
 		Backends:           f.BackendConfig,
 		Caches:             f.CacheConfig,

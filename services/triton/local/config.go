@@ -51,11 +51,12 @@ type Config struct {
 	// Inactivity is the silence after which a stream fails, and its request is
 	// cancelled. As coarse as KeepAlive.
 	Inactivity time.Duration
-	// LoadTimeout bounds the wait for a model that is loaded or unloaded on
-	// request. What Triton has begun it finishes.
+	// LoadTimeout bounds the load of a model: then its Python processes are killed,
+	// so that the load fails, and is tried again if it was one of the start.
 	LoadTimeout time.Duration
-	// ExitTimeout bounds, in a stop, the wait for requests that the models don't
-	// end, and again the server's own end. Whole seconds (--exit-timeout-secs).
+	// ExitTimeout bounds the wait for requests that the models don't end and, when a
+	// model is unloaded, for its end; then its Python processes are killed. Whole
+	// seconds (--exit-timeout-secs).
 	ExitTimeout time.Duration
 	// QueueBytes is how much of a stream's responses may wait for a consumer that
 	// is slower than the model. Beyond it the stream fails and the request is
@@ -72,6 +73,9 @@ type Config struct {
 	// its errors and warnings.
 	LogInfo bool
 }
+
+// killTime is what Triton, or the kernel, gets to notice that processes were killed.
+const killTime = 3 * time.Second
 
 // Default is the configuration but for the repositories, which have no default.
 func Default() Config {
@@ -108,7 +112,7 @@ func (c Config) Validate() error {
 	}{
 		{"--sse-header-timeout", c.KeepAlive},
 		{"--inactivity-timeout", c.Inactivity},
-		{"LoadTimeout", c.LoadTimeout},
+		{"--model-load-timeout", c.LoadTimeout},
 	}
 	for _, p := range positive {
 		if p.value <= 0 {
@@ -124,8 +128,9 @@ func (c Config) Validate() error {
 	return c.Options.Validate()
 }
 
-// StopTimeout is the longest that a stop of the engine takes.
-func (c Config) StopTimeout() time.Duration { return 3 * c.ExitTimeout }
+// StopLimit is how long [Engine.Stop] may take: for the requests, the models and
+// the server, one after the other.
+func (c Config) StopLimit() time.Duration { return 3*c.ExitTimeout + 3*killTime }
 
 func (c Config) validateModels() error {
 	switch c.ControlMode {

@@ -22,7 +22,7 @@ func TestValidate(t *testing.T) {
 		{"empty model", func(c *Config) { c.ControlMode, c.LoadModels = ControlExplicit, []string{""} }, "--load-model: must not be empty"},
 		{"no keep-alive", func(c *Config) { c.KeepAlive = 0 }, "--sse-header-timeout: must be longer than 0"},
 		{"no inactivity", func(c *Config) { c.Inactivity = 0 }, "--inactivity-timeout: must be longer than 0"},
-		{"no load timeout", func(c *Config) { c.LoadTimeout = -1 }, "LoadTimeout: must be longer than 0"},
+		{"no load timeout", func(c *Config) { c.LoadTimeout = -1 }, "--model-load-timeout: must be longer than 0"},
 		{"no exit timeout", func(c *Config) { c.ExitTimeout = 1 }, "--exit-timeout-secs: must be at least 1, not 1e-09"},
 		{"no queue", func(c *Config) { c.QueueBytes = 0 }, "QueueBytes must be more than 0"},
 		{"total below a stream's queue", func(c *Config) { c.TotalQueueBytes = c.QueueBytes - 1 }, "QueueBytes must be more than 0, not 268435456, and TotalQueueBytes not less"},

@@ -103,7 +103,8 @@ func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) 
 		if failed := (*inference.Error)(nil); errors.As(err, &failed) && failed.Code == inference.CodeNotFound {
 			err = nil
 		}
-		return &kserve.ModelReadyResponse{Ready: ready}, err
+		sound := c.health.check(req.GetName()) == nil
+		return &kserve.ModelReadyResponse{Ready: ready && sound}, err
 	})
 }
 
@@ -152,7 +153,16 @@ func errRepositoryName() error {
 	return unsupported("'repository_name' specification is not supported")
 }
 
+// index is Triton's, in which models that are broken aren't ready.
 func (c *core) index(ready bool) (*kserve.RepositoryIndexResponse, error) {
+	index, err := c.describeIndex(ready)
+	if err == nil {
+		c.health.mark(index, ready)
+	}
+	return index, err
+}
+
+func (c *core) describeIndex(ready bool) (*kserve.RepositoryIndexResponse, error) {
 	flags := C.int64_t(0)
 	if ready {
 		flags = indexReady
@@ -169,7 +179,9 @@ func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 			return nil, err
 		}
 		models := triton.FromIndex(index.GetModels())
+		faults := c.health.faults()
 		for i := range models {
+			models[i].Recovering = faults[models[i].Name] != ""
 			if m := &models[i]; m.State == inference.ModelReady {
 				if err := c.configure(m); err != nil {
 					return nil, err
@@ -210,7 +222,7 @@ func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.Repository
 	if err != nil {
 		return nil, err
 	}
-	err = e.control(ctx, func(c *core) error { return c.load(req.GetModelName(), overrides) })
+	err = e.control(ctx, func(c *core) error { return c.health.loadModel(req.GetModelName(), overrides) })
 	return &kserve.RepositoryModelLoadResponse{}, err
 }
 
@@ -221,11 +233,7 @@ func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.Reposito
 		return nil, errRepositoryName()
 	}
 	dependents := req.GetParameters()["unload_dependents"].GetBoolParam()
-	err := e.control(ctx, func(c *core) error {
-		name := C.CString(req.GetModelName())
-		defer C.free(unsafe.Pointer(name))
-		return failure(C.tr_model_unload(c.server, name, C.bool(dependents)))
-	})
+	err := e.control(ctx, func(c *core) error { return c.health.unloadModel(req.GetModelName(), dependents) })
 	return &kserve.RepositoryModelUnloadResponse{}, err
 }
 
@@ -243,7 +251,7 @@ func (e *Engine) control(ctx context.Context, change func(*core) error) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, e.config.LoadTimeout, errLoadTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, e.config.LoadTimeout+2*killTime, errLoadTimeout)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {

@@ -55,7 +55,7 @@ func start(tb testing.TB, config Config) *Engine {
 func begin(tb testing.TB, config Config) *Engine {
 	tb.Helper()
 	needsTriton(tb)
-	engine, err := New(config, slog.New(slog.DiscardHandler))
+	engine, err := New(config, slog.New(slog.NewTextHandler(tb.Output(), nil)))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func leftovers(tb testing.TB) []string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, pid := range stubs(prefix) {
-		left = append(left, "process "+strconv.Itoa(pid))
+	for _, s := range stubsOf(prefix) {
+		left = append(left, "process "+strconv.Itoa(s.pid))
 	}
 	return left
 }

@@ -7,11 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -34,7 +32,7 @@ func alone(t *testing.T) (elsewhere bool) {
 	return true
 }
 
-// hanging is a model that never answers and never looks whether it is cancelled.
+// hanging never answers and never looks whether it is cancelled.
 const hanging = `import time
 
 class TritonPythonModel:
@@ -42,22 +40,45 @@ class TritonPythonModel:
         time.sleep(3600)
 `
 
-func hangingConfig(t *testing.T) Config {
+// repositoryOf writes Python models that take a number IN and give a number OUT.
+func repositoryOf(t *testing.T, sources map[string]string) string {
 	t.Helper()
 	repository := t.TempDir()
-	model := touch(t, repository, "hanging", "1", "model.py")
-	settings := "backend: \"python\"\ninput [ { name: \"IN\" data_type: TYPE_INT32 dims: [ 1 ] } ]\n" +
+	const settings = "backend: \"python\"\ninput [ { name: \"IN\" data_type: TYPE_INT32 dims: [ 1 ] } ]\n" +
 		"output [ { name: \"OUT\" data_type: TYPE_INT32 dims: [ 1 ] } ]\ninstance_group [ { kind: KIND_CPU } ]\n"
-	for path, text := range map[string]string{model: hanging, filepath.Join(repository, "hanging", "config.pbtxt"): settings} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	for name, source := range sources {
+		code := touch(t, repository, name, "1", "model.py")
+		for path, text := range map[string]string{code: source, filepath.Join(repository, name, "config.pbtxt"): settings} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	return repository
+}
+
+func configOf(t *testing.T, sources map[string]string) Config {
+	t.Helper()
 	config := Default()
-	config.Repositories = []string{repository}
-	config.ExitTimeout = time.Second
-	config.Inactivity = 300 * time.Millisecond
+	config.Repositories = []string{repositoryOf(t, sources)}
+	config.ExitTimeout = 3 * time.Second
 	return config
+}
+
+// stopped stops an engine in which Triton may not end.
+func stopped(t *testing.T, engine *Engine, limit time.Duration) {
+	t.Helper()
+	began := time.Now()
+	if err := engine.Stop(t.Context()); err != nil {
+		t.Errorf("the stop gave %v", err)
+	}
+	t.Logf("the stop took %s", time.Since(began))
+	if took := time.Since(began); took > limit {
+		t.Errorf("the stop took %s, want no more than %s", took, limit)
+	}
+	if left := leftovers(t); len(left) > 0 {
+		t.Errorf("it left %q", left)
+	}
 }
 
 // TestStopWithHangingModel ends in bounded time whatever a model does, and
@@ -66,79 +87,26 @@ func TestStopWithHangingModel(t *testing.T) {
 	if alone(t) {
 		return
 	}
-	config := hangingConfig(t)
+	config := configOf(t, map[string]string{"hanging": hanging})
+	config.Inactivity = 300 * time.Millisecond
 	engine := start(t, config)
-	req := request(number("IN", 1))
-	req.ModelName = "hanging"
-	for _, err := range engine.Stream(t.Context(), req) {
-		if e := inference.AsError(err); e.Code != inference.CodeUnavailable || e.Reason != inference.ReasonInactive {
-			t.Errorf("got %v", err)
-		}
+	if e := inference.AsError(ask(t, engine, "hanging", 1)); e.Code != inference.CodeUnavailable || e.Reason != inference.ReasonInactive {
+		t.Errorf("got %v", e)
 	}
 	if n := engine.core.queue.requests(); n != 1 {
 		t.Errorf("the model holds %d requests, want 1", n)
 	}
-	began := time.Now()
-	if err := engine.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests") || !strings.Contains(err.Error(), "1 processes killed") {
-		t.Errorf("the stop gave %v", err)
-	}
-	if took := time.Since(began); took > 3*config.ExitTimeout {
-		t.Errorf("the stop took %s", took)
-	}
-	if left := leftovers(t); len(left) > 0 {
-		t.Errorf("it left %q", left)
-	}
-	if err := engine.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "start a new process") {
-		t.Errorf("the next start gave %v", err)
-	}
+	stopped(t, engine, config.ExitTimeout+2*killTime)
 }
 
-// TestStubDies takes the process of a model away under a stream: the stream ends
-// by its limit, and a reload brings the model back.
-func TestStubDies(t *testing.T) {
-	if alone(t) {
-		return
-	}
-	config := suiteConfig(t)
-	config.ControlMode, config.LoadModels = ControlExplicit, []string{"stream"}
-	config.Inactivity = time.Second
-	engine := start(t, config)
-	got := 0
+// ask sends a number to a model and gives the error.
+func ask(t *testing.T, engine *Engine, model string, n int32) error {
+	t.Helper()
+	req := request(number("IN", n))
+	req.ModelName = model
 	var failed error
-	for _, failed = range engine.Stream(t.Context(), numbered(1_000_000, number("DELAY", 5))) {
-		got++
-		if got == 3 {
-			all := stubs(engine.core.prefix)
-			if len(all) != 1 {
-				t.Fatalf("processes of the model: %v", all)
-			}
-			for _, pid := range all {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+	for _, err := range engine.Stream(t.Context(), req) {
+		failed = err
 	}
-	if e := inference.AsError(failed); e.Code != inference.CodeUnavailable {
-		t.Errorf("got %v", failed)
-	}
-	if _, err := engine.RepositoryModelUnload(t.Context(), &kserve.RepositoryModelUnloadRequest{ModelName: "stream"}); err != nil {
-		t.Error(err)
-	}
-	if err := reload(t, engine, nil); err != nil {
-		t.Error(err)
-	}
-	for _, err := range engine.Stream(t.Context(), numbered(3)) {
-		if err != nil {
-			t.Errorf("after the reload: %v", err)
-		}
-	}
-	began := time.Now()
-	t.Logf("the stop gave %v", engine.Stop(t.Context()))
-	if took := time.Since(began); took > 3*config.ExitTimeout+time.Second {
-		t.Errorf("the stop took %s", took)
-	}
-	if left := leftovers(t); len(left) > 0 {
-		t.Errorf("it left %q", left)
-	}
+	return failed
 }

@@ -10,11 +10,12 @@ import "C"
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
@@ -57,12 +59,14 @@ type core struct {
 	log          *slog.Logger
 	installation *installation
 	prefix       string // of the names of shared memory
+	lease        *os.File
 	server       *C.ts_server
 	queue        *queue
+	health       *health
 	regions      *extension.Registry
 	tracer       *tracer
 	logs         *extension.Logs
-	users        sync.WaitGroup // streams and calls
+	users        sync.WaitGroup // streams, calls and what watches over the models
 
 	cancel    context.CancelCauseFunc // of the models' loading
 	loaded    chan struct{}           // closed when the models of the start are there
@@ -103,26 +107,25 @@ func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
 		config:       config,
 		log:          log,
 		installation: found,
-		prefix:       config.Options.prefixOf(uniquePrefix()),
 		tracer:       newTracer(config.Trace, log),
 		loaded:       make(chan struct{}),
 	}
+	sweepDead(log)
+	c.prefix, c.lease = newPrefix(config.Options)
 	c.regions = extension.NewRegistry(cudaRuntime{}, c.prefix)
 	warnSharedMemory(sharedMemory, minSharedMemory, log)
 	if err := c.makeServer(); err != nil {
 		found.remove()
+		sweep(c.prefix)
+		_ = c.lease.Close() // nil is fine
 		return nil, err
 	}
-	loading, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	ctx = context.WithoutCancel(ctx)
+	c.health = newHealth(ctx, c)
+	loading, cancel := context.WithCancelCause(ctx)
 	c.cancel = cancel
-	go c.loadModels(loading)
+	c.users.Go(func() { c.loadModels(loading) })
 	return c, nil
-}
-
-// uniquePrefix is for names that are one server's alone, also where several
-// containers, each with a process 1, share their memory.
-func uniquePrefix() string {
-	return fmt.Sprintf("trident_%d_%s_", os.Getpid(), strings.ToLower(rand.Text()[:8]))
 }
 
 func (c *core) makeServer() error {
@@ -160,8 +163,9 @@ func (c *core) loadModels(ctx context.Context) {
 		group.Go(func() error {
 			if ctx.Err() != nil {
 				failed[i] = context.Cause(ctx)
-			} else if err := c.load(name, nil); err != nil {
+			} else if err := c.health.loadModel(name, nil); err != nil {
 				failed[i] = fmt.Errorf("model %s: %w", name, logged(err))
+				c.health.tookTooLong(name, err)
 			}
 			return nil
 		})
@@ -209,7 +213,8 @@ func (e *Engine) AwaitModels(ctx context.Context) error {
 }
 
 // Ready is nil when the models of the start have been loaded, or have failed,
-// and Triton says that all is ready.
+// none has broken down, and Triton says that all is ready. The error names a model
+// that isn't.
 func (e *Engine) Ready(ctx context.Context) error {
 	c, err := e.enter()
 	if err != nil {
@@ -221,18 +226,32 @@ func (e *Engine) Ready(ctx context.Context) error {
 	default:
 		return errLoading
 	}
+	if err := c.health.ready(); err != nil {
+		return err
+	}
 	answer, err := e.ServerReady(ctx, &kserve.ServerReadyRequest{})
 	if err != nil {
 		return err
 	}
 	if !answer.GetReady() {
-		return &inference.Error{
-			Code:    inference.CodeUnavailable,
-			Reason:  inference.ReasonModelNotReady,
-			Message: "a model of the inference server isn't ready",
-		}
+		return c.unready()
 	}
 	return nil
+}
+
+// unready names the first model that keeps Triton from being ready. One that was
+// unloaded doesn't.
+func (c *core) unready() error {
+	for _, m := range triton.FromIndex(c.triton(false).GetModels()) {
+		switch {
+		case m.State == inference.ModelReady, m.State == inference.ModelNeverLoaded, m.Reason == "unloaded":
+		case m.Reason != "":
+			return notReady(m.Name, firstLine(errors.New(m.Reason)))
+		default:
+			return notReady(m.Name, "it is "+strings.ToLower(string(m.State)))
+		}
+	}
+	return errLoading
 }
 
 // enter gives the running server to a caller that calls Done of its users.
@@ -247,11 +266,11 @@ func (e *Engine) enter() (*core, error) {
 }
 
 // Stop cancels the requests in flight, whose streams end with
-// [inference.CodeUnavailable], and deletes the server with its models. It takes
-// no longer than [Config.StopTimeout]. Models that don't end are an
-// error: their Python processes are killed, what Triton holds in this process
-// stays until its end, and no engine can be started in it again.
-func (e *Engine) Stop(context.Context) error {
+// [inference.CodeUnavailable], and deletes the server with its models, in no longer
+// than [Config.StopLimit]. Processes of models that don't end are killed; what
+// Triton then holds in this process stays until its end, no engine can be started
+// in it again, and the log says so. An error means that a process is left.
+func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	c := e.core
 	e.core = nil
@@ -259,75 +278,110 @@ func (e *Engine) Stop(context.Context) error {
 	if c == nil {
 		return nil
 	}
-	return c.close()
+	return c.close(context.WithoutCancel(ctx))
 }
 
 // close leaves the queue to the callbacks of a server that can't be deleted.
-func (c *core) close() error {
+func (c *core) close(ctx context.Context) error {
 	c.cancel(errStopped)
+	c.health.stop()
 	c.queue.cancelAll(errStopped)
 	defer c.installation.remove()
 	defer c.tracer.close()
-	if err := c.awaitUsers(); err != nil {
-		C.tr_abandon()
-		return err
-	}
-	err := logged(failure(C.tr_server_delete(c.server)))
+	defer c.lease.Close() //nolint:errcheck // nil is fine
+	err := c.end(ctx)
 	killed := sweep(c.prefix)
 	if err == nil {
 		c.queue.close()
-		return c.regions.Close()
+		err = c.regions.Close()
+	} else {
+		C.tr_abandon()
+		c.log.Warn("Triton didn't end by itself", "error", err, "processes_killed", killed)
+		err = nil // it isn't worth more than that
 	}
-	C.tr_abandon()
-	if killed > 0 {
-		return fmt.Errorf("stop Triton: %w; %d processes of its models were killed", err, killed)
+	ended := func() bool { return len(stubsOf(c.prefix)) == 0 }
+	if !c.await(ctx, killTime, ended) {
+		return fmt.Errorf("stop Triton: processes of its models are left: %v", stubsOf(c.prefix))
 	}
-	// Triton 2.51 counts a ready model whose reload failed as live for ever.
-	c.log.Warn("Triton didn't end by itself, though no model is at work", "error", err)
 	return nil
 }
 
-// stopPoll is how often a stop looks whether Triton has let go of the requests.
-const stopPoll = 2 * time.Millisecond
+// end lets go of the models and deletes the server. What Triton never gives back
+// isn't waited for.
+func (c *core) end(ctx context.Context) error {
+	if err := c.awaitUsers(ctx); err != nil {
+		return err
+	}
+	c.unloadAll(ctx)
+	wait := C.uint(math.Ceil(c.config.ExitTimeout.Seconds()))
+	if c.queue.requests() > 0 || c.health.leaked.Load() {
+		wait = 1
+	}
+	deleted := make(chan error, 1)
+	go func() { deleted <- logged(failure(C.tr_server_delete(c.server, wait))) }()
+	late := time.NewTimer(c.config.ExitTimeout + killTime)
+	defer late.Stop()
+	select {
+	case err := <-deleted:
+		return err
+	case <-late.C:
+		return errors.New("the server can't be deleted")
+	}
+}
+
+// unloadAll unloads the models. Triton does so too when it is deleted, but looks
+// for their end once a second only.
+func (c *core) unloadAll(ctx context.Context) {
+	for _, row := range c.triton(true).GetModels() {
+		_ = c.unload(row.GetName(), false) // what fails is left to the deletion
+	}
+	unloaded := func() bool {
+		return !slices.ContainsFunc(c.triton(false).GetModels(), func(row *kserve.RepositoryIndexResponse_ModelIndex) bool {
+			return row.GetState() == unloading && len(c.stubsOfModel(row.GetName())) > 0
+		})
+	}
+	c.await(ctx, c.config.ExitTimeout, unloaded)
+}
+
+// lostTime is what requests get to end that may never do so.
+const lostTime = 500 * time.Millisecond
 
 // awaitUsers waits for the calls, the streams and the requests that models still
 // hold. What hangs in a Python process is given up with the process.
-func (c *core) awaitUsers() error {
+func (c *core) awaitUsers(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		c.users.Wait()
-		<-c.loaded
 	}()
-	if c.idle(ended, c.config.ExitTimeout) {
-		return nil
-	}
-	killed := sweep(c.prefix)
-	if c.idle(ended, c.config.ExitTimeout) {
-		return nil
-	}
-	return fmt.Errorf("%d requests or a model's loading didn't end in %s; %d processes killed", c.queue.requests(), 2*c.config.ExitTimeout, killed)
-}
-
-// idle waits until nobody uses the server.
-func (c *core) idle(ended <-chan struct{}, limit time.Duration) bool {
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	select {
-	case <-ended:
-	case <-late.C:
-		return false
-	}
-	poll := time.NewTicker(stopPoll)
-	defer poll.Stop()
-	for c.queue.requests() > 0 {
+	idle := func() bool {
 		select {
-		case <-poll.C:
-		case <-late.C:
+		case <-ended:
+			return c.queue.requests() == 0
+		default:
 			return false
 		}
 	}
-	return true
+	limit := c.config.ExitTimeout
+	if c.health.lost.Load() || c.health.leaked.Load() {
+		limit = min(limit, lostTime)
+	}
+	if c.await(ctx, limit, idle) {
+		return nil
+	}
+	if c.health.lost.Load() {
+		select {
+		case <-ended:
+			return nil
+		default:
+		}
+	}
+	killed := sweep(c.prefix)
+	if killed > 0 && c.await(ctx, killTime, idle) {
+		c.health.leaked.Store(true) // most likely
+		return nil
+	}
+	return fmt.Errorf("%d requests or a model's loading didn't end", c.queue.requests())
 }
 
 // cTexts are C strings that are freed together.

@@ -72,12 +72,12 @@ func TestBackendPrefix(t *testing.T) {
 	if found, err := filepath.Glob(pattern); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "/dev/shm/"+prefix) {
 		t.Errorf("the shared memory is %q, %v; want names with %s", found, err, prefix)
 	}
-	if len(stubs(prefix)) != 2 {
-		t.Errorf("two models have the processes %v", stubs(prefix))
+	if len(stubsOf(prefix)) != 2 {
+		t.Errorf("two models have the processes %v", stubsOf(prefix))
 	}
 	stop(t, engine)
-	if found, _ := filepath.Glob(pattern); len(found) > 0 || len(stubs(prefix)) > 0 {
-		t.Errorf("left are %q and %v", found, stubs(prefix))
+	if found, _ := filepath.Glob(pattern); len(found) > 0 || len(stubsOf(prefix)) > 0 {
+		t.Errorf("left are %q and %v", found, stubsOf(prefix))
 	}
 }
 

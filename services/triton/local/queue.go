@@ -10,6 +10,7 @@ import "C"
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -191,6 +192,33 @@ func (q *queue) cancelAll(cause error) {
 	for _, s := range q.streams {
 		s.cancel(cause)
 	}
+}
+
+// fail ends the streams of some models with the cause, and counts them.
+func (q *queue) fail(models []string, cause error) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	failed := 0
+	for _, s := range q.streams {
+		if slices.Contains(models, s.model) {
+			s.cancel(cause)
+			failed++
+		}
+	}
+	return failed
+}
+
+// heard tells whether a model has sent anything since the last question.
+func (q *queue) heard(model string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	heard := false
+	for _, s := range q.streams {
+		if s.model == model && s.heard {
+			heard, s.heard = true, false
+		}
+	}
+	return heard
 }
 
 // requests is how many requests Triton or a stream holds.

@@ -34,6 +34,36 @@ static char *fill(void *library) {
   return NULL;
 }
 
+// The shared memory of a Python model has robust mutexes. When its process dies
+// while it holds one, Triton's next lock throws, and nothing of Triton's catches
+// that: the C++ runtime would end this process with all other models. These
+// threads hold nothing but what belongs to the broken model, so they are kept
+// where they are instead. Any other exception ends the process as before.
+static uint64_t parked; // atomic
+static void (*terminate)(void);
+static void *(*exception_type)(void); // std::type_info *
+
+static void on_terminate(void) {
+  // After the table of virtual functions comes the mangled name.
+  const char *const *type = exception_type();
+  if (type != NULL && strstr(type[1], "5boost12interprocess") != NULL) {
+    __atomic_add_fetch(&parked, 1, __ATOMIC_RELAXED);
+    for (;;) pause();
+  }
+  terminate();
+  abort();
+}
+
+uint64_t tr_parked(void) { return __atomic_load_n(&parked, __ATOMIC_RELAXED); }
+
+// survive does so where the C++ runtime is the one that backends share.
+static void survive(void) {
+  void (*(*set_terminate)(void (*)(void)))(void) = NULL;
+  *(void **)&set_terminate = dlsym(RTLD_DEFAULT, "_ZSt13set_terminatePFvvE");
+  *(void **)&exception_type = dlsym(RTLD_DEFAULT, "__cxa_current_exception_type");
+  if (set_terminate != NULL && exception_type != NULL) terminate = set_terminate(on_terminate);
+}
+
 static bool abandoned; // atomic
 
 void tr_abandon(void) { __atomic_store_n(&abandoned, true, __ATOMIC_SEQ_CST); }
@@ -49,7 +79,10 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
     // Backends may leave it to their host that its symbols are there.
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     failure = library != NULL ? fill(library) : tr_duplicate(dlerror());
-    if (failure == NULL) loaded = strdup(path);
+    if (failure == NULL) {
+      loaded = strdup(path);
+      survive();
+    }
   } else if (strcmp(loaded, path) != 0) {
     if (asprintf(&failure, "this process has loaded %s already", loaded) < 0) failure = tr_duplicate(NULL);
   }
@@ -490,7 +523,10 @@ tr_error tr_server_new(const tr_options *o, ts_server **server) {
   return error;
 }
 
-tr_error tr_server_delete(ts_server *server) { return tr_take(api.ServerDelete(server)); }
+tr_error tr_server_delete(ts_server *server, unsigned int timeout) {
+  tr_drop(api.ServerSetExitTimeout(server, timeout));
+  return tr_take(api.ServerDelete(server));
+}
 
 static ts_error *ask(ts_server *server, tr_what what, const char *model, int64_t version, ts_message **message) {
   switch (what) {

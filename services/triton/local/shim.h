@@ -124,6 +124,7 @@ typedef void (*ts_trace_release_fn)(ts_trace *, void *user);
   F(ts_error *, ServerOptionsSetBackendConfig,                                                                \
     (ts_options *, const char *backend, const char *setting, const char *value))                              \
   F(ts_error *, ServerNew, (ts_server **, ts_options *))                                                      \
+  F(ts_error *, ServerSetExitTimeout, (ts_server *, unsigned int seconds))                                    \
   F(ts_error *, ServerDelete, (ts_server *))                                                                  \
   F(ts_error *, ServerIsLive, (ts_server *, bool *))                                                          \
   F(ts_error *, ServerIsReady, (ts_server *, bool *))                                                         \
@@ -189,6 +190,9 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor);
 // keep their state, the names of their shared memory among it, so that tr_load
 // refuses from then on.
 void tr_abandon(void);
+
+// tr_parked is how many threads of Triton's were kept from ending this process.
+uint64_t tr_parked(void);
 
 // tr_error is an error of the library, taken over; the text is NULL on success.
 typedef struct {
@@ -342,7 +346,8 @@ tr_error tr_response_parameter(const tr_event *, uint32_t index, tr_parameter *)
 const char *tr_label(const tr_event *, uint32_t output, size_t class);
 
 tr_error tr_server_new(const tr_options *, ts_server **);
-tr_error tr_server_delete(ts_server *);
+// tr_server_delete waits for a number of seconds for what is at work.
+tr_error tr_server_delete(ts_server *, unsigned int timeout);
 
 // tr_what is what tr_describe gives as JSON, to free.
 typedef enum { tr_server_metadata, tr_model_metadata, tr_model_config, tr_model_statistics, tr_index } tr_what;

@@ -37,11 +37,13 @@ const releaseTime = 20 * time.Millisecond
 type stream struct {
 	core    *core
 	id      uint64
+	model   string
 	request *C.tr_request
 	asked   *kserve.ModelInferRequest
 	extras  *extras // that it asked for, or nil
 	cancel  context.CancelCauseFunc
 	limit   int64 // bytes
+	heard   bool  // a response came lately, guarded by the queue's mutex
 
 	released chan struct{} // closed when the model has let go of the request
 	readable chan struct{} // a token when there is something to take
@@ -94,10 +96,14 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 
 // send hands the request to Triton.
 func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferRequest) (*stream, error) {
+	if err := c.health.check(req.GetModelName()); err != nil {
+		return nil, err
+	}
 	s := &stream{
 		core:     c,
 		id:       c.queue.number(),
 		asked:    req,
+		model:    req.GetModelName(),
 		cancel:   cancel,
 		limit:    int64(c.config.QueueBytes),
 		released: make(chan struct{}),
@@ -176,6 +182,7 @@ func (s *stream) push(event *C.tr_event) bool {
 	if s.over {
 		return false
 	}
+	s.heard = true
 	waiting := s.waiting.Add(int64(event.bytes))
 	if waiting > s.limit && waiting > int64(event.bytes) {
 		s.waiting.Add(-int64(event.bytes))
@@ -235,8 +242,12 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 	for {
 		response, err := s.next(ctx)
 		if err != nil {
+			s.core.health.ended(s.model, err)
 			yield(nil, err)
 			return
+		}
+		if response.Final {
+			s.core.health.ended(s.model, nil)
 		}
 		if !yield(response, nil) || response.Final {
 			return

@@ -1,0 +1,218 @@
+//go:build cgo && linux
+
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// health knows which models are broken, and brings them back. Triton itself
+// doesn't: a model whose process has died stays ready, its streams never end, and
+// to load it changes nothing. What breaks a model is
+//   - the end of a process that it runs in, which the kernel tells at once;
+//   - an error that says that the engine inside the model has died;
+//   - silence: several requests in a row end by the inactivity limit, or by
+//     Triton's word that the process doesn't answer, and no response comes meanwhile.
+//
+// A broken model is marked: requests get an error at once, and the lists of models
+// and the readiness say why. Its streams end. Then it is unloaded and loaded, by
+// force and again and again with growing pauses, until that succeeds or a client
+// of the repository unloads it.
+//
+// Its methods may be called concurrently.
+type health struct {
+	core *core
+	// ctx ends with the server: it bounds the watching and the bringing back.
+	ctx  context.Context //nolint:containedctx // the lifetime of the server
+	stop context.CancelFunc
+	// broken is how many models have a fault: the check of each request.
+	broken atomic.Int32
+	// Triton 2.51 never gives back the requests of a process that died at work, and
+	// counts a ready model whose reload failed, or one whose load hangs, as live for
+	// ever. lost is set when there may be such requests, leaked when there is such a
+	// model.
+	lost, leaked atomic.Bool
+
+	mu    sync.Mutex
+	wards map[string]*ward
+}
+
+// ward is a model that was loaded, or is to be.
+type ward struct {
+	name string
+	// busy holds a token while somebody loads or unloads the model.
+	busy chan struct{}
+
+	// What follows is guarded by the mutex of health.
+	overrides []override       // of the last load
+	stubs     map[int]*watched // by process id
+	python    bool             // it has, or had, processes
+	crashed   string           // what happened to them while the model was busy
+	hung      bool             // Triton doesn't return from its load
+	strikes   int              // requests without an answer in a row
+	fault     string           // why the model is broken; empty for a sound one
+	sound     chan struct{}    // closed when it is brought back, or given up
+	attempts  int              // to bring it back, since it last was sound for a while
+	faults    int              // since the start
+	healed    time.Time
+}
+
+// watched is a process of a model.
+type watched struct {
+	segment string // its shared memory
+	old     bool   // a later load has replaced it, and Triton may end it
+}
+
+func newHealth(ctx context.Context, c *core) *health {
+	h := &health{core: c, wards: map[string]*ward{}}
+	h.ctx, h.stop = context.WithCancel(ctx)
+	return h
+}
+
+func (h *health) ward(name string) *ward {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.wards[name]
+	if w == nil {
+		w = &ward{name: name, busy: make(chan struct{}, 1), stubs: map[int]*watched{}}
+		h.wards[name] = w
+	}
+	return w
+}
+
+// strikeLimit is how many requests in a row must go without an answer: one may
+// have a long prompt, and a few at a time wait behind it.
+const strikeLimit = 3
+
+// check is nil for a model that isn't broken.
+func (h *health) check(model string) error {
+	if h.broken.Load() == 0 {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.wards[model]; w != nil && w.fault != "" {
+		return notReady(model, w.fault)
+	}
+	return nil
+}
+
+// ready names the broken models, if there are any.
+func (h *health) ready() error {
+	for _, model := range slices.Sorted(maps.Keys(h.faults())) {
+		return h.check(model)
+	}
+	return nil
+}
+
+// faults are the broken models and what is wrong with each.
+func (h *health) faults() map[string]string {
+	all := map[string]string{}
+	if h.broken.Load() == 0 {
+		return all
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name, w := range h.wards {
+		if w.fault != "" {
+			all[name] = w.fault
+		}
+	}
+	return all
+}
+
+// mark shows the faults in Triton's index, of which ready models only may have
+// been asked for.
+func (h *health) mark(index *kserve.RepositoryIndexResponse, ready bool) {
+	faults := h.faults()
+	if len(faults) == 0 {
+		return
+	}
+	if ready {
+		index.Models = slices.DeleteFunc(index.GetModels(), func(row *kserve.RepositoryIndexResponse_ModelIndex) bool {
+			return faults[row.GetName()] != ""
+		})
+	}
+	for _, row := range index.GetModels() {
+		if fault := faults[row.GetName()]; fault != "" {
+			row.State, row.Reason = string(inference.ModelUnavailable), fault
+		}
+	}
+}
+
+// ended takes note of how a stream of a model has ended: nil, or its error.
+func (h *health) ended(model string, err error) {
+	switch verdictOn(err) {
+	case soundModel:
+		h.forgive(model)
+	case deadEngine:
+		h.fail(model, "the engine in its process has died")
+	case silentModel:
+		h.strike(model)
+	case noVerdict:
+	}
+}
+
+func (h *health) forgive(model string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.wards[model]; w != nil {
+		w.strikes = 0
+	}
+}
+
+// strike counts a request that got no answer, unless the model has one for others.
+func (h *health) strike(model string) {
+	if h.core.queue.heard(model) {
+		h.forgive(model)
+		return
+	}
+	w := h.ward(model)
+	h.mu.Lock()
+	w.strikes++
+	silent := w.strikes >= strikeLimit
+	h.mu.Unlock()
+	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // the models that it is made of are to blame
+		h.fail(model, "it doesn't answer")
+	}
+}
+
+// fail has a model recover, unless it is being loaded or unloaded: that tells how
+// it is.
+func (h *health) fail(model, fault string) {
+	w := h.ward(model)
+	if len(w.busy) == 0 {
+		h.recover(w, fault)
+	}
+}
+
+// tookTooLong brings back a model whose load failed for its time.
+func (h *health) tookTooLong(model string, err error) {
+	if errors.Is(err, errCut) || errors.Is(err, errHung) {
+		h.recover(h.ward(model), inference.AsError(err).Message)
+	}
+}
+
+// notReady is the answer to requests for a model that is broken.
+func notReady(model, fault string) *inference.Error {
+	return &inference.Error{
+		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: retryAfter,
+		Message: fmt.Sprintf("the model `%s` isn't ready: %s", model, fault),
+	}
+}
+
+func firstLine(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n") // a Python stack follows
+	return text
+}

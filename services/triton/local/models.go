@@ -1,0 +1,100 @@
+//go:build cgo && linux
+
+package local
+
+/*
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"context"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// unloading is the state of a model that Triton is about to let go.
+const unloading = string(inference.ModelUnloading)
+
+// unload begins to unload a model. Requests in flight end first.
+func (c *core) unload(model string, dependents bool) error {
+	name := C.CString(model)
+	defer C.free(unsafe.Pointer(name))
+	return failure(C.tr_model_unload(c.server, name, C.bool(dependents)))
+}
+
+// states are those that Triton gives the versions of a model.
+func (c *core) states(model string) map[string]bool {
+	states := map[string]bool{}
+	for _, row := range c.triton(false).GetModels() {
+		if row.GetName() == model {
+			states[row.GetState()] = true
+		}
+	}
+	return states
+}
+
+// serves tells whether Triton takes a model for ready.
+func (c *core) serves(model string) bool { return c.states(model)[string(inference.ModelReady)] }
+
+// triton is Triton's own index, empty where it gives none.
+func (c *core) triton(ready bool) *kserve.RepositoryIndexResponse {
+	index, _ := c.describeIndex(ready)
+	return index
+}
+
+// modelConfig is the configuration of a model that Triton serves, or nil.
+func (c *core) modelConfig(model string) *kserve.ModelConfig {
+	config, err := describe(c, C.tr_model_config, model, -1, &kserve.ModelConfig{})
+	if err != nil {
+		return nil
+	}
+	return config
+}
+
+// steps are the models that an ensemble is made of.
+func (c *core) steps(model string) []string {
+	var names []string
+	for _, step := range c.modelConfig(model).GetEnsembleScheduling().GetStep() {
+		names = append(names, step.GetModelName())
+	}
+	return names
+}
+
+// affected are a model and the ensembles that it is a part of.
+func (c *core) affected(model string) []string {
+	names := []string{model}
+	for _, row := range c.triton(true).GetModels() {
+		if slices.Contains(c.steps(row.GetName()), model) && !slices.Contains(names, row.GetName()) {
+			names = append(names, c.affected(row.GetName())...)
+		}
+	}
+	return names
+}
+
+// threadsLost is how many threads of Triton's wait for ever because a process died,
+// in this process.
+func (*core) threadsLost() int { return int(C.tr_parked()) }
+
+// await polls for a condition, and tells whether it was met in time.
+func (c *core) await(ctx context.Context, limit time.Duration, met func() bool) bool {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	poll := time.NewTicker(unloadPoll)
+	defer poll.Stop()
+	for !met() {
+		select {
+		case <-poll.C:
+		case <-late.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}

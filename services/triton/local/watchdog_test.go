@@ -1,0 +1,88 @@
+//go:build cgo && linux
+
+package local
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// TestLoadTakesTooLong has a model's start cut off, and tried again.
+func TestLoadTakesTooLong(t *testing.T) {
+	config := configOf(t, map[string]string{"moody": moody})
+	config.LoadTimeout = 4 * time.Second // longer than a load takes on a busy machine
+	lower := raise(t, config, "slow")
+	engine := begin(t, config)
+	defer stop(t, engine)
+	if err := inference.AsError(engine.Ready(t.Context())); err != errLoading {
+		t.Errorf("while loading: %v", err)
+	}
+	if err := engine.AwaitModels(t.Context()); !errors.Is(err, errCut) && (err == nil || !strings.Contains(err.Error(), "--model-load-timeout")) {
+		t.Errorf("the start gave %v", err)
+	}
+	checkBroken(t, engine, "moody", "wasn't loaded in 4s")
+	lower()
+	until(t, engine, "the model is there", func() bool { return engine.Ready(t.Context()) == nil })
+	if err := ask(t, engine, "moody", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// asking is a model that never answers how it would like to be configured.
+const asking = `import time
+
+class TritonPythonModel:
+    @staticmethod
+    def auto_complete_config(config):
+        time.sleep(3600)
+
+    def execute(self, requests):
+        return []
+`
+
+// TestLoadHangs takes a process away before it has imported its model, which
+// Triton up to 25.07 waits for without end. The others are served.
+func TestLoadHangs(t *testing.T) {
+	if alone(t) {
+		return
+	}
+	config := suiteConfig(t)
+	config.Repositories = append(config.Repositories, repositoryOf(t, map[string]string{"asking": asking}))
+	config.ControlMode, config.LoadModels = ControlExplicit, []string{"asking", "echo"}
+	engine := begin(t, config)
+	until(t, engine, "it is asked", func() bool {
+		return len(engine.core.stubsOfModel("asking")) == 1 && model(t, engine, "echo").State == inference.ModelReady
+	})
+	killStubs(t, engine, "asking")
+	began := time.Now()
+	if err := engine.AwaitModels(t.Context()); err == nil || !strings.Contains(err.Error(), "model asking: ") {
+		t.Errorf("the start gave %v", err)
+	}
+	if took := time.Since(began); took > mourning+2*lastLook {
+		t.Errorf("that took %s", took)
+	}
+	hangs := engine.core.health.ward("asking").hung
+	if !hangs {
+		t.Log("this Triton has noticed the death")
+	}
+	if e := inference.AsError(engine.Ready(t.Context())); !strings.Contains(e.Message, "`asking`") {
+		t.Errorf("the engine is %v", e)
+	}
+	if _, err := engine.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: "asking"}); hangs && !errors.Is(err, errHung) {
+		t.Errorf("another load gave %v", err)
+	}
+	if err := reload(t, engine, nil); err != nil {
+		t.Errorf("the load of another model: %v", err)
+	}
+	for _, err := range engine.Stream(t.Context(), numbered(3)) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	stopped(t, engine, config.StopLimit())
+}
