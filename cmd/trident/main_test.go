@@ -202,7 +202,7 @@ func TestTritonFlags(t *testing.T) {
 // TestTritonFlagsAlone: without a repository each of them is refused by name.
 func TestTritonFlagsAlone(t *testing.T) {
 	for _, flag := range []string{
-		"--triton-library=a", "--model-control-mode=explicit", "--load-model=a", "--exit-on-error=false", "--disable-auto-complete-config",
+		"--triton-library=a", "--model-control-mode=explicit", "--load-model=a", "--exit-on-error=false", "--model-load-timeout=1s", "--disable-auto-complete-config",
 		"--model-load-thread-count=1", "--exit-timeout-secs=1", "--backend-directory=a", "--backend-config=a,b=c", "--cache-directory=a",
 		"--cache-config=a,b=c", "--rate-limit=execution_count", "--rate-limit-resource=a:1", "--pinned-memory-pool-byte-size=1",
 		"--cuda-memory-pool-byte-size=0:1", "--allow-gpu-metrics=false", "--allow-cpu-metrics=false", "--metrics-interval-ms=1",
@@ -213,8 +213,8 @@ func TestTritonFlagsAlone(t *testing.T) {
 			t.Errorf("%s: got %v", flag, err)
 		}
 	}
-	if n := len(flagsOfGroup(t, "Triton in this process")); n != 21 {
-		t.Errorf("the group has %d flags, but 21 are tried here: a new one needs a line, and one in errNeedRepository", n)
+	if n := len(flagsOfGroup(t, "Triton in this process")); n != 22 {
+		t.Errorf("the group has %d flags, but 22 are tried here: a new one needs a line, and one in errNeedRepository", n)
 	}
 	if _, err := parse("--load-model=a", "--exit-timeout-secs=1"); err == nil || !strings.HasPrefix(err.Error(), "--load-model, --exit-timeout-secs: needs --model-repository") {
 		t.Errorf("two flags: %v", err)

@@ -105,6 +105,7 @@ func (f *tritonFlags) errNeedRepository() error {
 		{"--model-control-mode", f.ModelControlMode != string(usual.ControlMode)},
 		{"--load-model", len(f.LoadModel) > 0},
 		{"--exit-on-error", f.ExitOnError != usual.ExitOnError},
+		{"--model-load-timeout", f.ModelLoadTimeout != usual.LoadTimeout},
 		{"--disable-auto-complete-config", f.DisableAutoCompleteConfig},
 		{"--model-load-thread-count", f.ModelLoadThreadCount != o.ModelLoadThreads},
 		{"--exit-timeout-secs", time.Duration(f.ExitTimeoutSecs)*time.Second != usual.ExitTimeout},

@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// talkingModels is the repository of the model that talks, which costs nothing.
+const talkingModels = "testdata/models"
+
+// endLimit is how long trident with Triton in its process may take to end: some
+// of it is for models that don't.
+const endLimit = 15 * time.Second
+
+// startLocal launches a trident of the test's own with Triton in its process. The
+// test ends it; nothing may be left of it then.
+func startLocal(t *testing.T, repository, variable string, flags ...string) *trident {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a real Triton")
+	}
+	s, err := launchIn(t, variable, append([]string{"--model-repository=" + repository}, flags...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = s.kill()
+		for _, p := range s.models(t) {
+			_ = syscall.Kill(p.id, syscall.SIGKILL)
+		}
+		for _, path := range s.segments(t) {
+			_ = os.Remove(path)
+		}
+	})
+	return s
+}
+
+// startTalking waits for its model, too.
+func startTalking(t *testing.T, flags ...string) *trident {
+	t.Helper()
+	s := startLocal(t, talkingModels, "", flags...)
+	s.awaitReady(t)
+	return s
+}
+
+func (s *trident) awaitReady(t *testing.T) {
+	t.Helper()
+	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
+		t.Fatalf("trident isn't ready: %s\n%s", s.get(t, "/health/ready").body, s.log)
+	}
+}
+
+// prefix is what the names of its shared memory begin with.
+func (s *trident) prefix() string { return fmt.Sprintf("trident_%d_", s.cmd.Process.Pid) }
+
+// models are the processes of its Python models, and what those have started.
+func (s *trident) models(t *testing.T) []process {
+	t.Helper()
+	return processes(t, func(p process) bool { return strings.Contains(p.command, " "+s.prefix()) })
+}
+
+// segments are its shared memory.
+func (s *trident) segments(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("/dev/shm/" + s.prefix() + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// checkEnded wants a clean exit that leaves nothing.
+func (s *trident) checkEnded(t *testing.T) {
+	t.Helper()
+	checkExit(t, s, endLimit)
+	s.checkGone(t)
+	if err := s.log.check(false); err != nil {
+		t.Error(err)
+	}
+}
+
+func (s *trident) checkGone(t *testing.T) {
+	t.Helper()
+	if left := s.models(t); len(left) > 0 {
+		t.Errorf("processes left: %v", left)
+	}
+	if left := s.segments(t); len(left) > 0 {
+		t.Errorf("left in shared memory: %v", left)
+	}
+}
+
+func talk(text string, words int) object {
+	return ask(text, "model", "talk", "max_tokens", words)
+}
+
+func (s *trident) killModel(t *testing.T) {
+	t.Helper()
+	all := s.models(t)
+	if len(all) != 1 {
+		t.Fatalf("processes of the model: %v", all)
+	}
+	if err := syscall.Kill(all[0].id, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// forever is more words than any test waits for.
+const forever = 100_000
+
+// TestLocalStop ends trident with Triton in its process, whatever the models do.
+func TestLocalStop(t *testing.T) {
+	t.Run("streams that end in time", func(t *testing.T) {
+		s := startTalking(t)
+		if len(s.models(t)) != 1 || len(s.segments(t)) < 2 {
+			t.Errorf("the model has the processes %v and the memory %v: the checks below would be void", s.models(t), s.segments(t))
+		}
+		var all []chunk
+		for c := range s.openChat(t, talk("Hello.", 60)).chunks(t) {
+			if all = append(all, c); len(all) == 3 {
+				signalStop(t, s, syscall.SIGTERM)
+				awaitRefused(t, s)
+			}
+		}
+		if finish := all[len(all)-1].Choices[0].FinishReason; len(all) < 60 || text(finish) != "stop" {
+			t.Errorf("%d chunks, finish_reason %s", len(all), text(finish))
+		}
+		s.checkEnded(t)
+		if strings.Contains(s.log.String(), `"level":"ERROR"`) || strings.Contains(s.log.String(), `"level":"WARN"`) {
+			t.Errorf("an ordinary stop is logged as more than that:\n%s", s.log)
+		}
+	})
+	t.Run("streams that don't", func(t *testing.T) {
+		s := startTalking(t, "--shutdown-timeout=300ms")
+		last := watch(t, s.openChat(t, talk("Hello.", forever)))
+		signalStop(t, s, syscall.SIGINT)
+		if e := parseError(t, <-last); text(e.Code) != "shutting_down" {
+			t.Errorf("the stream ended with code %s: %s", text(e.Code), text(e.Message))
+		}
+		s.checkEnded(t)
+	})
+	t.Run("a model that hangs", func(t *testing.T) {
+		s := startTalking(t, "--shutdown-timeout=300ms")
+		answers := make(chan answer, 1)
+		go func() { answers <- s.post(t, "/v1/chat/completions", talk("hang", 1)) }()
+		if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // it has started a process
+			t.Fatal("the model isn't asked")
+		}
+		signalStop(t, s, syscall.SIGTERM)
+		a := (<-answers).want(t, http.StatusServiceUnavailable)
+		if e := a.failure(t); text(e.Code) != "shutting_down" {
+			t.Errorf("code %s: %s", text(e.Code), text(e.Message))
+		}
+		s.checkEnded(t)
+	})
+	t.Run("a model that is loading", func(t *testing.T) {
+		s := startLocal(t, talkingModels, "TALK_LOAD_SECONDS=600")
+		loading := func() bool { // not the process that is asked for the configuration
+			all := s.models(t)
+			return len(all) == 1 && strings.Contains(all[0].command, " talk_0_0 ")
+		}
+		if !poll(startLimit, loading) {
+			t.Fatalf("no model starts:\n%s", s.log)
+		}
+		a := s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
+		a.failure(t)
+		signalStop(t, s, syscall.SIGTERM)
+		s.checkEnded(t)
+	})
+	t.Run("sudden death", func(t *testing.T) {
+		s := startTalking(t)
+		events := s.openChat(t, talk("Hello.", forever))
+		readUntil(t, events.response.Body, `"content":"`)
+		if err := s.kill(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
+		if len(s.segments(t)) == 0 {
+			t.Log("another trident of this machine has swept up already")
+		}
+		next := startTalking(t)
+		s.checkGone(t)
+		signalStop(t, next, syscall.SIGTERM)
+		next.checkEnded(t)
+	})
+}
+
+// TestLocalModelDies kills the process in which a model runs: its streams end at
+// once, clients and probes are told, and it comes back by itself.
+func TestLocalModelDies(t *testing.T) {
+	s := startTalking(t)
+	last := watch(t, s.openChat(t, talk("Hello.", forever)))
+	died := time.Now()
+	s.killModel(t)
+	if e := parseError(t, <-last); text(e.Code) != "engine_unavailable" || !strings.Contains(text(e.Message), "`talk`") {
+		t.Errorf("the stream ended with code %s: %s", text(e.Code), text(e.Message))
+	}
+	if took := time.Since(died); took > failLimit {
+		t.Errorf("the stream ended %s after its model", took)
+	}
+	a := s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
+	if e := a.failure(t); !strings.Contains(text(e.Message), "`talk`") || !strings.Contains(text(e.Message), "its process ended by signal: killed") {
+		t.Errorf("the probe says %s", text(e.Message))
+	}
+	a = s.post(t, "/v1/chat/completions", talk("Hello.", 1)).want(t, http.StatusServiceUnavailable)
+	if e := a.failure(t); text(e.Code) != "model_not_ready" || a.header.Get("Retry-After") == "" {
+		t.Errorf("code %s: %s", text(e.Code), text(e.Message))
+	}
+	s.get(t, "/health/live").want(t, http.StatusOK)
+	s.awaitReady(t)
+	t.Logf("back after %s", time.Since(died))
+	if whole := s.chat(t, talk("Hello.", 3)); strings.Count(whole.Choices[0].Message.Content, "word") != 3 {
+		t.Errorf("the answer is %q", whole.Choices[0].Message.Content)
+	}
+	// A stop while it is brought back once more.
+	s.killModel(t)
+	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status != http.StatusOK }) {
+		t.Error("nobody notices")
+	}
+	signalStop(t, s, syscall.SIGTERM)
+	s.checkEnded(t)
+}

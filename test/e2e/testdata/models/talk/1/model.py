@@ -1,0 +1,50 @@
+"""A chat model without weights: a word every 10 ms, as many as max_tokens allows.
+
+The message "hang" makes it hang, in a process of its own that bears the name of its shared memory.
+TALK_LOAD_SECONDS in the environment is how long it takes to load.
+"""
+
+import json
+import os
+import subprocess
+import threading
+import time
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+PACE = 0.01
+
+
+def text_of(request, name, default):
+    tensor = pb_utils.get_input_tensor_by_name(request, name)
+    return tensor.as_numpy().flat[0].decode() if tensor is not None else default
+
+
+def segment():
+    """The second argument of this process."""
+    with open("/proc/self/cmdline") as line:
+        return line.read().split("\0")[2]
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        time.sleep(float(os.environ.get("TALK_LOAD_SECONDS", "0")))
+
+    def execute(self, requests):
+        for request in requests:
+            if text_of(request, "text_input", "") == "hang":
+                subprocess.run(["sh", "-c", "sleep 3600; :", segment()])
+            threading.Thread(target=talk, args=(request,), daemon=True).start()
+
+
+def talk(request):
+    sender = request.get_response_sender()
+    words = json.loads(text_of(request, "sampling_parameters", "{}")).get("max_tokens", 16)
+    for _ in range(words):
+        if sender.is_cancelled():
+            break
+        tensor = pb_utils.Tensor("text_output", np.array([b"word "], dtype=np.object_))
+        sender.send(pb_utils.InferenceResponse(output_tensors=[tensor]))
+        time.sleep(PACE)
+    sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
