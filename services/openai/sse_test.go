@@ -65,15 +65,20 @@ func TestEmptyDeltaFlushes(t *testing.T) {
 	if got := write(inference.Delta{}); got != "" || out.started || !record.FirstToken.IsZero() {
 		t.Errorf("an empty Delta at the start: %q, started %t, first token %v", got, out.started, record.FirstToken)
 	}
-	if got := write(inference.Delta{Text: []byte("a"), More: true}); got != "" {
+	// The first token waits for nothing.
+	sent := write(inference.Delta{Text: []byte("a"), More: true})
+	first := record.FirstToken
+	if !strings.Contains(sent, `"content":"a"`) || !rec.Flushed || first.IsZero() {
+		t.Errorf("the first token: %q", sent)
+	}
+	if got := write(inference.Delta{Text: []byte("b"), More: true}); got != sent {
 		t.Errorf("written although more comes: %q", got)
 	}
-	first := record.FirstToken
-	waiting := string(*out.buf)
-	if got := write(inference.Delta{Index: 1}); got != waiting || !rec.Flushed || !strings.Contains(got, `"content":"a"`) || strings.Contains(got, `"index":1`) {
+	waiting := sent + string(*out.buf)
+	if got := write(inference.Delta{Index: 1}); got != waiting || !strings.Contains(got, `"content":"b"`) || strings.Contains(got, `"index":1`) {
 		t.Errorf("flushed %q, waiting was %q", got, waiting)
 	}
-	if got := write(inference.Delta{}); got != waiting || first.IsZero() || !record.FirstToken.Equal(first) {
+	if got := write(inference.Delta{}); got != waiting || !record.FirstToken.Equal(first) {
 		t.Errorf("after that %q", got)
 	}
 }

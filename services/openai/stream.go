@@ -72,8 +72,10 @@ func writeDelta(out *eventStream, rec *server.Record, c chunks, delta *inference
 		return len(*out.buf) == 0 || out.send(delta.More)
 	}
 	*out.buf = c.appendDelta(*out.buf, delta)
-	if rec.FirstToken.IsZero() {
+	first := rec.FirstToken.IsZero()
+	if first {
 		rec.FirstToken = time.Now()
 	}
-	return out.send(delta.More)
+	// The first token waits for nothing, not even for those that are here already.
+	return out.send(delta.More && !first)
 }

@@ -281,6 +281,9 @@ func (w *walker) next() bool {
 	if len(w.rest) == 0 || w.err != nil {
 		return false
 	}
+	if w.short() {
+		return true
+	}
 	var n int
 	if w.number, w.wire, n = protowire.ConsumeTag(w.rest); n >= 0 {
 		w.rest = w.rest[n:]
@@ -298,6 +301,22 @@ func (w *walker) next() bool {
 		return false
 	}
 	w.rest = w.rest[n:]
+	return true
+}
+
+// short takes a field of BytesType whose tag and length are a byte each, as most
+// are in a token's response: protowire's way to them is several times as long.
+func (w *walker) short() bool {
+	const tagBytes, lengthAt, contentAt = 0x07, 1, 2
+	if len(w.rest) < contentAt || w.rest[0] >= 0x80 || protowire.Type(w.rest[0]&tagBytes) != protowire.BytesType || w.rest[0] < 1<<3 {
+		return false
+	}
+	end := contentAt + int(w.rest[lengthAt])
+	if w.rest[lengthAt] >= 0x80 || end > len(w.rest) {
+		return false
+	}
+	w.number, w.wire = protowire.Number(w.rest[0]>>3), protowire.BytesType
+	w.bytes, w.rest = w.rest[contentAt:end:end], w.rest[end:]
 	return true
 }
 
