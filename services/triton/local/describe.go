@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -298,6 +299,9 @@ func overridesOf(req *kserve.RepositoryModelLoadRequest) ([]override, error) {
 
 // load loads a model and looks after the signal handlers that came with it.
 func (c *core) load(model string, overrides []override) error {
+	if c.serves(model) { // then Triton ends what it has of it
+		c.settle()
+	}
 	var texts cTexts
 	defer texts.free()
 	list := make([]C.tr_override, len(overrides)+1)
@@ -311,6 +315,7 @@ func (c *core) load(model string, overrides []override) error {
 		}
 	}
 	err := failure(C.tr_model_load(c.server, texts.add(model), &list[0], C.uint32_t(len(overrides))))
+	c.lastLoad.Store(time.Now().UnixNano())
 	c.fixSignals()
 	return err
 }

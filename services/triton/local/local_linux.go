@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -69,6 +70,7 @@ type core struct {
 	users        sync.WaitGroup // streams, calls and what watches over the models
 
 	cancel    context.CancelCauseFunc // of the models' loading
+	lastLoad  atomic.Int64            // when a load has ended, in Unix nanoseconds
 	loaded    chan struct{}           // closed when the models of the start are there
 	loadError error                   // set before that
 }
@@ -291,19 +293,19 @@ func (c *core) close(ctx context.Context) error {
 	defer c.lease.Close() //nolint:errcheck // nil is fine
 	err := c.end(ctx)
 	killed := sweep(c.prefix)
+	var left error
 	if err == nil {
 		c.queue.close()
-		err = c.regions.Close()
+		left = c.regions.Close()
 	} else {
 		C.tr_abandon()
 		c.log.Warn("Triton didn't end by itself", "error", err, "processes_killed", killed)
-		err = nil // it isn't worth more than that
 	}
 	ended := func() bool { return len(stubsOf(c.prefix)) == 0 }
 	if !c.await(ctx, killTime, ended) {
 		return fmt.Errorf("stop Triton: processes of its models are left: %v", stubsOf(c.prefix))
 	}
-	return nil
+	return left
 }
 
 // end lets go of the models and deletes the server. What Triton never gives back

@@ -23,9 +23,22 @@ const unloading = string(inference.ModelUnloading)
 
 // unload begins to unload a model. Requests in flight end first.
 func (c *core) unload(model string, dependents bool) error {
+	c.settle()
 	name := C.CString(model)
 	defer C.free(unsafe.Pointer(name))
 	return failure(C.tr_model_unload(c.server, name, C.bool(dependents)))
+}
+
+// settleTime is how long a model is left alone after a load. A thread of Triton
+// 2.51's says that a model instance is ready before it has put it on its list, and
+// to end the model in between crashes the process.
+const settleTime = 200 * time.Millisecond
+
+// settle waits out the [settleTime] of the latest load.
+func (c *core) settle() {
+	if rest := settleTime - time.Since(time.Unix(0, c.lastLoad.Load())); rest > 0 {
+		<-time.After(rest)
+	}
 }
 
 // states are those that Triton gives the versions of a model.
