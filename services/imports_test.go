@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"services/chat":                    {"services/chat/jinja", "services/inference"},
 	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
-	"services/tokenizer":               {},
+	"services/tokenizer":               {"services/inference"},
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"test/e2e":                         {"services/triton/tritonserver"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
-	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/inference"},
+	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/inference", "services/tokenizer"},
 }
 
 // confined are imports that only the named files or packages may have.

@@ -33,12 +33,12 @@ models of the repository that are not loaded: 2
 			{Name: "broken", State: inference.ModelUnavailable, Reason: "Internal: no\tGPU\nTraceback"},
 			{Name: "idle"},
 		}, `
-MODEL               VERSION  STATUS                         KIND          TEMPLATE  CONTEXT
-chat                3        READY                          vllm          its own   2048
-embedding-of-texts  1        READY                          vllm          none      unknown
-plain               1        READY                          tensors only  none      unknown
-slow                1        LOADING                        -             -         -
-broken              -        UNAVAILABLE: Internal: no GPU  -             -         -
+MODEL               VERSION  STATUS                         KIND          TEMPLATE  TOKENIZER     CONTEXT
+chat                3        READY                          vllm          its own   the engine's  2048
+embedding-of-texts  1        READY                          vllm          none      the engine's  unknown
+plain               1        READY                          tensors only  none      the engine's  unknown
+slow                1        LOADING                        -             -         -             -
+broken              -        UNAVAILABLE: Internal: no GPU  -             -         -             -
 models of the repository that are not loaded: 1
 `},
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/local"
 )
@@ -35,6 +36,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *f
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
 		chat.Module,      // messages to prompts
+		tokenizer.Module, // texts to token ids
 		inference.Module, // the shared service
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services

@@ -45,7 +45,7 @@ func TestAnnounce(t *testing.T) {
 		remote.AddModel("there", inferencetest.Say("x"), nil)
 		remote.SetDown(errors.New("connection refused"))
 		catalog := inference.NewCatalog([]inference.Engine{starter{local, loaded}, remote},
-			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, slog.New(slog.DiscardHandler))
+			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, nil, slog.New(slog.DiscardHandler))
 		var told []string
 		catalog.Announce(func(cards []*inference.Card) {
 			var models []string
@@ -90,7 +90,7 @@ func TestStartIsLogged(t *testing.T) {
 		loaded := make(chan struct{})
 		var log strings.Builder
 		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
-			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, slog.New(slog.NewTextHandler(&log, nil)))
+			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		engine.SetState("m", inference.ModelLoading, "")
 		catalog.Start()
 		defer catalog.Stop()

@@ -19,7 +19,8 @@ const (
 	paramContextLength = "trident.context_length" // tokens of prompt and answer together
 	paramBOSToken      = "trident.bos_token"
 	paramEOSToken      = "trident.eos_token"
-	paramHidden        = "trident.hidden" // "true" keeps the model out of lists
+	paramTokenizer     = "trident.tokenizer" // folder with a tokenizer.json, on Trident's machine
+	paramHidden        = "trident.hidden"    // "true" keeps the model out of lists
 )
 
 // Card is what Trident knows of one model. It is immutable: a model that was
@@ -39,6 +40,8 @@ type Card struct {
 	Tasks   Task
 	// Template is nil for a model without a chat template.
 	Template Template
+	// Tokenizer is nil where it isn't known: then the engine counts.
+	Tokenizer Tokenizer
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.
 	ContextLength int
 	Hidden        bool
@@ -48,7 +51,7 @@ type Card struct {
 
 // newCard reads the model's configuration. A parameter that can't be read is an
 // error that names it; the card is usable all the same, without that property.
-func newCard(engine Engine, m Model, backends []Backend, templates Templates, now time.Time) (*Card, error) {
+func newCard(engine Engine, m Model, backends []Backend, templates Templates, tokenizers Tokenizers, now time.Time) (*Card, error) {
 	card := &Card{
 		Name: m.Name, Version: m.Version, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
 		Engine: engine, Config: m.Config, Loaded: now,
@@ -62,13 +65,13 @@ func newCard(engine Engine, m Model, backends []Backend, templates Templates, no
 			break
 		}
 	}
-	err := card.readParameters(templates)
+	err := card.readParameters(templates, tokenizers)
 	return card, err
 }
 
 // readParameters takes each parameter by itself: one that can't be read spoils no
 // other.
-func (c *Card) readParameters(templates Templates) error {
+func (c *Card) readParameters(templates Templates, tokenizers Tokenizers) error {
 	params := c.Config.GetParameters()
 	var errs []error
 	for _, p := range []struct {
@@ -77,6 +80,7 @@ func (c *Card) readParameters(templates Templates) error {
 	}{
 		{paramTask, c.readTask},
 		{paramContextLength, c.readContextLength},
+		{paramTokenizer, func(value string) (err error) { c.Tokenizer, err = tokenizers.Load(value); return err }},
 		{paramHidden, func(value string) (err error) { c.Hidden, err = strconv.ParseBool(value); return err }},
 		{paramChatTemplate, func(value string) (err error) {
 			tokens := TemplateSource{Source: value, BOSToken: params[paramBOSToken].GetStringValue(), EOSToken: params[paramEOSToken].GetStringValue()}

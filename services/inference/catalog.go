@@ -24,10 +24,11 @@ const (
 // may load, unload and restart without telling. All methods may be called
 // concurrently.
 type Catalog struct {
-	engines   []Engine
-	backends  []Backend
-	templates Templates
-	log       *slog.Logger
+	engines    []Engine
+	backends   []Backend
+	templates  Templates
+	tokenizers Tokenizers
+	log        *slog.Logger
 
 	known atomic.Pointer[knowledge]
 	// stale is true from when an engine wasn't ready until the models have been
@@ -62,9 +63,9 @@ var errStarting = &Error{
 }
 
 // NewCatalog makes an empty catalog; Start fills it.
-func NewCatalog(engines []Engine, backends []Backend, templates Templates, log *slog.Logger) *Catalog {
+func NewCatalog(engines []Engine, backends []Backend, templates Templates, tokenizers Tokenizers, log *slog.Logger) *Catalog {
 	c := &Catalog{
-		engines: engines, backends: backends, templates: templates, log: log,
+		engines: engines, backends: backends, templates: templates, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
 		failing:    map[Engine]bool{},
 		starting:   map[Engine]bool{},
@@ -273,7 +274,7 @@ func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
 	if old != nil && old.Engine == e && old.same(m) {
 		return old
 	}
-	card, err := newCard(e, m, c.backends, c.templates, time.Now())
+	card, err := newCard(e, m, c.backends, c.templates, c.tokenizers, time.Now())
 	if err != nil {
 		c.log.Warn("model configuration", "model", m.Name, "error", err)
 	}

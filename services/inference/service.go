@@ -174,6 +174,9 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 	}
 	run := &run{card: card, req: req}
 	if req.Task == TaskEmbed {
+		if err := card.checkInputs(req.Inputs); err != nil {
+			return nil, err
+		}
 		run.planInputs()
 		return run, nil
 	}
@@ -181,7 +184,7 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	maxTokens, err := s.maxTokens(card, req)
+	maxTokens, err := s.maxTokens(card, req, prompts)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 // template.
 func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]string, error) {
 	if req.Messages == nil {
-		return plainPrompts(req)
+		return plainPrompts(card, req)
 	}
 	if card.Template == nil {
 		return nil, Unsupported("messages", "the model `%s` has no chat template: set the parameter %s in its config.pbtxt",
@@ -204,36 +207,53 @@ func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]stri
 	if err != nil {
 		return nil, fmt.Errorf("render chat template: %w", err)
 	}
-	return []string{prompt}, nil
+	return []string{card.withoutBegin(prompt)}, nil
 }
 
-func plainPrompts(req *Request) ([]string, error) {
+func plainPrompts(card *Card, req *Request) ([]string, error) {
 	texts := make([]string, len(req.Prompts))
 	for i, p := range req.Prompts {
-		if p.TokenIDs != nil {
-			return nil, Unsupported("prompt", "the model `%s` takes texts: send the prompt as text, not as token ids", req.Model)
-		}
 		texts[i] = p.Text
+		if p.TokenIDs == nil {
+			continue
+		}
+		var err error
+		if texts[i], err = card.textOf(p.TokenIDs); err != nil {
+			return nil, err
+		}
 	}
 	return texts, nil
 }
 
-// maxTokens is the bound on each choice. The engine ends an answer that fills
-// the context, so the context itself means the room left in it.
-func (s *Service) maxTokens(card *Card, req *Request) (int, error) {
-	asked := req.Sampling.MaxTokens
-	switch {
-	case asked != nil && card.ContextLength > 0 && *asked > card.ContextLength:
+// maxTokens is the bound on each choice: what was asked for, or the room left in
+// the context. Where the prompt can't be counted here the context itself means
+// that, as the engine ends an answer that fills it.
+func (s *Service) maxTokens(card *Card, req *Request, prompts []string) (int, error) {
+	used, err := card.longest(prompts)
+	if err != nil {
+		return 0, err
+	}
+	asked := 0
+	if p := req.Sampling.MaxTokens; p != nil {
+		asked = *p
+	}
+	truncates := req.Sampling.TruncatePromptTokens != nil
+	switch context := card.ContextLength; {
+	case context > 0 && used+max(asked, 1) > context && used > 0 && !truncates:
+		return 0, card.tooLong(req.TextParam(), used, asked)
+	case context > 0 && asked > context:
 		return 0, &Error{
 			Code: CodeInvalid, Reason: ReasonContextLength, Param: req.TextParam(),
-			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", card.ContextLength, *asked),
+			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", context, asked),
 		}
-	case asked != nil:
-		return *asked, nil
+	case asked > 0:
+		return asked, nil
 	case s.cfg.DefaultMaxTokens > 0:
 		return s.cfg.DefaultMaxTokens, nil
-	case card.ContextLength > 0:
-		return card.ContextLength, nil
+	case context > 0 && truncates:
+		return context, nil
+	case context > 0:
+		return context - used, nil
 	}
 	return unknownContextMaxTokens, nil
 }

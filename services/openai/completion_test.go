@@ -152,7 +152,7 @@ func TestCompletionRefusals(t *testing.T) {
 		{"prompt null", `"prompt":null`, "prompt", "prompt must be a string, a list of strings, a list of token ids or a list of those, got null"},
 		{"prompt mixed", `"prompt":["a",1]`, "prompt[1]", "prompt[1] must be a string, got 1"},
 		{"prompt empty list", `"prompt":[]`, "prompt", "prompt must not be empty"},
-		{"token ids", `"prompt":[1,2]`, "prompt", "the model `chat` takes texts: send the prompt as text, not as token ids"},
+		{"token ids", `"prompt":[1,2]`, "prompt", "the tokenizer of the model `chat` isn't known: send the prompt as text, not as token ids"},
 		{"too many choices", `"prompt":["a","b"],"n":65`, "prompt", "prompt and n make 130 choices, at most 128 are possible"},
 		{"suffix", `"prompt":"a","suffix":"b"`, "suffix", "suffix is not supported: texts are only continued at their end"},
 		{"best_of below n", `"prompt":"a","n":3,"best_of":2`, "best_of", "best_of must not be below n (3), got 2"},

@@ -27,7 +27,7 @@ const maxBatch = 16 << 10
 // maxPooled keeps the buffers of odd requests out of the pool.
 const maxPooled = 64 << 10
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
 
 func newEventStream(w http.ResponseWriter) *eventStream {
 	return &eventStream{w: w, control: http.NewResponseController(w), buf: buffers.Get().(*[]byte)} //nolint:forcetypeassert // the pool's own

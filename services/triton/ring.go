@@ -6,7 +6,7 @@ import (
 
 const (
 	// ringFrames is how many responses a stream holds at most.
-	ringFrames = 32
+	ringFrames = 16
 	// ringBytes is the size from which on a stream reads no further response. One
 	// response of any size is always taken.
 	ringBytes = 1 << 20

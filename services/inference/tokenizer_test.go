@@ -1,0 +1,118 @@
+package inference_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// abTokenizer knows a, b, ab and <s>, which begins every text.
+const abTokenizer = `{
+  "version": "1.0", "truncation": null, "padding": null, "normalizer": null, "pre_tokenizer": null, "decoder": {"type": "Fuse"},
+  "added_tokens": [{"id": 3, "content": "<s>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+  "post_processor": {"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {"<s>": {"id": "<s>", "ids": [3], "tokens": ["<s>"]}}},
+  "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null,
+    "fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
+}`
+
+func withTokenizer(t *testing.T, template string) map[string]string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "tokenizer.json"), []byte(abTokenizer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"trident.tokenizer": folder, "trident.context_length": "8", "trident.chat_template": template}
+}
+
+// TestPromptsAreCounted before the engine sees them, begin of text included.
+func TestPromptsAreCounted(t *testing.T) {
+	const param = "prompt"
+	for _, tt := range []struct {
+		name    string
+		prompt  inference.Input
+		asked   int    // 0 for no limit
+		sent    string // text that the engine gets
+		room    string // limit that it gets
+		message string
+	}{
+		{"room left", inference.Input{Text: "abba"}, 0, "abba", "4", ""}, // <s> ab b a
+		{"as asked", inference.Input{Text: "abba"}, 2, "abba", "2", ""},
+		{"to the last token", inference.Input{Text: "abba"}, 4, "abba", "4", ""},
+		{"too much asked", inference.Input{Text: "abba"}, 5, "", "", "this model's context is 8 tokens, but prompt has 4 and 5 were asked for in the answer"},
+		{"too long", inference.Input{Text: "aaaaaaa"}, 0, "", "", "this model's context is 8 tokens, but prompt has 8"},
+		{"token ids", inference.Input{TokenIDs: []int{2, 1, 0}}, 1, "abba", "1", ""},
+		{"token ids with the beginning", inference.Input{TokenIDs: []int{3, 2, 1, 0}}, 1, "abba", "1", ""},
+		{"token ids that aren't read so", inference.Input{TokenIDs: []int{0, 1}}, 1, "", "", "prompt holds token ids that their text isn't read as: send it as text"},
+		{"no token", inference.Input{TokenIDs: []int{0, 4}}, 1, "", "", "prompt holds the token id 4, but the model `m` has 4 tokens"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, ""))
+			req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{tt.prompt}}
+			if tt.asked > 0 {
+				req.Sampling.MaxTokens = &tt.asked
+			}
+			a := collect(t.Context(), s, req)
+			if tt.message != "" {
+				if a.err == nil || a.err.Message != tt.message || a.err.Param != param || a.err.Code != inference.CodeInvalid || len(engine.Requests()) != 0 {
+					t.Errorf("got %+v, %d requests", a.err, len(engine.Requests()))
+				}
+				return
+			}
+			if a.err != nil {
+				t.Fatal(a.err)
+			}
+			sent := engine.Requests()[0]
+			if got := inferencetest.Input(sent, "text_input"); got != tt.sent {
+				t.Errorf("sent %q", got)
+			}
+			if got := inferencetest.Input(sent, "sampling_parameters"); got != `{"max_tokens":`+tt.room+`}` {
+				t.Errorf("sent %s", got)
+			}
+		})
+	}
+}
+
+// TestBeginningOnce: what the engine puts before a text isn't there twice.
+func TestBeginningOnce(t *testing.T) {
+	s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
+	req := chatRequest(1)
+	req.Messages[0].Text = "ab"
+	if a := collect(t.Context(), s, req); a.err != nil {
+		t.Fatal(a.err)
+	}
+	if got := inferencetest.Input(engine.Requests()[0], "text_input"); got != "ab" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+func TestInputsAreChecked(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		inputs         []inference.Input
+		param, message string
+	}{
+		{"fits", []inference.Input{{Text: "ab"}, {TokenIDs: []int{3, 2}}}, "", ""},
+		{"too long", []inference.Input{{Text: "aaaaaaaa"}}, "input", "this model's context is 8 tokens, but input has 9"},
+		{"another's token", []inference.Input{{Text: "a"}, {TokenIDs: []int{9}}}, "input[1]", "input[1] holds the token id 9, but the model `m` has 4 tokens: " +
+			"send texts (LangChain: check_embedding_ctx_length=False)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := serve(t, inference.Config{}, inferencetest.Embed(1), withTokenizer(t, ""))
+			a := collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskEmbed, Inputs: tt.inputs})
+			switch {
+			case tt.message == "":
+				if a.err != nil {
+					t.Error(a.err)
+				}
+			case a.err == nil || a.err.Param != tt.param || a.err.Message != tt.message:
+				t.Errorf("got %+v", a.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package tokenizer
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Module provides what reads the models' tokenizers.
+var Module = fx.Module("tokenizer", fx.Provide(fx.Annotate(NewFolders, fx.As(new(inference.Tokenizers)))))
+
+// Folders reads tokenizers from folders of Hugging Face's layout and keeps them:
+// large ones take a second to read. It may be used concurrently.
+type Folders struct {
+	mu   sync.Mutex
+	read map[string]folder
+}
+
+// folder is what was read, and the time of the file that it was read from.
+type folder struct {
+	tokenizer *Tokenizer
+	modified  time.Time
+}
+
+// NewFolders makes one that has read nothing.
+func NewFolders() *Folders { return &Folders{read: map[string]folder{}} }
+
+// Load reads the tokenizer.json in a folder, unless that has been read since it
+// was changed. What tokenizer_config.json says of the tokens around a text holds.
+func (f *Folders) Load(path string) (inference.Tokenizer, error) {
+	info, err := os.Stat(path + "/tokenizer.json")
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known, ok := f.read[path]; ok && known.modified.Equal(info.ModTime()) {
+		return known.tokenizer, nil
+	}
+	tokenizer, config, err := Load(os.DirFS(path))
+	if err == nil {
+		tokenizer, err = tokenizer.With(config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.read[path] = folder{tokenizer, info.ModTime()}
+	return tokenizer, nil
+}
