@@ -20,7 +20,7 @@ const module = "github.com/trident-inference/trident/"
 var arrows = map[string][]string{
 	"services/inference":               {"gen/go/kserve"},
 	"services/backend":                 {"gen/go/kserve", "services/inference"},
-	"services/chat":                    {"services/chat/jinja", "services/inference"},
+	"services/chat":                    {"services/chat/dialect", "services/chat/jinja", "services/inference"},
 	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
 	"services/tokenizer":               {"services/inference"},
@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"test/e2e":                         {"services/triton/tritonserver"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
-	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/inference", "services/tokenizer"},
+	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/chat/dialect", "services/inference", "services/tokenizer"},
 }
 
 // confined are imports that only the named files or packages may have.

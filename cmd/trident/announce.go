@@ -29,16 +29,16 @@ func announcement(cfg config) fx.Option {
 
 // modelTable has a line for each model that is loaded, or was to be.
 func modelTable(cards []*inference.Card) string {
-	rows := [][]string{{"MODEL", "VERSION", "STATUS", "KIND", "TEMPLATE", "TOKENIZER", "CONTEXT"}}
+	rows := [][]string{{"MODEL", "VERSION", "STATUS", "KIND", "TEMPLATE", "PARSERS", "TOKENIZER", "CONTEXT"}}
 	idle := 0
 	for _, card := range cards {
 		switch card.State {
 		case inference.ModelNeverLoaded:
 			idle++
 		case inference.ModelReady:
-			rows = append(rows, []string{card.Name, card.Version, string(card.State), card.Kind(), template(card), tokenizerOf(card), contextLength(card)})
+			rows = append(rows, []string{card.Name, card.Version, string(card.State), card.Kind(), template(card), parsers(card), tokenizerOf(card), contextLength(card)})
 		case inference.ModelLoading, inference.ModelUnloading, inference.ModelUnavailable:
-			rows = append(rows, []string{card.Name, cmp.Or(card.Version, "-"), status(card), "-", "-", "-", "-"})
+			rows = append(rows, []string{card.Name, cmp.Or(card.Version, "-"), status(card), "-", "-", "-", "-", "-"})
 		}
 	}
 	text := ""
@@ -84,6 +84,14 @@ func tokenizerOf(card *inference.Card) string {
 		return "the engine's"
 	}
 	return fmt.Sprintf("%d tokens", card.Tokenizer.Size())
+}
+
+// parsers are those of chats, which need a template.
+func parsers(card *inference.Card) string {
+	if card.Template == nil {
+		return "-"
+	}
+	return card.Parsers()
 }
 
 func contextLength(card *inference.Card) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
@@ -45,7 +46,7 @@ func TestAnnounce(t *testing.T) {
 		remote.AddModel("there", inferencetest.Say("x"), nil)
 		remote.SetDown(errors.New("connection refused"))
 		catalog := inference.NewCatalog([]inference.Engine{starter{local, loaded}, remote},
-			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, nil, slog.New(slog.DiscardHandler))
+			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.DiscardHandler))
 		var told []string
 		catalog.Announce(func(cards []*inference.Card) {
 			var models []string
@@ -90,7 +91,7 @@ func TestStartIsLogged(t *testing.T) {
 		loaded := make(chan struct{})
 		var log strings.Builder
 		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
-			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		engine.SetState("m", inference.ModelLoading, "")
 		catalog.Start()
 		defer catalog.Stop()
@@ -107,7 +108,7 @@ func TestStartIsLogged(t *testing.T) {
 				lines = append(lines, strings.TrimSpace(model))
 			}
 		}
-		want := `model=m version=1 state=READY backend=vllm template=false context=0; model=m version=1 state=UNAVAILABLE reason=unloaded`
+		want := `model=m version=1 state=READY backend=vllm template=false parsers=none context=0; model=m version=1 state=UNAVAILABLE reason=unloaded`
 		if got := strings.Join(lines, "; "); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}

@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -21,7 +22,13 @@ const (
 	paramEOSToken      = "trident.eos_token"
 	paramTokenizer     = "trident.tokenizer" // folder with a tokenizer.json, on Trident's machine
 	paramHidden        = "trident.hidden"    // "true" keeps the model out of lists
+	// The dialects of its answers; default: what the chat template teaches. noParser
+	// switches that off.
+	paramToolParser      = "trident.tool_call_parser"
+	paramReasoningParser = "trident.reasoning_parser"
 )
+
+const noParser = "none"
 
 // Card is what Trident knows of one model. It is immutable: a model that was
 // loaded anew gets a new Card.
@@ -40,6 +47,9 @@ type Card struct {
 	Tasks   Task
 	// Template is nil for a model without a chat template.
 	Template Template
+	// ToolParser and ReasoningParser are the dialects of [Dialects] in which the
+	// model writes; empty for none.
+	ToolParser, ReasoningParser string
 	// Tokenizer is nil where it isn't known: then the engine counts.
 	Tokenizer Tokenizer
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.
@@ -51,7 +61,7 @@ type Card struct {
 
 // newCard reads the model's configuration. A parameter that can't be read is an
 // error that names it; the card is usable all the same, without that property.
-func newCard(engine Engine, m Model, backends []Backend, templates Templates, tokenizers Tokenizers, now time.Time) (*Card, error) {
+func newCard(c *Catalog, engine Engine, m Model, now time.Time) (*Card, error) {
 	card := &Card{
 		Name: m.Name, Version: m.Version, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
 		Engine: engine, Config: m.Config, Loaded: now,
@@ -59,20 +69,21 @@ func newCard(engine Engine, m Model, backends []Backend, templates Templates, to
 	if m.Config == nil {
 		return card, nil
 	}
-	for _, b := range backends {
+	for _, b := range c.backends {
 		if tasks := b.Tasks(m.Config); tasks != 0 {
 			card.Backend, card.Tasks = b, tasks
 			break
 		}
 	}
-	err := card.readParameters(templates, tokenizers)
+	err := card.readParameters(c.templates, c.dialects, c.tokenizers)
 	return card, err
 }
 
 // readParameters takes each parameter by itself: one that can't be read spoils no
 // other.
-func (c *Card) readParameters(templates Templates, tokenizers Tokenizers) error {
+func (c *Card) readParameters(templates Templates, dialects Dialects, tokenizers Tokenizers) error {
 	params := c.Config.GetParameters()
+	c.ToolParser, c.ReasoningParser = dialects.Detect(params[paramChatTemplate].GetStringValue())
 	var errs []error
 	for _, p := range []struct {
 		key  string
@@ -87,6 +98,14 @@ func (c *Card) readParameters(templates Templates, tokenizers Tokenizers) error 
 			c.Template, err = templates.Compile(c.Name, tokens)
 			return err
 		}},
+		{paramToolParser, func(value string) (err error) {
+			c.ToolParser, err = parserNamed(value, func() error { return dialects.Check(value, "") })
+			return err
+		}},
+		{paramReasoningParser, func(value string) (err error) {
+			c.ReasoningParser, err = parserNamed(value, func() error { return dialects.Check("", value) })
+			return err
+		}},
 	} {
 		value := params[p.key].GetStringValue()
 		if value == "" {
@@ -97,6 +116,17 @@ func (c *Card) readParameters(templates Templates, tokenizers Tokenizers) error 
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// parserNamed is empty for a name that means none or isn't known.
+func parserNamed(name string, check func() error) (string, error) {
+	if name == noParser {
+		return "", nil
+	}
+	if err := check(); err != nil {
+		return "", err
+	}
+	return name, nil
 }
 
 func (c *Card) readTask(value string) error {
@@ -132,6 +162,14 @@ func (c *Card) Kind() string {
 		return "tensors only"
 	}
 	return c.Backend.Name()
+}
+
+// Parsers names the dialects of tool calls and of reasoning, for people.
+func (c *Card) Parsers() string {
+	if c.ToolParser == "" && c.ReasoningParser == "" {
+		return noParser
+	}
+	return cmp.Or(c.ToolParser, noParser) + ", " + cmp.Or(c.ReasoningParser, noParser)
 }
 
 // Listed tells whether the model belongs in lists of generation and embedding

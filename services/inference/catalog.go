@@ -27,6 +27,7 @@ type Catalog struct {
 	engines    []Engine
 	backends   []Backend
 	templates  Templates
+	dialects   Dialects
 	tokenizers Tokenizers
 	log        *slog.Logger
 
@@ -63,9 +64,9 @@ var errStarting = &Error{
 }
 
 // NewCatalog makes an empty catalog; Start fills it.
-func NewCatalog(engines []Engine, backends []Backend, templates Templates, tokenizers Tokenizers, log *slog.Logger) *Catalog {
+func NewCatalog(engines []Engine, backends []Backend, templates Templates, dialects Dialects, tokenizers Tokenizers, log *slog.Logger) *Catalog {
 	c := &Catalog{
-		engines: engines, backends: backends, templates: templates, tokenizers: tokenizers, log: log,
+		engines: engines, backends: backends, templates: templates, dialects: dialects, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
 		failing:    map[Engine]bool{},
 		starting:   map[Engine]bool{},
@@ -274,7 +275,7 @@ func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
 	if old != nil && old.Engine == e && old.same(m) {
 		return old
 	}
-	card, err := newCard(e, m, c.backends, c.templates, c.tokenizers, time.Now())
+	card, err := newCard(c, e, m, time.Now())
 	if err != nil {
 		c.log.Warn("model configuration", "model", m.Name, "error", err)
 	}
@@ -299,7 +300,7 @@ func (c *Catalog) logCard(card *Card) {
 		return
 	}
 	c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State,
-		"backend", card.Kind(), "template", card.Template != nil, "context", card.ContextLength)
+		"backend", card.Kind(), "template", card.Template != nil, "parsers", card.Parsers(), "context", card.ContextLength)
 }
 
 // reportEngine logs when an engine stops or starts to answer, once each.

@@ -12,8 +12,8 @@ import (
 // the process runs.
 var Module = fx.Module("inference", fx.Provide(newCatalog, New))
 
-func newCatalog(lc fx.Lifecycle, engines []Engine, backends []Backend, templates Templates, tokenizers Tokenizers, log *slog.Logger) *Catalog {
-	c := NewCatalog(engines, backends, templates, tokenizers, log)
+func newCatalog(lc fx.Lifecycle, engines []Engine, backends []Backend, templates Templates, dialects Dialects, tokenizers Tokenizers, log *slog.Logger) *Catalog {
+	c := NewCatalog(engines, backends, templates, dialects, tokenizers, log)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error { c.Start(); return nil },
 		OnStop:  func(context.Context) error { c.Stop(); return nil },

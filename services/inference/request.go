@@ -29,6 +29,10 @@ type Request struct {
 	// Tools are the function definitions offered to the model, each one JSON
 	// object. The bytes are the client's own: key order reaches the prompt.
 	Tools []json.RawMessage
+	// ToolChoice says whether one of Tools is called.
+	ToolChoice ToolChoice
+	// SingleCall ends the answer after one call.
+	SingleCall bool
 	// TemplateArgs are extra variables for the chat template (a JSON object,
 	// key order kept), nil for none.
 	TemplateArgs json.RawMessage

@@ -19,9 +19,10 @@ type run struct {
 	card         *Card
 	req          *Request
 	jobs         []*Job
-	tokens       int   // of the answers
-	promptTokens []int // of each prompt or input
-	hidden       bool  // the client didn't ask for the log probabilities
+	tokens       int      // of the answers
+	promptTokens []int    // of each prompt or input
+	hidden       bool     // the client didn't ask for the log probabilities
+	reading      *reading // nil: answers are text as they come
 }
 
 // planChoices makes a job for each choice of each prompt. Backends' own n is not
@@ -93,6 +94,7 @@ type jobStream struct {
 	step    Step
 	held    bool // the last Delta said that more was to come
 	echoed  bool
+	parse   *parse // nil without parser
 }
 
 // job runs one job and hands its Deltas to emit until that returns false.
@@ -102,7 +104,10 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		return jobTotal{}, err
 	}
 	infer.Id = r.req.ID
-	s := r.newStream(job)
+	s, err := r.newStream(job)
+	if err != nil {
+		return jobTotal{}, err
+	}
 	for resp, err := range r.card.Engine.Stream(ctx, infer) {
 		if err != nil {
 			return s.total, r.explain(err)
@@ -111,34 +116,44 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		if err != nil {
 			return s.total, err
 		}
-		if s.shows(&delta) && !emit(delta) || resp.Final || s.stopped {
+		if !s.hand(&delta, emit) || resp.Final || s.stopped {
 			return s.total, nil
 		}
 	}
 	// The engine ended without marking the last response.
 	delta, err := s.read(&Response{Final: true})
 	if err == nil {
-		emit(delta)
+		s.hand(&delta, emit)
 	}
 	return s.total, err
 }
 
-func (r *run) newStream(job *Job) *jobStream {
+func (r *run) newStream(job *Job) (*jobStream, error) {
 	sampling := &r.req.Sampling
+	parse, err := r.newParse(job)
 	return &jobStream{
-		run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req),
+		run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req), parse: parse,
 		stop: stopTexts{texts: sampling.Stop, include: sampling.IncludeStop != nil && *sampling.IncludeStop},
-	}
+	}, err
 }
 
-// shows tells whether a Delta is worth handing out: it has something to show, or
-// what was handed out before waits for it.
-func (s *jobStream) shows(delta *Delta) bool {
+// hand gives a Delta out, or what the parser makes of it. It is false when nobody
+// wants more.
+func (s *jobStream) hand(delta *Delta, emit func(Delta) bool) bool {
+	if s.parse == nil || delta.Idle {
+		return s.show(delta, emit)
+	}
+	return s.handParsed(delta, emit)
+}
+
+// show gives a Delta out if that is worth it: it has something to show, or what
+// was given out before waits for it.
+func (s *jobStream) show(delta *Delta, emit func(Delta) bool) bool {
 	if delta.Empty() && (!s.held || delta.More) {
-		return false
+		return true
 	}
 	s.held = delta.More
-	return true
+	return emit(*delta)
 }
 
 func (r *run) explain(err error) error {

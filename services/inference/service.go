@@ -180,7 +180,10 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 		run.planInputs()
 		return run, nil
 	}
-	prompts, err := s.prompts(ctx, card, req)
+	if err := run.planReading(s.catalog.dialects); err != nil {
+		return nil, err
+	}
+	prompts, err := s.prompts(ctx, card, run.req)
 	if err != nil {
 		return nil, err
 	}

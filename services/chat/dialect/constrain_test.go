@@ -25,6 +25,15 @@ func TestConstrainedAnswers(t *testing.T) {
 		{name: "after reasoning", in: `<think>a</think>[{"name": "now", "arguments": {}}]`, reasoning: "a", calls: []call{{"now", "{}"}}},
 		{name: "not constrained after all", in: `Sorry`, text: "Sorry"},
 	})
+	assumed := func() *inference.ParserOptions {
+		o := options("hermes", "deepseek_r1")
+		o.Choice = inference.ToolChoice{Mode: inference.ToolRequired}
+		return o
+	}
+	check(t, assumed, []example{
+		{name: "constrained from the start", in: "\n" + `[{"name": "now", "arguments": {}}]`, calls: []call{{"now", "{}"}}},
+		{name: "constrained after the reasoning", in: `Hm {}</think>[{"name": "now", "arguments": {}}]`, reasoning: "Hm {}", calls: []call{{"now", "{}"}}},
+	})
 	check(t, chosen(inference.ToolChoice{Mode: inference.ToolNamed, Name: "get_weather"}), []example{
 		{name: "arguments", in: "\n" + paris, calls: []call{{"get_weather", paris}}},
 		{name: "none", in: "{ }", calls: []call{{"get_weather", "{ }"}}},

@@ -160,7 +160,7 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	speaksHarmony := slices.Contains(tools.names, "harmony") || slices.Contains(reasoning.names, "harmony")
 	p.dialect = answer(r, options, tools, speaksHarmony)
 	if reasoning.tags != nil && !speaksHarmony {
-		p.thinking = newThinking(&p.sink, reasoning.tags(), options.Prompt, p.dialect)
+		p.thinking = newThinking(&p.sink, reasoning.tags(), options, p.dialect)
 	}
 	return p, nil
 }

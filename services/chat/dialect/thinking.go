@@ -55,6 +55,7 @@ type thinking struct {
 	shut   *markers
 	state  thinkingState
 	inside bool   // what no tag opens is reasoning
+	json   bool   // what follows is a JSON text
 	blank  bool   // nothing of the reasoning was shown
 	held   []byte // unread
 	next   dialect
@@ -68,9 +69,11 @@ const (
 	thinkingDone
 )
 
-func newThinking(s *sink, t *tags, prompt string, next dialect) *thinking {
+func newThinking(s *sink, t *tags, options *inference.ParserOptions, next dialect) *thinking {
 	th := &thinking{sink: s, tags: t, shut: newMarkers(append(slices.Clip(t.shut), t.keep...)...), inside: t.assumed, blank: true, next: next}
-	prompt = strings.TrimRight(prompt, blanks)
+	// An engine that knows nothing of reasoning constrains the answer from its start.
+	th.json = options.Choice.Mode == inference.ToolRequired || options.Choice.Mode == inference.ToolNamed
+	prompt := strings.TrimRight(options.Prompt, blanks)
 	for _, open := range t.open {
 		th.inside = th.inside || strings.HasSuffix(prompt, open)
 	}
@@ -121,6 +124,8 @@ func (t *thinking) start(in []byte, final bool) []byte {
 	}
 	switch {
 	case wait && !final:
+	case t.json && len(rest) > 0 && (rest[0] == '{' || rest[0] == '['):
+		t.state = thinkingDone
 	case t.inside:
 		t.state = thinkingInside
 	default:

@@ -16,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
 )
@@ -235,7 +236,7 @@ const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% end
 // Service makes a started service over the engines; it is stopped with the test.
 func Service(tb testing.TB, cfg inference.Config, engines ...inference.Engine) *inference.Service {
 	tb.Helper()
-	catalog := inference.NewCatalog(engines, []inference.Backend{backend.VLLM{}}, chat.Templates{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog(engines, []inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	service, err := inference.New(cfg, catalog)
 	if err != nil {
 		tb.Fatal(err)

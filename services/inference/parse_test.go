@@ -1,0 +1,298 @@
+package inference_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// teaching is a chat template that shows calls and reasoning as Qwen 3's does, and
+// the number of tools that it was given.
+const teaching = inferencetest.ChatTemplate + `{% if tools %}({{ tools|length }} tools){% endif %}` +
+	`{# <tool_call>{"name": f, "arguments": {}}</tool_call> </think> #}`
+
+// TestParsersOfModels: the model's own parameters win over what its template shows.
+func TestParsersOfModels(t *testing.T) {
+	tests := []struct {
+		name     string
+		template string
+		params   map[string]string
+		want     string
+	}{
+		{"a plain template", inferencetest.ChatTemplate, nil, "none"},
+		{"detected", teaching, nil, "hermes, qwen3"},
+		{"named", teaching, map[string]string{"trident.tool_call_parser": "llama3", "trident.reasoning_parser": "deepseek_r1"}, "llama3, deepseek_r1"},
+		{"one switched off", teaching, map[string]string{"trident.tool_call_parser": "none"}, "none, qwen3"},
+		{"both switched off", teaching, map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}, "none"},
+		{"unknown", teaching, map[string]string{"trident.tool_call_parser": "klingon", "trident.reasoning_parser": "hermes"}, "none"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			params := map[string]string{"trident.chat_template": tt.template}
+			maps.Copy(params, tt.params)
+			s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), params)
+			card, err := s.Model(t.Context(), "m")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := card.Parsers(); got != tt.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+var tools = []json.RawMessage{
+	json.RawMessage(`{"type":"function","function":{"name":"get","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}`),
+	json.RawMessage(`{"type":"function","function":{"name":"now"}}`),
+}
+
+// parsed is what an answer was taken apart into: in order, what each Delta added.
+type parsed struct {
+	text, reasoning, calls string
+	finish                 inference.FinishReason
+	usage                  *inference.Usage
+	err                    *inference.Error
+	waits                  int // Deltas that said that more was to come
+}
+
+func parse(ctx context.Context, s *inference.Service, req *inference.Request) parsed {
+	var p parsed
+	for d, err := range s.Generate(ctx, req) {
+		if err != nil {
+			p.err = inference.AsError(err)
+			return p
+		}
+		if d.More {
+			p.waits++
+		}
+		p.text += string(d.Text)
+		p.reasoning += string(d.Reasoning)
+		for _, c := range d.ToolCalls {
+			if c.ID != "" {
+				p.calls += fmt.Sprintf("%d:%s", c.Index, c.Name)
+			}
+			p.calls += string(c.Arguments)
+		}
+		p.finish += d.Finish // twice would show
+		if d.Usage != nil {
+			p.usage = new(*d.Usage)
+		}
+	}
+	return p
+}
+
+func TestAnswersAreTakenApart(t *testing.T) {
+	const get, now = `<tool_call>{"name": "get", "arguments": {"city": "Paris"}}</tool_call>`, `<tool_call>{"name": "now", "arguments": {}}</tool_call>`
+	off := map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}
+	tests := []struct {
+		name   string
+		params map[string]string
+		steer  func(*inference.Request)
+		say    []string
+		want   parsed
+		tokens int // until the model was left
+	}{
+		{
+			"a call", nil, nil,
+			[]string{"<tool", `_call>{"name": "ge`, `t", "arguments": {"city": "Pa`, `ris"}}</tool_call>`, ""},
+			parsed{calls: `0:get{"city": "Paris"}`, finish: "tool_calls"},
+			5,
+		},
+		{"text before it", nil, nil, []string{"Let me see.", get}, parsed{text: "Let me see.", calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 2},
+		{"two in one piece", nil, nil, []string{get + now, ""}, parsed{calls: `0:get{"city": "Paris"}1:now{}`, finish: "tool_calls"}, 2},
+		{"one of two", nil, func(r *inference.Request) { r.SingleCall = true }, []string{get, now, "x"}, parsed{calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 1},
+		{"reasoning before it", nil, nil, []string{"<think>", "Hm é", "</think>", get}, parsed{reasoning: "Hm é", calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 4},
+		{"text alone", nil, nil, []string{"Hel", "lo"}, parsed{text: "Hello", finish: "stop"}, 2},
+		{"a call that wasn't", nil, nil, []string{"<tool_call>", "x"}, parsed{text: "<tool_call>x", finish: "stop"}, 2},
+		{"no tools", nil, func(r *inference.Request) { r.Tools = nil }, []string{"<think>a</think>", now}, parsed{reasoning: "a", text: now, finish: "stop"}, 2},
+		{"no calls wanted", nil, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolNone }, []string{now}, parsed{text: now, finish: "stop"}, 1},
+		{"a stop text behind it", nil, func(r *inference.Request) { r.Sampling.Stop = []string{"STOP"} }, []string{now, "ST", "OP", "x"}, parsed{calls: "0:now{}", finish: "tool_calls"}, 3},
+		{"required", off, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, []string{`[{"name":"now","argu`, `ments":{}}]`}, parsed{calls: "0:now{}", finish: "tool_calls"}, 2},
+		{
+			"named", off, func(r *inference.Request) {
+				r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "get"}
+			},
+			[]string{`{"city":`, `"Rome"}`},
+			parsed{calls: `0:get{"city":"Rome"}`, finish: "tool_calls"},
+			2,
+		},
+		{"required, reasoning assumed", map[string]string{"trident.reasoning_parser": "deepseek_r1"}, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, []string{`[{"name":"now","arguments":{}}]`}, parsed{calls: "0:now{}", finish: "tool_calls"}, 1},
+		{"too long", nil, nil, []string{`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", inference.DefaultMaxParseBytes), "y", "z"}, parsed{finish: "length"}, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			params := map[string]string{"trident.chat_template": teaching}
+			maps.Copy(params, tt.params)
+			s, engine := serve(t, inference.Config{}, inferencetest.Say(tt.say...), params)
+			req := chatRequest(1)
+			req.Tools = tools
+			if tt.steer != nil {
+				tt.steer(req)
+			}
+			got := parse(t.Context(), s, req)
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			if tokens := got.usage.CompletionTokens; tokens != tt.tokens || engine.Active() != 0 {
+				t.Errorf("left after %d tokens, %d streams are active", tokens, engine.Active())
+			}
+			if tt.want.finish == inference.FinishLength {
+				got.calls = "" // as much as was allowed
+			}
+			if got.usage, got.waits = nil, 0; got != tt.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// TestChoicesAreTakenApartByThemselves: each choice has a parser of its own.
+func TestChoicesAreTakenApartByThemselves(t *testing.T) {
+	s, _ := serve(t, inference.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
+		map[string]string{"trident.chat_template": teaching})
+	req := chatRequest(5)
+	req.Tools = tools
+	reasoning, calls, finish := map[int]string{}, map[int]string{}, map[int]inference.FinishReason{}
+	ids := map[string]bool{}
+	for d, err := range s.Generate(t.Context(), req) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasoning[d.Index] += string(d.Reasoning)
+		finish[d.Index] += d.Finish
+		for _, c := range d.ToolCalls {
+			calls[d.Index] += c.Name + string(c.Arguments)
+			if c.ID != "" {
+				ids[c.ID] = strings.HasPrefix(c.ID, "call_")
+			}
+		}
+	}
+	for i := range 5 {
+		if reasoning[i] != "a" || calls[i] != "now{}" || finish[i] != inference.FinishToolCalls {
+			t.Errorf("choice %d: %q, %q, %s", i, reasoning[i], calls[i], finish[i])
+		}
+	}
+	if len(ids) != 5 {
+		t.Errorf("ids %v", ids)
+	}
+}
+
+// TestPiecesLeaveTogether: all pieces of a response but the last say that more is to
+// come, and the last doesn't when the model hasn't more.
+func TestPiecesLeaveTogether(t *testing.T) {
+	more := make(chan struct{})
+	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		send(inferencetest.Token(`<think>a</think>b<tool_call>{"name": "now", "arguments": {"x": 1`, ""))
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		send(inferencetest.Token(`}}</tool_call>`, "stop"))
+		return nil
+	}
+	s, _ := serve(t, inference.Config{}, script, map[string]string{"trident.chat_template": teaching})
+	req := chatRequest(1)
+	req.Tools = tools
+	var waits []bool
+	for d, err := range s.Generate(t.Context(), req) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, d.More)
+		if !d.More && d.Usage == nil {
+			close(more) // twice would panic
+		}
+	}
+	if len(waits) < 6 { // reasoning, text, call, arguments, finish, usage
+		t.Errorf("got %v", waits)
+	}
+}
+
+func TestWhatTheModelIsSent(t *testing.T) {
+	const required = `{\"json\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"anyOf\":[` +
+		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"get\"},\"arguments\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false},` +
+		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"now\"},\"arguments\":{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false}]}}}`
+	plain := map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}
+	tests := []struct {
+		name             string
+		params           map[string]string
+		steer            func(*inference.Request)
+		prompt, sampling string
+	}{
+		{"auto", nil, nil, "[user]hi[assistant](2 tools)", `{"max_tokens":16,"skip_special_tokens":false}`},
+		{"none", nil, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolNone }, "[user]hi[assistant]", `{"max_tokens":16}`},
+		{"no special tokens", map[string]string{"trident.tool_call_parser": "json"}, nil, "[user]hi[assistant](2 tools)", `{"max_tokens":16}`},
+		{"required", plain, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, "[user]hi[assistant](2 tools)", `{"max_tokens":16,"structured_outputs":"` + required + `"}`},
+		{
+			"named", plain, func(r *inference.Request) {
+				r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "get"}
+			},
+			"[user]hi[assistant](2 tools)", `{"max_tokens":16,"structured_outputs":"{\"json\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}}"}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			params := map[string]string{"trident.chat_template": teaching}
+			maps.Copy(params, tt.params)
+			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), params)
+			req := chatRequest(1)
+			req.Tools = tools
+			if tt.steer != nil {
+				tt.steer(req)
+			}
+			if got := parse(t.Context(), s, req); got.err != nil {
+				t.Fatal(got.err)
+			}
+			sent := engine.Requests()[0]
+			if got := inferencetest.Input(sent, "text_input"); got != tt.prompt {
+				t.Errorf("prompt %q", got)
+			}
+			if got := inferencetest.Input(sent, "sampling_parameters"); got != tt.sampling {
+				t.Errorf("sampling %s\nwant     %s", got, tt.sampling)
+			}
+			if req.Sampling.Structured != nil || req.Sampling.SkipSpecialTokens != nil || len(req.Tools) != 2 {
+				t.Error("the request was changed")
+			}
+		})
+	}
+}
+
+func TestToolsThatAreRefused(t *testing.T) {
+	tests := []struct {
+		name                   string
+		steer                  func(*inference.Request)
+		param, reason, message string
+	}{
+		{"no parser", func(*inference.Request) {}, "tools", inference.ReasonUnsupported, "set the parameter trident.tool_call_parser in its config.pbtxt"},
+		{"no tools", func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolRequired }, "tool_choice", inference.ReasonInvalidValue, "there are no tools"},
+		{"no such tool", func(r *inference.Request) { r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"} }, "tool_choice", inference.ReasonInvalidValue, "`x`"},
+		{"two constraints", func(r *inference.Request) {
+			r.ToolChoice.Mode = inference.ToolRequired
+			r.Sampling.Structured = &inference.Structured{Kind: "json_object", Value: json.RawMessage("true"), Param: "response_format"}
+		}, "response_format", inference.ReasonInvalidValue, "can't be used together"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
+			req := chatRequest(1)
+			req.Tools = tools
+			tt.steer(req)
+			got := parse(t.Context(), s, req)
+			if e := got.err; e == nil || e.Code != inference.CodeInvalid || e.Param != tt.param || e.Reason != tt.reason || !strings.Contains(e.Message, tt.message) {
+				t.Errorf("got %+v", e)
+			}
+			if len(engine.Requests()) != 0 {
+				t.Error("the engine was asked")
+			}
+		})
+	}
+}
