@@ -42,7 +42,7 @@ func (s *ChatService) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tr
 	}
 	rec.Model = req.Model
 	answer := &tridentv1.ChatResponse{Id: req.ID, Model: req.Model, Created: now()}
-	texts := make([][]byte, max(req.N, 1))
+	texts, reasoning := make([][]byte, max(req.N, 1)), make([][]byte, max(req.N, 1))
 	for i := range texts {
 		answer.Choices = append(answer.Choices, &tridentv1.ChatChoice{Index: uint32(i)})
 	}
@@ -56,6 +56,7 @@ func (s *ChatService) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tr
 		}
 		choice := answer.GetChoices()[delta.Index]
 		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
+		reasoning[delta.Index] = append(reasoning[delta.Index], delta.Reasoning...)
 		choice.Logprobs = append(choice.Logprobs, tokenLogprobs(delta.Logprobs)...)
 		if delta.Finish != inference.FinishNone {
 			choice.FinishReason = finishReason(delta.Finish)
@@ -63,6 +64,7 @@ func (s *ChatService) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tr
 	}
 	for i, choice := range answer.GetChoices() {
 		choice.Message = &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_ASSISTANT, Content: validText(texts[i])}
+		choice.Reasoning = validText(reasoning[i])
 	}
 	return answer, nil
 }
@@ -95,7 +97,7 @@ func (s *ChatService) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamR
 				out.Id, out.Model, out.Created = req.ID, req.Model, now()
 			}
 			out.Delta = &tridentv1.ChatDelta{
-				Index: uint32(delta.Index), Text: validText(delta.Text),
+				Index: uint32(delta.Index), Text: validText(delta.Text), Reasoning: validText(delta.Reasoning),
 				Logprobs: tokenLogprobs(delta.Logprobs), FinishReason: finishReason(delta.Finish),
 			}
 		}

@@ -29,6 +29,11 @@ func serve(t *testing.T, script inferencetest.Script, opts ...connect.ClientOpti
 	t.Helper()
 	engine := inferencetest.New()
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	return serveEngine(t, engine, opts...), engine
+}
+
+func serveEngine(t *testing.T, engine *inferencetest.Engine, opts ...connect.ClientOption) tridentv1connect.ChatServiceClient {
+	t.Helper()
 	route := frontend.NewRoute(frontend.NewChatService(inferencetest.Service(t, inference.Config{}, engine)), trident.Config{MaxBody: 1 << 20})
 	server := httptest.NewUnstartedServer(route.Handler)
 	server.Config.Protocols = new(http.Protocols)
@@ -41,7 +46,7 @@ func serve(t *testing.T, script inferencetest.Script, opts ...connect.ClientOpti
 		transport.CloseIdleConnections()
 		server.Close()
 	})
-	return tridentv1connect.NewChatServiceClient(&http.Client{Transport: transport}, server.URL, opts...), engine
+	return tridentv1connect.NewChatServiceClient(&http.Client{Transport: transport}, server.URL, opts...)
 }
 
 func request() *tridentv1.ChatRequest {
@@ -134,6 +139,35 @@ func TestChatStream(t *testing.T) {
 				t.Errorf("last %v", last)
 			}
 		})
+	}
+}
+
+// TestReasoning stands apart from the text.
+func TestReasoning(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("chat", inferencetest.Say("<think>Hm", "m</think>", "Yes"), map[string]string{
+		"trident.chat_template": inferencetest.ChatTemplate, "trident.reasoning_parser": "qwen3",
+	})
+	client := serveEngine(t, engine)
+	answer, err := client.Chat(t.Context(), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := answer.GetChoices()[0]; c.GetReasoning() != "Hmm" || c.GetMessage().GetContent() != "Yes" {
+		t.Errorf("choice %s", protojson.Format(c))
+	}
+	stream, err := client.ChatStream(t.Context(), &tridentv1.ChatStreamRequest{Chat: request()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces []string
+	for stream.Receive() {
+		if d := stream.Msg().GetDelta(); d != nil {
+			pieces = append(pieces, d.GetReasoning()+"|"+d.GetText())
+		}
+	}
+	if got := strings.Join(pieces, " "); stream.Err() != nil || got != "Hm| m| |Yes |" {
+		t.Errorf("pieces %s, %v", got, stream.Err())
 	}
 }
 

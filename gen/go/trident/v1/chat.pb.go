@@ -346,7 +346,10 @@ type ChatChoice struct {
 	// Why it ended; never FINISH_REASON_UNSPECIFIED.
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	// The answer's tokens in order; empty unless the request has logprobs.
-	Logprobs      []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
+	Logprobs []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
+	// What the model thought before it answered. Empty where it did not, or where
+	// the server does not know how it marks that, which then stands in the message.
+	Reasoning     string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -407,6 +410,13 @@ func (x *ChatChoice) GetLogprobs() []*TokenLogprob {
 		return x.Logprobs
 	}
 	return nil
+}
+
+func (x *ChatChoice) GetReasoning() string {
+	if x != nil {
+		return x.Reasoning
+	}
+	return ""
 }
 
 // ChatResponse is the complete result of Chat.
@@ -550,7 +560,10 @@ type ChatDelta struct {
 	// Tokens of this piece in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
 	// Why the answer ended, in its last piece and only there.
-	FinishReason  FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
+	FinishReason FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
+	// Reasoning to append, whole characters as text has them. It comes before the
+	// text, in pieces of its own.
+	Reasoning     string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -611,6 +624,13 @@ func (x *ChatDelta) GetFinishReason() FinishReason {
 		return x.FinishReason
 	}
 	return FinishReason_FINISH_REASON_UNSPECIFIED
+}
+
+func (x *ChatDelta) GetReasoning() string {
+	if x != nil {
+		return x.Reasoning
+	}
+	return ""
 }
 
 // ChatStreamResponse is one message of the stream. Every piece of an answer is
@@ -735,13 +755,14 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\x05_seedB\x13\n" +
 	"\x11_presence_penaltyB\x14\n" +
 	"\x12_frequency_penaltyB\x15\n" +
-	"\x13_repetition_penalty\"\xca\x01\n" +
+	"\x13_repetition_penalty\"\xe8\x01\n" +
 	"\n" +
 	"ChatChoice\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x121\n" +
 	"\amessage\x18\x02 \x01(\v2\x17.trident.v1.ChatMessageR\amessage\x12=\n" +
 	"\rfinish_reason\x18\x03 \x01(\x0e2\x18.trident.v1.FinishReasonR\ffinishReason\x124\n" +
-	"\blogprobs\x18\x04 \x03(\v2\x18.trident.v1.TokenLogprobR\blogprobs\"\xc5\x01\n" +
+	"\blogprobs\x18\x04 \x03(\v2\x18.trident.v1.TokenLogprobR\blogprobs\x12\x1c\n" +
+	"\treasoning\x18\x05 \x01(\tR\treasoning\"\xc5\x01\n" +
 	"\fChatResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x124\n" +
@@ -749,12 +770,13 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\achoices\x18\x04 \x03(\v2\x16.trident.v1.ChatChoiceR\achoices\x12'\n" +
 	"\x05usage\x18\x05 \x01(\v2\x11.trident.v1.UsageR\x05usage\"@\n" +
 	"\x11ChatStreamRequest\x12+\n" +
-	"\x04chat\x18\x01 \x01(\v2\x17.trident.v1.ChatRequestR\x04chat\"\xaa\x01\n" +
+	"\x04chat\x18\x01 \x01(\v2\x17.trident.v1.ChatRequestR\x04chat\"\xc8\x01\n" +
 	"\tChatDelta\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x124\n" +
 	"\blogprobs\x18\x03 \x03(\v2\x18.trident.v1.TokenLogprobR\blogprobs\x12=\n" +
-	"\rfinish_reason\x18\x04 \x01(\x0e2\x18.trident.v1.FinishReasonR\ffinishReason\"\xc6\x01\n" +
+	"\rfinish_reason\x18\x04 \x01(\x0e2\x18.trident.v1.FinishReasonR\ffinishReason\x12\x1c\n" +
+	"\treasoning\x18\x05 \x01(\tR\treasoning\"\xc6\x01\n" +
 	"\x12ChatStreamResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x124\n" +
