@@ -49,7 +49,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
 		Choices: make([]api.ChatCompletionChoice, max(req.N, 1)),
 	}
-	texts := make([][]byte, len(answer.Choices))
+	messages := make([]gathered, len(answer.Choices))
 	for delta, err := range h.generate(ctx, body, req) {
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 			continue
 		}
 		choice := &answer.Choices[delta.Index]
-		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
+		messages[delta.Index].add(&delta)
 		if delta.Logprobs != nil {
 			if choice.Logprobs == nil {
 				choice.Logprobs = &api.ChatCompletionChoiceLogprobs{}
@@ -71,9 +71,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 		}
 	}
 	for i := range answer.Choices {
-		content := string(texts[i])
-		answer.Choices[i].Index = i
-		answer.Choices[i].Message = api.ChatCompletionResponseMessage{Role: "assistant", Content: &content}
+		answer.Choices[i].Index, answer.Choices[i].Message = i, messages[i].message()
 	}
 	return answer, nil
 }

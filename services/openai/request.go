@@ -36,6 +36,9 @@ func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, err
 	if body.Priority != nil && *body.Priority != 0 {
 		req.Priority = body.Priority
 	}
+	if err := chatTools(body, req); err != nil {
+		return nil, err
+	}
 	if err := chatSampling(body, &req.Sampling); err != nil {
 		return nil, err
 	}
@@ -144,8 +147,6 @@ func logitBias(body map[string]int) (map[int]float64, error) {
 // Values that change nothing are never refused: null, empty, the API's default.
 func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 	return firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []unsupported{
-		{"tools", len(body.Tools) > 0 && !choosesNone(body.ToolChoice), "no tool-call parser is set for this model"},
-		{"tool_choice", !optionalChoice(body.ToolChoice), "there are no tools to choose from"},
 		{"functions", len(body.Functions) > 0, "they are the older form of tools"},
 		{"function_call", !optionalChoice(body.FunctionCall), "there are no functions to call"},
 		{"modalities", slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), "answers are text"},
@@ -186,11 +187,9 @@ func firstUsed(fields []unsupported) error {
 	return nil
 }
 
-func choosesNone(choice json.RawMessage) bool { return string(choice) == `"none"` }
-
-// optionalChoice is true of a choice of tools that needs none.
+// optionalChoice is true of a choice of functions that needs none.
 func optionalChoice(choice json.RawMessage) bool {
-	return neutral(choice) || choosesNone(choice) || string(choice) == `"auto"`
+	return neutral(choice) || string(choice) == `"none"` || string(choice) == `"auto"`
 }
 
 // structured finds the constraint on the answer, under any of its names.

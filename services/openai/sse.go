@@ -152,12 +152,25 @@ func quoted(s string) []byte {
 }
 
 // appendDelta adds the chunks of one Delta: the role before the choice's first
-// content, the content, the finish reason.
+// content, the reasoning, the content, the calls, the finish reason.
 func (c *chunkWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
 	if !c.roles[d.Index] {
 		c.roles[d.Index] = true
 		dst = c.open(dst, d.Index)
-		dst = append(dst, `"role":"assistant","content":"","refusal":null`...)
+		content := `""`
+		if len(d.ToolCalls) > 0 { // there may be no text at all
+			content = "null"
+		}
+		dst = append(dst, `"role":"assistant","content":`...)
+		dst = append(dst, content...)
+		dst = append(dst, `,"refusal":null`...)
+		dst = c.close(dst, nil, inference.FinishNone)
+	}
+	if len(d.Reasoning) > 0 {
+		dst = c.open(dst, d.Index)
+		dst = append(dst, `"reasoning_content":"`...)
+		dst = appendEscaped(dst, d.Reasoning)
+		dst = append(dst, '"')
 		dst = c.close(dst, nil, inference.FinishNone)
 	}
 	if len(d.Text) > 0 || len(d.Logprobs) > 0 {
@@ -167,11 +180,42 @@ func (c *chunkWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
 		dst = append(dst, '"')
 		dst = c.close(dst, d.Logprobs, inference.FinishNone)
 	}
+	if len(d.ToolCalls) > 0 {
+		dst = c.open(dst, d.Index)
+		dst = appendCalls(dst, d.ToolCalls)
+		dst = c.close(dst, nil, inference.FinishNone)
+	}
 	if d.Finish != inference.FinishNone {
 		dst = c.open(dst, d.Index)
 		dst = c.close(dst, nil, d.Finish)
 	}
 	return dst
+}
+
+// appendCalls adds pieces of calls; the first piece of each has its id and name.
+func appendCalls(dst []byte, pieces []inference.ToolCallPiece) []byte {
+	dst = append(dst, `"tool_calls":[`...)
+	for i := range pieces {
+		piece := &pieces[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"index":`...)
+		dst = strconv.AppendInt(dst, int64(piece.Index), 10)
+		if piece.ID != "" {
+			dst = append(dst, `,"id":`...)
+			dst = append(dst, quoted(piece.ID)...)
+			dst = append(dst, `,"type":"function","function":{"name":`...)
+			dst = append(dst, quoted(piece.Name)...)
+			dst = append(dst, ',')
+		} else {
+			dst = append(dst, `,"function":{`...)
+		}
+		dst = append(dst, `"arguments":"`...)
+		dst = appendEscaped(dst, piece.Arguments)
+		dst = append(dst, `"}}`...)
+	}
+	return append(dst, ']')
 }
 
 func (c *chunkWriter) open(dst []byte, index int) []byte {

@@ -178,6 +178,9 @@ type ChatCompletionResponseMessage struct {
 	// Content The text, or null when the answer only calls tools.
 	Content *string `json:"content"`
 
+	// ReasoningContent Engine extension: what the model thought before it answered. Absent when it didn't, or when it isn't known how it marks that: found in the chat template, or set by `trident.reasoning_parser` in its config.pbtxt.
+	ReasoningContent *string `json:"reasoning_content,omitempty"`
+
 	// Refusal The words in which the model declined. Models here decline in `content`, so it is null.
 	Refusal *string `json:"refusal"`
 
@@ -217,6 +220,9 @@ type ChatCompletionStreamResponseDelta struct {
 	// Content More of the text.
 	Content *string `json:"content,omitempty"`
 
+	// ReasoningContent Engine extension: more of what the model thinks before it answers.
+	ReasoningContent *string `json:"reasoning_content,omitempty"`
+
 	// Refusal More of the refusal.
 	Refusal *string `json:"refusal,omitempty"`
 
@@ -242,7 +248,7 @@ type ChatCompletionTokenLogprob struct {
 	TopLogprobs []ChatCompletionTopLogprob `json:"top_logprobs"`
 }
 
-// ChatCompletionToolChoiceOption Whether the model may, must or must not call tools, and which. Unset, it may when there are tools.
+// ChatCompletionToolChoiceOption Whether the model may, must or must not call tools, and which. Unset, it may when there are tools. A choice that demands a call is a constraint on the answer, which the model's engine must be able to keep; it excludes `response_format` and the other constraints.
 type ChatCompletionToolChoiceOption = json.RawMessage
 
 // ChatCompletionToolDefinition Something that the model may call.
@@ -502,10 +508,10 @@ type CreateChatCompletionRequest struct {
 	// Temperature How freely tokens are drawn: 0 takes the likeliest one each time, larger values spread the choice. Unset, the model's own default holds, which for most is 1.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// ToolChoice Whether the model may, must or must not call tools, and which. Unset, it may when there are tools.
+	// ToolChoice Whether the model may, must or must not call tools, and which. Unset, it may when there are tools. A choice that demands a call is a constraint on the answer, which the model's engine must be able to keep; it excludes `response_format` and the other constraints.
 	ToolChoice ChatCompletionToolChoiceOption `json:"tool_choice,omitempty"`
 
-	// Tools What the model may call. The definitions reach the model's template as they came, in the order of their keys. Refused with a 400 when the model's tool calls can't be read.
+	// Tools What the model may call. The definitions reach the model's template as they came, in the order of their keys. How the model writes calls is found in its chat template or set by the parameter `trident.tool_call_parser` of its config.pbtxt; where neither tells, tools are a 400, but for a `tool_choice` that demands a call or forbids calls.
 	Tools []ChatCompletionToolDefinition `json:"tools,omitempty"`
 
 	// TopK Engine extension. Draw only from this many of the likeliest tokens; 0 and -1 set no bound.

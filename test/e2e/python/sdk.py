@@ -7,6 +7,7 @@ Prints what it checked. Any other end than the expected one is an exit code othe
 """
 
 import asyncio
+import json
 import math
 import sys
 
@@ -57,12 +58,43 @@ def chats(client):
     parsed = client.chat.completions.parse(model="chat", messages=MESSAGES, response_format=Answer, max_tokens=40)
     check("structured output", isinstance(parsed.choices[0].message.parsed, Answer), parsed)
 
+    tools(client)
+
     stream = client.chat.completions.create(**LONG, stream=True)
     for chunk in stream:
         if chunk.choices[0].delta.content:
             break
     stream.close()
     check("stream closed by the client", True)
+
+
+def tools(client):
+    """Calls that are demanded: they need no parser, the answer is constrained."""
+    parameters = {"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"], "additionalProperties": False}
+    answer_tool = {"type": "function", "function": {"name": "answer", "strict": True, "parameters": parameters}}
+    offered = {"model": "chat", "messages": MESSAGES, "max_tokens": 60, "parallel_tool_calls": False,
+               "tools": [{"type": "function", "function": {"name": "now", "strict": True}}, answer_tool]}
+    named = {"type": "function", "function": {"name": "answer"}}
+    choice = client.chat.completions.create(**offered, tool_choice=named).choices[0]
+    call, = choice.message.tool_calls
+    check("named tool", choice.finish_reason == "tool_calls" and choice.message.content is None and call.type == "function" and call.id
+          and call.function.name == "answer" and isinstance(json.loads(call.function.arguments)["yes"], bool), choice)
+
+    choice = client.chat.completions.create(**offered, tool_choice="required").choices[0]
+    call, = choice.message.tool_calls
+    check("required tool", choice.finish_reason == "tool_calls" and call.function.name in ("now", "answer")
+          and isinstance(json.loads(call.function.arguments), dict), choice)
+
+    chunks = [c.choices[0] for c in client.chat.completions.create(**offered, tool_choice=named, stream=True)]
+    pieces = [c.delta.tool_calls[0] for c in chunks if c.delta.tool_calls]
+    check("streamed tool", [p.function.name for p in pieces if p.id] == ["answer"] and chunks[-1].finish_reason == "tool_calls"
+          and isinstance(json.loads("".join(p.function.arguments for p in pieces))["yes"], bool), chunks)
+    with client.chat.completions.stream(**offered, tool_choice=named) as stream:
+        call, = stream.get_final_completion().choices[0].message.tool_calls
+    check("tool by the SDK's own stream", call.function.name == "answer" and "yes" in json.loads(call.function.arguments), call)
+
+    error = raised(openai.BadRequestError, lambda: client.chat.completions.create(**offered))
+    check("tools without a parser", error.param == "tools" and "trident.tool_call_parser" in error.message, error)
 
 
 def completions(client):

@@ -1,0 +1,170 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// serveTools is serve with a model that calls as Hermes and thinks as Qwen 3 does.
+func serveTools(t *testing.T, script inferencetest.Script) (*httptest.Server, *inferencetest.Engine) {
+	t.Helper()
+	engine := inferencetest.New()
+	engine.AddModel("chat", script, map[string]string{
+		"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes", "trident.reasoning_parser": "qwen3",
+	})
+	handler, err := New(Config{}, inferencetest.Service(t, inference.Config{}, engine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server, engine
+}
+
+const twoTools = `"tools":[{"type":"function","function":{"name":"get","strict":true,"parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},{"type":"function","function":{"name":"now"}}]`
+
+// callID is what differs from call to call.
+var callID = regexp.MustCompile(`"id":"call_\w{24,}"`)
+
+func TestToolCalls(t *testing.T) {
+	const get = `{"function":{"arguments":"{\"city\": \"Paris\"}","name":"get"},"id":"call_1","type":"function"}`
+	const now = `{"function":{"arguments":"{}","name":"now"},"id":"call_1","type":"function"}`
+	tests := []struct {
+		name, fields string
+		say          []string
+		message      string
+		finish       string
+	}{
+		{
+			"parallel", twoTools,
+			[]string{`<tool_call>{"name": "get", "argum`, `ents": {"city": "Paris"}}</tool_call><tool_call>{"name": "now", "arguments": {}}</tool_call>`},
+			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + get + `,` + now + `]}`, "tool_calls",
+		},
+		{
+			"one alone", twoTools + `,"parallel_tool_calls":false`,
+			[]string{`<tool_call>{"name": "now", "arguments": {}}</tool_call>`, `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
+			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + now + `]}`, "tool_calls",
+		},
+		{
+			"with text and reasoning", twoTools + `,"tool_choice":"auto"`,
+			[]string{"<think>Hm</think>", "Wait.", `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
+			`{"content":"Wait.","reasoning_content":"Hm","refusal":null,"role":"assistant","tool_calls":[` + now + `]}`, "tool_calls",
+		},
+		{
+			"required", twoTools + `,"tool_choice":"required"`,
+			[]string{`[{"name": "now", "arguments": {}}]`},
+			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + now + `]}`, "tool_calls",
+		},
+		{
+			"named", twoTools + `,"tool_choice":{"type":"function","function":{"name":"get"}}`,
+			[]string{`{"city": "Paris"}`},
+			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + get + `]}`, "tool_calls",
+		},
+		{"none", twoTools + `,"tool_choice":"none"`, []string{"<tool_call>"}, `{"content":"\u003ctool_call\u003e","refusal":null,"role":"assistant"}`, "stop"},
+		{"reasoning alone", "", []string{"<think>Hm", "m</think>Yes"}, `{"content":"Yes","reasoning_content":"Hmm","refusal":null,"role":"assistant"}`, "stop"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server, _ := serveTools(t, inferencetest.Say(tt.say...))
+			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
+			var answer struct {
+				Choices []struct {
+					Message      map[string]any
+					FinishReason string `json:"finish_reason"`
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusOK || len(answer.Choices) != 1 {
+				t.Fatalf("%d %s %v", resp.StatusCode, body, err)
+			}
+			message, err := json.Marshal(answer.Choices[0].Message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := callID.ReplaceAllString(string(message), `"id":"call_1"`); got != tt.message || answer.Choices[0].FinishReason != tt.finish {
+				t.Errorf("got %s, %s", got, answer.Choices[0].FinishReason)
+			}
+		})
+	}
+}
+
+func TestStreamedToolCalls(t *testing.T) {
+	role := chunk(`{"content":"","refusal":null,"role":"assistant"}`, "null", "")
+	tests := []struct {
+		name, fields string
+		say          []string
+		want         []string
+	}{
+		{
+			"calls", twoTools,
+			[]string{`<tool_call>{"name": "get", "arguments": {"city": "Pa`, `ris"}}</tool_call>`, `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
+			[]string{
+				chunk(`{"content":null,"refusal":null,"role":"assistant"}`, "null", ""),
+				chunk(`{"tool_calls":[{"function":{"arguments":"","name":"get"},"id":"call_1","index":0,"type":"function"}]}`, "null", ""),
+				chunk(`{"tool_calls":[{"function":{"arguments":"{\"city\": \"Pa"},"index":0}]}`, "null", ""),
+				chunk(`{"tool_calls":[{"function":{"arguments":"ris\"}"},"index":0}]}`, "null", ""),
+				chunk(`{"tool_calls":[{"function":{"arguments":"","name":"now"},"id":"call_1","index":1,"type":"function"}]}`, "null", ""),
+				chunk(`{"tool_calls":[{"function":{"arguments":"{}"},"index":1}]}`, "null", ""),
+				chunk(`{}`, `"tool_calls"`, ""), "[DONE]",
+			},
+		},
+		{
+			"reasoning, text and a call", twoTools,
+			[]string{"<think>Hm \"", "m</think>", "Wait.", `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
+			[]string{
+				role, chunk(`{"reasoning_content":"Hm \""}`, "null", ""), chunk(`{"reasoning_content":"m"}`, "null", ""), chunk(`{"content":"Wait."}`, "null", ""),
+				chunk(`{"tool_calls":[{"function":{"arguments":"","name":"now"},"id":"call_1","index":0,"type":"function"}]}`, "null", ""),
+				chunk(`{"tool_calls":[{"function":{"arguments":"{}"},"index":0}]}`, "null", ""),
+				chunk(`{}`, `"tool_calls"`, ""), "[DONE]",
+			},
+		},
+		{"text", twoTools, []string{"Hel", "lo"}, []string{role, chunk(`{"content":"Hel"}`, "null", ""), chunk(`{"content":"lo"}`, "null", ""), chunk(`{}`, `"stop"`, ""), "[DONE]"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server, _ := serveTools(t, inferencetest.Say(tt.say...))
+			_, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields+`,"stream":true`))
+			list := events(body)
+			for i := range list {
+				list[i] = callID.ReplaceAllString(masked(t, list[i]), `"id":"call_1"`)
+			}
+			if got, want := strings.Join(list, "\n"), strings.Join(tt.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestToolErrors(t *testing.T) {
+	const custom = `"tools":[{"type":"custom","custom":{"name":"f"}}]`
+	tests := []struct{ name, fields, param, code, message string }{
+		{"a custom tool", custom, "tools[0].type", "unsupported_parameter", "functions only"},
+		{"a custom choice", twoTools + `,"tool_choice":{"type":"custom","custom":{"name":"f"}}`, "tool_choice.type", "unsupported_parameter", "functions only"},
+		{"allowed tools", twoTools + `,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function"}]}}`, "tool_choice.allowed_tools", "unsupported_parameter", "send only the tools"},
+		{"an unknown tool", twoTools + `,"tool_choice":{"type":"function","function":{"name":"f"}}`, "tool_choice", "invalid_value", "`f`"},
+		{"a schema that is none", `"tool_choice":"required","tools":[{"type":"function","function":{"name":"f","parameters":{"type":"nonsense"}}}]`, "tools[0].function.parameters", "invalid_value", "not a valid JSON schema"},
+		{"two constraints", twoTools + `,"tool_choice":"required","response_format":{"type":"json_object"}`, "response_format", "invalid_value", "can't be used together"},
+	}
+	server, engine := serveTools(t, inferencetest.Say("x"))
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
+			var answer struct{ Error wireError }
+			if err := json.Unmarshal([]byte(body), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if e := answer.Error; resp.StatusCode != http.StatusBadRequest || value(e.Param) != tt.param || value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+		})
+	}
+	if len(engine.Requests()) != 0 {
+		t.Error("the engine was asked")
+	}
+}
