@@ -191,7 +191,7 @@ func TestOverflow(t *testing.T) {
 	if e := inference.AsError(failed); e != errOverflow && e.Message != errOverflow.Message {
 		t.Errorf("got %v", failed)
 	}
-	if got != 2 {
+	if got > 2 { // a response, unless the queue was faster, and the failure
 		t.Errorf("%d more responses were handed out", got-2)
 	}
 	// One response of any size is always taken.
