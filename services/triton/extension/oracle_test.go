@@ -31,20 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // package.
 func TestOracle(t *testing.T) {
 	server := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{tritontest.ExtensionRepository(t)}})
-	config := triton.Default()
-	config.Endpoint = server.GRPC()
-	engine, err := triton.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	engine := tritontest.Connect(t, server)
 	t.Run("generate", func(t *testing.T) { testGenerate(t, engine, server.HTTP()) })
 	t.Run("shared memory", func(t *testing.T) { testSharedMemory(t, engine) })
 }

@@ -44,21 +44,7 @@ func extensionEngine(t *testing.T) *Engine {
 func remoteEngine(t *testing.T) *triton.Engine {
 	t.Helper()
 	server := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{tritontest.ExtensionRepository(t)}})
-	config := triton.Default()
-	config.Endpoint = server.GRPC()
-	engine, err := triton.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return engine
+	return tritontest.Connect(t, server)
 }
 
 // object is a shared memory object of the test's, one page long.

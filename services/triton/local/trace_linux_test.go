@@ -3,7 +3,6 @@
 package local
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
@@ -75,20 +73,7 @@ func TestTraceFile(t *testing.T) {
 	needsTriton(t)
 	serverFile, ownFile := filepath.Join(t.TempDir(), "traces"), filepath.Join(t.TempDir(), "traces")
 	server := tritontest.StartServer(t, tritonserver.Options{Args: []string{"--trace-config=triton,file=" + serverFile}})
-	remoteConfig := triton.Default()
-	remoteConfig.Endpoint = server.GRPC()
-	remote, err := triton.New(remoteConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := remote.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := remote.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	remote := tritontest.Connect(t, server)
 	config := suiteConfig(t)
 	config.Trace.File = ownFile
 	own := start(t, config)

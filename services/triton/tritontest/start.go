@@ -1,8 +1,10 @@
 package tritontest
 
 import (
+	"context"
 	"testing"
 
+	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
@@ -30,4 +32,24 @@ func StartServer(tb testing.TB, options tritonserver.Options) *tritonserver.Serv
 		}
 	})
 	return server
+}
+
+// Connect gives an engine of a running tritonserver until the test ends.
+func Connect(tb testing.TB, server *tritonserver.Server) *triton.Engine {
+	tb.Helper()
+	config := triton.Default()
+	config.Endpoint = server.GRPC()
+	engine, err := triton.New(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := engine.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := engine.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return engine
 }

@@ -1,7 +1,6 @@
 package burst_test
 
 import (
-	"context"
 	"encoding/binary"
 	"path/filepath"
 	"strings"
@@ -149,20 +148,7 @@ func start(t *testing.T) (*triton.Engine, map[string]*inference.Card) {
 		args = append(args, "--load-model="+m.Name)
 	}
 	server := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{repository}, Args: args})
-	config := triton.Default()
-	config.Endpoint = server.GRPC()
-	engine, err := triton.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	engine := tritontest.Connect(t, server)
 	return engine, cardsOf(t, engine)
 }
 
