@@ -299,9 +299,6 @@ func overridesOf(req *kserve.RepositoryModelLoadRequest) ([]override, error) {
 
 // load loads a model and looks after the signal handlers that came with it.
 func (c *core) load(model string, overrides []override) error {
-	if c.serves(model) { // then Triton ends what it has of it
-		c.settle()
-	}
 	var texts cTexts
 	defer texts.free()
 	list := make([]C.tr_override, len(overrides)+1)

@@ -200,6 +200,9 @@ func (h *health) loadModel(model string, overrides []override) error {
 			return h.revive(w, overrides)
 		}
 		reload := h.core.serves(model)
+		if reload { // Triton ends what it has of the model
+			h.core.settle()
+		}
 		err := h.load(w, overrides)
 		if err != nil && reload {
 			h.leaked.Store(true)
