@@ -130,9 +130,9 @@ func (f *frame) decodeResponse(b []byte) (err error) {
 	for w.next() && err == nil {
 		switch {
 		case w.is(2, protowire.BytesType):
-			f.response.Version, err = f.names.version(w.bytes)
+			f.response.Version, err = f.names.version.intern(w.bytes)
 		case w.is(3, protowire.BytesType):
-			f.response.ID, err = f.names.id(w.bytes)
+			f.response.ID, err = f.names.request.intern(w.bytes)
 		case w.is(4, protowire.BytesType):
 			err = f.decodeParameter(w.bytes)
 		case w.is(5, protowire.BytesType):
@@ -146,14 +146,14 @@ func (f *frame) decodeResponse(b []byte) (err error) {
 
 func (f *frame) decodeOutput(b []byte) (err error) {
 	var output inference.Output
-	start := len(f.shapes)
+	start, recent := len(f.shapes), f.names.output(len(f.response.Outputs))
 	w := walker{rest: b}
 	for w.next() && err == nil {
 		switch {
 		case w.is(1, protowire.BytesType):
-			output.Name, err = f.names.name(w.bytes)
+			output.Name, err = recent.name.intern(w.bytes)
 		case w.is(2, protowire.BytesType):
-			output.Type, err = f.names.name(w.bytes)
+			output.Type, err = recent.datatype.intern(w.bytes)
 		case w.is(3, protowire.BytesType):
 			err = f.decodeShape(w.bytes)
 		case w.is(3, protowire.VarintType):
@@ -320,49 +320,35 @@ func (w *walker) short() bool {
 	return true
 }
 
-// names keeps strings that come again in each response, so that they need no
-// memory of their own. One goroutine may use it.
+// names keeps the strings of the latest response, as the next one's are mostly the
+// same and so need no memory of their own. One goroutine may use it.
 type names struct {
-	request string // the request's id, which is its responses' too
-	latest  string // version of the model
-	known   map[string]string
+	request interned // the request's id, which is its responses' too
+	version interned // of the model
+	outputs []outputNames
 }
 
-// manyNames is where a server that invents names ceases to be remembered.
-const manyNames = 256
+type outputNames struct{ name, datatype interned }
 
-func (n *names) id(b []byte) (string, error) {
-	if string(b) == n.request {
-		return n.request, nil
+// output gives the names of the response's i-th output.
+func (n *names) output(i int) *outputNames {
+	if i == len(n.outputs) {
+		n.outputs = append(n.outputs, outputNames{})
+	}
+	return &n.outputs[i]
+}
+
+// interned is a string that is kept for as long as it comes again.
+type interned string
+
+// intern gives the bytes as a string.
+func (s *interned) intern(b []byte) (string, error) {
+	if string(b) == string(*s) {
+		return string(*s), nil
 	}
 	if !utf8.Valid(b) {
 		return "", errUTF8
 	}
-	return string(b), nil
-}
-
-func (n *names) version(b []byte) (string, error) {
-	if string(b) == n.latest {
-		return n.latest, nil
-	}
-	if !utf8.Valid(b) {
-		return "", errUTF8
-	}
-	n.latest = string(b)
-	return n.latest, nil
-}
-
-func (n *names) name(b []byte) (string, error) {
-	if s, ok := n.known[string(b)]; ok {
-		return s, nil
-	}
-	if !utf8.Valid(b) {
-		return "", errUTF8
-	}
-	if n.known == nil || len(n.known) == manyNames {
-		n.known = make(map[string]string)
-	}
-	s := string(b)
-	n.known[s] = s
-	return s, nil
+	*s = interned(b)
+	return string(*s), nil
 }

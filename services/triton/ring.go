@@ -27,7 +27,9 @@ type ring struct {
 	held   bool  // the consumer works on the frame at taken
 	err    error // why the reader ended, nil while it reads
 
-	// A token each, to wake who waits; one left over wakes in vain.
+	// Who found nothing to do, and a token each to wake them with; one left over
+	// wakes in vain.
+	starved, full      bool
 	readable, writable chan struct{}
 }
 
@@ -47,6 +49,7 @@ func (r *ring) reset() {
 	}
 	r.spare.free()
 	r.taken, r.filled, r.bytes, r.held, r.err = 0, 0, 0, false, nil
+	r.starved, r.full = false, false
 }
 
 // reserve gives the reader an empty frame, waiting for room. It gives nil once
@@ -68,6 +71,7 @@ func (r *ring) empty() *frame {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := r.filled - r.taken; n == ringFrames || n > 0 && r.bytes >= ringBytes {
+		r.full = true
 		return nil
 	}
 	return &r.frames[r.filled%ringFrames]
@@ -78,16 +82,16 @@ func (r *ring) commit(f *frame) {
 	r.mu.Lock()
 	r.filled++
 	r.bytes += f.size()
+	wake(&r.starved, r.readable)
 	r.mu.Unlock()
-	wake(r.readable)
 }
 
 // end tells the consumer that no frame follows those committed.
 func (r *ring) end(err error) {
 	r.mu.Lock()
 	r.err = err
+	wake(&r.starved, r.readable)
 	r.mu.Unlock()
-	wake(r.readable)
 }
 
 // take gives the consumer the next frame, taking back the one before, and
@@ -100,7 +104,7 @@ func (r *ring) take() (f *frame, more bool, err error) {
 	}
 	switch n := r.filled - r.taken; n {
 	case 0:
-		err = r.err
+		err, r.starved = r.err, true
 	default:
 		r.held = true
 		f, more = &r.frames[r.taken%ringFrames], n > 1
@@ -109,18 +113,30 @@ func (r *ring) take() (f *frame, more bool, err error) {
 	return f, more, err
 }
 
+// more is whether a frame follows the one that the consumer works on.
+func (r *ring) more() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.filled-r.taken > 1
+}
+
 func (r *ring) giveBack() {
 	f := &r.frames[r.taken%ringFrames]
 	r.bytes -= f.size()
 	f.free()
 	r.taken++
 	r.held = false
-	wake(r.writable)
+	wake(&r.full, r.writable)
 }
 
-func wake(waiting chan<- struct{}) {
+// wake gives its token to a side that waits. The ring is locked.
+func wake(waits *bool, token chan<- struct{}) {
+	if !*waits {
+		return
+	}
+	*waits = false
 	select {
-	case waiting <- struct{}{}:
+	case token <- struct{}{}:
 	default:
 	}
 }
