@@ -67,6 +67,7 @@ func figures() []figure {
 		{Name: "the same, remote", AtLeast: 0.95, of: streaming(colRemote)},
 		{Name: "time to first chunk, one idle client: in process ÷ bare gRPC client", AtMost: 1, of: ratio(firstToken, colLocal, colBare, first50)},
 		{Name: "the same, remote ÷ bare gRPC client", AtMost: 1.5, of: ratio(firstToken, colRemote, colBare, first50)},
+		{Name: "bare gRPC client + canned SSE, one after the other ÷ bare gRPC client: what two hops take", of: twoHops},
 		{Name: "steady streaming in process: allocations a token", AtMost: 4, of: of(flat64, colLocal, allocations)},
 		{Name: "the same: bytes a token", AtMost: 512, of: of(flat64, colLocal, allocBytes)},
 		{Name: "1,024 streams paced at 50 ms: inter-token p99, in process", Unit: millis, AtMost: 100, of: of(slow1024, colLocal, gap99)},
@@ -89,6 +90,11 @@ func beyond(column string) func(round) float64 {
 	return func(r round) float64 {
 		return r(flat64, colRemote, cpuTrident) - r(flat64, column, cpuTrident)
 	}
+}
+
+// twoHops is the time to first chunk of a proxy that takes none itself.
+func twoHops(r round) float64 {
+	return 1 + r(firstToken, colCanned, first50)/r(firstToken, colBare, first50)
 }
 
 func streaming(column string) func(round) float64 {
