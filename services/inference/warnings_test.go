@@ -1,0 +1,73 @@
+package inference_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/chat/dialect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// TestWarningsAtLoad: what makes a model's answers other than clients expect is
+// said once when it is loaded, and not again while it stays.
+func TestWarningsAtLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := inferencetest.New()
+		engine.AddModel("whole", inferencetest.Say("x"), map[string]string{"trident.context_length": "100"})
+		engine.Configure("whole", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
+		engine.AddModel("unbounded", inferencetest.Say("x"), nil)
+		engine.AddModel("good", inferencetest.Say("x"), map[string]string{"trident.context_length": "100"})
+		engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
+		engine.Configure("vectors", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
+		var log strings.Builder
+		catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil,
+			slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+		catalog.Start()
+		defer catalog.Stop()
+		<-time.After(time.Minute) // many refreshes
+		synctest.Wait()
+		for _, want := range []string{
+			`msg="model answers in one piece: its streams come whole, at the end" model=whole`,
+			`msg="context length unknown: answers are short unless the request sets max_tokens" model=unbounded`,
+		} {
+			if n := strings.Count(log.String(), want); n != 1 {
+				t.Errorf("%d times: %s", n, want)
+			}
+		}
+		if n := strings.Count(log.String(), "\n"); n != 2 {
+			t.Errorf("%d lines:\n%s", n, log.String())
+		}
+	})
+}
+
+// TestFingerprint: it is the same for the same configuration, and for no other.
+func TestFingerprint(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("m", inferencetest.Say("x"), nil)
+	first := fingerprintOf(t, engine)
+	if !strings.HasPrefix(first, "fp_") || len(first) != len("fp_")+10 {
+		t.Errorf("fingerprint %q", first)
+	}
+	if again := fingerprintOf(t, engine); again != first {
+		t.Errorf("%s, then %s", first, again)
+	}
+	engine.Configure("m", func(c *kserve.ModelConfig) { c.MaxBatchSize = 4 })
+	if changed := fingerprintOf(t, engine); changed == first {
+		t.Errorf("%s for another configuration", changed)
+	}
+	if got := inferencetest.Service(t, inference.Config{}, engine).Fingerprint(t.Context(), "none"); got != "" {
+		t.Errorf("%q of no model", got)
+	}
+}
+
+func fingerprintOf(t *testing.T, engine *inferencetest.Engine) string {
+	t.Helper()
+	return inferencetest.Service(t, inference.Config{}, engine).Fingerprint(t.Context(), "m")
+}
