@@ -556,7 +556,7 @@ type CreateChatCompletionResponse struct {
 	// Object Always `chat.completion`.
 	Object string `json:"object"`
 
-	// SystemFingerprint Changes when the server or the model's version does. Left out when unknown.
+	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
 	// Usage Tokens that the request took, over all its answers.
@@ -580,7 +580,7 @@ type CreateChatCompletionStreamResponse struct {
 	// Object Always `chat.completion.chunk`.
 	Object string `json:"object"`
 
-	// SystemFingerprint Changes when the server or the model's version does. Left out when unknown.
+	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
 	// Usage Tokens that the request took, over all its answers.
@@ -727,6 +727,9 @@ type CreateCompletionResponse struct {
 	// Object Always `text_completion`, in streams too.
 	Object string `json:"object"`
 
+	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
+	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
+
 	// Usage Tokens that the request took, over all its answers.
 	Usage *CompletionUsage `json:"usage"`
 }
@@ -747,6 +750,9 @@ type CreateCompletionStreamResponse struct {
 
 	// Object Always `text_completion`, in streams too.
 	Object string `json:"object"`
+
+	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
+	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
 	// Usage Tokens that the request took, over all its answers.
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
