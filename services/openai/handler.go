@@ -154,12 +154,15 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, 
 // maxHeaderList bounds the header: the names come from the client.
 const maxHeaderList = 1024
 
+// pathText keeps the brackets of positions as they are.
+var pathText = strings.NewReplacer("%5B", "[", "%5D", "]") //nolint:gochecknoglobals // a constant table
+
 // headerList joins names, percent-encoded where a header can't hold them.
 func headerList(names []string) string {
 	var b strings.Builder
 	for i, name := range names {
-		name = url.PathEscape(name)
-		if b.Len()+len(name) > maxHeaderList {
+		name = pathText.Replace(url.PathEscape(name))
+		if i == maxUnknown || b.Len()+len(name) > maxHeaderList {
 			b.WriteString(", ...")
 			break
 		}

@@ -174,10 +174,9 @@ func (r *jsonReader) value(build bool) (any, error) {
 	c := r.peek()
 	number := c == '-' || isDigit(c)
 	if !number || !r.freeNumbers {
-		r.values++
-	}
-	if r.values > maxValues {
-		return nil, errTooManyValues
+		if err := r.count(); err != nil {
+			return nil, err
+		}
 	}
 	if number {
 		return r.number()
@@ -198,6 +197,15 @@ func (r *jsonReader) value(build bool) (any, error) {
 		return nil, r.word("null")
 	}
 	return nil, r.fail("a value is expected")
+}
+
+// count takes account of one more value.
+func (r *jsonReader) count() error {
+	r.values++
+	if r.values > maxValues {
+		return errTooManyValues
+	}
+	return nil
 }
 
 func (r *jsonReader) buildObject(build bool) (any, error) {

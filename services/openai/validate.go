@@ -49,6 +49,8 @@ type field struct {
 	open bool
 	// integer fields take int64 only; the schema compares floats, and 2^63 passes.
 	integer bool
+	// shape finds keys below that the document doesn't have.
+	shape *shape
 	// What means the same as leaving an optional field out.
 	nullIsAbsent, objectIsAbsent, listIsAbsent bool
 }
@@ -101,6 +103,7 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 		optional := !slices.Contains(schema.Required, name)
 		fields[name] = field{
 			loose:          name == loose,
+			shape:          shapeOf(property.Value),
 			integer:        property.Value.Type.Is(openapi3.TypeInteger),
 			nullIsAbsent:   optional,
 			objectIsAbsent: optional && permits(property.Value, openapi3.TypeObject),
@@ -141,9 +144,9 @@ func open(schema *openapi3.Schema) bool {
 // of two. Fields that are null or, where they hold lists or objects, empty are
 // absent from it, unless they are required.
 type Validated struct {
-	// Unknown are the names of fields that the document doesn't have, sorted.
-	// They are the client's own text, long ones cut: quote them before they reach
-	// a header.
+	// Unknown are the names of fields that the document doesn't have, sorted, such as
+	// zeta or messages[0].zeta; of a list's items the first is named. They are the
+	// client's own text, long ones cut: quote them before they reach a header.
 	Unknown []string
 
 	value map[string]any
@@ -176,11 +179,12 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 		return result, nil
 	}
 	checked := make(map[string]any, 8)
+	unknown := &unknownKeys{}
 	err := readJSON(body, func(r *jsonReader) error {
 		if r.peek() != '{' {
 			return errNotObject
 		}
-		return r.object(func(name string) error { return schema.read(r, name, result, checked) })
+		return r.object(func(name string) error { return schema.read(r, name, result, checked, unknown) })
 	})
 	if errors.Is(err, errNotObject) {
 		return nil, inference.Invalid("", "the request body must be a JSON object")
@@ -191,7 +195,8 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	if err := schema.schema.VisitJSON(checked); err != nil {
 		return nil, explain(checked, err)
 	}
-	slices.Sort(result.Unknown)
+	slices.Sort(unknown.names)
+	result.Unknown = unknown.names
 	return result, nil
 }
 
@@ -199,22 +204,17 @@ var errNotObject = errors.New("not a JSON object")
 
 // read takes one field: into result for the handler and into checked for the
 // schema.
-func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked map[string]any) error {
+func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked map[string]any, unknown *unknownKeys) error {
 	f, known := s.fields[name]
+	unknown.trail = append(unknown.trail[:0], step{key: name})
 	if !known {
-		result.Unknown = append(result.Unknown, cut(name, maxName))
+		unknown.note()
 	}
-	unbuilt := !known || f.loose || f.open && r.peek() == '{'
-	r.freeNumbers = f.loose // its decoder counts what it builds
 	r.space()
 	start := r.pos
-	value, err := r.value(!unbuilt)
-	r.freeNumbers = false
+	value, err := f.read(r, known, unknown)
 	if err != nil || !known {
 		return err
-	}
-	if unbuilt && f.open {
-		value = map[string]any{}
 	}
 	raw := json.RawMessage(r.data[start:r.pos:r.pos])
 	if f.absent(value, raw) {
@@ -226,6 +226,28 @@ func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked
 	checked[name] = value
 	result.value[name], err = f.bound(value, raw)
 	return err
+}
+
+// read builds the value where the schema checks it, and looks for unknown keys
+// below.
+func (f field) read(r *jsonReader, known bool, unknown *unknownKeys) (any, error) {
+	switch start := *r; {
+	case f.loose:
+		r.freeNumbers = true // its decoder counts what it builds
+		defer func() { r.freeNumbers = false }()
+		return nil, unknown.walk(r, f.shape)
+	case !known:
+		return r.value(false)
+	case f.open && r.peek() == '{':
+		_, err := r.value(false)
+		return map[string]any{}, err
+	default:
+		value, err := r.value(true)
+		if err != nil || f.shape == nil {
+			return value, err
+		}
+		return value, unknown.walk(&start, f.shape) // the same bytes again
+	}
 }
 
 // absent reports whether the value says no more than leaving the field out.
