@@ -2,8 +2,12 @@ package inference
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -55,6 +59,9 @@ type Card struct {
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.
 	ContextLength int
 	Hidden        bool
+	// Fingerprint changes with this program and with the model's configuration, and
+	// with nothing else: fp_ and ten hexadecimal digits. Empty unless ready.
+	Fingerprint string
 	// Loaded is when Trident first saw this configuration.
 	Loaded time.Time
 }
@@ -75,8 +82,28 @@ func newCard(c *Catalog, engine Engine, m Model, now time.Time) (*Card, error) {
 			break
 		}
 	}
+	card.Fingerprint = fingerprint(m)
 	err := card.readParameters(c.templates, c.dialects, c.tokenizers)
 	return card, err
+}
+
+// fingerprint is made of what is known to shape a model's answers.
+func fingerprint(m Model) string {
+	hash := sha256.New()
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range build.Settings {
+			if s.Key == "vcs.revision" {
+				_, _ = io.WriteString(hash, s.Value) // a hash takes all there is
+			}
+		}
+		_, _ = io.WriteString(hash, build.Main.Version)
+	}
+	config, err := proto.MarshalOptions{Deterministic: true}.Marshal(m.Config)
+	if err != nil { // it came as a message
+		return ""
+	}
+	_, _ = hash.Write(append([]byte("\x00"+m.Version+"\x00"), config...))
+	return "fp_" + hex.EncodeToString(hash.Sum(nil)[:5])
 }
 
 // readParameters takes each parameter by itself: one that can't be read spoils no

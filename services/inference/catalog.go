@@ -286,6 +286,10 @@ func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
 		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
 			"model", card.Name, "remedy", "set parameter "+paramContextLength+" in the model's config.pbtxt, or --default-max-tokens")
 	}
+	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && !m.Config.GetModelTransactionPolicy().GetDecoupled() {
+		c.log.Warn("model answers in one piece: its streams come whole, at the end",
+			"model", card.Name, "remedy", "a model that can stream says model_transaction_policy { decoupled: true } in its config.pbtxt")
+	}
 	return card
 }
 

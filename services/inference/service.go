@@ -99,6 +99,15 @@ func (s *Service) Model(ctx context.Context, name string) (*Card, error) {
 	return card, nil
 }
 
+// Fingerprint is that of the model which serves a name now, empty where none does.
+func (s *Service) Fingerprint(ctx context.Context, name string) string {
+	card, err := s.Model(ctx, name)
+	if err != nil {
+		return ""
+	}
+	return card.Fingerprint
+}
+
 // Infer runs one raw inference, as KServe v2 has it. Admission, deadline and
 // cancellation are those of Generate; the stream's rules are [Engine.Stream]'s.
 func (s *Service) Infer(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error] {

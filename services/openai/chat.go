@@ -26,7 +26,7 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 	}
 	options := request.Body.StreamOptions
 	return &chatStream{ctx: ctx, handler: h, body: request.Body, req: req, events: ChatEvents{
-		ID: req.ID, Model: req.Model, Choices: max(req.N, 1), Record: rec,
+		ID: req.ID, Model: req.Model, Fingerprint: h.service.Fingerprint(ctx, req.Model), Choices: max(req.N, 1), Record: rec,
 		Usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
 	}}, nil
 }
@@ -47,7 +47,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
-		Choices: make([]api.ChatCompletionChoice, max(req.N, 1)),
+		Choices: make([]api.ChatCompletionChoice, max(req.N, 1)), SystemFingerprint: optional(h.service.Fingerprint(ctx, req.Model)),
 	}
 	messages := make([]gathered, len(answer.Choices))
 	for delta, err := range h.generate(ctx, body, req) {

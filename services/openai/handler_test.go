@@ -123,6 +123,10 @@ func masked(t *testing.T, event string) string {
 		}
 		delete(chunk, key)
 	}
+	if fingerprint, _ := chunk["system_fingerprint"].(string); !strings.HasPrefix(fingerprint, "fp_") {
+		t.Errorf("chunk without system_fingerprint: %s", event)
+	}
+	delete(chunk, "system_fingerprint")
 	text, err := json.Marshal(chunk)
 	if err != nil {
 		t.Fatal(err)

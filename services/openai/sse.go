@@ -101,7 +101,7 @@ type chunkHead struct {
 	usage bool   // every chunk has a usage, null but in the last
 }
 
-func newChunkHead(id, object string, created int64, model string, usage bool) chunkHead {
+func newChunkHead(id, object string, created int64, model, fingerprint string, usage bool) chunkHead {
 	text := append([]byte(`data: {"id":`), quoted(id)...)
 	text = append(text, `,"object":`...)
 	text = append(text, quoted(object)...)
@@ -109,6 +109,10 @@ func newChunkHead(id, object string, created int64, model string, usage bool) ch
 	text = strconv.AppendInt(text, created, 10)
 	text = append(text, `,"model":`...)
 	text = append(text, quoted(model)...)
+	if fingerprint != "" {
+		text = append(text, `,"system_fingerprint":`...)
+		text = append(text, quoted(fingerprint)...)
+	}
 	text = append(text, `,"choices":[`...)
 	return chunkHead{text: text, usage: usage}
 }
@@ -143,8 +147,8 @@ type chunkWriter struct {
 	roles []bool // by choice: the chunk with the role has been sent
 }
 
-func newChunkWriter(id string, created int64, model string, choices int, usage bool) *chunkWriter {
-	return &chunkWriter{chunkHead: newChunkHead(id, "chat.completion.chunk", created, model, usage), roles: make([]bool, choices)}
+func newChunkWriter(id string, created int64, model, fingerprint string, choices int, usage bool) *chunkWriter {
+	return &chunkWriter{chunkHead: newChunkHead(id, "chat.completion.chunk", created, model, fingerprint, usage), roles: make([]bool, choices)}
 }
 
 func quoted(s string) []byte {

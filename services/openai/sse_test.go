@@ -39,7 +39,7 @@ func FuzzAppendEscaped(f *testing.F) {
 // BenchmarkChunk: what does one token's event cost? Compare allocs/op (0 wanted)
 // and ns/op with encoding the generated chunk type by encoding/json.
 func BenchmarkChunk(b *testing.B) {
-	chunks := newChunkWriter("chatcmpl-x", 1, "chat", 1, true)
+	chunks := newChunkWriter("chatcmpl-x", 1, "chat", "", 1, true)
 	delta := inference.Delta{Text: []byte(" token")}
 	buf := chunks.appendDelta(nil, &delta)
 	b.ReportAllocs()
@@ -53,7 +53,7 @@ func TestEmptyDeltaFlushes(t *testing.T) {
 	rec := httptest.NewRecorder()
 	out := newEventStream(rec)
 	defer out.close()
-	chunks := newChunkWriter("x", 1, "chat", 2, false)
+	chunks := newChunkWriter("x", 1, "chat", "", 2, false)
 	record := &server.Record{}
 	write := func(d inference.Delta) string {
 		t.Helper()

@@ -15,6 +15,8 @@ import (
 type ChatEvents struct {
 	// ID and Model are in every chunk.
 	ID, Model string
+	// Fingerprint of the model is, too, unless it is empty.
+	Fingerprint string
 	// Choices that the Deltas may have, from 0; at least 1.
 	Choices int
 	// Usage adds the chunk that tells the tokens used.
@@ -28,7 +30,7 @@ type ChatEvents struct {
 // one write, and nothing waits for company. An error before the first event is
 // returned, with nothing written; a later one becomes an event.
 func (e *ChatEvents) Write(w http.ResponseWriter, deltas iter.Seq2[inference.Delta, error]) error {
-	return writeEvents(w, e.Record, newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage), deltas)
+	return writeEvents(w, e.Record, newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Fingerprint, e.Choices, e.Usage), deltas)
 }
 
 // chunks is how an operation writes its Deltas.

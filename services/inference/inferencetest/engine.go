@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
@@ -54,6 +56,16 @@ func (e *Engine) AddModel(name string, script Script, parameters map[string]stri
 	}
 	e.models[name] = inference.Model{Name: name, Version: "1", State: inference.ModelReady, Config: config}
 	e.scripts[name] = script
+}
+
+// Configure changes a model's configuration, as a load with another one does.
+func (e *Engine) Configure(name string, change func(*kserve.ModelConfig)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := e.models[name]
+	m.Config = proto.CloneOf(m.Config)
+	change(m.Config)
+	e.models[name] = m
 }
 
 // SetState changes a model's state, as an unload does.
