@@ -33,6 +33,10 @@ type Request struct {
 	ToolChoice ToolChoice
 	// SingleCall ends the answer after one call.
 	SingleCall bool
+	// ReasoningEffort is how much to think before the answer, in OpenAI's words; empty
+	// for what the model does by itself. Chat templates that know of it tell the
+	// model; for others anything but EffortDefault is refused.
+	ReasoningEffort string
 	// TemplateArgs are extra variables for the chat template (a JSON object,
 	// key order kept), nil for none.
 	TemplateArgs json.RawMessage
@@ -63,6 +67,12 @@ type Request struct {
 	// model's default.
 	Priority *int
 }
+
+// Words of [Request.ReasoningEffort] that mean something beyond a template.
+const (
+	EffortDefault = "medium" // OpenAI's, of models that think
+	EffortNone    = "none"
+)
 
 // TextParam is the request field that holds the text, for errors about it.
 func (r *Request) TextParam() string {
