@@ -463,7 +463,7 @@ type CreateChatCompletionRequest struct {
 	// PromptLogprobs Engine extension. How many log probabilities to give for each token of the prompt. Refused with a 400.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
-	// ReasoningEffort How long a reasoning model thinks. Values other than `medium` are refused with a 400.
+	// ReasoningEffort How long a reasoning model thinks. It reaches chat templates that read a variable `reasoning_effort`; those that read `enable_thinking` take `none`. Anything else but `medium` is refused with a 400.
 	ReasoningEffort *ReasoningEffort `json:"reasoning_effort,omitempty"`
 
 	// RepetitionPenalty Engine extension. Divides the score of tokens that prompt or answer hold already; 1 changes nothing, more discourages repetition, less encourages it.
@@ -887,7 +887,7 @@ type PromptTokensDetails struct {
 	CachedTokens *int `json:"cached_tokens,omitempty"`
 }
 
-// ReasoningEffort How long a reasoning model thinks. Values other than `medium` are refused with a 400.
+// ReasoningEffort How long a reasoning model thinks. It reaches chat templates that read a variable `reasoning_effort`; those that read `enable_thinking` take `none`. Anything else but `medium` is refused with a 400.
 type ReasoningEffort string
 
 // ResponseFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
