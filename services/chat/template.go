@@ -33,6 +33,7 @@ func (Templates) Compile(model string, source inference.TemplateSource) (inferen
 		parsed: parsed, source: source,
 		// A template that doesn't know OpenAI's newer names gets the older ones.
 		developer: strings.Contains(source.Source, "developer"),
+		efforts:   effortsOf(source.Source),
 	}
 	t.parts = t.takesParts()
 	return t, nil
@@ -43,6 +44,7 @@ type template struct {
 	parsed    *jinja.Template
 	source    inference.TemplateSource
 	developer bool // knows the role developer
+	efforts   efforts
 	parts     bool // reads content that is a list of parts
 }
 
@@ -110,6 +112,9 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 			return nil, inference.Invalid("tools", "tools must be JSON objects: %v", err)
 		}
 		vars.Set("tools", tools)
+	}
+	if err := t.efforts.set(vars, req.ReasoningEffort); err != nil {
+		return nil, err
 	}
 	return vars, merge(vars, req.TemplateArgs)
 }

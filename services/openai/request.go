@@ -25,7 +25,7 @@ func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, err
 	}
 	req := &inference.Request{
 		Model: body.Model, Task: inference.TaskGenerate, Messages: messages,
-		N: value(body.N), Stream: value(body.Stream),
+		N: value(body.N), Stream: value(body.Stream), ReasoningEffort: string(value(body.ReasoningEffort)),
 	}
 	if !neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
@@ -154,7 +154,6 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 		{"prediction", !neutral(body.Prediction), "predicted outputs are not supported"},
 		{"web_search_options", !neutral(body.WebSearchOptions), "there is no web search"},
 		{"moderation", !neutral(body.Moderation), "there is no moderation"},
-		{"reasoning_effort", body.ReasoningEffort != nil && *body.ReasoningEffort != "medium", "the effort can't be chosen"},
 		{"verbosity", body.Verbosity != nil && *body.Verbosity != "medium", "the verbosity can't be chosen"},
 		{"documents", !neutral(body.Documents), "put their text into a message"},
 		{"add_generation_prompt", body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt, "a chat always asks for the next message"},
