@@ -448,7 +448,7 @@ type CreateChatCompletionRequest struct {
 	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels ignore it.
+	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels refuse it with a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// PromptCacheKey A hint for prompt caches. Accepted without effect.
@@ -649,7 +649,7 @@ type CreateCompletionRequest struct {
 	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels ignore it.
+	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels refuse it with a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// Prompt What to continue: a text, the token ids of one, or a list of either. Each is continued by itself; there may be 128, and 128 choices in all. Token ids need the model's tokenizer.
