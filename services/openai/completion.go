@@ -44,8 +44,8 @@ func completionRequest(body *api.CreateCompletionRequest) (*inference.Request, e
 		Model: body.Model, Task: inference.TaskGenerate, Prompts: prompts, Echo: value(body.Echo),
 		N: value(body.N), BestOf: value(body.BestOf), Stream: value(body.Stream),
 	}
-	if body.StreamOptions != nil && !req.Stream {
-		return nil, inference.Invalid("stream_options", "stream_options needs stream: true")
+	if err := checkStreamOptions(body.StreamOptions, req.Stream); err != nil {
+		return nil, err
 	}
 	if value(body.Priority) != 0 {
 		req.Priority = body.Priority

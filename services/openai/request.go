@@ -30,8 +30,8 @@ func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, err
 	if !neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}
-	if body.StreamOptions != nil && !req.Stream {
-		return nil, inference.Invalid("stream_options", "stream_options needs stream: true")
+	if err := checkStreamOptions(body.StreamOptions, req.Stream); err != nil {
+		return nil, err
 	}
 	if body.Priority != nil && *body.Priority != 0 {
 		req.Priority = body.Priority
@@ -43,6 +43,18 @@ func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, err
 		return nil, err
 	}
 	return req, clientsName(body, req.Validate())
+}
+
+func checkStreamOptions(options *api.ChatCompletionStreamOptions, stream bool) error {
+	switch {
+	case options == nil:
+	case !stream:
+		return inference.Invalid("stream_options", "stream_options needs stream: true")
+	case value(options.IncludeObfuscation):
+		const param = "stream_options.include_obfuscation"
+		return inference.Unsupported(param, "%s is not supported: events aren't padded", param)
+	}
+	return nil
 }
 
 // clientsName gives errors about max_tokens, the core's name of that limit, the

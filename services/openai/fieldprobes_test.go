@@ -1,0 +1,160 @@
+package openai
+
+import "maps"
+
+// fieldProbes are the probes of each field, by operation: each row of the tables of
+// docs/openai.md needs one.
+func fieldProbes() map[string]map[string][]probe {
+	chat, completion := samplingProbes(), samplingProbes()
+	maps.Copy(chat, chatProbes())
+	maps.Copy(completion, completionProbes())
+	return map[string]map[string][]probe{
+		"Inside the fields of a chat": nestedProbes(),
+		"POST " + chatPath:            chat, "POST " + completionPath: completion, "POST /v1/embeddings": embeddingProbes(),
+	}
+}
+
+// samplingProbes are those of fields that chats and completions share.
+func samplingProbes() map[string][]probe {
+	return map[string][]probe{
+		"model":                         {{fields: `"model":"other"`, got: `"model":"other"`}},
+		"stream":                        {{fields: `"stream":true`, got: "data: [DONE]"}},
+		"stream_options":                {{fields: `"stream_options":{"include_usage":true}`, with: `"stream":true`, got: `"usage":{"prompt_tokens":7`}},
+		"n":                             {{fields: `"n":2`, got: `"index":1`}},
+		"temperature":                   {{fields: `"temperature":0.7`, sent: `"temperature":0.7`}},
+		"top_p":                         {{fields: `"top_p":0.9`, sent: `"top_p":0.9`}, {fields: `"top_p":0`, sent: `"top_k":1`}},
+		"frequency_penalty":             {{fields: `"frequency_penalty":-1.5`, sent: `"frequency_penalty":-1.5`}},
+		"presence_penalty":              {{fields: `"presence_penalty":0.3`, sent: `"presence_penalty":0.3`}},
+		"seed":                          {{fields: `"seed":-5`, sent: `"seed":-5`}, {fields: `"seed":5`, with: `"n":2`, sent: `"seed":6`}},
+		"stop":                          {{fields: `"stop":"lo"`, sent: `"stop":["lo"]`, got: `"Hel"`}, {fields: `"stop":["x","y"]`, sent: `"stop":["x","y"]`}},
+		"logit_bias":                    {{fields: `"logit_bias":{"5":10}`}},
+		"user":                          {{fields: `"user":"me"`}},
+		"top_k":                         {{fields: `"top_k":5`, sent: `"top_k":5`}},
+		"min_p":                         {{fields: `"min_p":0.1`, sent: `"min_p":0.1`}},
+		"repetition_penalty":            {{fields: `"repetition_penalty":1.2`, sent: `"repetition_penalty":1.2`}},
+		"length_penalty":                {{fields: `"length_penalty":1.2`}},
+		"use_beam_search":               {{fields: `"use_beam_search":true`}},
+		"prompt_logprobs":               {{fields: `"prompt_logprobs":1`}},
+		"min_tokens":                    {{fields: `"min_tokens":3`, with: `"max_tokens":9`, sent: `"min_tokens":3`}},
+		"ignore_eos":                    {{fields: `"ignore_eos":true`, sent: `"ignore_eos":true`}},
+		"stop_token_ids":                {{fields: `"stop_token_ids":[7]`, sent: `"stop_token_ids":[7]`}},
+		"allowed_token_ids":             {{fields: `"allowed_token_ids":[7]`, sent: `"allowed_token_ids":[7]`}},
+		"bad_words":                     {{fields: `"bad_words":["no"]`, sent: `"bad_words":["no"]`}},
+		"include_stop_str_in_output":    {{fields: `"include_stop_str_in_output":true`, with: `"stop":"el"`, sent: `"include_stop_str_in_output":true`, got: `"Hel"`}},
+		"skip_special_tokens":           {{fields: `"skip_special_tokens":false`, with: `"tool_choice":"none"`, sent: `"skip_special_tokens":false`}},
+		"spaces_between_special_tokens": {{fields: `"spaces_between_special_tokens":false`, sent: `"spaces_between_special_tokens":false`}},
+		"truncate_prompt_tokens":        {{fields: `"truncate_prompt_tokens":4`, sent: `"truncate_prompt_tokens":4`}},
+		"response_format": {
+			{fields: `"response_format":{"type":"json_object"}`, sent: `"structured_outputs":"{\"json_object\":true}"`},
+			{fields: `"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"array"}}}`, sent: `"structured_outputs":"{\"json\":{\"type\":\"array\"}}"`},
+		},
+		"structured_outputs": {
+			{fields: `"structured_outputs":{"json":{"type":"array"}}`, sent: `"structured_outputs":"{\"json\":{\"type\":\"array\"}}"`},
+			{fields: `"structured_outputs":{"json_object":true}`, sent: `"structured_outputs":"{\"json_object\":true}"`},
+			{fields: `"structured_outputs":{"regex":"a+"}`, sent: `"structured_outputs":"{\"regex\":\"a+\"}"`},
+			{fields: `"structured_outputs":{"choice":["a","b"]}`, sent: `"structured_outputs":"{\"choice\":[\"a\",\"b\"]}"`},
+			{fields: `"structured_outputs":{"grammar":"root ::= \"a\""}`, sent: `"structured_outputs":"{\"grammar\":`},
+			{fields: `"structured_outputs":{"structural_tag":"{}"}`, sent: `"structured_outputs":"{\"structural_tag\":`},
+		},
+		"guided_json":    {{fields: `"guided_json":{"type":"array"}`, sent: `"structured_outputs":"{\"json\":{\"type\":\"array\"}}"`}},
+		"guided_regex":   {{fields: `"guided_regex":"a+"`, sent: `"structured_outputs":"{\"regex\":\"a+\"}"`}},
+		"guided_choice":  {{fields: `"guided_choice":["a","b"]`, sent: `"structured_outputs":"{\"choice\":[\"a\",\"b\"]}"`}},
+		"guided_grammar": {{fields: `"guided_grammar":"root ::= \"a\""`, sent: `"structured_outputs":"{\"grammar\":`}},
+		"priority":       {{fields: `"priority":2`, sent: `priority=2`}},
+	}
+}
+
+func chatProbes() map[string][]probe {
+	const tools = `"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
+	return map[string][]probe{
+		"messages": {
+			{fields: `"messages":[{"role":"system","content":"S"},{"role":"user","content":[{"type":"text","text":"U"}]}]`, sent: "text_input=[system]S[user]U[assistant]"},
+			{fields: `"messages":[{"role":"developer","content":"D"},{"role":"assistant","content":"A"},{"role":"user","content":"U"}]`, sent: "text_input=[system]D[assistant]A[user]U[assistant]"},
+			{fields: `"messages":[{"role":"tool","tool_call_id":"c","content":"T"},{"role":"function","name":"f","content":"F"}]`, sent: "text_input=[tool]T=c[tool]F@f[assistant]"},
+		},
+		"max_completion_tokens": {
+			{fields: `"max_completion_tokens":5`, sent: `"max_tokens":5`},
+			{fields: `"max_completion_tokens":5`, with: `"max_tokens":9`, sent: `"max_tokens":5`},
+		},
+		"max_tokens":             {{fields: `"max_tokens":9`, sent: `"max_tokens":9`}},
+		"logprobs":               {{fields: `"logprobs":true`, sent: `"logprobs":0`, got: `"logprobs":{"content":[{"bytes":[72,101,108]`}},
+		"top_logprobs":           {{fields: `"top_logprobs":2`, with: `"logprobs":true`, sent: `"logprobs":2`, got: `"top_logprobs":[{"`}},
+		"tools":                  {{fields: tools, sent: "<f>"}},
+		"tool_choice":            {{fields: `"tool_choice":"required"`, with: tools, sent: `"structured_outputs":"{\"json\":`}, {fields: `"tool_choice":{"type":"function","function":{"name":"f"}}`, with: tools, sent: `"structured_outputs":"{\"json\":`}},
+		"parallel_tool_calls":    {{fields: `"parallel_tool_calls":false`, with: tools + `,"tool_choice":"required"`, sent: `"structured_outputs":"{\"json\":{\"anyOf\":`}},
+		"functions":              {{fields: `"functions":[{"name":"f"}]`}},
+		"function_call":          {{fields: `"function_call":{"name":"f"}`}},
+		"modalities":             {{fields: `"modalities":["text","audio"]`}},
+		"audio":                  {{fields: `"audio":{"voice":"alloy","format":"wav"}`}},
+		"reasoning_effort":       {{fields: `"reasoning_effort":"high"`, sent: "effort high"}},
+		"verbosity":              {{fields: `"verbosity":"low"`}, {fields: `"verbosity":"high"`}},
+		"prediction":             {{fields: `"prediction":{"type":"content","content":"x"}`}},
+		"web_search_options":     {{fields: `"web_search_options":{"search_context_size":"low"}`}},
+		"moderation":             {{fields: `"moderation":{"model":"m"}`}},
+		"safety_identifier":      {{fields: `"safety_identifier":"me"`}},
+		"metadata":               {{fields: `"metadata":{"a":"b"}`}},
+		"store":                  {{fields: `"store":true`}},
+		"service_tier":           {{fields: `"service_tier":"flex"`}},
+		"prompt_cache_key":       {{fields: `"prompt_cache_key":"k"`}},
+		"prompt_cache_retention": {{fields: `"prompt_cache_retention":"24h"`}},
+		"prompt_cache_options":   {{fields: `"prompt_cache_options":{"ttl":"30m","mode":"implicit"}`}},
+		"chat_template_kwargs":   {{fields: `"chat_template_kwargs":{"color":"red"}`, sent: "(red)"}},
+		"documents":              {{fields: `"documents":[{"text":"x"}]`}},
+		"add_generation_prompt":  {{fields: `"add_generation_prompt":false`}},
+		"continue_final_message": {{fields: `"continue_final_message":true`}},
+	}
+}
+
+// nestedProbes are those of what stands inside a chat's fields.
+func nestedProbes() map[string][]probe {
+	const tools = `"tools":[{"type":"function","function":{"name":"f"}}]`
+	const image = `"url":"data:image/png;base64,AA=="`
+	user := func(part string) string { return `"messages":[{"role":"user","content":[` + part + `]}]` }
+	return map[string][]probe{
+		"messages[].name":                  {{fields: `"messages":[{"role":"user","content":"U","name":"ann"}]`, sent: "U@ann"}},
+		"messages[].tool_calls":            {{fields: `"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":5}"}}]}]`, sent: "f(5)"}},
+		"messages[].function_call":         {{fields: `"messages":[{"role":"assistant","function_call":{"name":"f","arguments":"{\"x\":5}"}}]`, sent: "f(5)"}},
+		"messages[].tool_call_id":          {{fields: `"messages":[{"role":"tool","tool_call_id":"c","content":"T"}]`, sent: "T=c"}},
+		"messages[].refusal":               {{fields: `"messages":[{"role":"assistant","refusal":"No."}]`, sent: "[assistant]No."}},
+		"messages[].audio":                 {{fields: `"messages":[{"role":"assistant","audio":{"id":"a"}}]`, param: "messages[0].audio"}},
+		"messages[].content[].image_url":   {{fields: user(`{"type":"image_url","image_url":{` + image + `}}`), param: "messages[0].content[0]"}},
+		"messages[].content[].input_audio": {{fields: user(`{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}`), param: "messages[0].content[0]"}},
+		"messages[].content[].file":        {{fields: user(`{"type":"file","file":{"file_id":"f"}}`), param: "messages[0].content[0]"}},
+		"messages[].content[].prompt_cache_breakpoint": {{
+			with:   user(`{"type":"text","text":"U"}`),
+			fields: user(`{"type":"text","text":"U","prompt_cache_breakpoint":{"mode":"explicit"}}`),
+		}},
+		"response_format.json_schema.strict": {{
+			with:   `"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"array"}}}`,
+			fields: `"response_format":{"type":"json_schema","json_schema":{"name":"x","strict":true,"schema":{"type":"array"}}}`,
+		}},
+		"stream_options.include_usage":       {{fields: `"stream_options":{"include_usage":true}`, with: `"stream":true`, got: `"choices":[],"usage":{"prompt_tokens":7`}},
+		"stream_options.include_obfuscation": {{fields: `"stream_options":{"include_obfuscation":true}`, with: `"stream":true`}},
+		"tools[].custom":                     {{fields: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, param: "tools[0].type"}},
+		"tool_choice.allowed_tools":          {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function"}]}}`, with: tools}},
+		"tool_choice.custom":                 {{fields: `"tool_choice":{"type":"custom","custom":{"name":"f"}}`, with: tools, param: "tool_choice.type"}},
+	}
+}
+
+func completionProbes() map[string][]probe {
+	return map[string][]probe{
+		"prompt":              {{fields: `"prompt":"other"`, sent: "text_input=other"}, {fields: `"prompt":["one","two"]`, sent: "text_input=two"}},
+		"max_tokens":          {{fields: `"max_tokens":9`, sent: `"max_tokens":9`}},
+		"best_of":             {{fields: `"best_of":2`, with: `"seed":1`, sent: `"seed":2`}},
+		"echo":                {{fields: `"echo":true`, got: `"hiHello"`}},
+		"suffix":              {{fields: `"suffix":"end"`}},
+		"logprobs":            {{fields: `"logprobs":1`, sent: `"logprobs":1`, got: `"token_logprobs":[-0.5,-0.5]`}},
+		"skip_special_tokens": {{fields: `"skip_special_tokens":false`, sent: `"skip_special_tokens":false`}},
+	}
+}
+
+func embeddingProbes() map[string][]probe {
+	return map[string][]probe{
+		"model":                  {{fields: `"model":"embedding2"`, got: `"model":"embedding2"`}},
+		"input":                  {{fields: `"input":["a","other"]`, sent: `{"input":"other"}`, got: `"index":1`}, {fields: `"input":[5,6]`, sent: `{"input":[5,6]}`}},
+		"encoding_format":        {{fields: `"encoding_format":"base64"`, got: `"embedding":"`}},
+		"dimensions":             {{fields: `"dimensions":1`, got: `"embedding":[1]`}},
+		"user":                   {{fields: `"user":"me"`}},
+		"truncate_prompt_tokens": {{fields: `"truncate_prompt_tokens":4`}},
+	}
+}

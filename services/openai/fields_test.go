@@ -1,0 +1,328 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// treatments are the words of the columns of docs/openai.md.
+const (
+	honoured = "honoured"
+	metadata = "metadata"
+	refused  = "refused"
+)
+
+// fieldTables reads the tables of docs/openai.md: by operation, field and kind of
+// model how the field is treated.
+func fieldTables(t *testing.T) map[string]map[string]map[string]string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/openai.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]map[string]map[string]string{}
+	var operation string
+	var kinds []string
+	for line := range strings.Lines(string(doc)) {
+		if heading, ok := strings.CutPrefix(line, "#"); ok {
+			operation, kinds = strings.TrimLeft(strings.TrimSpace(heading), "# "), nil
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case cells[0] == "field":
+			kinds = cells[1 : len(cells)-1]
+			tables[operation] = map[string]map[string]string{}
+		case kinds != nil && strings.HasPrefix(cells[0], "`"):
+			row := map[string]string{}
+			for i, kind := range kinds {
+				row[kind] = cells[i+1]
+			}
+			tables[operation][strings.Trim(cells[0], "`")] = row
+		}
+	}
+	return tables
+}
+
+// TestFieldTablesAreWhole: each field of each request stands in its table, and no
+// other does.
+func TestFieldTablesAreWhole(t *testing.T) {
+	tables := fieldTables(t)
+	for operation, fields := range requestFields(t) {
+		listed := slices.Sorted(maps.Keys(tables[operation]))
+		if !slices.Equal(fields, listed) {
+			t.Errorf("%s\nhas        %v\ndocumented %v", operation, fields, listed)
+		}
+		for field, row := range tables[operation] {
+			for kind, word := range row {
+				if !slices.Contains([]string{honoured, metadata, refused}, word) {
+					t.Errorf("%s: %s: %s is %q", operation, field, kind, word)
+				}
+			}
+		}
+	}
+}
+
+// TestInnerFieldsExist: the table of what stands inside fields has none that the
+// document doesn't.
+func TestInnerFieldsExist(t *testing.T) {
+	rows := fieldTables(t)["Inside the fields of a chat"]
+	if len(rows) == 0 {
+		t.Error("no rows")
+	}
+	for path := range rows {
+		at := shapeOf(documentSchema(t, "CreateChatCompletionRequest"))
+		for key := range strings.SplitSeq(strings.ReplaceAll(path, "[]", ".[]"), ".") {
+			if key == "[]" {
+				at = at.items
+				continue
+			}
+			below, there := at.keys[key]
+			if !there {
+				t.Errorf("%s: there is no %s", path, key)
+				break
+			}
+			at = below
+		}
+	}
+}
+
+// requestFields are the fields of the operations that models answer.
+func requestFields(t *testing.T) map[string][]string {
+	t.Helper()
+	doc, err := sharedDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string][]string{}
+	for _, path := range []string{chatPath, completionPath, "/v1/embeddings"} {
+		schema := doc.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema.Value
+		fields["POST "+path] = slices.Sorted(maps.Keys(schema.Properties))
+	}
+	return fields
+}
+
+// probe shows what one field does.
+type probe struct {
+	// fields of the request, the one that is probed among them. A refused field is
+	// refused in them.
+	fields string
+	// with are fields that the request has with and without the probed one.
+	with string
+	// sent is in the model's inputs, and got in the answer, because of the field.
+	sent, got string
+	// param of the refusal, where it isn't the field.
+	param string
+}
+
+// fieldKinds are the kinds of models by their column. The other columns of the
+// tables have no adapter to be driven through.
+var fieldKinds = map[string]func(engine *inferencetest.Engine){
+	"vLLM": func(engine *inferencetest.Engine) {
+		model := map[string]string{"trident.chat_template": fieldTemplate, "trident.context_length": "100", "trident.tool_call_parser": "hermes"}
+		engine.AddModel("chat", sayWithLogprobs, model)
+		engine.AddModel("other", sayWithLogprobs, model)
+		for _, name := range []string{"chat", "other"} {
+			engine.Configure(name, func(c *kserve.ModelConfig) {
+				c.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PriorityLevels: 3}}
+			})
+		}
+		engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
+		engine.AddModel("embedding2", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
+	},
+}
+
+// fieldTemplate shows all that a request can give a template.
+const fieldTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if m.name %}@{{ m.name }}{% endif %}{% if m.tool_call_id %}={{ m.tool_call_id }}{% endif %}` +
+	`{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.x }}){% endfor %}{% endfor %}{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}` +
+	`{% if color %}({{ color }}){% endif %}{% if reasoning_effort %}effort {{ reasoning_effort }}{% endif %}[assistant]`
+
+// sayWithLogprobs says Hello, with log probabilities if they are asked for.
+func sayWithLogprobs(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+	asked := slices.ContainsFunc(req.GetInputs(), func(in *kserve.ModelInferRequest_InferInputTensor) bool { return in.GetName() == "return_logprobs" })
+	for i, text := range []string{"Hel", "lo"} {
+		resp := inferencetest.Token(text, []string{"", "stop"}[i])
+		if asked {
+			resp.Outputs = append(resp.Outputs, inferencetest.Bytes("logprobs", fmt.Sprintf(`[{"5":{"logprob":-0.5,"rank":1,"decoded_token":%q}}]`, text)))
+		}
+		send(resp)
+	}
+	return nil
+}
+
+// TestFields drives each row of the tables of docs/openai.md through the handler.
+func TestFields(t *testing.T) {
+	tables := fieldTables(t)
+	for operation, all := range fieldProbes() {
+		for kind, add := range fieldKinds {
+			engine := inferencetest.New()
+			add(engine)
+			server := fieldServer(t, engine)
+			for field, row := range tables[operation] {
+				t.Run(operation+" "+kind+" "+field, func(t *testing.T) {
+					probes := all[field]
+					if len(probes) == 0 {
+						t.Fatalf("no probe shows that it is %s", row[kind])
+					}
+					for _, p := range probes {
+						f := fieldTest{server: server, engine: engine, path: chatPath, field: field, probe: p}
+						if path, ok := strings.CutPrefix(operation, "POST "); ok {
+							f.path = path
+						}
+						f.run(t, row[kind])
+					}
+				})
+			}
+			for field := range all {
+				if tables[operation][field] == nil {
+					t.Errorf("%s: a probe of %s, which isn't documented", operation, field)
+				}
+			}
+		}
+	}
+}
+
+func fieldServer(t *testing.T, engine *inferencetest.Engine) *httptest.Server {
+	t.Helper()
+	handler, err := New(Config{}, inferencetest.Service(t, inference.Config{}, engine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// fieldTest is one probe on its way.
+type fieldTest struct {
+	probe
+
+	server      *httptest.Server
+	engine      *inferencetest.Engine
+	path, field string
+}
+
+func (f *fieldTest) run(t *testing.T, treatment string) {
+	t.Helper()
+	without := f.send(t, f.with)
+	with := f.send(t, f.with, f.fields)
+	if without.status != http.StatusOK {
+		t.Fatalf("without the field: %d %s", without.status, without.body)
+	}
+	switch treatment {
+	case honoured:
+		f.checkHonoured(t, with, without)
+	case metadata:
+		if with.status != http.StatusOK || with.sent != without.sent {
+			t.Errorf("%d; sent %s, without it %s", with.status, with.sent, without.sent)
+		}
+	case refused:
+		f.checkRefused(t, with)
+	}
+	f.checkNeutral(t)
+}
+
+func (f *fieldTest) checkHonoured(t *testing.T, with, without fieldAnswer) {
+	t.Helper()
+	switch {
+	case with.status != http.StatusOK:
+		t.Errorf("%d %s", with.status, with.body)
+	case f.sent == "" && f.got == "":
+		t.Error("the probe doesn't say what it does")
+	case !strings.Contains(with.sent, f.sent) || f.sent != "" && strings.Contains(without.sent, f.sent):
+		t.Errorf("sent %s, without it %s; only the first must hold %s", with.sent, without.sent, f.sent)
+	case !strings.Contains(with.body, f.got) || f.got != "" && strings.Contains(without.body, f.got):
+		t.Errorf("got %s, without it %s; only the first must hold %s", with.body, without.body, f.got)
+	}
+}
+
+func (f *fieldTest) checkRefused(t *testing.T, with fieldAnswer) {
+	t.Helper()
+	param := f.param
+	if param == "" {
+		param = f.field
+	}
+	var answer struct{ Error wireError }
+	if err := json.Unmarshal([]byte(with.body), &answer); err != nil || with.status != http.StatusBadRequest {
+		t.Fatalf("%d %s", with.status, with.body)
+	}
+	if e := answer.Error; value(e.Param) != param || value(e.Code) != inference.ReasonUnsupported || with.sent != "" {
+		t.Errorf("%s; sent %s", with.body, with.sent)
+	}
+}
+
+// checkNeutral sends null, which no optional field may refuse.
+func (f *fieldTest) checkNeutral(t *testing.T) {
+	t.Helper()
+	if strings.Contains(f.field, ".") || slices.Contains([]string{"model", "messages", "prompt", "input"}, f.field) {
+		return
+	}
+	if a := f.send(t, f.with, fmt.Sprintf("%q: null", f.field)); a.status != http.StatusOK {
+		t.Errorf("null: %d %s", a.status, a.body)
+	}
+}
+
+// fieldAnswer is what a request made: the answer, and what the engine got.
+type fieldAnswer struct {
+	status     int
+	body, sent string
+}
+
+// send sends a request of lists of fields, the last of which win.
+func (f *fieldTest) send(t *testing.T, fields ...string) fieldAnswer {
+	t.Helper()
+	body := map[string]json.RawMessage{}
+	for _, list := range append([]string{baseFields[f.path]}, fields...) {
+		if err := json.Unmarshal([]byte("{"+list+"}"), &body); err != nil {
+			t.Fatalf("%s: %v", list, err)
+		}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(f.engine.Requests())
+	resp, answer := do(t, http.MethodPost, f.server.URL+f.path, string(text))
+	var sent strings.Builder
+	for _, req := range f.engine.Requests()[before:] {
+		sent.WriteString(inputsOf(req))
+	}
+	return fieldAnswer{status: resp.StatusCode, body: answer, sent: sent.String()}
+}
+
+var baseFields = map[string]string{
+	chatPath:         `"model":"chat","messages":[{"role":"user","content":"hi"}]`,
+	completionPath:   `"model":"chat","prompt":"hi"`,
+	"/v1/embeddings": `"model":"embedding","input":"hi"`,
+}
+
+// inputsOf shows a request's inputs and parameters, texts as they are.
+func inputsOf(req *kserve.ModelInferRequest) string {
+	var b strings.Builder
+	for i, in := range req.GetInputs() {
+		raw := req.GetRawInputContents()[i]
+		if in.GetDatatype() == "BYTES" {
+			raw = raw[4:]
+		}
+		fmt.Fprintf(&b, "%s=%s ", in.GetName(), raw)
+	}
+	for name, p := range req.GetParameters() {
+		fmt.Fprintf(&b, "%s=%d ", name, p.GetUint64Param())
+	}
+	return b.String()
+}
