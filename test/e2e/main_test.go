@@ -22,6 +22,10 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	for _, text := range violations.drain() {
+		fmt.Fprintln(os.Stderr, "e2e:", text)
+		code = 1
+	}
 	for _, undo := range slices.Backward(undos) {
 		if err := undo(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)

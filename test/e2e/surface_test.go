@@ -99,7 +99,7 @@ func overHTTP2(t *testing.T) *http.Client {
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: time.Minute}
+	return &http.Client{Transport: contractTransport{transport}, Timeout: time.Minute}
 }
 
 func TestHTTP2(t *testing.T) {

@@ -1,0 +1,357 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/trident-inference/trident/openapi"
+)
+
+// document is the OpenAPI document with its objects closed: an answer may have
+// no key that the document doesn't tell of.
+var document = sync.OnceValue(func() *openapi3.T {
+	doc, err := openapi3.NewLoader().LoadFromData(openapi.OpenAI())
+	if err != nil {
+		panic(err)
+	}
+	closed := false
+	for _, schema := range doc.Components.Schemas {
+		if s := schema.Value; len(s.Properties) > 0 && s.AdditionalProperties.Has == nil && s.AdditionalProperties.Schema == nil {
+			s.AdditionalProperties.Has = &closed
+		}
+	}
+	return doc
+})
+
+// violations are what answers had, to whatever client, that the document doesn't
+// allow. Those that no test has failed by fail the run at its end.
+var violations violationList
+
+type violationList struct {
+	mu    sync.Mutex
+	found []string
+}
+
+func (v *violationList) addf(r *http.Request, format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.found = append(v.found, fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, fmt.Sprintf(format, args...)))
+}
+
+func (v *violationList) drain() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	found := v.found
+	v.found = nil
+	return found
+}
+
+func (v *violationList) fail(t *testing.T) {
+	t.Helper()
+	for _, text := range v.drain() {
+		t.Error(text)
+	}
+}
+
+// contractTransport holds all answers that come through it to the document.
+type contractTransport struct{ http.RoundTripper }
+
+func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		holdToContract(r, response, nil)
+	}
+	return response, err
+}
+
+// holdToContract checks an answer of the OpenAI surface while it is read, whole or
+// event by event, and what every answer must be: it has a request id, and what the
+// document has no operation or status for is an error object. Seen, if not nil, gets
+// each JSON object.
+func holdToContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
+	for _, other := range []string{"/trident.", "/metrics", "/v2"} {
+		if strings.HasPrefix(r.URL.Path, other) {
+			return
+		}
+	}
+	if response.Header.Get("X-Request-Id") == "" {
+		violations.addf(r, "no x-request-id")
+	}
+	if r.Method == http.MethodOptions || r.Method == http.MethodHead {
+		return
+	}
+	response.Body = &watchedBody{ReadCloser: response.Body, answer: &watchedAnswer{
+		request: r, operation: operationOf(r), status: response.StatusCode, kind: response.Header.Get("Content-Type"), seen: seen,
+	}}
+}
+
+// operationOf finds the operation by any spelling of its path.
+func operationOf(r *http.Request) *openapi3.Operation {
+	path := strings.TrimPrefix(r.URL.Path, "/openai")
+	if !strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/health/") {
+		path = "/v1" + path
+	}
+	method := r.Method
+	if path == "/v1/models" {
+		method = http.MethodGet
+	}
+	if name, ok := strings.CutPrefix(path, "/v1/models/"); ok {
+		path = "/v1/models/{model}"
+		if i := strings.LastIndexByte(name, '/'); i >= 0 && method == http.MethodPost {
+			path += name[i:]
+		}
+	}
+	if item := document().Paths.Value(path); item != nil {
+		return item.GetOperation(method)
+	}
+	return nil
+}
+
+// watchedBody hands an answer on to its checks.
+type watchedBody struct {
+	io.ReadCloser
+
+	answer *watchedAnswer
+	ended  bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.answer.add(p[:n])
+	if errors.Is(err, io.EOF) && !b.ended {
+		b.ended = true
+		b.answer.end()
+	}
+	return n, err
+}
+
+// answerKind tells what a JSON object of an answer is.
+type answerKind int
+
+const (
+	wholeAnswer answerKind = iota
+	streamEvent
+	errorObject
+)
+
+// watchedAnswer checks one answer.
+type watchedAnswer struct {
+	request   *http.Request
+	operation *openapi3.Operation // nil where the document has none
+	status    int
+	kind      string // Content-Type
+	seen      func(operation *openapi3.Operation, kind answerKind, raw []byte)
+
+	unread bytes.Buffer // the body, or the stream's last line so far
+	stream streamRules
+}
+
+func (a *watchedAnswer) streams() bool { return strings.HasPrefix(a.kind, "text/event-stream") }
+
+func (a *watchedAnswer) add(p []byte) {
+	a.unread.Write(p)
+	for a.streams() {
+		line, rest, ok := bytes.Cut(a.unread.Bytes(), []byte("\n"))
+		if !ok {
+			return
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+			a.event(bytes.Clone(data))
+		}
+		a.unread.Next(a.unread.Len() - len(rest))
+	}
+}
+
+// event checks one event, by itself and among the others.
+func (a *watchedAnswer) event(data []byte) {
+	if string(data) != "[DONE]" {
+		kind := streamEvent
+		if bytes.HasPrefix(data, []byte(`{"error":`)) {
+			kind = errorObject
+		}
+		a.check(kind, data)
+	}
+	if flaw := a.stream.next(data); flaw != "" {
+		violations.addf(a.request, "%s at %s", flaw, data)
+	}
+}
+
+func (a *watchedAnswer) end() {
+	switch {
+	case a.streams():
+		if flaw := a.stream.end(); flaw != "" {
+			violations.addf(a.request, "%s", flaw)
+		}
+	case a.unread.Len() == 0 && a.status < 300:
+	case a.kind != "application/json":
+		violations.addf(a.request, "%d with Content-Type %q: %.500s", a.status, a.kind, a.unread.Bytes())
+	case a.status < 300:
+		a.check(wholeAnswer, a.unread.Bytes())
+	default:
+		a.check(errorObject, a.unread.Bytes())
+	}
+}
+
+// check holds an object to its schema.
+func (a *watchedAnswer) check(kind answerKind, raw []byte) {
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		violations.addf(a.request, "%v in %.500s", err, raw)
+		return
+	}
+	if err := a.schema(kind).VisitJSON(value, openapi3.VisitAsResponse(), openapi3.MultiErrors()); err != nil {
+		violations.addf(a.request, "not what openapi.yaml says: %.500v\nin %.2000s", err, raw)
+	}
+	if a.seen != nil {
+		a.seen(a.operation, kind, raw)
+	}
+}
+
+// schema is that of an error for what the document doesn't have.
+func (a *watchedAnswer) schema(kind answerKind) *openapi3.Schema {
+	media := map[answerKind]string{wholeAnswer: "application/json", streamEvent: "text/event-stream"}[kind]
+	if a.operation != nil && media != "" {
+		if response := a.operation.Responses.Status(a.status); response != nil && response.Value.Content.Get(media) != nil {
+			return response.Value.Content.Get(media).Schema.Value
+		}
+	}
+	return document().Components.Schemas["ErrorResponse"].Value
+}
+
+// streamRules are what holds among the events of one stream of chunks: one head,
+// the role first, one finish reason a choice, usage in all or in none, [DONE] last.
+type streamRules struct {
+	head     string
+	usage    string // what the chunks have: "absent", "null" or, in the last, "counts"
+	finished map[int]bool
+	ended    string
+}
+
+// chunkEvent is what chunks of chats and of completions share.
+type chunkEvent struct {
+	ID, Object, Model string
+	Fingerprint       string `json:"system_fingerprint"`
+	Created           int64
+	Choices           []struct {
+		Index  int
+		Text   *string
+		Delta  struct{ Role *string }
+		Finish *string `json:"finish_reason"`
+	}
+	Usage json.RawMessage
+	Error json.RawMessage
+}
+
+// next says what is wrong with the next event, if anything is.
+func (s *streamRules) next(data []byte) string {
+	if s.ended != "" {
+		return "an event after " + s.ended
+	}
+	if string(data) == "[DONE]" {
+		s.ended = "[DONE]"
+		return s.unfinished()
+	}
+	var c chunkEvent
+	if err := json.Unmarshal(data, &c); err != nil {
+		return err.Error()
+	}
+	if c.Error != nil {
+		s.ended = "an error"
+		return ""
+	}
+	return s.chunk(&c)
+}
+
+func (s *streamRules) chunk(c *chunkEvent) string {
+	head := fmt.Sprint(c.ID, c.Object, c.Model, c.Fingerprint, c.Created)
+	usage := "absent"
+	if len(c.Usage) > 0 {
+		usage = "null"
+	}
+	switch {
+	case s.head == "":
+		s.head, s.usage, s.finished = head, usage, map[int]bool{}
+	case head != s.head:
+		return "another head than before"
+	case usage != s.usage:
+		return fmt.Sprintf("usage is %s, it was %s", usage, s.usage)
+	}
+	if counts := len(c.Usage) > 0 && string(c.Usage) != "null"; counts != (len(c.Choices) == 0) {
+		return "counts belong to the chunk without choices"
+	}
+	for _, choice := range c.Choices {
+		finished, seen := s.finished[choice.Index]
+		switch role := choice.Delta.Role != nil; {
+		case finished:
+			return "more after the finish reason"
+		case choice.Text == nil && role == seen:
+			return "the role belongs to the first chunk of a choice"
+		}
+		s.finished[choice.Index] = choice.Finish != nil
+	}
+	return ""
+}
+
+func (s *streamRules) unfinished() string {
+	for index, finished := range s.finished {
+		if !finished {
+			return fmt.Sprintf("choice %d has no finish reason", index)
+		}
+	}
+	return ""
+}
+
+// end says what is wrong with a stream that has ended here.
+func (s *streamRules) end() string {
+	if s.ended == "" {
+		return "the stream ended without [DONE]"
+	}
+	return ""
+}
+
+// TestStreamRules: the rules notice what breaks them.
+func TestStreamRules(t *testing.T) {
+	const head = `"id":"x","object":"o","created":1,"model":"m"`
+	chunk := func(rest string) string { return "{" + head + "," + rest + "}" }
+	first, last := chunk(`"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]`), chunk(`"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`)
+	for _, test := range []struct {
+		name   string
+		events []string
+		flaw   string
+	}{
+		{"good", []string{first, last, "[DONE]"}, ""},
+		{"good completion", []string{chunk(`"choices":[{"index":0,"text":"a","finish_reason":null}]`), chunk(`"choices":[{"index":0,"text":"","finish_reason":"stop"}]`), "[DONE]"}, ""},
+		{"error", []string{first, `{"error":{}}`}, ""},
+		{"cut", []string{first, last}, "without [DONE]"},
+		{"after the end", []string{first, last, "[DONE]", last}, "after [DONE]"},
+		{"after an error", []string{first, `{"error":{}}`, "[DONE]"}, "after an error"},
+		{"no finish", []string{first, "[DONE]"}, "no finish reason"},
+		{"two finishes", []string{first, last, last}, "after the finish reason"},
+		{"no role", []string{last}, "the role"},
+		{"two roles", []string{first, first}, "the role"},
+		{"another id", []string{first, strings.Replace(last, `"x"`, `"y"`, 1)}, "another head"},
+		{"usage now and then", []string{first, chunk(`"usage":null,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`)}, "usage is null, it was absent"},
+		{"counts with a choice", []string{chunk(`"usage":{},"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]`)}, "without choices"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var rules streamRules
+			var flaws []string
+			for _, event := range test.events {
+				flaws = append(flaws, rules.next([]byte(event)))
+			}
+			flaws = append(flaws, rules.end())
+			if got := strings.Join(flaws, ""); (test.flaw == "") != (got == "") || !strings.Contains(got, test.flaw) {
+				t.Errorf("flaws %q, want %q", got, test.flaw)
+			}
+		})
+	}
+}
