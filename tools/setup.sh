@@ -194,4 +194,4 @@ flock -n 9 || { say "another run is at work: waiting for it" && flock 9; }
 trap 'say "interrupted: run it again"; exit 130' INT TERM
 
 install "$repo/.venv" "$repo/tools/requirements.txt" "290 MB" finish_triton
-[ "$*" != --test ] || install "$repo/.venv-test" "$repo/test/requirements.txt" "112 MB" finish_node
+[ "$*" != --test ] || install "$repo/.venv-test" "$repo/test/requirements.txt" "123 MB" finish_node

@@ -80,10 +80,12 @@ const sdkLimit = 2 * time.Minute
 func TestSDK(t *testing.T) {
 	s := startReady(t, "--http-max-input-size=1048576")
 	down := start(t, "--triton-endpoint=127.0.0.1:1")
+	var seen recording
 	for _, test := range sdks {
 		t.Run(test.name, func(t *testing.T) {
-			run := startSDK(t, test.command(t, "all", s.url, down.url))
+			run := startSDK(t, test.command(t, "all", seen.proxy(t, s.url), seen.proxy(t, down.url)))
 			run.awaitSuccess(t)
+			violations.fail(t)
 			t.Log(run.log)
 			// The answers that the program left would go on for half a minute.
 			if inProcess() {
@@ -93,6 +95,7 @@ func TestSDK(t *testing.T) {
 			}
 		})
 	}
+	t.Run("types", seen.check)
 }
 
 // sdkRun is such a program under way.
@@ -126,6 +129,7 @@ func startSDK(t *testing.T, cmd *exec.Cmd) *sdkRun {
 func interruptedSDKs(t *testing.T, url string) []*sdkRun {
 	t.Helper()
 	var commands []*exec.Cmd
+	url = new(recording).proxy(t, url)
 	for _, s := range sdks { // making one may take longer than the others' streams
 		commands = append(commands, s.command(t, "interrupted", url, ""))
 	}

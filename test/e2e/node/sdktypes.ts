@@ -1,0 +1,25 @@
+// Recorded answers as literals of the Node SDK's types: the e2e tests append them to this file and compile it.
+import type OpenAI from 'openai';
+import type { ErrorObject } from 'openai/resources/shared';
+
+// The one field of ours that the SDK doesn't know.
+declare module 'openai/resources/chat/completions/completions' {
+  interface ChatCompletionMessage {
+    reasoning_content?: string;
+  }
+  namespace ChatCompletionChunk.Choice {
+    interface Delta {
+      reasoning_content?: string;
+    }
+  }
+}
+
+interface Types {
+  ChatCompletion: OpenAI.ChatCompletion;
+  ChatCompletionChunk: OpenAI.ChatCompletionChunk;
+  Completion: OpenAI.Completion;
+  CreateEmbeddingResponse: OpenAI.CreateEmbeddingResponse;
+  ErrorObject: ErrorObject;
+  Model: OpenAI.Model;
+}
+

@@ -1,0 +1,122 @@
+"""LangChain against Trident, started by the e2e tests: langchain_app.py URL
+
+Prints what it checked. Any other end than the expected one is an exit code other than 0.
+"""
+
+import sys
+from typing import Literal
+
+import openai
+import tiktoken
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
+from pydantic import BaseModel
+
+
+def check(name, condition, got=None):
+    if not condition:
+        raise SystemExit(f"FAILED {name}: {got!r}")
+    print("ok", name, flush=True)
+
+
+class Answer(BaseModel):
+    """The answer."""
+
+    yes: bool
+
+
+@tool
+def weather(city: Literal["Paris", "Rome"]) -> str:
+    """The weather in a city."""  # one of two: a small model may never end a free text
+    return f"It is fine in {city}."
+
+
+def chats(options):
+    chat = ChatOpenAI(model="chat", max_tokens=8, **options)
+    answer = chat.invoke([SystemMessage("Be short."), HumanMessage("Say hello.")])
+    check("invoke", answer.content and answer.usage_metadata["output_tokens"] > 0, answer)
+    check("its metadata", answer.response_metadata["finish_reason"] in ("stop", "length")
+          and answer.response_metadata["model_name"] == "chat" and answer.response_metadata["system_fingerprint"].startswith("fp_"), answer)
+
+    chunks = list(chat.stream("Say hello.", stream_usage=True))
+    whole = chunks[0]
+    for chunk in chunks[1:]:
+        whole += chunk
+    check("stream", len(chunks) > 3 and whole.content and whole.usage_metadata["output_tokens"] > 0, chunks)
+
+    scored = ChatOpenAI(model="chat", max_tokens=4, logprobs=True, top_logprobs=2, n=2, seed=1, temperature=0.5, **options)
+    generations = scored.generate([[HumanMessage("Name a fruit.")]]).generations[0]
+    check("n and logprobs", len(generations) == 2 and generations[0].message.response_metadata["logprobs"]["content"], generations)
+
+
+def tools(options):
+    """Strict: where a schema allows further keys, a small model goes on with them to the limit."""
+    chat = ChatOpenAI(model="chat", max_tokens=60, **options)
+    answer = chat.bind_tools([weather], tool_choice="any", strict=True, parallel_tool_calls=False).invoke("How is the weather in Paris?")
+    check("tool call", len(answer.tool_calls) == 1, answer)
+    call, = answer.tool_calls
+    check("tool", call["name"] == "weather" and call["args"]["city"] in ("Paris", "Rome") and call["id"], call)
+    check("its result", "fine" in weather.invoke(call).content, call)
+
+    chunks = list(chat.bind_tools([weather], tool_choice="weather", strict=True).stream("How is the weather in Paris?"))
+    whole = chunks[0]
+    for chunk in chunks[1:]:
+        whole += chunk
+    check("streamed tool", len(chunks) > 3 and whole.tool_calls[0]["args"]["city"] in ("Paris", "Rome"), whole)
+
+    try:
+        chat.bind_tools([weather]).invoke("How is the weather in Paris?")
+        raise SystemExit("FAILED: tools without a parser were taken")
+    except openai.BadRequestError as error:
+        check("tools without a parser", error.param == "tools", error)
+
+    for method in ("json_schema", "function_calling"):
+        answer = chat.with_structured_output(Answer, method=method, strict=True).invoke("Is the sky blue?")
+        check("structured output by " + method, isinstance(answer, Answer), answer)
+
+
+class Latin1:
+    """An encoding of tiktoken's kind for which no vocabulary needs to be downloaded. Its ids are beyond the demo model's."""
+
+    @staticmethod
+    def encode(text, **_):
+        return [100_000 + b for b in text.encode("latin-1")]
+
+    encode_ordinary = encode
+
+
+def embeddings(options):
+    texts = ["a cat", "a kitten"]
+    vectors = OpenAIEmbeddings(model="embedding", check_embedding_ctx_length=False, **options).embed_documents(texts)
+    check("embeddings", [len(v) for v in vectors] == [384, 384], vectors)
+    short = OpenAIEmbeddings(model="embedding", check_embedding_ctx_length=False, dimensions=32, **options).embed_query("a cat")
+    check("dimensions", len(short) == 32, short)
+
+    tiktoken.encoding_for_model = lambda _: Latin1
+    try:
+        OpenAIEmbeddings(model="embedding", **options).embed_documents(texts)  # by default it sends token ids of OpenAI's vocabulary
+        raise SystemExit("FAILED: token ids of another vocabulary were taken")
+    except openai.BadRequestError as error:
+        check("token ids", error.param == "input" and "check_embedding_ctx_length=False" in error.message, error)
+
+
+def completions(options):
+    model = OpenAI(model="chat", max_tokens=6, **options)
+    text = model.invoke("One, two,")
+    check("completion", text, text)
+    pieces = list(model.stream("One, two,"))
+    check("stream of a completion", len(pieces) > 2 and "".join(pieces), pieces)
+    result = OpenAI(model="chat", max_tokens=4, n=2, best_of=3, **options).generate(["One, two,", "Red, green,"])
+    check("generations", [len(g) for g in result.generations] == [2, 2] and result.llm_output["token_usage"]["completion_tokens"] > 0, result)
+
+
+def main(url):
+    options = {"base_url": url + "/v1", "api_key": "unused", "max_retries": 0, "timeout": 60}
+    chats(options)
+    tools(options)
+    embeddings(options)
+    completions(options)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,50 @@
+"""Holds recorded answers to the types of OpenAI's Python SDK, started by the e2e tests.
+
+    sdktypes.py FILE     a line for each: {"type": name of the type, "object": the answer}
+
+Validation is pydantic's strict mode. The SDK's types take further keys: those are found, and are wrong but for KNOWN.
+"""
+
+import json
+import sys
+
+from openai.types import Completion, CreateEmbeddingResponse, ErrorObject, Model
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from pydantic import BaseModel, ValidationError
+
+TYPES = {t.__name__: t for t in (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, ErrorObject, Model)}
+KNOWN = {"reasoning_content"}
+
+
+def unknown(value, path):
+    """The paths of keys that no type has."""
+    if isinstance(value, BaseModel):
+        for key in value.model_extra or ():
+            if key not in KNOWN:
+                yield f"{path}.{key}"
+        for key in type(value).model_fields:
+            yield from unknown(getattr(value, key), f"{path}.{key}")
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from unknown(item, f"{path}[{i}]")
+
+
+def main(file):
+    count = failed = 0
+    with open(file) as lines:
+        for line in lines:
+            recorded = json.loads(line)
+            text = json.dumps(recorded["object"])
+            count += 1
+            try:
+                flaws = list(unknown(TYPES[recorded["type"]].model_validate_json(text, strict=True), recorded["type"]))
+            except ValidationError as error:
+                flaws = [str(error)]
+            if flaws:
+                failed += 1
+                print("FAILED", *flaws, text[:500], sep="\n  ")
+    print(f"{count - failed} of {count} answers are what the SDK says")
+    sys.exit(failed > 0 or count == 0)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,204 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// recording is what went to clients through its proxies: answers, events and
+// errors, each with the type that OpenAI's SDKs have for it.
+type recording struct {
+	mu   sync.Mutex
+	seen []typedObject
+}
+
+// typedObject is a JSON object and the name of its type in the SDKs.
+type typedObject struct {
+	Type   string          `json:"type"`
+	Object json.RawMessage `json:"object"`
+}
+
+// proxy stands between a client and a trident: what passes is held to the document
+// and recorded.
+func (rec *recording) proxy(t *testing.T, target string) string {
+	t.Helper()
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(response *http.Response) error {
+			holdToContract(response.Request, response, rec.add)
+			return nil
+		},
+		Transport: &http.Transport{},
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // clients leave
+	})
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// sdkTypes are the SDKs' names for the answers of operations, whole and in events.
+var sdkTypes = map[string][2]string{
+	"createChatCompletion": {"ChatCompletion", "ChatCompletionChunk"},
+	"createCompletion":     {"Completion", "Completion"},
+	"createEmbedding":      {"CreateEmbeddingResponse"},
+	"retrieveModel":        {"Model"},
+}
+
+// add takes an object on its way. What isn't on the SDKs' list of types is an
+// error object, or a list of models.
+func (rec *recording) add(operation *openapi3.Operation, kind answerKind, raw []byte) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	switch {
+	case kind == errorObject:
+		var wrapped struct{ Error json.RawMessage }
+		_ = json.Unmarshal(raw, &wrapped) // checked already
+		rec.seen = append(rec.seen, typedObject{"ErrorObject", wrapped.Error})
+	case operation.OperationID == "listModels":
+		var list struct{ Data []json.RawMessage }
+		_ = json.Unmarshal(raw, &list)
+		for _, m := range list.Data {
+			rec.seen = append(rec.seen, typedObject{"Model", m})
+		}
+	default:
+		name := sdkTypes[operation.OperationID][kind]
+		rec.seen = append(rec.seen, typedObject{name, asSDKsSee(name, kind, raw)})
+	}
+}
+
+// asSDKsSee changes what SDKs change, or have no type for, before they show it:
+// vectors in base64 are decoded; and the type of a whole completion is used for
+// chunks, whose finish reason and usage are null in OpenAI's API, too.
+func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
+	var object map[string]any
+	_ = json.Unmarshal(raw, &object)
+	switch {
+	case name == "CreateEmbeddingResponse":
+		for _, entry := range object["data"].([]any) {
+			entry := entry.(map[string]any)
+			if text, ok := entry["embedding"].(string); ok {
+				entry["embedding"] = decodeVector(text)
+			}
+		}
+	case name == "Completion" && kind == streamEvent:
+		if object["usage"] == nil {
+			delete(object, "usage")
+		}
+		for _, choice := range object["choices"].([]any) {
+			if choice := choice.(map[string]any); choice["finish_reason"] == nil {
+				choice["finish_reason"] = "stop"
+			}
+		}
+	default:
+		return raw
+	}
+	changed, err := json.Marshal(object)
+	if err != nil { // it came from JSON
+		return raw
+	}
+	return changed
+}
+
+func decodeVector(text string) []float32 {
+	raw, _ := base64.StdEncoding.DecodeString(text)
+	vector := make([]float32, len(raw)/4)
+	for i := range vector {
+		vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return vector
+}
+
+// check holds all that was recorded to the SDKs' own types, strictly: nothing may be
+// missing, of another type, or unknown to them but reasoning_content.
+func (rec *recording) check(t *testing.T) {
+	t.Helper()
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	kinds := map[string]int{}
+	for _, object := range rec.seen {
+		kinds[object.Type]++
+	}
+	t.Logf("recorded %v", kinds)
+	for _, names := range sdkTypes {
+		if kinds[names[0]] == 0 {
+			t.Errorf("no %s was recorded", names[0])
+		}
+	}
+	if kinds[""] > 0 || kinds["ErrorObject"] == 0 {
+		t.Errorf("%d objects of unknown types", kinds[""])
+	}
+	t.Run("Python", rec.checkPython)
+	t.Run("TypeScript", rec.checkTypeScript)
+}
+
+// checkPython validates by pydantic in strict mode.
+func (rec *recording) checkPython(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "recorded.jsonl")
+	var lines strings.Builder
+	for _, object := range rec.seen {
+		line, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&lines, "%s\n", line)
+	}
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(installed(t, "python"), filepath.Join("python", "sdktypes.py"), file).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%.4000s", err, out)
+	}
+}
+
+// checkTypeScript makes each object a literal of its type and compiles that: to
+// literals TypeScript allows no key that their type doesn't have.
+func (rec *recording) checkTypeScript(t *testing.T) {
+	nodeModules(t)
+	modules, err := filepath.Abs(filepath.Join("node", "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, err := os.ReadFile(filepath.Join("node", "sdktypes.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var source strings.Builder
+	source.Write(header)
+	for i, object := range rec.seen {
+		fmt.Fprintf(&source, "export const r%d: Types['%s'] = %s;\n", i, object.Type, object.Object)
+	}
+	for name, text := range map[string]string{"recorded.ts": source.String(), "package.json": `{"type": "module"}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	tsc := exec.Command(installed(t, "node"), filepath.Join(modules, "typescript", "bin", "tsc"),
+		"--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--module", "nodenext", "--target", "es2024", "recorded.ts")
+	tsc.Dir = dir
+	if out, err := tsc.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%.4000s", err, out)
+	}
+}
