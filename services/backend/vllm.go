@@ -163,6 +163,9 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job) (string, error
 		SkipSpecial: s.SkipSpecialTokens, SpaceSpecial: s.SpacesBetweenSpecialTokens, TruncatePrompt: s.TruncatePromptTokens,
 		Logprobs: s.Logprobs,
 	}
+	if s.KeepSpecialTokens {
+		params.SkipSpecial = new(false)
+	}
 	if s.TopP != nil && *s.TopP == 0 {
 		// vLLM takes no top_p of 0; it means the likeliest token alone.
 		params.TopP, params.TopK = nil, new(1)

@@ -42,10 +42,14 @@ func (s *ChatService) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tr
 	}
 	rec.Model = req.Model
 	answer := &tridentv1.ChatResponse{Id: req.ID, Model: req.Model, Created: now()}
-	texts, reasoning := make([][]byte, max(req.N, 1)), make([][]byte, max(req.N, 1))
-	for i := range texts {
-		answer.Choices = append(answer.Choices, &tridentv1.ChatChoice{Index: uint32(i)})
+	var texts, reasoning [][]byte
+	reach := func(index int) { // a model may give more choices than were asked for
+		for i := len(texts); i <= index; i++ {
+			answer.Choices = append(answer.Choices, &tridentv1.ChatChoice{Index: uint32(i)})
+			texts, reasoning = append(texts, nil), append(reasoning, nil)
+		}
 	}
+	reach(max(req.N, 1) - 1)
 	for delta, err := range s.service.Generate(ctx, req) {
 		if err != nil {
 			return nil, connectError(rec, err)
@@ -54,6 +58,7 @@ func (s *ChatService) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tr
 			answer.Usage = usage(delta.Usage, rec)
 			continue
 		}
+		reach(delta.Index)
 		choice := answer.GetChoices()[delta.Index]
 		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
 		reasoning[delta.Index] = append(reasoning[delta.Index], delta.Reasoning...)

@@ -47,8 +47,14 @@ type Step struct {
 	Embedding []float32
 	// PromptTokens of the job, 0 when this response doesn't tell.
 	PromptTokens int
-	// OutputTokens that this response adds.
+	// OutputTokens that this response adds; where no response tells, the model's
+	// tokenizer counts.
 	OutputTokens int
+	// Sequence numbers the text among those that the model gives for the one
+	// request, from 0. Each becomes a choice.
+	Sequence int
+	// Others are the steps of further texts in the same response; usually none.
+	Others []Step
 }
 
 // Job is one inference of a request: one choice, or one input to embed.

@@ -20,6 +20,7 @@ import (
 // the model, so that a remote Triton's models describe themselves.
 const (
 	paramTask          = "trident.task"           // generate or embed; default: what the tensors allow
+	paramBackend       = "trident.backend"        // name of the contract; default: the first that the tensors allow
 	paramChatTemplate  = "trident.chat_template"  // Jinja source
 	paramContextLength = "trident.context_length" // tokens of prompt and answer together
 	paramBOSToken      = "trident.bos_token"
@@ -76,15 +77,28 @@ func newCard(c *Catalog, engine Engine, m Model, now time.Time) (*Card, error) {
 	if m.Config == nil {
 		return card, nil
 	}
-	for _, b := range c.backends {
-		if tasks := b.Tasks(m.Config); tasks != 0 {
-			card.Backend, card.Tasks = b, tasks
-			break
+	card.Fingerprint = fingerprint(m)
+	err := errors.Join(card.chooseBackend(c.backends), card.readParameters(c.templates, c.dialects, c.tokenizers))
+	return card, err
+}
+
+// chooseBackend takes the backend that the model names, or the first whose tensors
+// it declares.
+func (c *Card) chooseBackend(backends []Backend) error {
+	named := c.Config.GetParameters()[paramBackend].GetStringValue()
+	for _, b := range backends {
+		if named != "" && b.Name() != named {
+			continue
+		}
+		if tasks := b.Tasks(c.Config); tasks != 0 {
+			c.Backend, c.Tasks = b, tasks
+			return nil
 		}
 	}
-	card.Fingerprint = fingerprint(m)
-	err := card.readParameters(c.templates, c.dialects, c.tokenizers)
-	return card, err
+	if named != "" {
+		return fmt.Errorf("parameter %s: the model doesn't declare the tensors of a backend named %q", paramBackend, named)
+	}
+	return nil
 }
 
 // fingerprint is made of what is known to shape a model's answers.

@@ -60,7 +60,7 @@ type ToolCallPiece struct {
 // TokenLogprob is a sampled token with its log probability (natural logarithm).
 type TokenLogprob struct {
 	Token   string
-	ID      int
+	ID      int // -1 where the model doesn't tell
 	Logprob float64
 	// Top are the likeliest alternatives at this position, best first.
 	Top []TopLogprob

@@ -14,7 +14,7 @@ type Dialects interface {
 	// template doesn't tell.
 	Detect(template string) (tools, reasoning string)
 	// SpecialTokens tells whether these dialects are written with special tokens,
-	// which the engine must then leave in the text (Sampling.SkipSpecialTokens).
+	// which the engine must then leave in the text (Sampling.KeepSpecialTokens).
 	SpecialTokens(tools, reasoning string) bool
 	// Constrain gives the constraint under which an answer is a tool call, for
 	// choices that demand one; nil for those that don't. Errors are [*Error].

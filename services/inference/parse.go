@@ -33,7 +33,7 @@ func (r *run) planReading(dialects Dialects) error {
 		r.reading = &reading{dialects: dialects, options: options}
 	}
 	if dialects.SpecialTokens(options.Tools, options.Reasoning) {
-		asked.Sampling.SkipSpecialTokens = new(false)
+		asked.Sampling.KeepSpecialTokens = true
 	}
 	r.req = &asked
 	return nil
@@ -105,7 +105,7 @@ func (s *jobStream) handParsed(delta *Delta, emit func(Delta) bool) bool {
 // leave ends the choice before the model does.
 func (s *jobStream) leave(delta *Delta, finish FinishReason) {
 	s.stopped = true
-	delta.Finish, delta.More = finish, len(s.run.jobs) == 1
+	delta.Finish, delta.More = finish, s.only()
 }
 
 // handPieces gives out a Delta for each piece; last is the Delta of the last one.

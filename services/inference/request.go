@@ -169,6 +169,9 @@ type Sampling struct {
 	// SkipSpecialTokens leaves special tokens out of the text.
 	SkipSpecialTokens          *bool
 	SpacesBetweenSpecialTokens *bool
+	// KeepSpecialTokens is set where the answer is read by special tokens, whatever
+	// SkipSpecialTokens says; not by clients.
+	KeepSpecialTokens bool
 	// TruncatePromptTokens keeps only this many tokens of the prompt, the last.
 	TruncatePromptTokens *int
 	// LogitBias adds to a token's logit, by token id.

@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,17 +82,18 @@ func (r *run) usage() *Usage {
 // jobTotal is what a job has used.
 type jobTotal struct{ prompt, tokens int }
 
-// jobStream turns one job's responses into Deltas.
+// jobStream turns the steps of one choice into Deltas.
 type jobStream struct {
 	run     *run
 	job     *Job
-	decoder Decoder
+	index   int  // of the choice
+	among   bool // the job has further texts
 	text    wholeUTF8
 	stop    stopTexts
 	stopped bool // by a stop text
 	finish  FinishReason
 	total   jobTotal
-	step    Step
+	tally   tally
 	held    bool // the last Delta said that more was to come
 	echoed  bool
 	parse   *parse // nil without parser
@@ -104,43 +106,39 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		return jobTotal{}, err
 	}
 	infer.Id = r.req.ID
-	s, err := r.newStream(job)
+	s, err := r.newSequences(job)
 	if err != nil {
 		return jobTotal{}, err
 	}
 	for resp, err := range r.card.Engine.Stream(ctx, infer) {
 		if err != nil {
-			return s.total, r.explain(err)
+			return s.total(), r.explain(err)
 		}
-		delta, err := s.read(resp)
-		if err != nil {
-			return s.total, err
-		}
-		if !s.hand(&delta, emit) || resp.Final || s.stopped {
-			return s.total, nil
+		if wanted, err := s.read(resp, emit); !wanted || err != nil || resp.Final {
+			return s.total(), err
 		}
 	}
 	// The engine ended without marking the last response.
-	delta, err := s.read(&Response{Final: true})
-	if err == nil {
-		s.hand(&delta, emit)
-	}
-	return s.total, err
+	_, err = s.read(&Response{Final: true}, emit)
+	return s.total(), err
 }
 
-func (r *run) newStream(job *Job) (*jobStream, error) {
+func (r *run) newStream(job *Job, index int) (*jobStream, error) {
 	sampling := &r.req.Sampling
 	parse, err := r.newParse(job)
 	return &jobStream{
-		run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req), parse: parse,
+		run: r, job: job, index: index, parse: parse, tally: tally{tokenizer: r.card.Tokenizer},
 		stop: stopTexts{texts: sampling.Stop, include: sampling.IncludeStop != nil && *sampling.IncludeStop},
 	}, err
 }
 
+// only tells whether this is the answer's one choice: the usage follows it.
+func (s *jobStream) only() bool { return len(s.run.jobs) == 1 && !s.among }
+
 // hand gives a Delta out, or what the parser makes of it. It is false when nobody
 // wants more.
 func (s *jobStream) hand(delta *Delta, emit func(Delta) bool) bool {
-	if s.parse == nil || delta.Idle {
+	if s.parse == nil {
 		return s.show(delta, emit)
 	}
 	return s.handParsed(delta, emit)
@@ -163,59 +161,62 @@ func (r *run) explain(err error) error {
 	return err
 }
 
-// read makes the Delta of one response. The last one of a choice carries its
-// finish reason; when it is the only choice, the usage follows at once.
-func (s *jobStream) read(resp *Response) (Delta, error) {
-	delta := Delta{Index: s.job.Index, Idle: resp.Idle, More: resp.More || resp.Final && len(s.run.jobs) == 1}
-	if resp.Idle {
-		return delta, nil
+// read gives out the Delta of one step; more says that the next one is here. It is
+// false when nobody wants more.
+func (s *jobStream) read(step *Step, end, more bool, emit func(Delta) bool) (bool, error) {
+	if s.stopped {
+		return true, nil
 	}
-	s.step = Step{}
-	if err := s.decoder.Decode(resp, &s.step); err != nil {
-		return delta, err
-	}
-	s.total.prompt = max(s.total.prompt, s.step.PromptTokens)
-	s.total.tokens += s.step.OutputTokens
-	if s.step.Finish != FinishNone {
-		s.finish = s.step.Finish
-	}
+	delta, err := s.delta(step, end, more)
+	return err == nil && s.hand(&delta, emit), err
+}
+
+// delta makes the Delta of one step. The last one of a choice carries its finish
+// reason.
+func (s *jobStream) delta(step *Step, end, more bool) (Delta, error) {
+	delta := Delta{Index: s.index, More: more}
+	s.total.prompt = max(s.total.prompt, step.PromptTokens)
+	s.total.tokens += step.OutputTokens
+	s.finish = cmp.Or(step.Finish, s.finish)
 	if s.run.req.Task == TaskEmbed {
-		return s.embedding(delta, resp.Final)
+		return s.embedding(delta, step, end)
 	}
-	delta.Text, delta.Logprobs = s.answer(resp.Final), s.step.Logprobs
+	s.tally.add(step)
+	delta.Text, delta.Logprobs = s.answer(step, end), step.Logprobs
 	if s.stopped {
 		s.finish = FinishStop
-		delta.More = len(s.run.jobs) == 1
+		delta.More = s.only()
 	}
 	if s.run.req.Echo && !s.echoed {
 		s.echoed = true
 		delta.Text = append([]byte(s.job.Prompt), delta.Text...)
 	}
-	if resp.Final || s.stopped {
+	if end || s.stopped {
+		s.total.tokens += s.tally.count()
 		delta.Finish = finishOf(s.finish, s.total.tokens, s.job.MaxTokens)
 	}
 	return delta, nil
 }
 
 // answer is what of the step's text can go out. Before min_tokens no stop text
-// counts.
-func (s *jobStream) answer(final bool) []byte {
-	text := s.text.add(s.step.Text, final)
-	if least := s.run.req.Sampling.MinTokens; least != nil && s.total.tokens <= *least {
+// counts, as far as the model tells its tokens.
+func (s *jobStream) answer(step *Step, end bool) []byte {
+	text := s.text.add(step.Text, end)
+	if least := s.run.req.Sampling.MinTokens; least != nil && s.total.tokens <= *least && s.tally.tokenizer == nil {
 		return text
 	}
-	text, s.stopped = s.stop.add(text, final)
+	text, s.stopped = s.stop.add(text, end)
 	return text
 }
 
 // embedding normalises the vector. A model that ends without one is at fault.
-func (s *jobStream) embedding(delta Delta, final bool) (Delta, error) {
+func (s *jobStream) embedding(delta Delta, step *Step, end bool) (Delta, error) {
 	var err error
 	switch {
-	case s.step.Embedding != nil:
+	case step.Embedding != nil:
 		s.finish = FinishStop
-		delta.Embedding, err = s.run.vector(s.step.Embedding)
-	case final && s.finish == FinishNone:
+		delta.Embedding, err = s.run.vector(step.Embedding)
+	case end && s.finish == FinishNone:
 		err = fmt.Errorf("model %s: ended without an embedding", s.run.card.Name)
 	}
 	return delta, err

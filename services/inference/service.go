@@ -42,8 +42,12 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// unknownContextMaxTokens is vLLM's own default for answers without a limit.
-const unknownContextMaxTokens = 16
+const (
+	// unknownContextMaxTokens is vLLM's own default for answers without a limit.
+	unknownContextMaxTokens = 16
+	// continuationTokens is OpenAI's for continuations of plain texts.
+	continuationTokens = 16
+)
 
 // Service serves text and tensors from all engines. All methods may be called
 // concurrently.
@@ -237,8 +241,8 @@ func plainPrompts(card *Card, req *Request) ([]string, error) {
 	return texts, nil
 }
 
-// maxTokens is the bound on each choice: what was asked for, or the room left in
-// the context. Where the prompt can't be counted here the context itself means
+// maxTokens is the bound on each choice: what was asked for, or OpenAI's default
+// for plain texts, or the room left in the context. Where the prompt can't be counted here the context itself means
 // that, as the engine ends an answer that fills it.
 func (s *Service) maxTokens(card *Card, req *Request, prompts []string) (int, error) {
 	used, err := card.longest(prompts)
@@ -260,6 +264,10 @@ func (s *Service) maxTokens(card *Card, req *Request, prompts []string) (int, er
 		}
 	case asked > 0:
 		return asked, nil
+	case req.Prompts != nil && context > used:
+		return min(continuationTokens, context-used), nil
+	case req.Prompts != nil:
+		return continuationTokens, nil
 	case s.cfg.DefaultMaxTokens > 0:
 		return s.cfg.DefaultMaxTokens, nil
 	case context > 0 && truncates:

@@ -58,6 +58,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 			answer.Usage = usage(delta.Usage, rec)
 			continue
 		}
+		answer.Choices, messages = reaching(answer.Choices, delta.Index), reaching(messages, delta.Index)
 		choice := &answer.Choices[delta.Index]
 		messages[delta.Index].add(&delta)
 		if delta.Logprobs != nil {

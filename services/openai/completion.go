@@ -27,9 +27,6 @@ func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateComple
 	return h.completion(ctx, req)
 }
 
-// completionTokens is the length of continuations whose request sets none.
-const completionTokens = 16
-
 func completionRequest(body *api.CreateCompletionRequest) (*inference.Request, error) {
 	err := firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs),
 		unsupported{"suffix", value(body.Suffix) != "", "texts are only continued at their end"}))
@@ -76,9 +73,6 @@ func completionSampling(body *api.CreateCompletionRequest, s *inference.Sampling
 		SkipSpecialTokens: body.SkipSpecialTokens, SpacesBetweenSpecialTokens: body.SpacesBetweenSpecialTokens,
 		TruncatePromptTokens: body.TruncatePromptTokens, Logprobs: body.Logprobs,
 	}
-	if s.MaxTokens == nil {
-		s.MaxTokens = new(completionTokens)
-	}
 	return constrain(s, body.Stop, body.LogitBias, constraintFields{
 		format: body.ResponseFormat, outputs: body.StructuredOutputs, guidedJSON: body.GuidedJSON,
 		guidedRegex: body.GuidedRegex, guidedGrammar: body.GuidedGrammar, guidedChoice: body.GuidedChoice,
@@ -102,6 +96,7 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 			answer.Usage = usage(delta.Usage, rec)
 			continue
 		}
+		answer.Choices, texts, offsets = reaching(answer.Choices, delta.Index), reaching(texts, delta.Index), reaching(offsets, delta.Index)
 		choice := &answer.Choices[delta.Index]
 		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
 		if delta.Logprobs != nil {

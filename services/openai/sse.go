@@ -158,6 +158,7 @@ func quoted(s string) []byte {
 // appendDelta adds the chunks of one Delta: the role before the choice's first
 // content, the reasoning, the content, the calls, the finish reason.
 func (c *chunkWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
+	c.roles = reaching(c.roles, d.Index)
 	if !c.roles[d.Index] {
 		c.roles[d.Index] = true
 		dst = c.open(dst, d.Index)
@@ -322,6 +323,7 @@ func (c *completionChunks) appendLogprobs(dst []byte, d *inference.Delta) []byte
 	if d.Logprobs == nil {
 		return append(dst, "null"...)
 	}
+	c.offsets = reaching(c.offsets, d.Index)
 	lists, err := json.Marshal(addLogprobs(nil, d.Logprobs, c.top, &c.offsets[d.Index]))
 	if err != nil { // infinities are the adapters' to replace
 		return append(dst, "null"...)

@@ -17,7 +17,7 @@ type ChatEvents struct {
 	ID, Model string
 	// Fingerprint of the model is, too, unless it is empty.
 	Fingerprint string
-	// Choices that the Deltas may have, from 0; at least 1.
+	// Choices that were asked for, at least 1; a model may give more.
 	Choices int
 	// Usage adds the chunk that tells the tokens used.
 	Usage bool
@@ -58,6 +58,16 @@ func writeEvents(w http.ResponseWriter, rec *server.Record, c chunks, deltas ite
 		}
 	}
 	return nil
+}
+
+// reaching lengthens a list by choice up to an index: a model that gives several
+// texts for a request makes more choices than were asked for.
+func reaching[T any](list []T, index int) []T {
+	for len(list) <= index {
+		var zero T
+		list = append(list, zero)
+	}
+	return list
 }
 
 // writeDelta is false when the client has gone.

@@ -1,0 +1,136 @@
+package inference
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxSequences bounds the texts that a model may give for one request.
+const maxSequences = 128
+
+// sequences reads the responses of one job into choices: one, but for models that
+// give several texts for a request without being asked to.
+type sequences struct {
+	run     *run
+	job     *Job
+	decoder Decoder
+	streams []*jobStream // by sequence
+	step    Step
+}
+
+func (r *run) newSequences(job *Job) (*sequences, error) {
+	s := &sequences{run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req)}
+	_, err := s.stream(0)
+	return s, err
+}
+
+// stream is that of a sequence, which may be the first of its sequence. Those that
+// nobody asked for come after all that were: sequence by sequence, in the order of
+// the jobs.
+func (s *sequences) stream(sequence int) (*jobStream, error) {
+	switch {
+	case sequence < 0 || sequence >= maxSequences:
+		return nil, fmt.Errorf("model %s: a text numbered %d", s.run.card.Name, sequence)
+	case sequence > 0 && s.run.req.ranks():
+		return nil, Unsupported("best_of", "best_of above n can't be had of the model `%s`, which gives several texts itself", s.run.req.Model)
+	}
+	for len(s.streams) <= sequence {
+		stream, err := s.run.newStream(s.job, len(s.streams)*len(s.run.jobs)+s.job.Index)
+		if err != nil {
+			return nil, err
+		}
+		s.streams = append(s.streams, stream)
+	}
+	for _, stream := range s.streams {
+		stream.among = len(s.streams) > 1
+	}
+	return s.streams[sequence], nil
+}
+
+// read gives out the Deltas of one response. It is false when nobody wants more.
+func (s *sequences) read(resp *Response, emit func(Delta) bool) (bool, error) {
+	first := s.streams[0]
+	if resp.Idle {
+		return first.show(&Delta{Index: first.index, Idle: true, More: resp.More}, emit), nil
+	}
+	s.step = Step{}
+	if err := s.decoder.Decode(resp, &s.step); err != nil {
+		return false, err
+	}
+	if s.step.Sequence == 0 && len(s.step.Others) == 0 && len(s.streams) == 1 {
+		wanted, err := first.read(&s.step, resp.Final, resp.More || resp.Final && first.only(), emit)
+		return wanted && !first.stopped, err
+	}
+	if wanted, err := s.readAll(resp, emit); !wanted || err != nil || !resp.Final {
+		return wanted, err
+	}
+	return s.end(emit)
+}
+
+// readAll gives out what a response adds to several texts. It is false, too, when
+// all of them have come to a stop text.
+func (s *sequences) readAll(resp *Response, emit func(Delta) bool) (bool, error) {
+	for i := -1; i < len(s.step.Others); i++ {
+		step := &s.step
+		if i >= 0 {
+			step = &s.step.Others[i]
+		}
+		stream, err := s.stream(step.Sequence)
+		if err != nil {
+			return false, err
+		}
+		if wanted, err := stream.read(step, false, resp.More || i < len(s.step.Others)-1, emit); !wanted || err != nil {
+			return false, err
+		}
+	}
+	return slices.ContainsFunc(s.streams, func(stream *jobStream) bool { return !stream.stopped }), nil
+}
+
+// end ends several texts: no response before the job's last is known to be a
+// text's last.
+func (s *sequences) end(emit func(Delta) bool) (bool, error) {
+	for i, stream := range s.streams {
+		if wanted, err := stream.read(&Step{}, true, i < len(s.streams)-1 || len(s.run.jobs) == 1, emit); !wanted || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// total is what the job has used; what the model didn't count its tokenizer does.
+func (s *sequences) total() jobTotal {
+	var total jobTotal
+	for _, stream := range s.streams {
+		total.prompt = max(total.prompt, stream.total.prompt)
+		total.tokens += stream.total.tokens
+	}
+	if tokenizer := s.run.card.Tokenizer; total.prompt == 0 && tokenizer != nil && s.run.req.Task == TaskGenerate {
+		total.prompt, _ = tokenizer.Count(s.job.Prompt, true) // an answer is worth more than its count
+	}
+	return total
+}
+
+// tally counts the tokens of a sequence whose model doesn't, by its tokenizer.
+type tally struct {
+	tokenizer Tokenizer // nil: the model counts
+	text      []byte
+}
+
+// add notes what a step brought, until one brings a count.
+func (t *tally) add(step *Step) {
+	if step.OutputTokens > 0 {
+		t.tokenizer, t.text = nil, nil
+	}
+	if t.tokenizer != nil {
+		t.text = append(t.text, step.Text...)
+	}
+}
+
+// count is the number of tokens that the model didn't tell of.
+func (t *tally) count() int {
+	if t.tokenizer == nil {
+		return 0
+	}
+	n, _ := t.tokenizer.Count(string(t.text), false) // an answer is worth more than its count
+	return n
+}
