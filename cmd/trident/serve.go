@@ -31,7 +31,7 @@ import (
 // ends it by abort.
 func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *fx.App {
 	return fx.New(
-		fx.Supply(cfg.Inference, cfg.OpenAI, cfg.Server),
+		fx.Supply(cfg.Backend, cfg.Inference, cfg.OpenAI, cfg.Server),
 		fx.Supply(log, abort),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
@@ -89,6 +89,7 @@ func inOrder(e asked) []inference.Engine {
 type config struct {
 	Local     local.Config
 	Triton    triton.Config
+	Backend   backend.Config
 	Inference inference.Config
 	OpenAI    openai.Config
 	Server    server.Config
@@ -112,6 +113,7 @@ type flags struct {
 	ModelRepository   []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
 	TritonEndpoint    string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver; ${triton_endpoint} without --model-repository."`
 	InactivityTimeout time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"End a request whose model stays silent this long."`
+	Backend           string        `group:"Triton" placeholder:"NAME" help:"Contract of models that declare the tensors of several: vllm, tensorrtllm, llmapi or python; vllm comes first by default."`
 
 	tritonFlags `group:"Triton in this process"`
 
@@ -159,6 +161,7 @@ func defaults() kong.Option {
 // config makes the modules' configurations of the flags and checks them.
 func (f *flags) config() (config, error) {
 	cfg := config{
+		Backend:   backend.Config{First: f.Backend},
 		Inference: inference.Config{MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens},
 		OpenAI:    openai.Config{Strict: f.Strict},
 		Server: server.Config{
@@ -170,7 +173,7 @@ func (f *flags) config() (config, error) {
 	if f.LogFormat == "text" {
 		cfg.Table = os.Stderr
 	}
-	err := errors.Join(f.engines(&cfg), cfg.Inference.Validate(), cfg.Server.Validate())
+	err := errors.Join(f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.Server.Validate())
 	if err != nil {
 		return config{}, fmt.Errorf("%w", err)
 	}

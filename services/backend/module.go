@@ -1,6 +1,10 @@
 package backend
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -8,6 +12,38 @@ import (
 
 // Module provides the backends, in the order in which they are asked whether a
 // model is theirs.
-var Module = fx.Module("backend", fx.Provide(func() []inference.Backend {
-	return []inference.Backend{VLLM{}}
-}))
+var Module = fx.Module("backend", fx.Provide(All))
+
+// Config of the backends.
+type Config struct {
+	// First is the name of the one that is asked first: it gets the models that
+	// declare the tensors of several contracts. Empty for the usual order.
+	First string
+}
+
+// Validate names the field that can't be used.
+func (c Config) Validate() error {
+	var names []string
+	for _, b := range All(Config{}) {
+		names = append(names, b.Name())
+	}
+	if c.First != "" && !slices.Contains(names, c.First) {
+		return fmt.Errorf("--backend: %q is none of %s", c.First, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// All are the backends, in order.
+func All(cfg Config) []inference.Backend {
+	all := []inference.Backend{VLLM{}, LLMAPI{}, TensorRTLLM{}, Python{}}
+	slices.SortStableFunc(all, func(a, b inference.Backend) int {
+		switch cfg.First {
+		case a.Name():
+			return -1
+		case b.Name():
+			return 1
+		}
+		return 0
+	})
+	return all
+}

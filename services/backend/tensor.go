@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
@@ -20,9 +22,15 @@ func declared(config *kserve.ModelConfig) map[string]*kserve.ModelInput {
 	return inputs
 }
 
+// declares tells whether a model gives an output of this name.
+func declares(config *kserve.ModelConfig, output string) bool {
+	return slices.ContainsFunc(config.GetOutput(), func(o *kserve.ModelOutput) bool { return o.GetName() == output })
+}
+
 // tensors builds a request from inputs that the model declares: Triton refuses
-// the whole request for one input too many. Every input has one element, in the
-// shape [1], or [1, 1] where the model has a batch dimension.
+// the whole request for one input too many. Inputs have one element, in the shape
+// [1], or [1, 1] where the model has a batch dimension; lists have shapes of
+// their own.
 type tensors struct {
 	inputs map[string]*kserve.ModelInput
 	shape  []int64
@@ -50,9 +58,36 @@ func (t *tensors) require(needed bool, input, param string) error {
 }
 
 func (t *tensors) text(name, value string) {
-	raw := make([]byte, 4, 4+len(value))
-	binary.LittleEndian.PutUint32(raw, uint32(len(value)))
-	t.add(name, "BYTES", append(raw, value...))
+	t.add(name, "BYTES", appendText(make([]byte, 0, 4+len(value)), value))
+}
+
+func appendText(raw []byte, value string) []byte {
+	return append(binary.LittleEndian.AppendUint32(raw, uint32(len(value))), value...)
+}
+
+// list sends n elements. It is false where the model's shape has not that many.
+func (t *tensors) list(name, datatype string, raw []byte, n int) bool {
+	shape, ok := listShape(t.inputs[name], t.shape[:len(t.shape)-1], n)
+	if ok {
+		t.send(name, datatype, raw, shape)
+	}
+	return ok
+}
+
+// listShape puts n elements into the last dimension that is open, after those
+// of the batch.
+func listShape(in *kserve.ModelInput, batch []int64, n int) ([]int64, bool) {
+	shape, size, open := append([]int64(nil), batch...), int64(1), -1
+	for _, d := range in.GetDims() {
+		if d < 0 {
+			d, open = 1, len(shape)
+		}
+		shape, size = append(shape, d), size*d
+	}
+	if open >= 0 {
+		shape[open], size = int64(n), size*int64(n)
+	}
+	return shape, size == int64(n)
 }
 
 func (t *tensors) bool(name string, value bool) {
@@ -83,11 +118,50 @@ func (t *tensors) priority(card *inference.Card, p *int) error {
 }
 
 func (t *tensors) add(name, datatype string, raw []byte) {
-	if t.inputs[name] == nil {
+	in := t.inputs[name]
+	if in == nil {
 		return
 	}
-	t.req.Inputs = append(t.req.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: t.shape})
+	shape := t.shape
+	if len(in.GetDims()) > 1 {
+		shape, _ = listShape(in, t.shape[:len(t.shape)-1], 1)
+	}
+	t.send(name, datatype, raw, shape)
+}
+
+func (t *tensors) send(name, datatype string, raw []byte, shape []int64) {
+	t.req.Inputs = append(t.req.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape})
 	t.req.RawInputContents = append(t.req.RawInputContents, raw)
+}
+
+// number encodes a value in the datatype that a model declares; it is nil for one
+// that can't hold it. Negative integers have the two's complement as UINT64, which
+// is enough for seeds.
+func number[T int64 | float64](declared kserve.DataType, value T) (datatype string, raw []byte) {
+	switch declared {
+	case kserve.DataType_TYPE_FP32:
+		return "FP32", binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(value)))
+	case kserve.DataType_TYPE_FP64:
+		return "FP64", binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(value)))
+	case kserve.DataType_TYPE_INT32:
+		if T(int32(value)) == value {
+			return "INT32", binary.LittleEndian.AppendUint32(nil, uint32(int32(value)))
+		}
+	case kserve.DataType_TYPE_UINT32:
+		if T(uint32(value)) == value {
+			return "UINT32", binary.LittleEndian.AppendUint32(nil, uint32(value))
+		}
+	case kserve.DataType_TYPE_INT64:
+		if T(int64(value)) == value {
+			return "INT64", binary.LittleEndian.AppendUint64(nil, uint64(int64(value)))
+		}
+	case kserve.DataType_TYPE_UINT64:
+		if T(int64(value)) == value {
+			return "UINT64", binary.LittleEndian.AppendUint64(nil, uint64(int64(value)))
+		}
+	default:
+	}
+	return "", nil
 }
 
 // firstBytes views the first element of a BYTES tensor; an empty tensor is an
@@ -96,28 +170,45 @@ func firstBytes(out *inference.Output) ([]byte, error) {
 	if out.Type != "BYTES" {
 		return nil, fmt.Errorf("datatype %s instead of BYTES", out.Type)
 	}
-	if len(out.Raw) == 0 {
-		return nil, nil
-	}
-	if len(out.Raw) < 4 {
-		return nil, errors.New("tensor shorter than its length prefix")
-	}
-	n := binary.LittleEndian.Uint32(out.Raw)
-	if uint64(n) > uint64(len(out.Raw)-4) {
-		return nil, fmt.Errorf("element of %d bytes in a tensor of %d", n, len(out.Raw))
-	}
-	return out.Raw[4 : 4+n], nil
+	element, _, err := nextBytes(out.Raw)
+	return element, err
 }
 
-// firstUint32 reads the first element of a UINT32 tensor; 0 for an empty one.
-func firstUint32(out *inference.Output) (int, error) {
+// nextBytes views the first of the elements of a BYTES tensor, and what follows
+// it; nothing of an empty one.
+func nextBytes(raw []byte) (element, rest []byte, err error) {
+	if len(raw) == 0 {
+		return nil, nil, nil
+	}
+	if len(raw) < 4 {
+		return nil, nil, errors.New("tensor shorter than its length prefix")
+	}
+	n := uint64(binary.LittleEndian.Uint32(raw))
+	if n > uint64(len(raw)-4) {
+		return nil, nil, fmt.Errorf("element of %d bytes in a tensor of %d", n, len(raw))
+	}
+	return raw[4 : 4+n], raw[4+n:], nil
+}
+
+// firstInt reads the first element of a tensor of integers; 0 for an empty one.
+func firstInt(out *inference.Output) (int, error) {
+	size := 4
+	switch out.Type {
+	case "INT64", "UINT64":
+		size = 8
+	case "INT32", "UINT32":
+	default:
+		return 0, fmt.Errorf("datatype %s instead of integers", out.Type)
+	}
 	switch {
-	case out.Type != "UINT32":
-		return 0, fmt.Errorf("datatype %s instead of UINT32", out.Type)
 	case len(out.Raw) == 0:
 		return 0, nil
-	case len(out.Raw) < 4:
+	case len(out.Raw) < size:
 		return 0, errors.New("tensor shorter than one element")
+	case size == 8:
+		return int(binary.LittleEndian.Uint64(out.Raw)), nil
+	case out.Type == "INT32":
+		return int(int32(binary.LittleEndian.Uint32(out.Raw))), nil
 	}
 	return int(binary.LittleEndian.Uint32(out.Raw)), nil
 }

@@ -50,7 +50,7 @@ func (VLLM) Name() string { return "vllm" }
 func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	var tasks inference.Task
 	in := declared(config)
-	if in[vllmText] == nil || !slices.ContainsFunc(config.GetOutput(), func(o *kserve.ModelOutput) bool { return o.GetName() == vllmOutput }) {
+	if in[vllmText] == nil || !declares(config, vllmOutput) {
 		return 0
 	}
 	if in[vllmSampling] != nil {
@@ -237,9 +237,9 @@ func (d *vllmDecoder) output(out *inference.Output, step *inference.Step) error 
 		}
 		step.Finish = vllmFinishReason(string(reason))
 	case vllmInputTokens:
-		step.PromptTokens, err = firstUint32(out)
+		step.PromptTokens, err = firstInt(out)
 	case vllmOutputTokens:
-		step.OutputTokens, err = firstUint32(out)
+		step.OutputTokens, err = firstInt(out)
 	case vllmLogprobs:
 		if d.logprobs == nil {
 			return nil

@@ -68,6 +68,14 @@ func (e *Engine) Configure(name string, change func(*kserve.ModelConfig)) {
 	e.models[name] = m
 }
 
+// AddOther adds a ready model of any other contract.
+func (e *Engine) AddOther(name string, config *kserve.ModelConfig, script Script) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.models[name] = inference.Model{Name: name, Version: "1", State: inference.ModelReady, Config: config}
+	e.scripts[name] = script
+}
+
 // SetState changes a model's state, as an unload does.
 func (e *Engine) SetState(name string, state inference.ModelState, reason string) {
 	e.mu.Lock()
@@ -248,7 +256,7 @@ const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% end
 // Service makes a started service over the engines; it is stopped with the test.
 func Service(tb testing.TB, cfg inference.Config, engines ...inference.Engine) *inference.Service {
 	tb.Helper()
-	catalog := inference.NewCatalog(engines, []inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog(engines, backend.All(backend.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	service, err := inference.New(cfg, catalog)
 	if err != nil {
 		tb.Fatal(err)

@@ -1,0 +1,220 @@
+package backend
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Outputs of the contracts whose parameters are tensors of their own.
+const (
+	outText     = "text_output"
+	outFinish   = "finish_reason"
+	outInput    = "num_input_tokens"
+	outOutput   = "num_output_tokens"
+	outLogprobs = "output_log_probs"
+	outSequence = "sequence_index"
+)
+
+// maxTexts bounds the texts that a model may give for one request.
+const maxTexts = 128
+
+// textDecoder reads the responses of these contracts: one text or several, each
+// with what it adds or with all that came before.
+type textDecoder struct {
+	card *inference.Card
+	// endless models take no limit of the answer's length, so none ends by it.
+	endless  bool
+	logprobs bool
+	stops    []string
+	// cumulative texts by sequence; nil where texts are deltas.
+	cumulative []*cumulative
+	others     []inference.Step
+	tokens     []inference.TokenLogprob
+}
+
+func (c contract) decoder(card *inference.Card, req *inference.Request) inference.Decoder {
+	decoder := &textDecoder{
+		card: card, logprobs: req.Sampling.Logprobs != nil, stops: req.Sampling.Stop,
+		endless: nameOf(declared(card.Config), inMaxTokens) == "",
+	}
+	if c.cumulative {
+		decoder.cumulative = []*cumulative{{stops: decoder.stops}}
+	}
+	return decoder
+}
+
+// found are the tensors of one response that are read together, without their
+// names.
+type found struct{ text, finish, logprobs []byte }
+
+// Decode takes one response. The first of its texts is step's, the others follow.
+// Counts of tokens are those of all its texts.
+func (d *textDecoder) Decode(resp *inference.Response, step *inference.Step) error {
+	var f found
+	for i := range resp.Outputs {
+		if err := d.output(&resp.Outputs[i], &f, step); err != nil {
+			return fmt.Errorf("model %s: output %s: %w", d.card.Name, resp.Outputs[i].Name, err)
+		}
+	}
+	d.others, d.tokens = d.others[:0], d.tokens[:0]
+	if err := d.read(f, resp.Final, step); err != nil {
+		return fmt.Errorf("model %s: output %s: %w", d.card.Name, outText, err)
+	}
+	if resp.Final {
+		d.rest()
+	}
+	step.Others = d.others
+	return nil
+}
+
+func (d *textDecoder) output(out *inference.Output, f *found, step *inference.Step) (err error) {
+	switch out.Name {
+	case outText:
+		f.text, err = allBytes(out)
+	case outFinish:
+		f.finish, err = allBytes(out)
+	case outLogprobs:
+		if d.logprobs && out.Type != "FP32" {
+			return fmt.Errorf("datatype %s instead of FP32", out.Type)
+		}
+		f.logprobs = out.Raw
+	case outInput:
+		step.PromptTokens, err = firstInt(out)
+	case outOutput:
+		step.OutputTokens, err = firstInt(out)
+		step.OutputTokens = max(step.OutputTokens, 0)
+	case outSequence:
+		step.Sequence, err = firstInt(out)
+	}
+	return err
+}
+
+func (d *textDecoder) read(f found, final bool, step *inference.Step) error {
+	count, err := elements(f.text)
+	if err != nil || count == 0 {
+		return err
+	}
+	first := step.Sequence * count
+	if first < 0 || first+count > maxTexts {
+		return fmt.Errorf("more than %d texts", maxTexts)
+	}
+	step.OutputTokens /= count
+	row := len(f.logprobs) / count
+	for i := range count {
+		s := step
+		if i > 0 {
+			d.others = append(d.others, inference.Step{OutputTokens: step.OutputTokens})
+			s = &d.others[i-1]
+		}
+		var text, reason []byte
+		text, f.text, _ = nextBytes(f.text) // elements has been through them
+		if reason, f.finish, err = nextBytes(f.finish); err != nil {
+			return err
+		}
+		s.Sequence, s.Text, s.Finish = first+i, d.delta(first+i, text, final), d.finish(string(reason))
+		if d.logprobs {
+			s.Logprobs = d.tokenLogprobs(f.logprobs[i*row:(i+1)*row], s)
+		}
+	}
+	return nil
+}
+
+// delta is what a text adds.
+func (d *textDecoder) delta(sequence int, text []byte, final bool) []byte {
+	if d.cumulative == nil {
+		return text
+	}
+	for len(d.cumulative) <= sequence {
+		d.cumulative = append(d.cumulative, &cumulative{stops: d.stops})
+	}
+	return d.cumulative[sequence].add(text, final)
+}
+
+// rest adds what was held back of cumulative texts.
+func (d *textDecoder) rest() {
+	for i, text := range d.cumulative {
+		if len(text.held) > 0 {
+			d.others = append(d.others, inference.Step{Sequence: i, Text: text.held})
+		}
+	}
+}
+
+// finish reads the words of vLLM and of TensorRT-LLM, which say None until the end.
+// An answer that was broken off is cut, as one at its limit is.
+func (d *textDecoder) finish(word string) inference.FinishReason {
+	switch word {
+	case "", "None":
+		if d.endless {
+			return inference.FinishStop
+		}
+		return inference.FinishNone
+	case "length", "timeout", "cancelled":
+		return inference.FinishLength
+	case string(inference.FinishContentFilter):
+		return inference.FinishContentFilter
+	}
+	return inference.FinishStop
+}
+
+// tokenLogprobs gives the probabilities of a step's tokens, which are the last of
+// those in values: in a stream some versions repeat the earlier ones. Of several
+// tokens in one response only the tokenizer knows the texts; where it reads other
+// tokens they are one entry, with the probability of them all.
+func (d *textDecoder) tokenLogprobs(values []byte, step *inference.Step) []inference.TokenLogprob {
+	count := min(step.OutputTokens, len(values)/4)
+	values = values[len(values)-4*count:]
+	first := len(d.tokens)
+	texts := d.split(string(step.Text), count)
+	for i := range count {
+		logprob := max(float64(math.Float32frombits(binary.LittleEndian.Uint32(values[4*i:]))), minLogprob)
+		if i < len(texts) {
+			d.tokens = append(d.tokens, inference.TokenLogprob{Token: texts[i], ID: -1, Logprob: logprob})
+		} else {
+			d.tokens[first].Logprob += logprob
+		}
+	}
+	return d.tokens[first:]
+}
+
+// minLogprob is OpenAI's for the probability 0.
+const minLogprob = -9999
+
+// split gives the texts of count tokens, or the whole text.
+func (d *textDecoder) split(text string, count int) []string {
+	if count > 1 && d.card.Tokenizer != nil {
+		ids, err := d.card.Tokenizer.Encode(text, false)
+		texts := make([]string, len(ids))
+		for i := range ids {
+			texts[i] = d.card.Tokenizer.Decode(ids[i:i+1], false)
+		}
+		if err == nil && len(ids) == count && strings.Join(texts, "") == text {
+			return texts
+		}
+	}
+	return []string{text}
+}
+
+// allBytes views a BYTES tensor.
+func allBytes(out *inference.Output) ([]byte, error) {
+	if out.Type != "BYTES" {
+		return nil, fmt.Errorf("datatype %s instead of BYTES", out.Type)
+	}
+	return out.Raw, nil
+}
+
+// elements counts those of a BYTES tensor.
+func elements(raw []byte) (int, error) {
+	n := 0
+	for len(raw) > 0 {
+		var err error
+		if _, raw, err = nextBytes(raw); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}

@@ -1,0 +1,91 @@
+package backend
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// TensorRTLLM speaks to the ensemble and the tensorrt_llm_bls of TensorRT-LLM's
+// model repositories, and to models of that shape: every parameter an input of its
+// own, max_tokens among them.
+//
+// Source: the configurations and models in triton_backend/all_models of
+// NVIDIA/TensorRT-LLM.
+type TensorRTLLM struct{}
+
+// Name is "tensorrtllm".
+func (TensorRTLLM) Name() string { return "tensorrtllm" }
+
+// Tasks of a model that takes text_input and max_tokens and gives text_output.
+func (TensorRTLLM) Tasks(config *kserve.ModelConfig) inference.Task {
+	if declared(config)[inMaxTokens] == nil || !textModel(config) {
+		return 0
+	}
+	return inference.TaskGenerate
+}
+
+// Encode makes the request of one job.
+func (TensorRTLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	return trtContract(card).encode(card, req, job)
+}
+
+// Decoder reads responses of this contract.
+func (TensorRTLLM) Decoder(card *inference.Card, req *inference.Request) inference.Decoder {
+	return trtContract(card).decoder(card, req)
+}
+
+func trtContract(card *inference.Card) contract {
+	return contract{greedy: true, echoes: true, keepsStop: true, cumulative: accumulates(card.Config)}
+}
+
+// accumulates reads the parameter of tensorrt_llm_bls, and its words for true.
+func accumulates(config *kserve.ModelConfig) bool {
+	switch strings.ToLower(config.GetParameters()["accumulate_tokens"].GetStringValue()) {
+	case "true", "yes", "1", "t":
+		return true
+	}
+	return false
+}
+
+// Explain knows the errors that are the request's fault.
+func (TensorRTLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
+	return trtExplain(req, err)
+}
+
+// Texts of TensorRT-LLM's executor, of its LLM API, and of models that refuse what
+// these refuse. Groups: the prompt's tokens, the most that is possible.
+var trtTooLong = []*regexp.Regexp{ //nolint:gochecknoglobals // a constant list
+	regexp.MustCompile(`Prompt length \((\d+)\) exceeds maximum (?:input|sequence) length \((\d+)\)`),
+	regexp.MustCompile(`sum of prompt length \((\d+)[^)]*\).* should not exceed max_(?:num_tokens|seq_len) \((\d+)\)`),
+}
+
+// trtNoGuide is the text of an engine that was set up without guided decoding.
+const trtNoGuide = "GuidedDecoder is not setup"
+
+func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
+	if err.Code != inference.CodeInternal && err.Code != inference.CodeInvalid {
+		return err
+	}
+	if c := req.Sampling.Structured; c != nil && strings.Contains(err.Message, trtNoGuide) {
+		return because(err, inference.Unsupported(c.Param, "%s is not supported by the model `%s`: its engine runs without guided decoding (guided_decoding_backend)", c.Param, req.Model))
+	}
+	for _, text := range trtTooLong {
+		if m := text.FindStringSubmatch(err.Message); m != nil {
+			return because(err, &inference.Error{
+				Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),
+				Message: fmt.Sprintf("this model's context is %s tokens, but %s has %s", m[2], req.TextParam(), m[1]),
+			})
+		}
+	}
+	return err
+}
+
+// because keeps the cause of an error that is explained.
+func because(err, explained *inference.Error) *inference.Error {
+	explained.Err = err.Err
+	return explained
+}
