@@ -1,0 +1,104 @@
+"""The smallest answer that satisfies a constraint of vLLM's structured outputs."""
+
+import json
+
+try:
+    import re._constants as op
+    import re._parser as parser
+except ModuleNotFoundError:  # Python 3.10
+    import sre_constants as op
+    import sre_parse as parser
+
+REPEATS = {op.MAX_REPEAT, op.MIN_REPEAT, getattr(op, "POSSESSIVE_REPEAT", op.MAX_REPEAT)}
+DEPTH = 32  # of a schema that refers to itself
+FIRST = {op.CATEGORY_DIGIT: "0", op.CATEGORY_SPACE: " ", op.CATEGORY_WORD: "a", op.CATEGORY_NOT_DIGIT: "a",
+         op.CATEGORY_NOT_SPACE: "a", op.CATEGORY_NOT_WORD: " "}
+
+
+def smallest(constraint):
+    """The text; None for a kind that isn't followed. Raises ValueError for a constraint that nothing here satisfies."""
+    (kind, of), = ((kind, of) for kind, of in constraint.items() if of is not None)
+    if kind == "json_object":
+        return "{}"
+    if kind == "choice":
+        return of[0]
+    if kind == "regex":
+        return from_regex(of)
+    if kind == "json":
+        schema = json.loads(of) if isinstance(of, str) else of
+        return json.dumps(instance(schema, schema), ensure_ascii=False)
+    return None
+
+
+def instance(schema, root, depth=0):
+    """A small value that a schema of the usual kind takes."""
+    if depth > DEPTH:
+        raise ValueError("the JSON schema has no finite instance that is small")
+    if not isinstance(schema, dict):
+        return None
+    if "$ref" in schema:
+        return instance(lookup(root, schema["$ref"]), root, depth + 1)
+    if "const" in schema:
+        return schema["const"]
+    for key in ("enum", "anyOf", "oneOf", "allOf"):
+        if schema.get(key):
+            first = schema[key][0]
+            return first if key == "enum" else instance(first, root, depth + 1)
+    kind = schema.get("type") or ("object" if "properties" in schema else "array" if "items" in schema else "null")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        properties = schema.get("properties", {})
+        return {name: instance(properties.get(name, {}), root, depth + 1) for name in schema.get("required", [])}
+    if kind == "array":
+        return [instance(schema.get("items", {}), root, depth + 1) for _ in range(schema.get("minItems", 0))]
+    if kind == "string":
+        return from_regex(schema["pattern"]) if "pattern" in schema else "a" * schema.get("minLength", 0)
+    return {"boolean": False, "null": None}.get(kind, max(schema.get("minimum", 0), 0) if kind in ("number", "integer") else None)
+
+
+def lookup(root, pointer):
+    for step in pointer.removeprefix("#").split("/")[1:]:
+        root = root[step.replace("~1", "/").replace("~0", "~")]
+    return root
+
+
+def from_regex(pattern):
+    """A text that the pattern matches from end to end, repetitions as short as they may be."""
+    return "".join(map(from_item, parser.parse(pattern)))
+
+
+def from_item(item):
+    code, value = item
+    if code is op.LITERAL:
+        return chr(value)
+    if code in REPEATS:
+        return "".join(map(from_item, value[2])) * value[0]
+    if code is op.SUBPATTERN:
+        return "".join(map(from_item, value[3]))
+    if code is op.BRANCH:
+        return "".join(map(from_item, value[1][0]))
+    if code is op.ANY:
+        return "a"
+    if code is op.NOT_LITERAL:
+        return "b" if value == ord("a") else "a"
+    if code is op.IN:
+        return from_set(value)
+    if code is op.AT:
+        return ""
+    raise ValueError(f"the regular expression has a {code}, which this model doesn't follow")
+
+
+def from_set(items):
+    if items[0][0] is op.NEGATE:
+        return next(c for c in "a0 -_A" if not any(within(c, i) for i in items[1:]))
+    code, value = items[0]
+    return chr(value) if code is op.LITERAL else chr(value[0]) if code is op.RANGE else FIRST[value]
+
+
+def within(character, item):
+    code, value = item
+    if code is op.LITERAL:
+        return ord(character) == value
+    if code is op.RANGE:
+        return value[0] <= ord(character) <= value[1]
+    return FIRST[value] == character

@@ -1,0 +1,289 @@
+"""The contract of Triton's vLLM backend without weights: at once, and the same answer for the same request.
+
+It takes and sends the tensors of vllm_backend's main branch (September 2025 on, vLLM 0.13), and fails with its texts. What it says:
+
+- After a chat the content of the last user's message, and of a plain prompt the prompt itself, over and over if it has to go on.
+- A constrained answer is the smallest that satisfies a JSON schema, a choice or a regular expression; a grammar and a structural
+  tag are taken and not followed.
+- A token is a byte, but for <|im_start|> and <|im_end|>; ../tokenizer has that as tokenizer.json. The end is a token of its own.
+- An embedding has DIMENSIONS components, of a length that isn't 1, and depends on the input alone.
+
+Unlike a real one it generates and embeds, both in one model. With CONTRACT_RECORD in the environment it appends what it gets to
+the file of that name: a line of JSON for each request, its inputs by name and the request's id and parameters.
+"""
+
+import hashlib
+import json
+import os
+import re
+import threading
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+from constraint import smallest
+
+DIMENSIONS = 16
+FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+SPECIAL = re.compile("(<\\|im_start\\|>|<\\|im_end\\|>)")
+EOS = 257
+RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
+CHUNKS = 12  # of a streamed answer, about
+MAX_LOGPROBS = 20
+
+# vllm.SamplingParams of 0.13 and what makes a value good; the backend's own lora_name is checked apart.
+PARAMETERS = {
+    "n": lambda v: is_integer(v, 1),
+    "presence_penalty": lambda v: is_number(v, -2, 2),
+    "frequency_penalty": lambda v: is_number(v, -2, 2),
+    "repetition_penalty": lambda v: is_number(v, 0, 1e9) and v > 0,
+    "temperature": lambda v: is_number(v, 0, 1e9),
+    "top_p": lambda v: is_number(v, 0, 1) and v > 0,
+    "top_k": lambda v: is_integer(v, -1),
+    "min_p": lambda v: is_number(v, 0, 1),
+    "seed": lambda v: is_integer(v, -(2**63)) and v < 2**63,
+    "stop": lambda v: isinstance(v, str) or is_list(v, str) and all(v),
+    "stop_token_ids": lambda v: is_list(v, int),
+    "ignore_eos": lambda v: isinstance(v, bool),
+    "max_tokens": lambda v: is_integer(v, 1),
+    "min_tokens": lambda v: is_integer(v, 0),
+    "logprobs": lambda v: is_integer(v, 0) and v <= MAX_LOGPROBS,
+    "detokenize": lambda v: v is True,
+    "skip_special_tokens": lambda v: isinstance(v, bool),
+    "spaces_between_special_tokens": lambda v: isinstance(v, bool),
+    "include_stop_str_in_output": lambda v: isinstance(v, bool),
+    "truncate_prompt_tokens": lambda v: is_integer(v, -1) and v != 0,
+    "bad_words": lambda v: is_list(v, str) and all(v),
+    "allowed_token_ids": lambda v: is_list(v, int) and all(0 <= token <= EOS for token in v),
+    "structured_outputs": lambda v: isinstance(v, str),
+    "lora_name": lambda v: isinstance(v, str),
+}
+KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
+
+
+class TritonPythonModel:
+    """What Triton loads. An answer takes less than a millisecond, so it is given in execute."""
+
+    def initialize(self, args):
+        config = json.loads(args["model_config"])
+        self._context = int(config["parameters"]["trident.context_length"]["string_value"])
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "multi_lora.json")) as loras:
+            self._loras = list(json.load(loras))
+        self._record = os.environ.get("CONTRACT_RECORD")
+        self._lock = threading.Lock()
+
+    def execute(self, requests):
+        for request in requests:
+            if self._record:
+                self._write(request)
+            sender = request.get_response_sender()
+            try:
+                self._answer(request, sender)
+            except Exception as error:
+                self._fail(sender, str(error))
+
+    def _answer(self, request, sender):
+        sampling = json.loads(scalar(request, "sampling_parameters", b"{}").decode())
+        lora = sampling.get("lora_name")
+        if lora is not None and lora not in self._loras:
+            return self._fail(sender, f"LoRA {lora} is not supported, we currently support {self._loras}", prefix="")
+        if pb_utils.get_input_tensor_by_name(request, "embedding_request") is not None:
+            sender.send(self._embed(request), flags=FINAL)
+            return None
+        for response, last in Answer(request, sampling, self._context).responses():
+            if sender.is_cancelled():
+                error = pb_utils.TritonError("Request was cancelled", pb_utils.TritonError.CANCELLED)
+                sender.send(pb_utils.InferenceResponse(error=error), flags=FINAL)
+                return None
+            sender.send(response, flags=FINAL if last else 0)
+        return None
+
+    @staticmethod
+    def _fail(sender, message, prefix="Error generating stream: "):
+        # The backend gives no code, which makes it an internal error.
+        text = pb_utils.Tensor("text_output", np.array([b"N/A"], dtype=np.object_))
+        sender.send(pb_utils.InferenceResponse([text], error=pb_utils.TritonError(prefix + message)), flags=FINAL)
+
+    def _embed(self, request):
+        asked = json.loads(scalar(request, "embedding_request").decode())
+        given = asked["input"]
+        if isinstance(given, str):
+            tokens = tokenize(given)
+        elif is_list(given, int) and given:
+            tokens = given
+        else:
+            raise ValueError("'list' object has no attribute 'get'")  # a list of texts; vLLM's text varies
+        if max(tokens, default=0) > EOS:
+            raise ValueError(f"Token id {max(tokens)} is out of vocabulary")
+        fit(len(tokens), len(tokens), self._context)
+        dimensions = asked.get("pooling_params", {}).get("dimensions", [DIMENSIONS])[0]
+        digest = hashlib.sha256(json.dumps(tokens).encode()).digest()
+        vector = [byte - 127.5 for byte in digest[:min(dimensions, DIMENSIONS)]]
+        outputs = [pb_utils.Tensor("text_output", np.array([json.dumps(vector).encode()], dtype=np.object_))]
+        for name, count in (("num_input_tokens", len(tokens)), ("num_output_tokens", 0)):
+            if scalar(request, "return_" + name, False):
+                outputs.append(pb_utils.Tensor(name, np.array(count, dtype=np.uint32)))
+        return pb_utils.InferenceResponse(outputs)
+
+    def _write(self, request):
+        inputs = {tensor.name(): [plain(v) for v in tensor.as_numpy().reshape(-1)] for tensor in request.inputs()}
+        line = json.dumps({"id": request.request_id(), "parameters": json.loads(request.parameters() or "{}"), "inputs": inputs})
+        with self._lock, open(self._record, "a") as record:
+            record.write(line + "\n")
+
+
+class Answer:
+    """One generation. Raises what vLLM raises for what it doesn't take."""
+
+    def __init__(self, request, sampling, context):
+        self._prompt = scalar(request, "text_input").decode()
+        self._stream = bool(scalar(request, "stream", False))
+        exclude = scalar(request, "exclude_input_in_output", None)
+        self._echo = not exclude if exclude is not None else not self._stream
+        if self._stream and self._echo:
+            raise ValueError("When streaming, `exclude_input_in_output` = False is not allowed.")
+        self._sampling = checked(sampling)
+        self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
+        tokens = tokenize(self._prompt)
+        if not tokens:
+            raise ValueError("The decoder prompt cannot be empty")
+        keep = self._sampling.get("truncate_prompt_tokens", -1)
+        tokens = tokens[-keep:] if keep > 0 else tokens
+        self._prompt_tokens = len(tokens)
+        fit(len(tokens) + 1, len(tokens), context)
+        self._limit = min(self._sampling.get("max_tokens", 16), context - len(tokens))
+
+    def responses(self):
+        """Pairs of a response and whether it is the last."""
+        text, tokens, reason = self._text()
+        step = max(4, len(text) // CHUNKS) if self._stream else max(1, len(text))
+        pieces = [text[i:i + step] for i in range(0, len(text), step)] or [""]
+        cumulative, sent = 0.0, 0
+        if self._stream and reason == "stop" and pieces != [""]:
+            pieces.append("")  # what ends the answer comes by itself: a token without a text
+        for i, piece in enumerate(pieces):
+            last = i == len(pieces) - 1
+            count = tokens - sent if last else len(piece.encode())
+            part = self._logprobs(text.encode(), sent, count)
+            cumulative += sum(next(iter(entry.values()))["logprob"] for entry in part)
+            sent += count
+            yield self._response(piece, count, part, cumulative, reason if last else None), last
+
+    def _text(self):
+        """The whole answer, its number of tokens, and why it ends."""
+        forever = self._sampling.get("ignore_eos", False)
+        source, wanted = self._source(), max(self._sampling.get("min_tokens", 0), self._limit if forever else 0)
+        data = source.encode()
+        while data and len(data) < wanted:
+            data += source.encode()
+        ended = len(data) + (0 if forever else 1) <= self._limit
+        # A character that the limit cuts in two is left out whole; its tokens count.
+        text = data[:self._limit].decode(errors="ignore")
+        tokens = min(len(data) + 1, self._limit) if not forever else self._limit
+        reason = "stop" if ended and not forever else "length"
+        return self._stopped(text, tokens, reason)
+
+    def _stopped(self, text, tokens, reason):
+        for i, token in enumerate(text.encode()):
+            if token in self._sampling.get("stop_token_ids", ()):
+                return text.encode()[:i].decode(errors="ignore"), i + 1, "stop"
+        stops = self._sampling.get("stop", [])
+        found = [(text.index(s), s) for s in ([stops] if isinstance(stops, str) else stops) if s in text]
+        if not found:
+            return text, tokens, reason
+        at, stop = min(found, key=lambda f: f[0] + len(f[1]))
+        used = len(text[:at + len(stop)].encode())
+        return text[:at + len(stop)] if self._sampling.get("include_stop_str_in_output") else text[:at], used, "stop"
+
+    def _source(self):
+        constraint = self._sampling.get("structured_outputs")
+        if constraint is not None:
+            answer = smallest(constraint)
+            if answer is not None:
+                return answer
+        turns = self._prompt.split("<|im_start|>user\n")
+        return turns[-1].split("<|im_end|>")[0] if len(turns) > 1 else self._prompt
+
+    def _logprobs(self, data, start, count):
+        """One entry a token, the sampled one first; every third isn't the likeliest."""
+        top = self._sampling.get("logprobs")
+        if top is None:
+            return []
+        entries = []
+        for i in range(start, start + count):
+            sampled = data[i] if i < len(data) else EOS
+            rank = 2 if i % 3 == 2 else 1
+            others = [(sampled + 1 + r) % 256 for r in range(top + 1)]
+            ranked = others[:rank - 1] + [sampled] + others[rank - 1:]
+            wanted = [sampled] + [token for token in ranked[:top] if token != sampled]
+            entries.append({str(t): {"logprob": -0.25 * (ranked.index(t) + 1), "rank": ranked.index(t) + 1, "decoded_token": decoded(t)}
+                            for t in wanted})
+        return entries
+
+    def _response(self, text, count, logprobs, cumulative, reason):
+        values = {
+            "finish_reason": np.array([str(reason).encode()], dtype=np.object_),
+            "cumulative_logprob": np.array([cumulative], dtype=np.float32),
+            "logprobs": np.array([b"null" if self._sampling.get("logprobs") is None else json.dumps(logprobs).encode()], dtype=np.object_),
+            "num_input_tokens": np.array(self._prompt_tokens, dtype=np.uint32),  # of shape []
+            "num_output_tokens": np.array([count], dtype=np.uint32),
+        }
+        text = (self._prompt if self._echo else "") + text
+        tensors = [pb_utils.Tensor("text_output", np.array([text.encode()], dtype=np.object_))]
+        return pb_utils.InferenceResponse(tensors + [pb_utils.Tensor(n, v) for n, v in values.items() if n in self._return])
+
+
+def checked(sampling):
+    """The parameters that were given. Of a bad one the backend logs what is wrong, and fails with this text all the same."""
+    given = {name: value for name, value in sampling.items() if value is not None}
+    bad = any(name not in PARAMETERS or not PARAMETERS[name](value) for name, value in given.items())
+    if bad or given.get("n", 1) > 1 or given.get("min_tokens", 0) > given.get("max_tokens", 16):
+        raise AttributeError("'NoneType' object has no attribute 'lora_name'")
+    if "structured_outputs" in given:
+        kinds = json.loads(given["structured_outputs"])
+        if sum(kinds.get(kind) is not None for kind in KINDS) != 1:
+            raise AttributeError("'NoneType' object has no attribute 'lora_name'")
+        given["structured_outputs"] = kinds
+    return given
+
+
+def fit(used, told, context):
+    if used > context:
+        raise ValueError(f"The decoder prompt (length {told}) is longer than the maximum model length of {context}. "
+                         "Make sure that `max_model_len` is no smaller than the number of text tokens.")
+
+
+def tokenize(text):
+    tokens = []
+    for piece in SPECIAL.split(text):
+        if SPECIAL.fullmatch(piece):
+            tokens.append(256 if piece == "<|im_start|>" else EOS)
+        else:
+            tokens += piece.encode()
+    return tokens
+
+
+def decoded(token):
+    """What vLLM shows of one token: a part of a character is U+FFFD."""
+    return "<|im_end|>" if token == EOS else bytes([token]).decode(errors="replace")
+
+
+def scalar(request, name, default=None):
+    """The one element of an input; default where the request has none."""
+    tensor = pb_utils.get_input_tensor_by_name(request, name)
+    return default if tensor is None else tensor.as_numpy().item()
+
+
+def plain(value):
+    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else value.item()
+
+
+def is_number(value, low, high):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
+
+
+def is_integer(value, low):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= low
+
+
+def is_list(value, kind):
+    return isinstance(value, list) and all(isinstance(v, kind) and not isinstance(v, bool) for v in value)
