@@ -130,6 +130,9 @@ type flags struct {
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`
 	Strict           bool          `group:"Requests" help:"Refuse request fields that neither OpenAI's API nor the engine knows."`
 
+	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Serve models' LoRA adapters under the model's name, this text and the adapter's name; without it, not at all."`
+	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Whose the models are, in lists of them; triton unless set."`
+
 	LogLevel  slog.Level `group:"Logging" default:"info" help:"debug, info, warn or error."`
 	LogFormat string     `group:"Logging" default:"text" enum:"text,json" help:"text or json."`
 
@@ -162,8 +165,8 @@ func defaults() kong.Option {
 func (f *flags) config() (config, error) {
 	cfg := config{
 		Backend:   backend.Config{First: f.Backend},
-		Inference: inference.Config{MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens},
-		OpenAI:    openai.Config{Strict: f.Strict},
+		Inference: inference.Config{MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens, LoRASeparator: f.LoRASeparator},
+		OpenAI:    openai.Config{Strict: f.Strict, OwnedBy: f.OwnedBy},
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,

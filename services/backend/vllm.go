@@ -147,6 +147,7 @@ type vllmSamplingParams struct {
 	TruncatePrompt    *int     `json:"truncate_prompt_tokens,omitempty"`
 	Logprobs          *int     `json:"logprobs,omitempty"`
 	StructuredOutputs string   `json:"structured_outputs,omitempty"`
+	LoRA              string   `json:"lora_name,omitempty"` // the backend's own, not vLLM's
 }
 
 func vllmSamplingJSON(req *inference.Request, job *inference.Job) (string, error) {
@@ -161,7 +162,7 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job) (string, error
 		MaxTokens: job.MaxTokens, MinTokens: s.MinTokens, Stop: s.Stop, StopTokenIDs: s.StopTokenIDs,
 		IgnoreEOS: s.IgnoreEOS, BadWords: s.BadWords, AllowedTokenIDs: s.AllowedTokenIDs, IncludeStop: s.IncludeStop,
 		SkipSpecial: s.SkipSpecialTokens, SpaceSpecial: s.SpacesBetweenSpecialTokens, TruncatePrompt: s.TruncatePromptTokens,
-		Logprobs: s.Logprobs,
+		Logprobs: s.Logprobs, LoRA: job.LoRA,
 	}
 	if s.KeepSpecialTokens {
 		params.SkipSpecial = new(false)
@@ -332,6 +333,7 @@ var (
 	vllmTooLong      = regexp.MustCompile(`(?i)(prompt|input).*longer than the (maximum model length|model's context length|maximum length) of (\d+)`)
 	vllmLength       = regexp.MustCompile(`length (\d+)`)
 	vllmBadParameter = regexp.MustCompile(`^sampling parameter '(\w+)[^']*' (is not supported)?`)
+	vllmBadLoRA      = regexp.MustCompile(`^(LoRA .* is not supported|LoRA feature is not enabled|sampling parameter 'lora_name')`)
 	vllmBadToken     = regexp.MustCompile(`(?i)token id.* (out of vocabulary|is not in \[)`)
 )
 
@@ -344,6 +346,9 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 	explained := *err
 	explained.Code, explained.RetryAfter = inference.CodeInvalid, 0
 	switch {
+	case vllmBadLoRA.MatchString(err.Message):
+		explained.Code, explained.Reason, explained.Param = inference.CodeNotFound, inference.ReasonModelNotFound, "model"
+		explained.Message = fmt.Sprintf("the model `%s` does not exist: there is no such LoRA adapter", req.Model)
 	case vllmTooLong.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonContextLength, req.TextParam()
 		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]

@@ -71,6 +71,9 @@ type Job struct {
 	Seed *int64
 	// MaxTokens bounds this job's answer; 0 for embeddings.
 	MaxTokens int
+	// LoRA adapter to answer with, by the model's own name for it; empty for none. A
+	// backend that can't refuses it as [Unsupported] in model.
+	LoRA string
 }
 
 // Templates compiles chat templates.

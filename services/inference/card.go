@@ -27,6 +27,8 @@ const (
 	paramEOSToken      = "trident.eos_token"
 	paramTokenizer     = "trident.tokenizer" // folder with a tokenizer.json, on Trident's machine
 	paramHidden        = "trident.hidden"    // "true" keeps the model out of lists
+	paramAliases       = "trident.aliases"   // further names, separated by commas
+	paramLoRAs         = "trident.loras"     // names of its LoRA adapters, separated by commas
 	// The dialects of its answers; default: what the chat template teaches. noParser
 	// switches that off.
 	paramToolParser      = "trident.tool_call_parser"
@@ -63,6 +65,12 @@ type Card struct {
 	// Fingerprint changes with this program and with the model's configuration, and
 	// with nothing else: fp_ and ten hexadecimal digits. Empty unless ready.
 	Fingerprint string
+	// Aliases are further names of the model. A model that has one of them as its own
+	// name keeps it.
+	Aliases []string
+	// LoRAs are the adapters that the model can be asked for; nil where that isn't
+	// known.
+	LoRAs []string
 	// Loaded is when Trident first saw this configuration.
 	Loaded time.Time
 }
@@ -134,6 +142,7 @@ func (c *Card) readParameters(templates Templates, dialects Dialects, tokenizers
 		{paramContextLength, c.readContextLength},
 		{paramTokenizer, func(value string) (err error) { c.Tokenizer, err = tokenizers.Load(value); return err }},
 		{paramHidden, func(value string) (err error) { c.Hidden, err = strconv.ParseBool(value); return err }},
+		{paramAliases, func(value string) error { c.Aliases = nameList(value); return nil }},
 		{paramChatTemplate, func(value string) (err error) {
 			tokens := TemplateSource{Source: value, BOSToken: params[paramBOSToken].GetStringValue(), EOSToken: params[paramEOSToken].GetStringValue()}
 			c.Template, err = templates.Compile(c.Name, tokens)
@@ -156,7 +165,7 @@ func (c *Card) readParameters(templates Templates, dialects Dialects, tokenizers
 			errs = append(errs, fmt.Errorf("parameter %s: %w", p.key, err))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.readLoRAs(params[paramLoRAs].GetStringValue()))...)
 }
 
 // parserNamed is empty for a name that means none or isn't known.

@@ -54,6 +54,8 @@ type Catalog struct {
 // knowledge is the outcome of one refresh.
 type knowledge struct {
 	cards map[string]*Card
+	// aliases are names of cards that aren't their own.
+	aliases map[string]*Card
 	// err is why some engine's models are unknown, or as they were before.
 	err error
 }
@@ -165,10 +167,7 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	if known.err != nil {
 		return nil, known.err
 	}
-	return nil, &Error{
-		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
-		Message: fmt.Sprintf("the model `%s` does not exist or is not loaded", name),
-	}
+	return nil, errNoModel(name)
 }
 
 // Ready is nil when every engine takes requests and has told its models since it
@@ -230,6 +229,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 			fresh.cards[name] = c.card(old.cards[name], o.engine, o.model)
 		}
 	}
+	fresh.aliases = aliases(fresh.cards)
 	c.refreshed = time.Now()
 	c.known.Store(fresh)
 	c.announce()

@@ -181,10 +181,11 @@ func TestParametersDoNotSpoilEachOther(t *testing.T) {
 		"trident.task": "poem", "trident.context_length": "2k", "trident.hidden": "maybe", "trident.chat_template": inferencetest.ChatTemplate,
 	})
 	s := inferencetest.Service(t, inference.Config{}, engine)
-	card, err := s.Model(t.Context(), "m")
+	named, err := s.Model(t.Context(), "m")
 	if err != nil {
 		t.Fatal(err)
 	}
+	card := named.Card
 	if card.Template == nil || card.Tasks != inference.TaskGenerate|inference.TaskEmbed || card.ContextLength != 0 || card.Hidden {
 		t.Errorf("got %+v", card)
 	}

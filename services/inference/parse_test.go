@@ -38,10 +38,11 @@ func TestParsersOfModels(t *testing.T) {
 			params := map[string]string{"trident.chat_template": tt.template}
 			maps.Copy(params, tt.params)
 			s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), params)
-			card, err := s.Model(t.Context(), "m")
+			named, err := s.Model(t.Context(), "m")
 			if err != nil {
 				t.Fatal(err)
 			}
+			card := named.Card
 			if got := card.Parsers(); got != tt.want {
 				t.Errorf("got %q", got)
 			}

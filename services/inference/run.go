@@ -19,6 +19,7 @@ const maxParallelJobs = 32
 type run struct {
 	card         *Card
 	req          *Request
+	lora         string // the adapter; empty for none
 	jobs         []*Job
 	tokens       int      // of the answers
 	promptTokens []int    // of each prompt or input
@@ -33,7 +34,7 @@ func (r *run) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
 		for i := range r.req.candidates() {
-			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens}
+			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, LoRA: r.lora}
 			if seed := r.req.Sampling.Seed; seed != nil {
 				s := *seed + int64(i)
 				job.Seed = &s

@@ -163,7 +163,7 @@ func TestBackendOfAModel(t *testing.T) {
 				if inference.AsError(err).Reason != inference.ReasonModelNotFound {
 					t.Errorf("got %v", err)
 				}
-			case err != nil || card.Kind() != tt.want:
+			case err != nil || card.Card.Kind() != tt.want:
 				t.Errorf("got %v, %v", card, err)
 			}
 		})

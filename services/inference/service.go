@@ -22,6 +22,9 @@ type Config struct {
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the
 	// room left in the model's context, or 16 tokens where that isn't known.
 	DefaultMaxTokens int
+	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
+	// for no such names.
+	LoRASeparator string
 }
 
 // Default is the configuration without flags.
@@ -77,39 +80,13 @@ func (s *Service) Ready(ctx context.Context) error {
 	return s.catalog.Ready(ctx)
 }
 
-// Models lists the generation and embedding models by name.
-func (s *Service) Models() []*Card {
-	var listed []*Card
-	for _, card := range s.catalog.Cards() {
-		if card.Listed() {
-			listed = append(listed, card)
-		}
-	}
-	return listed
-}
-
-// Model finds one generation or embedding model; hidden ones too.
-func (s *Service) Model(ctx context.Context, name string) (*Card, error) {
-	card, err := s.catalog.Lookup(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if card.Tasks == 0 {
-		return nil, &Error{
-			Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
-			Message: fmt.Sprintf("the model `%s` generates no text and no embeddings", name),
-		}
-	}
-	return card, nil
-}
-
 // Fingerprint is that of the model which serves a name now, empty where none does.
 func (s *Service) Fingerprint(ctx context.Context, name string) string {
-	card, err := s.Model(ctx, name)
+	named, err := s.Model(ctx, name)
 	if err != nil {
 		return ""
 	}
-	return card.Fingerprint
+	return named.Card.Fingerprint
 }
 
 // Infer runs one raw inference, as KServe v2 has it. Admission, deadline and
@@ -174,10 +151,11 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	card, err := s.Model(ctx, req.Model)
+	named, err := s.Model(ctx, req.Model)
 	if err != nil {
 		return nil, err
 	}
+	card := named.Card
 	if card.Tasks&req.Task == 0 {
 		what := "chat completions"
 		if req.Task == TaskEmbed {
@@ -185,8 +163,11 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 		}
 		return nil, Unsupported("model", "the model `%s` has no %s", req.Model, what)
 	}
-	run := &run{card: card, req: req}
+	run := &run{card: card, req: req, lora: named.LoRA}
 	if req.Task == TaskEmbed {
+		if named.LoRA != "" {
+			return nil, Unsupported("model", "the model `%s` is a LoRA adapter, which has no embeddings", req.Model)
+		}
 		if err := card.checkInputs(req.Inputs); err != nil {
 			return nil, err
 		}

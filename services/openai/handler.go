@@ -5,6 +5,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ import (
 type Config struct {
 	// Strict refuses fields that neither OpenAI's API nor the engine knows.
 	Strict bool
+	// OwnedBy is what lists of models say of all of them; empty for triton.
+	OwnedBy string
 }
 
 // Handler serves OpenAI's API and the health probes. It may be used
@@ -50,6 +53,7 @@ func New(cfg Config, service *inference.Service) (*Handler, error) {
 		ErrorHandlerFunc: writeError,
 		Middlewares:      []api.MiddlewareFunc{h.checkBody},
 	})
+	h.mux.HandleFunc("GET /openapi.json", serveDocument())
 	h.mux.HandleFunc("/", h.refuse)
 	return h, nil
 }
@@ -210,25 +214,22 @@ func (h *Handler) CheckReady(ctx context.Context, _ api.CheckReadyRequestObject)
 	return api.CheckReady200Response{}, nil
 }
 
-// owner of all models in lists.
-const owner = "triton"
-
 // ListModels lists the models that generate or embed.
 func (h *Handler) ListModels(context.Context, api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	answer := api.ListModels200JSONResponse{Object: "list", Data: []api.Model{}}
-	for _, card := range h.service.Models() {
-		answer.Data = append(answer.Data, model(card))
+	for _, named := range h.service.Models() {
+		answer.Data = append(answer.Data, h.model(named.Name, named.Card))
 	}
 	return answer, nil
 }
 
 // RetrieveModel describes one model.
 func (h *Handler) RetrieveModel(ctx context.Context, req api.RetrieveModelRequestObject) (api.RetrieveModelResponseObject, error) {
-	card, err := h.service.Model(ctx, req.Model)
+	named, err := h.service.Model(ctx, req.Model)
 	if err != nil {
 		return nil, err
 	}
-	return api.RetrieveModel200JSONResponse(model(card)), nil
+	return api.RetrieveModel200JSONResponse(h.model(named.Name, named.Card)), nil
 }
 
 // LoadModel loads a model of the repository.
@@ -238,7 +239,7 @@ func (h *Handler) LoadModel(ctx context.Context, req api.LoadModelRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	return api.LoadModel200JSONResponse(model(card)), nil
+	return api.LoadModel200JSONResponse(h.model(card.Name, card)), nil
 }
 
 // UnloadModel unloads a model.
@@ -250,6 +251,6 @@ func (h *Handler) UnloadModel(ctx context.Context, req api.UnloadModelRequestObj
 	return api.UnloadModel200JSONResponse{Status: "success", Model: req.Model}, nil
 }
 
-func model(card *inference.Card) api.Model {
-	return api.Model{ID: card.Name, Object: "model", Created: card.Loaded.Unix(), OwnedBy: owner}
+func (h *Handler) model(name string, card *inference.Card) api.Model {
+	return api.Model{ID: name, Object: "model", Created: card.Loaded.Unix(), OwnedBy: cmp.Or(h.cfg.OwnedBy, "triton")}
 }

@@ -1,0 +1,216 @@
+package inference
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Named is a model under one of its names: its own, an alias, or either of them,
+// the separator and the name of a LoRA adapter, as Triton's OpenAI frontend has
+// it (--lora-separator).
+type Named struct {
+	Name string
+	Card *Card
+	// LoRA adapter of the model that the name asks for; empty for none.
+	LoRA string
+}
+
+// Files reads files that lie beside a model, for engines whose repository is on
+// this machine.
+type Files interface {
+	// ModelFile reads a file of the folder of a model's version. The error wraps
+	// [fs.ErrNotExist] where that has no such file, and is [ErrNoFolder] where the
+	// model has no folder on this machine.
+	ModelFile(model, version, name string) ([]byte, error)
+}
+
+// ErrNoFolder says that a model's files lie elsewhere.
+var ErrNoFolder = errors.New("the model has no folder on this machine")
+
+// readLoRAs finds the adapters that the model can be asked for: those of the
+// parameter, or else of the files that Triton's backends read. They stay nil where
+// nobody knows: then the model is asked.
+func (c *Card) readLoRAs(parameter string) error {
+	if parameter != "" {
+		c.LoRAs = nameList(parameter)
+		return nil
+	}
+	files, ok := c.Engine.(Files)
+	if !ok {
+		return nil
+	}
+	loras, err := loraNames(c.Config.GetBackend(), func(name string) ([]byte, error) { return files.ModelFile(c.Name, c.Version, name) })
+	if err != nil && !errors.Is(err, ErrNoFolder) {
+		return fmt.Errorf("LoRA adapters: %w", err)
+	}
+	c.LoRAs = loras
+	return nil
+}
+
+// loraNames are the keys of multi_lora.json, none where there is no such file. The
+// vLLM backend reads it only if its model.json says "enable_lora", a boolean or
+// the text of one.
+func loraNames(backend string, read func(name string) ([]byte, error)) ([]string, error) {
+	if backend == "vllm" {
+		if enabled, err := loraEnabled(read); err != nil {
+			return nil, err
+		} else if !enabled {
+			return []string{}, nil
+		}
+	}
+	data, err := read("multi_lora.json")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return []string{}, nil
+	case err != nil:
+		return nil, err
+	}
+	var paths map[string]json.RawMessage
+	if err := json.Unmarshal(data, &paths); err != nil {
+		return nil, fmt.Errorf("multi_lora.json: %w", err)
+	}
+	return slices.AppendSeq([]string{}, maps.Keys(paths)), nil
+}
+
+func loraEnabled(read func(name string) ([]byte, error)) (bool, error) {
+	data, err := read("model.json")
+	if err != nil {
+		return false, err
+	}
+	var arguments struct {
+		EnableLoRA any `json:"enable_lora"`
+	}
+	if err := json.Unmarshal(data, &arguments); err != nil {
+		return false, fmt.Errorf("model.json: %w", err)
+	}
+	return strings.EqualFold(fmt.Sprint(arguments.EnableLoRA), "true"), nil
+}
+
+// nameList reads names that are separated by commas.
+func nameList(value string) []string {
+	names := []string{}
+	for name := range strings.SplitSeq(value, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// aliases are the further names of the models that are ready: no model's own, and
+// each that of the first model by name which claims it.
+func aliases(cards map[string]*Card) map[string]*Card {
+	found := map[string]*Card{}
+	for _, name := range slices.Sorted(maps.Keys(cards)) {
+		for _, alias := range cards[name].Aliases {
+			if cards[alias] == nil && found[alias] == nil {
+				found[alias] = cards[name]
+			}
+		}
+	}
+	return found
+}
+
+// find gives the model that a client's name stands for, without a card where
+// there is none. A name that could be split in several ways is split at the last
+// separator that leaves the name of a model.
+func (k *knowledge) find(name, separator string) Named {
+	if card := k.named(name); card != nil || separator == "" {
+		return Named{Name: name, Card: card}
+	}
+	for end := strings.LastIndex(name, separator); end > 0; end = strings.LastIndex(name[:end], separator) {
+		if card := k.named(name[:end]); card != nil && end+len(separator) < len(name) {
+			return Named{Name: name, Card: card, LoRA: name[end+len(separator):]}
+		}
+	}
+	return Named{Name: name}
+}
+
+func (k *knowledge) named(name string) *Card {
+	if card := k.cards[name]; card != nil {
+		return card
+	}
+	return k.aliases[name]
+}
+
+// Find is [Catalog.Lookup] by any name that clients may use. An adapter that the
+// model is known not to have is [CodeNotFound].
+func (c *Catalog) Find(ctx context.Context, name, separator string) (Named, error) {
+	named := c.known.Load().find(name, separator)
+	if !named.ready() {
+		own := name
+		if named.Card != nil {
+			own = named.Card.Name
+		}
+		_, err := c.Lookup(ctx, own) // asks the engines, and says what is wrong
+		if named = c.known.Load().find(name, separator); !named.ready() {
+			return Named{}, cmp.Or(err, errNoModel(name))
+		}
+	}
+	if named.LoRA != "" && named.Card.LoRAs != nil && !slices.Contains(named.Card.LoRAs, named.LoRA) {
+		return Named{}, &Error{
+			Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+			Message: fmt.Sprintf("the model `%s` has no LoRA adapter `%s`", named.Card.Name, named.LoRA),
+		}
+	}
+	return named, nil
+}
+
+func (n Named) ready() bool { return n.Card != nil && n.Card.State == ModelReady }
+
+func errNoModel(name string) error {
+	return &Error{
+		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+		Message: fmt.Sprintf("the model `%s` does not exist or is not loaded", name),
+	}
+}
+
+// Models lists the generation and embedding models by all of their names, in
+// alphabetical order. Adapters are listed only where it is known which there are.
+func (s *Service) Models() []Named {
+	known := s.catalog.known.Load()
+	var listed []Named
+	add := func(name string, card *Card) {
+		if !card.Listed() {
+			return
+		}
+		listed = append(listed, Named{Name: name, Card: card})
+		if s.cfg.LoRASeparator == "" || card.Tasks&TaskGenerate == 0 {
+			return
+		}
+		for _, lora := range card.LoRAs {
+			listed = append(listed, Named{Name: name + s.cfg.LoRASeparator + lora, Card: card, LoRA: lora})
+		}
+	}
+	for name, card := range known.cards {
+		add(name, card)
+	}
+	for alias, card := range known.aliases {
+		add(alias, card)
+	}
+	slices.SortFunc(listed, func(a, b Named) int { return strings.Compare(a.Name, b.Name) })
+	return listed
+}
+
+// Model finds one generation or embedding model by any of its names; hidden ones
+// too. An adapter of a model whose adapters aren't known may not be there.
+func (s *Service) Model(ctx context.Context, name string) (Named, error) {
+	named, err := s.catalog.Find(ctx, name, s.cfg.LoRASeparator)
+	if err != nil {
+		return Named{}, err
+	}
+	if named.Card.Tasks == 0 {
+		return Named{}, &Error{
+			Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+			Message: fmt.Sprintf("the model `%s` generates no text and no embeddings", name),
+		}
+	}
+	return named, nil
+}

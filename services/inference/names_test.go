@@ -1,0 +1,142 @@
+package inference_test
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// filed is an engine whose models have folders on this machine.
+type filed struct {
+	*inferencetest.Engine
+	files map[string]string // by model/version/name
+}
+
+func (f *filed) ModelFile(model, version, name string) ([]byte, error) {
+	if model == "away" {
+		return nil, inference.ErrNoFolder
+	}
+	text, ok := f.files[model+"/"+version+"/"+name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return []byte(text), nil
+}
+
+// named is an engine with models of many names.
+func named() *filed {
+	engine := inferencetest.New()
+	say := inferencetest.Say("x")
+	engine.AddModel("plain", say, nil)
+	engine.AddModel("org/chat", say, map[string]string{"trident.aliases": "gpt-4o, org/small ,,plain,gpt-4o", "trident.loras": "doll,sheep"})
+	engine.AddModel("other", say, map[string]string{"trident.aliases": "gpt-4o,ghost"})
+	engine.AddModel("secret", say, map[string]string{"trident.hidden": "true", "trident.aliases": "whisper", "trident.loras": "x"})
+	engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed", "trident.loras": "x"})
+	engine.AddModel("file", say, nil)
+	engine.AddModel("bad", say, nil)
+	engine.AddModel("off", say, nil)
+	engine.AddModel("away", say, nil)
+	engine.AddModel("a_lora_b", say, map[string]string{"trident.loras": "c"})
+	return &filed{engine, map[string]string{
+		"file/1/model.json": `{"enable_lora": "True"}`, "file/1/multi_lora.json": `{"wolf": "/loras/wolf", "bear": {}}`,
+		"bad/1/model.json": `{"enable_lora": true}`, "bad/1/multi_lora.json": `[]`,
+		"off/1/model.json": `{"enable_lora": false}`, "off/1/multi_lora.json": `{"wolf": "/loras/wolf"}`,
+		"plain/1/model.json": `{}`, "org/chat/1/model.json": `{"enable_lora": true}`, "org/chat/1/multi_lora.json": `{"file": ""}`,
+	}}
+}
+
+func TestListHasEveryName(t *testing.T) {
+	for _, tt := range []struct{ name, separator, want string }{
+		{"without adapters", "", "a_lora_b away bad file ghost gpt-4o off org/chat org/small other plain vectors"},
+		{
+			"with adapters", "_lora_", "a_lora_b a_lora_b_lora_c away bad file file_lora_bear file_lora_wolf ghost gpt-4o gpt-4o_lora_doll gpt-4o_lora_sheep " +
+				"off org/chat org/chat_lora_doll org/chat_lora_sheep org/small org/small_lora_doll org/small_lora_sheep other plain vectors",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := inferencetest.Service(t, inference.Config{LoRASeparator: tt.separator}, named())
+			if _, err := s.Model(t.Context(), "plain"); err != nil { // waits for the first refresh
+				t.Fatal(err)
+			}
+			var names []string
+			for _, n := range s.Models() {
+				names = append(names, n.Name)
+			}
+			if got := strings.Join(names, " "); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNamesLeadToModels(t *testing.T) {
+	s := inferencetest.Service(t, inference.Config{LoRASeparator: "_lora_"}, named())
+	tests := []struct {
+		name, model string
+		want, lora  string // empty: an error with the message
+		message     string
+	}{
+		{"its own", "org/chat", "org/chat", "", ""},
+		{"an alias", "org/small", "org/chat", "", ""},
+		{"an alias of two goes to the first", "gpt-4o", "org/chat", "", ""},
+		{"its own before an alias", "plain", "plain", "", ""},
+		{"an alias of a hidden one", "whisper", "secret", "", ""},
+		{"an adapter", "org/chat_lora_sheep", "org/chat", "sheep", ""},
+		{"an adapter by an alias", "gpt-4o_lora_doll", "org/chat", "doll", ""},
+		{"an adapter of a file", "file_lora_bear", "file", "bear", ""},
+		{"an adapter where nobody knows", "away_lora_any", "away", "any", ""},
+		{"a name with the separator", "a_lora_b", "a_lora_b", "", ""},
+		{"an adapter of one with the separator", "a_lora_b_lora_c", "a_lora_b", "c", ""},
+		{"an adapter with the separator", "away_lora_x_lora_y", "away", "x_lora_y", ""},
+		{"an adapter that the model hasn't", "org/chat_lora_cow", "", "", "the model `org/chat` has no LoRA adapter `cow`"},
+		{"an adapter where they are off", "off_lora_wolf", "", "", "the model `off` has no LoRA adapter `wolf`"},
+		{"no adapter after the separator", "org/chat_lora_", "", "", "the model `org/chat_lora_` does not exist or is not loaded"},
+		{"no model before the separator", "_lora_doll", "", "", "the model `_lora_doll` does not exist or is not loaded"},
+		{"another case", "GPT-4o", "", "", "the model `GPT-4o` does not exist or is not loaded"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := s.Model(t.Context(), tt.model)
+			if tt.want == "" {
+				if e := inference.AsError(err); err == nil || e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != tt.message {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Name != tt.model || got.Card.Name != tt.want || got.LoRA != tt.lora {
+				t.Errorf("got %s, %s, LoRA %q", got.Name, got.Card.Name, got.LoRA)
+			}
+		})
+	}
+}
+
+func TestAdapterReachesTheModel(t *testing.T) {
+	engine := named()
+	s := inferencetest.Service(t, inference.Config{LoRASeparator: ":"}, engine)
+	prompt := []inference.Input{{Text: "hello"}}
+	a := collect(t.Context(), s, &inference.Request{Model: "gpt-4o:doll", Task: inference.TaskGenerate, Prompts: prompt})
+	if a.err != nil {
+		t.Fatal(a.err)
+	}
+	sent := engine.Requests()[0]
+	if sampling := inferencetest.Input(sent, "sampling_parameters"); sent.GetModelName() != "org/chat" || !strings.Contains(sampling, `"lora_name":"doll"`) {
+		t.Errorf("%s got %s", sent.GetModelName(), sampling)
+	}
+	a = collect(t.Context(), s, &inference.Request{Model: "vectors:x", Task: inference.TaskEmbed, Inputs: prompt})
+	if a.err == nil || a.err.Param != "model" || a.err.Message != "the model `vectors:x` is a LoRA adapter, which has no embeddings" {
+		t.Errorf("embeddings by an adapter: %v", a.err)
+	}
+	if n := len(engine.Requests()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	if known := slices.IndexFunc(s.Models(), func(n inference.Named) bool { return n.Name == "bad:x" }); known >= 0 {
+		t.Error("a file that can't be read lists adapters")
+	}
+}
