@@ -334,8 +334,14 @@ var (
 	vllmLength       = regexp.MustCompile(`length (\d+)`)
 	vllmBadParameter = regexp.MustCompile(`^sampling parameter '(\w+)[^']*' (is not supported)?`)
 	vllmBadLoRA      = regexp.MustCompile(`^(LoRA .* is not supported|LoRA feature is not enabled|sampling parameter 'lora_name')`)
+	vllmEmpty        = regexp.MustCompile(`(?i)\b(prompt can ?not be empty|text_input must not be empty)`)
+	vllmBadAllowed   = regexp.MustCompile(`\ballowed_token_ids (contains out-of-vocab|is not None and empty)`)
 	vllmBadToken     = regexp.MustCompile(`(?i)token id.* (out of vocabulary|is not in \[)`)
 )
+
+// vllmRefused is how the backend fails when it can't make vLLM's SamplingParams of
+// what it got: by what it does next.
+const vllmRefused = "'NoneType' object has no attribute 'lora_name'"
 
 // Explain knows the errors that are the request's fault; vLLM raises them as
 // plain exceptions, which Triton shows as internal errors.
@@ -349,6 +355,15 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 	case vllmBadLoRA.MatchString(err.Message):
 		explained.Code, explained.Reason, explained.Param = inference.CodeNotFound, inference.ReasonModelNotFound, "model"
 		explained.Message = fmt.Sprintf("the model `%s` does not exist: there is no such LoRA adapter", req.Model)
+	case vllmEmpty.MatchString(err.Message):
+		explained.Reason, explained.Param = inference.ReasonInvalidValue, req.TextParam()
+		explained.Message = req.TextParam() + " must not be empty: this model puts no token of its own before it"
+	case vllmBadAllowed.MatchString(err.Message):
+		explained.Reason, explained.Param = inference.ReasonInvalidValue, "allowed_token_ids"
+		explained.Message = "allowed_token_ids holds token ids that this model doesn't have"
+	case strings.HasSuffix(err.Message, vllmRefused):
+		explained.Reason = inference.ReasonUnsupported
+		explained.Message = "this model's version of vLLM refuses one of the request's sampling parameters; the log of its server says which"
 	case vllmTooLong.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonContextLength, req.TextParam()
 		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]

@@ -295,6 +295,10 @@ func TestVLLMExplain(t *testing.T) {
 		{"a parameter that the model lacks", "sampling parameter 'min_tokens' is not supported by this model", chat, "min_tokens", inference.ReasonUnsupported, "min_tokens"},
 		{"a parameter's value", "sampling parameter 'top_k' must be an integer", chat, "top_k", inference.ReasonInvalidValue, "top_k"},
 		{"a constraint", "sampling parameter 'structured_outputs.regex' is not valid: x", constrained, "guided_regex", inference.ReasonInvalidValue, "regex"},
+		{"no prompt", "Error generating stream: The decoder prompt cannot be empty", constrained, "prompt", inference.ReasonInvalidValue, "prompt must not be empty"},
+		{"no prompt, as the demo model has it", "text_input must not be empty", chat, "messages", inference.ReasonInvalidValue, "messages must not be empty"},
+		{"allowed ids", "Error generating stream: allowed_token_ids contains out-of-vocab token id!", chat, "allowed_token_ids", inference.ReasonInvalidValue, "that this model doesn't have"},
+		{"what vLLM doesn't say", "Error generating stream: 'NoneType' object has no attribute 'lora_name'", chat, "", inference.ReasonUnsupported, "refuses one of the request's sampling parameters"},
 		{"a token id", "input holds a token id that is not in [0, 30522)", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
 		{"a token id, as vLLM has it", "Token id 99999 is out of vocabulary", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
 	}
@@ -305,6 +309,14 @@ func TestVLLMExplain(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+	for _, text := range []string{
+		"LoRA cow is not supported, we currently support ['doll']", "LoRA feature is not enabled.", "sampling parameter 'lora_name' is not supported by this model",
+	} {
+		got := VLLM{}.Explain(&inference.Request{Model: "m:cow"}, &inference.Error{Code: inference.CodeInternal, Message: text})
+		if got.Code != inference.CodeNotFound || got.Param != "model" || got.Message != "the model `m:cow` does not exist: there is no such LoRA adapter" {
+			t.Errorf("%s: %+v", text, got)
+		}
 	}
 	other := &inference.Error{Code: inference.CodeInternal, Message: "out of memory"}
 	if got := (VLLM{}).Explain(chat, other); got != other {

@@ -185,6 +185,9 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
+		return nil, Invalid("min_tokens", "min_tokens must not be above the tokens that the answer may have (%d), got %d", maxTokens, *least)
+	}
 	run.rank()
 	run.planChoices(prompts, maxTokens)
 	return run, nil

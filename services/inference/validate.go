@@ -1,6 +1,9 @@
 package inference
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Limits of a request, OpenAI's own.
 const (
@@ -57,15 +60,24 @@ func (r *Request) validateCounts() error {
 	if s.MinTokens != nil && s.MaxTokens != nil && *s.MinTokens > *s.MaxTokens {
 		return Invalid("min_tokens", "min_tokens must not be above max_tokens (%d), got %d", *s.MaxTokens, *s.MinTokens)
 	}
+	if p := s.TruncatePromptTokens; p != nil && (*p == 0 || *p < -1) {
+		return Invalid("truncate_prompt_tokens", "truncate_prompt_tokens must be -1 or at least 1, got %d", *p)
+	}
 	if err := r.validateChoices(); err != nil {
 		return err
 	}
+	return r.validateTexts()
+}
+
+func (r *Request) validateTexts() error {
+	s := &r.Sampling
 	if len(s.Stop) > maxStopTexts {
 		return Invalid("stop", "stop takes at most %d texts, got %d", maxStopTexts, len(s.Stop))
 	}
-	for i, text := range s.Stop {
-		if text == "" {
-			return Invalid(fmt.Sprintf("stop[%d]", i), "stop[%d] must not be empty", i)
+	for name, texts := range map[string][]string{"stop": s.Stop, "bad_words": s.BadWords} {
+		if i := slices.Index(texts, ""); i >= 0 {
+			param := fmt.Sprintf("%s[%d]", name, i)
+			return Invalid(param, "%s must not be empty", param)
 		}
 	}
 	if len(r.Inputs) > maxInputs {

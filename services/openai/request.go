@@ -78,7 +78,7 @@ func chatSampling(body *api.CreateChatCompletionRequest, s *inference.Sampling) 
 		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
 		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
 		MaxTokens: body.MaxTokens, MinTokens: body.MinTokens, StopTokenIDs: body.StopTokenIds, IgnoreEOS: body.IgnoreEos,
-		BadWords: body.BadWords, AllowedTokenIDs: body.AllowedTokenIds, IncludeStop: body.IncludeStopStrInOutput,
+		BadWords: texts(body.BadWords), AllowedTokenIDs: body.AllowedTokenIds, IncludeStop: body.IncludeStopStrInOutput,
 		SkipSpecialTokens: body.SkipSpecialTokens, SpacesBetweenSpecialTokens: body.SpacesBetweenSpecialTokens,
 		TruncatePromptTokens: body.TruncatePromptTokens,
 	}
@@ -137,7 +137,12 @@ func stopTexts(raw json.RawMessage) ([]string, error) {
 	} else if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, inference.Invalid("stop", "stop must be a text or a list of at most 4 texts")
 	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" }), nil
+	return texts(list), nil
+}
+
+// texts leaves out the empty ones, which ask for nothing.
+func texts(list []string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
 func logitBias(body map[string]int) (map[int]float64, error) {

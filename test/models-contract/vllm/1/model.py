@@ -53,7 +53,7 @@ PARAMETERS = {
     "include_stop_str_in_output": lambda v: isinstance(v, bool),
     "truncate_prompt_tokens": lambda v: is_integer(v, -1) and v != 0,
     "bad_words": lambda v: is_list(v, str) and all(v),
-    "allowed_token_ids": lambda v: is_list(v, int) and all(0 <= token <= EOS for token in v),
+    "allowed_token_ids": lambda v: is_list(v, int),
     "structured_outputs": lambda v: isinstance(v, str),
     "lora_name": lambda v: isinstance(v, str),
 }
@@ -91,14 +91,14 @@ class TritonPythonModel:
             return None
         for response, last in Answer(request, sampling, self._context).responses():
             if sender.is_cancelled():
-                error = pb_utils.TritonError("Request was cancelled", pb_utils.TritonError.CANCELLED)
-                sender.send(pb_utils.InferenceResponse(error=error), flags=FINAL)
-                return None
+                return cancel(sender)
             sender.send(response, flags=FINAL if last else 0)
         return None
 
     @staticmethod
     def _fail(sender, message, prefix="Error generating stream: "):
+        if sender.is_cancelled():
+            return cancel(sender)
         # The backend gives no code, which makes it an internal error.
         text = pb_utils.Tensor("text_output", np.array([b"N/A"], dtype=np.object_))
         sender.send(pb_utils.InferenceResponse([text], error=pb_utils.TritonError(prefix + message)), flags=FINAL)
@@ -142,6 +142,11 @@ class Answer:
         if self._stream and self._echo:
             raise ValueError("When streaming, `exclude_input_in_output` = False is not allowed.")
         self._sampling = checked(sampling)
+        allowed = self._sampling.get("allowed_token_ids")
+        if allowed == []:
+            raise ValueError("allowed_token_ids is not None and empty!")
+        if allowed and not all(0 <= token <= EOS for token in allowed):
+            raise ValueError("allowed_token_ids contains out-of-vocab token id!")
         self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
         tokens = tokenize(self._prompt)
         if not tokens:
@@ -230,6 +235,11 @@ class Answer:
         text = (self._prompt if self._echo else "") + text
         tensors = [pb_utils.Tensor("text_output", np.array([text.encode()], dtype=np.object_))]
         return pb_utils.InferenceResponse(tensors + [pb_utils.Tensor(n, v) for n, v in values.items() if n in self._return])
+
+
+def cancel(sender):
+    error = pb_utils.TritonError("Request was cancelled", pb_utils.TritonError.CANCELLED)
+    sender.send(pb_utils.InferenceResponse(error=error), flags=FINAL)
 
 
 def checked(sampling):
