@@ -361,7 +361,7 @@ type CreateChatCompletionRequest struct {
 	// Audio How to speak the answer. Refused with a 400, Trident gives text.
 	Audio ChatCompletionAudioParam `json:"audio,omitempty"`
 
-	// BadWords Engine extension. Texts that the answer must not hold.
+	// BadWords Engine extension. Texts that the answer must not hold; empty ones mean nothing.
 	BadWords []string `json:"bad_words,omitempty"`
 
 	// ChatTemplateKwargs Engine extension. Further variables for the model's chat template, such as `enable_thinking`. Keys keep their order.
@@ -523,7 +523,7 @@ type CreateChatCompletionRequest struct {
 	// TopP Draw only from the likeliest tokens whose probabilities add up to this. Unset, the model's own default holds, which for most is 1: all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds.
+	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds, and 0 is a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
 	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
@@ -592,7 +592,7 @@ type CreateCompletionRequest struct {
 	// AllowedTokenIds Engine extension. Draw from these token ids only.
 	AllowedTokenIds []TokenID `json:"allowed_token_ids,omitempty"`
 
-	// BadWords Engine extension. Texts that the answer must not hold.
+	// BadWords Engine extension. Texts that the answer must not hold; empty ones mean nothing.
 	BadWords []string `json:"bad_words,omitempty"`
 
 	// BestOf Make this many continuations of each prompt and give the `n` whose tokens are the likeliest on average. Not below `n`, and above it not with `stream`. All that were made count in the usage.
@@ -700,7 +700,7 @@ type CreateCompletionRequest struct {
 	// TopP Draw only from the likeliest tokens whose probabilities add up to this. Unset, the model's own default holds, which for most is 1: all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds.
+	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds, and 0 is a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
 	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
@@ -795,6 +795,21 @@ type CreateEmbeddingResponse struct {
 
 	// Usage Tokens that the inputs took.
 	Usage EmbeddingUsage `json:"usage"`
+}
+
+// DetokenizeRequest Token ids.
+type DetokenizeRequest struct {
+	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	Model string `json:"model"`
+
+	// Tokens The ids. One that the model doesn't have is a 400.
+	Tokens []TokenID `json:"tokens"`
+}
+
+// DetokenizeResponse The text of token ids.
+type DetokenizeResponse struct {
+	// Prompt The text.
+	Prompt string `json:"prompt"`
 }
 
 // Embedding The vector of one input.
@@ -908,6 +923,54 @@ type StructuredOutputs = json.RawMessage
 // TokenID A token id of the model's vocabulary.
 type TokenID = int
 
+// TokenizeRequest A text in `prompt`, or a chat in `messages`; one of the two.
+type TokenizeRequest struct {
+	// AddGenerationPrompt Whether a chat's prompt ends by opening the assistant's turn, as it does when unset.
+	AddGenerationPrompt *bool `json:"add_generation_prompt,omitempty"`
+
+	// AddSpecialTokens Whether to add the tokens that the model expects around every text. As with vLLM true for a text unless set, and false for a chat, whose template writes them.
+	AddSpecialTokens *bool `json:"add_special_tokens,omitempty"`
+
+	// ChatTemplate Refused with a 400, the model's own template is used.
+	ChatTemplate *string `json:"chat_template,omitempty"`
+
+	// ChatTemplateKwargs Further variables for the model's chat template. With `messages` only.
+	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
+
+	// ContinueFinalMessage Leave the last message open, so that the model would continue it. Needs `add_generation_prompt` to be false.
+	ContinueFinalMessage *bool `json:"continue_final_message,omitempty"`
+
+	// Messages The chat, oldest message first. An empty list is the same as none.
+	Messages json.RawMessage `json:"messages,omitempty"`
+
+	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	Model string `json:"model"`
+
+	// Prompt The text.
+	Prompt *string `json:"prompt,omitempty"`
+
+	// ReturnTokenStrs Whether to give the tokens as the vocabulary writes them, too.
+	ReturnTokenStrs *bool `json:"return_token_strs,omitempty"`
+
+	// Tools Functions that the chat template shows to the model. With `messages` only.
+	Tools []ChatCompletionToolDefinition `json:"tools,omitempty"`
+}
+
+// TokenizeResponse The token ids.
+type TokenizeResponse struct {
+	// Count How many there are.
+	Count int `json:"count"`
+
+	// MaxModelLen The model's context in tokens, prompt and answer together. Null where it isn't known.
+	MaxModelLen *int `json:"max_model_len"`
+
+	// TokenStrs The tokens as the vocabulary writes them. Null unless asked for.
+	TokenStrs []string `json:"token_strs"`
+
+	// Tokens The ids.
+	Tokens []int `json:"tokens"`
+}
+
 // UnloadModelResponse Says that a model is unloaded.
 type UnloadModelResponse struct {
 	// Model Name of the model.
@@ -932,8 +995,14 @@ type CreateChatCompletionJSONRequestBody = CreateChatCompletionRequest
 // CreateCompletionJSONRequestBody defines body for CreateCompletion for application/json ContentType.
 type CreateCompletionJSONRequestBody = CreateCompletionRequest
 
+// DetokenizeJSONRequestBody defines body for Detokenize for application/json ContentType.
+type DetokenizeJSONRequestBody = DetokenizeRequest
+
 // CreateEmbeddingJSONRequestBody defines body for CreateEmbedding for application/json ContentType.
 type CreateEmbeddingJSONRequestBody = CreateEmbeddingRequest
+
+// TokenizeJSONRequestBody defines body for Tokenize for application/json ContentType.
+type TokenizeJSONRequestBody = TokenizeRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -949,6 +1018,9 @@ type ServerInterface interface {
 	// CreateCompletion Continue a text
 	// (POST /v1/completions)
 	CreateCompletion(w http.ResponseWriter, r *http.Request)
+	// Detokenize Turn token ids into a text
+	// (POST /v1/detokenize)
+	Detokenize(w http.ResponseWriter, r *http.Request)
 	// CreateEmbedding Turn texts into vectors
 	// (POST /v1/embeddings)
 	CreateEmbedding(w http.ResponseWriter, r *http.Request)
@@ -964,6 +1036,9 @@ type ServerInterface interface {
 	// UnloadModel Unload a model
 	// (POST /v1/models/{model}/unload)
 	UnloadModel(w http.ResponseWriter, r *http.Request, model ModelInPath)
+	// Tokenize Turn a text or a chat into token ids
+	// (POST /v1/tokenize)
+	Tokenize(w http.ResponseWriter, r *http.Request)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -1022,6 +1097,20 @@ func (siw *ServerInterfaceWrapper) CreateCompletion(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateCompletion(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// Detokenize operation middleware
+func (siw *ServerInterfaceWrapper) Detokenize(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Detokenize(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1128,6 +1217,20 @@ func (siw *ServerInterfaceWrapper) UnloadModel(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UnloadModel(w, r, model)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// Tokenize operation middleware
+func (siw *ServerInterfaceWrapper) Tokenize(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Tokenize(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1261,11 +1364,13 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/ready", wrapper.CheckReady)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/chat/completions", wrapper.CreateChatCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/completions", wrapper.CreateCompletion)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/detokenize", wrapper.Detokenize)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/embeddings", wrapper.CreateEmbedding)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models", wrapper.ListModels)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models/{model}", wrapper.RetrieveModel)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/models/{model}/load", wrapper.LoadModel)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/models/{model}/unload", wrapper.UnloadModel)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/tokenize", wrapper.Tokenize)
 
 	return m
 }
@@ -1430,6 +1535,28 @@ func (response CreateCompletion200TextEventStreamResponse) VisitCreateCompletion
 	}
 }
 
+type DetokenizeRequestObject struct {
+	Body *DetokenizeJSONRequestBody
+}
+
+type DetokenizeResponseObject interface {
+	VisitDetokenizeResponse(w http.ResponseWriter) error
+}
+
+type Detokenize200JSONResponse DetokenizeResponse
+
+func (response Detokenize200JSONResponse) VisitDetokenizeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateEmbeddingRequestObject struct {
 	Body *CreateEmbeddingJSONRequestBody
 }
@@ -1539,6 +1666,28 @@ func (response UnloadModel200JSONResponse) VisitUnloadModelResponse(w http.Respo
 	return err
 }
 
+type TokenizeRequestObject struct {
+	Body *TokenizeJSONRequestBody
+}
+
+type TokenizeResponseObject interface {
+	VisitTokenizeResponse(w http.ResponseWriter) error
+}
+
+type Tokenize200JSONResponse TokenizeResponse
+
+func (response Tokenize200JSONResponse) VisitTokenizeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// CheckLive Is the process alive
@@ -1553,6 +1702,9 @@ type StrictServerInterface interface {
 	// CreateCompletion Continue a text
 	// (POST /v1/completions)
 	CreateCompletion(ctx context.Context, request CreateCompletionRequestObject) (CreateCompletionResponseObject, error)
+	// Detokenize Turn token ids into a text
+	// (POST /v1/detokenize)
+	Detokenize(ctx context.Context, request DetokenizeRequestObject) (DetokenizeResponseObject, error)
 	// CreateEmbedding Turn texts into vectors
 	// (POST /v1/embeddings)
 	CreateEmbedding(ctx context.Context, request CreateEmbeddingRequestObject) (CreateEmbeddingResponseObject, error)
@@ -1568,6 +1720,9 @@ type StrictServerInterface interface {
 	// UnloadModel Unload a model
 	// (POST /v1/models/{model}/unload)
 	UnloadModel(ctx context.Context, request UnloadModelRequestObject) (UnloadModelResponseObject, error)
+	// Tokenize Turn a text or a chat into token ids
+	// (POST /v1/tokenize)
+	Tokenize(ctx context.Context, request TokenizeRequestObject) (TokenizeResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -1719,6 +1874,37 @@ func (sh *strictHandler) CreateCompletion(w http.ResponseWriter, r *http.Request
 	}
 }
 
+// Detokenize operation middleware
+func (sh *strictHandler) Detokenize(w http.ResponseWriter, r *http.Request) {
+	var request DetokenizeRequestObject
+
+	var body DetokenizeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.Detokenize(ctx, request.(DetokenizeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Detokenize")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DetokenizeResponseObject); ok {
+		if err := validResponse.VisitDetokenizeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // CreateEmbedding operation middleware
 func (sh *strictHandler) CreateEmbedding(w http.ResponseWriter, r *http.Request) {
 	var request CreateEmbeddingRequestObject
@@ -1845,6 +2031,37 @@ func (sh *strictHandler) UnloadModel(w http.ResponseWriter, r *http.Request, mod
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(UnloadModelResponseObject); ok {
 		if err := validResponse.VisitUnloadModelResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// Tokenize operation middleware
+func (sh *strictHandler) Tokenize(w http.ResponseWriter, r *http.Request) {
+	var request TokenizeRequestObject
+
+	var body TokenizeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.Tokenize(ctx, request.(TokenizeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Tokenize")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TokenizeResponseObject); ok {
+		if err := validResponse.VisitTokenizeResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
