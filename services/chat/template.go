@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/trident-inference/trident/services/chat/jinja"
 	"github.com/trident-inference/trident/services/inference"
@@ -63,7 +64,8 @@ func (t *template) takesParts() bool {
 	return err == nil && strings.Contains(out, probe) && !strings.Contains(out, "'"+probe) && !strings.Contains(out, `"`+probe)
 }
 
-// Render gives the prompt that asks for the next assistant message.
+// Render gives the prompt that asks for the next assistant message, unless the
+// request leaves that out or the last message open.
 func (t *template) Render(ctx context.Context, req *inference.Request) (string, error) {
 	vars, err := t.vars(req)
 	if err != nil {
@@ -72,6 +74,8 @@ func (t *template) Render(ctx context.Context, req *inference.Request) (string, 
 	prompt, err := t.parsed.Render(ctx, vars)
 	var raised *jinja.RaisedError
 	switch {
+	case err == nil && req.Continue:
+		return open(prompt, &req.Messages[len(req.Messages)-1])
 	case err == nil:
 		return prompt, nil
 	case ctx.Err() != nil:
@@ -83,6 +87,27 @@ func (t *template) Render(ctx context.Context, req *inference.Request) (string, 
 		Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Param: "messages",
 		Message: "the model's chat template can't render these messages", Err: err,
 	}
+}
+
+// open ends a prompt with the text of its last message, where transformers'
+// continue_final_message does.
+func open(prompt string, last *inference.Message) (string, error) {
+	text := last.Text
+	for _, p := range last.Parts {
+		if p.Text != "" {
+			text = p.Text
+		}
+	}
+	trimmed := strings.TrimSpace(text)
+	at := strings.LastIndex(prompt, trimmed)
+	if trimmed == "" || at < 0 {
+		return "", inference.Invalid("continue_final_message", "the last message has no text, or not in the prompt that the chat template makes: it can't be continued")
+	}
+	prompt, rest := prompt[:at+len(trimmed)], prompt[at+len(trimmed):]
+	if tail := strings.TrimLeftFunc(text, unicode.IsSpace)[len(trimmed):]; strings.HasPrefix(rest, tail) {
+		prompt += tail
+	}
+	return prompt, nil
 }
 
 // vars are the variables that transformers' apply_chat_template gives a
@@ -100,7 +125,7 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 	vars.Set("messages", messages)
 	vars.Set("tools", nil)
 	vars.Set("documents", nil)
-	vars.Set("add_generation_prompt", true)
+	vars.Set("add_generation_prompt", !req.Closed)
 	for name, token := range map[string]string{"bos_token": t.source.BOSToken, "eos_token": t.source.EOSToken} {
 		if token != "" {
 			vars.Set(name, token)

@@ -41,6 +41,10 @@ type Request struct {
 	// key order kept), nil for none.
 	TemplateArgs json.RawMessage
 
+	// Closed leaves the assistant's next turn unopened in the rendered prompt, and
+	// Continue the last message open. Continue needs Closed.
+	Closed, Continue bool
+
 	// Prompts of plain completions: each is continued N times. The choices of the
 	// first one come first.
 	Prompts []Input

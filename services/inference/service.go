@@ -199,15 +199,24 @@ func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]stri
 	if req.Messages == nil {
 		return plainPrompts(card, req)
 	}
+	prompt, err := render(ctx, card, req)
+	if err != nil {
+		return nil, err
+	}
+	return []string{card.withoutBegin(prompt)}, nil
+}
+
+// render makes the prompt of a chat.
+func render(ctx context.Context, card *Card, req *Request) (string, error) {
 	if card.Template == nil {
-		return nil, Unsupported("messages", "the model `%s` has no chat template: set the parameter %s in its config.pbtxt",
+		return "", Unsupported("messages", "the model `%s` has no chat template: set the parameter %s in its config.pbtxt",
 			req.Model, paramChatTemplate)
 	}
 	prompt, err := card.Template.Render(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("render chat template: %w", err)
+		return "", fmt.Errorf("render chat template: %w", err)
 	}
-	return []string{card.withoutBegin(prompt)}, nil
+	return prompt, nil
 }
 
 func plainPrompts(card *Card, req *Request) ([]string, error) {

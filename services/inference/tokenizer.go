@@ -17,6 +17,8 @@ type Tokenizer interface {
 	// Decode gives the text of token ids; with skipSpecial without that of special
 	// tokens.
 	Decode(ids []int, skipSpecial bool) string
+	// Token gives a token as the vocabulary writes it, not as it reads in a text.
+	Token(id int) (token string, ok bool)
 	// Size of the vocabulary: ids are below it.
 	Size() int
 }

@@ -81,7 +81,7 @@ const modelsPath = "/v1/models"
 func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
 		path = rest
-	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/embeddings"}, path) || strings.HasPrefix(path, "/models/") {
+	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/embeddings", "/tokenize", "/detokenize"}, path) || strings.HasPrefix(path, "/models/") {
 		path = "/v1" + path
 	}
 	if path == modelsPath && method == http.MethodPost {

@@ -70,6 +70,8 @@ func NewValidator() (*Validator, error) {
 		{"/v1/chat/completions", reflect.TypeFor[api.CreateChatCompletionRequest](), "messages"},
 		{"/v1/completions", reflect.TypeFor[api.CreateCompletionRequest](), "prompt"},
 		{"/v1/embeddings", reflect.TypeFor[api.CreateEmbeddingRequest](), "input"},
+		{"/v1/tokenize", reflect.TypeFor[api.TokenizeRequest](), "messages"},
+		{"/v1/detokenize", reflect.TypeFor[api.DetokenizeRequest](), ""},
 	} {
 		schema := doc.Paths.Value(o.path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		v.bodies["POST "+o.path] = newBodySchema(schema, o.body, o.loose)
@@ -97,7 +99,9 @@ func loadDocument() (*openapi3.T, error) {
 func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bodySchema {
 	fast := *schema
 	fast.Properties = maps.Clone(schema.Properties)
-	fast.Properties[loose] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true})
+	if loose != "" {
+		fast.Properties[loose] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true})
+	}
 	fields := make(map[string]field, len(schema.Properties))
 	for name, property := range schema.Properties {
 		optional := !slices.Contains(schema.Required, name)
@@ -217,7 +221,7 @@ func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked
 		return err
 	}
 	raw := json.RawMessage(r.data[start:r.pos:r.pos])
-	if f.absent(value, raw) {
+	if f.absent(raw) {
 		return nil
 	}
 	if n, ok := value.(float64); ok && f.integer && n == math.Trunc(n) {
@@ -251,13 +255,13 @@ func (f field) read(r *jsonReader, known bool, unknown *unknownKeys) (any, error
 }
 
 // absent reports whether the value says no more than leaving the field out.
-func (f field) absent(value any, raw json.RawMessage) bool {
-	switch value.(type) {
-	case nil:
-		return f.nullIsAbsent && raw[0] == 'n'
-	case map[string]any:
+func (f field) absent(raw json.RawMessage) bool {
+	switch raw[0] {
+	case 'n':
+		return f.nullIsAbsent
+	case '{':
 		return f.objectIsAbsent && isEmpty(raw)
-	case []any:
+	case '[':
 		return f.listIsAbsent && isEmpty(raw)
 	}
 	return false

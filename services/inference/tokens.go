@@ -1,0 +1,93 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Tokens is a text as a model reads it.
+type Tokens struct {
+	IDs []int
+	// Texts are the tokens as the model's vocabulary writes them.
+	Texts []string
+	// ContextLength of the model in tokens; 0 where it isn't known.
+	ContextLength int
+}
+
+// Tokenize gives the tokens of a request's one prompt, or of its messages as the
+// model's chat template renders them; with special also those that the model
+// expects around every text. A model whose tokenizer isn't known is
+// [CodeInvalid]. Admission, deadline and cancellation are those of Generate.
+func (s *Service) Tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
+	ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	tokens, err := s.tokenize(ctx, req, special)
+	if err != nil {
+		return nil, cause(ctx, err)
+	}
+	return tokens, nil
+}
+
+func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
+	card, err := s.tokenizing(ctx, req.Model)
+	if err != nil {
+		return nil, err
+	}
+	text, err := readable(ctx, card, req)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := card.Tokenizer.Encode(text, special)
+	if err != nil {
+		return nil, fmt.Errorf("tokenize: %w", err)
+	}
+	tokens := &Tokens{IDs: ids, Texts: make([]string, len(ids)), ContextLength: card.ContextLength}
+	for i, id := range ids {
+		tokens.Texts[i], _ = card.Tokenizer.Token(id)
+	}
+	return tokens, nil
+}
+
+// readable is the text that the model would read.
+func readable(ctx context.Context, card *Card, req *Request) (string, error) {
+	if req.Messages == nil {
+		return req.Prompts[0].Text, nil
+	}
+	return render(ctx, card, req)
+}
+
+// Detokenize gives the text of token ids, that of special tokens too. An id that
+// the model doesn't have is [CodeInvalid] about tokens. All else is as for
+// Tokenize.
+func (s *Service) Detokenize(ctx context.Context, model string, ids []int) (string, error) {
+	ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	card, err := s.tokenizing(ctx, model)
+	if err != nil {
+		return "", cause(ctx, err)
+	}
+	unknown := func(id int) bool { _, ok := card.Tokenizer.Token(id); return !ok }
+	if i := slices.IndexFunc(ids, unknown); i >= 0 {
+		return "", Invalid(fmt.Sprintf("tokens[%d]", i), "tokens[%d]: the model `%s` has no token %d", i, model, ids[i])
+	}
+	return card.Tokenizer.Decode(ids, false), nil
+}
+
+// tokenizing finds a model whose tokenizer is known.
+func (s *Service) tokenizing(ctx context.Context, model string) (*Card, error) {
+	named, err := s.Model(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	if named.Card.Tokenizer == nil {
+		return nil, Unsupported("model", "the tokenizer of the model `%s` isn't known: set the parameter %s in its config.pbtxt", model, paramTokenizer)
+	}
+	return named.Card, nil
+}
