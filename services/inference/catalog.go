@@ -282,9 +282,6 @@ func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
 	if c.announced[e] {
 		c.logCard(card)
 	}
-	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && !card.Config.GetModelTransactionPolicy().GetDecoupled() {
-		c.log.Warn("the model is not decoupled: its streams come in one piece", "model", card.Name)
-	}
 	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 {
 		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
 			"model", card.Name, "remedy", "set parameter "+paramContextLength+" in the model's config.pbtxt, or --default-max-tokens")
