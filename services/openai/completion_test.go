@@ -145,39 +145,3 @@ func TestCompletionStream(t *testing.T) {
 		t.Errorf("got %s", body)
 	}
 }
-
-func TestCompletionRefusals(t *testing.T) {
-	for _, tt := range []struct{ name, fields, param, message string }{
-		{"no prompt", `"n":1`, "prompt", "prompt is required"},
-		{"prompt null", `"prompt":null`, "prompt", "prompt must be a string, a list of strings, a list of token ids or a list of those, got null"},
-		{"prompt mixed", `"prompt":["a",1]`, "prompt[1]", "prompt[1] must be a string, got 1"},
-		{"prompt empty list", `"prompt":[]`, "prompt", "prompt must not be empty"},
-		{"token ids", `"prompt":[1,2]`, "prompt", "the tokenizer of the model `chat` isn't known: send the prompt as text, not as token ids"},
-		{"too many choices", `"prompt":["a","b"],"n":65`, "prompt", "prompt and n make 130 choices, at most 128 are possible"},
-		{"suffix", `"prompt":"a","suffix":"b"`, "suffix", "suffix is not supported: texts are only continued at their end"},
-		{"best_of below n", `"prompt":"a","n":3,"best_of":2`, "best_of", "best_of must not be below n (3), got 2"},
-		{"best_of streamed", `"prompt":"a","best_of":2,"stream":true`, "best_of", "best_of above n (1) can't be streamed: the best are known at the end"},
-		{"best_of high", `"prompt":"a","best_of":21`, "best_of", "best_of must be at most 20, got 21"},
-		{"echo with logprobs", `"prompt":"a","echo":true,"logprobs":1`, "echo", "echo together with logprobs is not supported: the prompt's tokens have no log probabilities"},
-		{"logprobs 6", `"prompt":"a","logprobs":6`, "logprobs", "logprobs must be at most 5, got 6"},
-		{"max_tokens 0", `"prompt":"a","max_tokens":0`, "max_tokens", "max_tokens must be at least 1, got 0"},
-		{"stream_options", `"prompt":"a","stream_options":{"include_usage":true}`, "stream_options", "stream_options needs stream: true"},
-		{"beam search", `"prompt":"a","use_beam_search":true`, "use_beam_search", "use_beam_search is not supported: there is no beam search"},
-		{"logit_bias", `"prompt":"a","logit_bias":{"5":1}`, "logit_bias", "logit_bias is not supported by models of the vLLM backend"},
-		{"schema", `"prompt":"a","guided_json":{"type":"nonsense"}`, "guided_json", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serve(t, Config{}, echoing)
-			resp, body := do(t, http.MethodPost, server.URL+completionPath, complete(tt.fields))
-			var answer struct {
-				Error struct{ Message, Param string }
-			}
-			if err := json.Unmarshal([]byte(body), &answer); err != nil {
-				t.Fatalf("%s: %v", body, err)
-			}
-			if e := answer.Error; resp.StatusCode != http.StatusBadRequest || e.Param != tt.param || tt.message != "" && e.Message != tt.message {
-				t.Errorf("%d %s", resp.StatusCode, body)
-			}
-		})
-	}
-}

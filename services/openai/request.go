@@ -168,7 +168,7 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 		{"function_call", !optionalChoice(body.FunctionCall), "there are no functions to call"},
 		{"modalities", slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), "answers are text"},
 		{"audio", !neutral(body.Audio), "answers are text"},
-		{"prediction", !neutral(body.Prediction), "predicted outputs are not supported"},
+		{"prediction", !neutral(body.Prediction), "no engine here takes one"},
 		{"web_search_options", !neutral(body.WebSearchOptions), "there is no web search"},
 		{"moderation", !neutral(body.Moderation), "there is no moderation"},
 		{"verbosity", body.Verbosity != nil && *body.Verbosity != "medium", "the verbosity can't be chosen"},

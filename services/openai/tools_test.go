@@ -140,31 +140,3 @@ func TestStreamedToolCalls(t *testing.T) {
 		})
 	}
 }
-
-func TestToolErrors(t *testing.T) {
-	const custom = `"tools":[{"type":"custom","custom":{"name":"f"}}]`
-	tests := []struct{ name, fields, param, code, message string }{
-		{"a custom tool", custom, "tools[0].type", "unsupported_parameter", "functions only"},
-		{"a custom choice", twoTools + `,"tool_choice":{"type":"custom","custom":{"name":"f"}}`, "tool_choice.type", "unsupported_parameter", "functions only"},
-		{"allowed tools", twoTools + `,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function"}]}}`, "tool_choice.allowed_tools", "unsupported_parameter", "send only the tools"},
-		{"an unknown tool", twoTools + `,"tool_choice":{"type":"function","function":{"name":"f"}}`, "tool_choice", "invalid_value", "`f`"},
-		{"a schema that is none", `"tool_choice":"required","tools":[{"type":"function","function":{"name":"f","parameters":{"type":"nonsense"}}}]`, "tools[0].function.parameters", "invalid_value", "not a valid JSON schema"},
-		{"two constraints", twoTools + `,"tool_choice":"required","response_format":{"type":"json_object"}`, "response_format", "invalid_value", "can't be used together"},
-	}
-	server, engine := serveTools(t, inferencetest.Say("x"))
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
-			var answer struct{ Error wireError }
-			if err := json.Unmarshal([]byte(body), &answer); err != nil {
-				t.Fatal(err)
-			}
-			if e := answer.Error; resp.StatusCode != http.StatusBadRequest || value(e.Param) != tt.param || value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) {
-				t.Errorf("%d %s", resp.StatusCode, body)
-			}
-		})
-	}
-	if len(engine.Requests()) != 0 {
-		t.Error("the engine was asked")
-	}
-}

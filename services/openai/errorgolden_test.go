@@ -1,0 +1,201 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+const goldenErrors = "testdata/errors.jsonl"
+
+// goldenError is what a client gets of one error: a line of the golden file.
+type goldenError struct {
+	Name       string  `json:"name"`
+	Status     int     `json:"status"`
+	Type       string  `json:"type"`
+	Code       *string `json:"code"`
+	Param      *string `json:"param"`
+	RetryAfter string  `json:"retry_after,omitempty"`
+	Message    string  `json:"message"`
+}
+
+// TestErrors holds each error of the API to its golden: status, type, code, param,
+// Retry-After and words, of answers whole and streamed. `-update` writes them anew.
+func TestErrors(t *testing.T) {
+	golden := map[string]goldenError{}
+	raw, err := os.ReadFile(goldenErrors)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(raw) {
+		var e goldenError
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		golden[e.Name] = e
+	}
+	var fresh bytes.Buffer
+	for _, tt := range errorCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			got := goldenLine(t, tt.send(t))
+			fresh.Write(got)
+			want, known := golden[tt.name]
+			if !*update && (!known || !bytes.Equal(got, goldenLine(t, want))) {
+				t.Errorf("got  %swant %s", got, goldenLine(t, want))
+			}
+			delete(golden, tt.name)
+		})
+	}
+	if *update {
+		if err := os.WriteFile(goldenErrors, fresh.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for name := range golden {
+		t.Errorf("a golden without a case: %s", name)
+	}
+}
+
+func goldenLine(t *testing.T, e goldenError) []byte {
+	t.Helper()
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(e); err != nil {
+		t.Fatal(err)
+	}
+	return line.Bytes()
+}
+
+// TestErrorsAreDocumented: docs/openai.md has each status, type and code that is in
+// a golden, and no others but those that the server before this frontend gives.
+func TestErrorsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/openai.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(doc)) {
+		cells := strings.Split(strings.ReplaceAll(line, "`", ""), "|")
+		if _, err := strconv.Atoi(strings.TrimSpace(cells[min(1, len(cells)-1)])); err == nil && len(cells) == 6 {
+			documented[strings.Join(strings.Fields(cells[1]+" "+cells[2]+" "+cells[3]), " ")] = true
+		}
+	}
+	raw, err := os.ReadFile(goldenErrors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]bool{"403 invalid_request_error origin_not_allowed": true} // TestBadRequests of the end-to-end tests
+	for line := range bytes.Lines(raw) {
+		var e goldenError
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Status == http.StatusOK { // in a stream
+			continue
+		}
+		code := "null"
+		if e.Code != nil {
+			code = *e.Code
+		}
+		given[fmt.Sprintf("%d %s %s", e.Status, e.Type, code)] = true
+	}
+	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(given)); !slices.Equal(got, want) {
+		t.Errorf("documented\n%s\ngiven\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// errorCase is a request that fails.
+type errorCase struct {
+	name, method, path, body string
+	// fails is what the model ends with, if it gets the request.
+	fails error
+	// breaks is what reading the body ends with.
+	breaks error
+	// prepare changes the server's surroundings.
+	prepare func(*testing.T, *errorServer)
+	// header of the request, a name and a value.
+	header [2]string
+	strict bool
+}
+
+// errorServer is what the cases may change before their request.
+type errorServer struct {
+	engine  *inferencetest.Engine
+	service inference.Config
+	// started is called with the running service.
+	started func(*inference.Service)
+}
+
+// send makes the request and reads the error.
+func (c *errorCase) send(t *testing.T) goldenError {
+	t.Helper()
+	handler := c.handler(t)
+	var body io.Reader = strings.NewReader(c.body)
+	if c.breaks != nil {
+		body = iotest.ErrReader(c.breaks)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, body)
+	if c.header[0] != "" {
+		r.Header.Set(c.header[0], c.header[1])
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	answer := w.Body.Bytes()
+	if events, ok := bytes.CutPrefix(answer, []byte("data: ")); ok { // the last event
+		answer = events[bytes.LastIndex(events, []byte("{\"error\"")):]
+	}
+	var wrapped map[string]map[string]*string
+	if err := json.Unmarshal(answer, &wrapped); err != nil || len(wrapped) != 1 || len(wrapped["error"]) != 4 {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	e := wrapped["error"]
+	return goldenError{
+		Name: c.name, Status: w.Code, Type: value(e["type"]), Code: e["code"], Param: e["param"],
+		RetryAfter: w.Header().Get("Retry-After"), Message: value(e["message"]),
+	}
+}
+
+func (c *errorCase) handler(t *testing.T) *Handler {
+	t.Helper()
+	s := &errorServer{engine: inferencetest.New()}
+	script := inferencetest.Say("x")
+	if c.fails != nil {
+		script = func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error { return c.fails }
+	}
+	s.engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.context_length": "100"})
+	s.engine.AddModel("caller", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes"})
+	s.engine.AddModel("plain", script, nil)
+	s.engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
+	if c.prepare != nil {
+		c.prepare(t, s)
+	}
+	service := inferencetest.Service(t, s.service, s.engine)
+	if s.started != nil {
+		s.started(service)
+	}
+	handler, err := New(Config{Strict: c.strict}, service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
