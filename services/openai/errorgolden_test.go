@@ -193,9 +193,5 @@ func (c *errorCase) handler(t *testing.T) *Handler {
 	if s.started != nil {
 		s.started(service)
 	}
-	handler, err := New(Config{Strict: c.strict}, service)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return handler
+	return newHandler(Config{Strict: c.strict}, service, newValidator(t))
 }

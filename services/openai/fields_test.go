@@ -199,11 +199,7 @@ func TestFields(t *testing.T) {
 
 func fieldServer(t *testing.T, engine *inferencetest.Engine) *httptest.Server {
 	t.Helper()
-	handler, err := New(Config{}, inferencetest.Service(t, inference.Config{}, engine))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(newHandler(Config{}, inferencetest.Service(t, inference.Config{}, engine), newValidator(t)))
 	t.Cleanup(server.Close)
 	return server
 }

@@ -43,6 +43,12 @@ func New(cfg Config, service *inference.Service) (*Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi document: %w", err)
 	}
+	return newHandler(cfg, service, validator), nil
+}
+
+// newHandler is New by a validator that may be shared: reading the document is what
+// takes the time.
+func newHandler(cfg Config, service *inference.Service, validator *Validator) *Handler {
 	h := &Handler{cfg: cfg, service: service, validator: validator, mux: http.NewServeMux()}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  writeError,
@@ -55,7 +61,7 @@ func New(cfg Config, service *inference.Service) (*Handler, error) {
 	})
 	h.mux.HandleFunc("GET /openapi.json", serveDocument())
 	h.mux.HandleFunc("/", h.refuse)
-	return h, nil
+	return h
 }
 
 // ServeHTTP routes a request. What no route takes is answered in OpenAI's error

@@ -35,11 +35,7 @@ func serve(t *testing.T, cfg Config, script inferencetest.Script) (*httptest.Ser
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.context_length": "100"})
 	engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
 	engine.AddModel("org/name", script, nil)
-	handler, err := New(cfg, inferencetest.Service(t, inference.Config{}, engine))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(newHandler(cfg, inferencetest.Service(t, inference.Config{}, engine), newValidator(t)))
 	t.Cleanup(server.Close)
 	return server, engine
 }

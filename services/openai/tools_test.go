@@ -19,11 +19,7 @@ func serveTools(t *testing.T, script inferencetest.Script) (*httptest.Server, *i
 	engine.AddModel("chat", script, map[string]string{
 		"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes", "trident.reasoning_parser": "qwen3",
 	})
-	handler, err := New(Config{}, inferencetest.Service(t, inference.Config{}, engine))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(newHandler(Config{}, inferencetest.Service(t, inference.Config{}, engine), newValidator(t)))
 	t.Cleanup(server.Close)
 	return server, engine
 }
