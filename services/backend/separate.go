@@ -1,9 +1,6 @@
 package backend
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -55,6 +52,15 @@ var aliases = map[string][]string{ //nolint:gochecknoglobals // a constant table
 	inBiasWords: nil, inBiasWeights: nil, inGuideType: nil, inGuide: nil,
 }
 
+// neutral values of numbers change nothing: they are never refused, and a model
+// that requires such an input gets them.
+var neutral = map[string]float64{ //nolint:gochecknoglobals // a constant table
+	inTemperature: 1, inTopP: 1, inTopK: 0, inMinP: 0, inFrequency: 0, inPresence: 0, inRepetition: 1, inMinTokens: 0,
+}
+
+// demanding are the inputs that have no such value.
+var demanding = []string{inEnd, inBiasWords, inBiasWeights, inGuideType, inGuide} //nolint:gochecknoglobals // a constant list
+
 // nameOf is the name under which a model declares an input; "" for none.
 func nameOf(inputs map[string]*kserve.ModelInput, input string) string {
 	if inputs[input] != nil {
@@ -68,8 +74,8 @@ func nameOf(inputs map[string]*kserve.ModelInput, input string) string {
 	return ""
 }
 
-// textModel tells whether a model takes and gives texts, and needs no input that
-// isn't known here: without it Triton would refuse every request.
+// textModel tells whether a model takes and gives texts, and requires no input that
+// isn't known here or not always to be had: without it Triton would refuse requests.
 func textModel(config *kserve.ModelConfig) bool {
 	inputs := declared(config)
 	if inputs[inText].GetDataType() != kserve.DataType_TYPE_STRING || !declares(config, outText) {
@@ -77,7 +83,7 @@ func textModel(config *kserve.ModelConfig) bool {
 	}
 	known := map[string]bool{}
 	for input := range aliases {
-		known[nameOf(inputs, input)] = true
+		known[nameOf(inputs, input)] = !slices.Contains(demanding, input)
 	}
 	return !slices.ContainsFunc(config.GetInput(), func(in *kserve.ModelInput) bool { return !in.GetOptional() && !known[in.GetName()] })
 }
@@ -86,12 +92,9 @@ func textModel(config *kserve.ModelConfig) bool {
 type separate struct {
 	*tensors
 
-	card *inference.Card
-	err  error
-}
-
-func newSeparate(card *inference.Card) *separate {
-	return &separate{tensors: newTensors(card), card: card}
+	card  *inference.Card
+	model string // as the client calls it
+	err   error
 }
 
 // has tells whether the model declares an input.
@@ -105,18 +108,44 @@ func (e *separate) fail(err error) {
 
 // refuse names a field that the model has no input for.
 func (e *separate) refuse(param, input string) {
-	e.fail(inference.Unsupported(param, "%s is not supported by the model `%s`: it declares no input %s that takes it", param, e.card.Name, input))
+	e.fail(inference.Unsupported(param, "%s is not supported by the model `%s`: it declares no input %s that takes it", param, e.model, input))
 }
 
 // optional sends a parameter of the client's. One that changes nothing is never
 // refused.
-func optional[T int | int64 | float64](e *separate, input string, value *T, neutral ...T) {
+func optional[T int | int64 | float64](e *separate, input string, value *T) {
+	if value == nil {
+		return
+	}
+	same, known := neutral[input]
 	switch {
-	case value == nil:
 	case e.has(input):
 		sendNumber(e, input, *value)
-	case !slices.Contains(neutral, *value):
+	case !known || float64(*value) != same:
 		e.refuse(input, input)
+	}
+}
+
+// required sends neutral values to inputs that the model requires and the client
+// said nothing about.
+func (e *separate) required() {
+	sent := map[string]bool{}
+	for _, in := range e.req.GetInputs() {
+		sent[in.GetName()] = true
+	}
+	for input := range aliases {
+		name := nameOf(e.inputs, input)
+		if in := e.inputs[name]; in == nil || in.GetOptional() || sent[name] {
+			continue
+		}
+		switch input {
+		case inStop, inBadWords:
+			e.words(input, []string{""}) // which is no word
+		case inIgnoreEnd, inReturnLogprob:
+			e.flag(input, false)
+		default:
+			sendNumber(e, input, neutral[input])
+		}
 	}
 }
 
@@ -136,7 +165,7 @@ func sendNumber[T int | int64 | float64](e *separate, input string, value T) {
 		datatype, raw = number(declared, int64(value))
 	}
 	if raw == nil {
-		e.fail(inference.Invalid(input, "%s can't be %v: the model `%s` takes it as %s", input, value, e.card.Name, strings.TrimPrefix(declared.String(), "TYPE_")))
+		e.fail(inference.Invalid(input, "%s can't be %v: the model `%s` takes it as %s", input, value, e.model, strings.TrimPrefix(declared.String(), "TYPE_")))
 		return
 	}
 	e.add(name, datatype, raw)
@@ -172,7 +201,7 @@ func (e *separate) never(s *inference.Sampling) {
 		{"truncate_prompt_tokens", s.TruncatePromptTokens != nil},
 	} {
 		if p.used {
-			e.fail(inference.Unsupported(p.param, "%s is not supported by the model `%s`: its backend takes it with no request", p.param, e.card.Name))
+			e.fail(inference.Unsupported(p.param, "%s is not supported by the model `%s`: its backend does not take it from requests", p.param, e.model))
 		}
 	}
 }
@@ -189,118 +218,6 @@ func (e *separate) ignoreEnd(ignore *bool) {
 	default:
 		e.refuse(inIgnoreEnd, inEnd)
 	}
-}
-
-// bias sends the biases of tokens as TensorRT-LLM takes them: by words, each of
-// which its preprocessing turns into token ids, with what the tokenizer puts before
-// a text. Only tokens whose text comes back as that one token can be had so. What
-// stands before it gets the bias too, which is harmless only where it is negative.
-func (e *separate) bias(biases map[int]float64) {
-	const param = "logit_bias"
-	switch {
-	case len(biases) == 0:
-		return
-	case !e.has(inBiasWords) || !e.has(inBiasWeights):
-		e.refuse(param, inBiasWords)
-		return
-	case e.card.Tokenizer == nil:
-		e.fail(inference.Unsupported(param, "logit_bias needs the tokenizer of the model `%s`: set the parameter trident.tokenizer in its config.pbtxt", e.card.Name))
-		return
-	}
-	var words, weights []byte
-	count := 0
-	for _, id := range slices.Sorted(maps.Keys(biases)) {
-		word, err := wordOf(e.card.Tokenizer, id, biases[id])
-		if err != nil {
-			e.fail(err)
-			return
-		}
-		_, weight := number(kserve.DataType_TYPE_FP32, biases[id])
-		words, weights, count = appendText(words, word), append(weights, weight...), count+1
-	}
-	if !e.list(inBiasWords, "BYTES", words, count) || !e.list(inBiasWeights, "FP32", weights, count) {
-		e.fail(inference.Unsupported(param, "logit_bias can't have %d tokens: the model `%s` declares fewer", count, e.card.Name))
-	}
-}
-
-// wordOf is the text that is read as this token.
-func wordOf(tokenizer inference.Tokenizer, id int, bias float64) (string, error) {
-	const param = "logit_bias"
-	if id >= tokenizer.Size() {
-		return "", inference.Invalid(param, "logit_bias holds the token id %d, but the model has %d tokens", id, tokenizer.Size())
-	}
-	word := tokenizer.Decode([]int{id}, false)
-	ids, err := tokenizer.Encode(word, true)
-	if err != nil {
-		return "", fmt.Errorf("tokenize a word of logit_bias: %w", err)
-	}
-	around, err := tokenizer.Encode("", true)
-	if err != nil {
-		return "", fmt.Errorf("tokenize no text: %w", err)
-	}
-	if len(around) > 0 && bias > 0 || !slices.Equal(ids, append(around, id)) {
-		return "", inference.Unsupported(param, "logit_bias can't be had of token %d: this model's backend takes words, and the text of this token isn't read as it alone", id)
-	}
-	return word, nil
-}
-
-// guide sends a constraint on the answer's form.
-func (e *separate) guide(c *inference.Structured) {
-	switch {
-	case c == nil:
-		return
-	case !e.has(inGuideType) || !e.has(inGuide):
-		e.refuse(c.Param, inGuide)
-		return
-	}
-	kind, guide, err := guideOf(c)
-	if err != nil {
-		e.fail(err)
-		return
-	}
-	e.text(inGuideType, kind)
-	if guide != "" {
-		e.text(inGuide, guide)
-	}
-}
-
-// guideOf is a constraint in TensorRT-LLM's words. A choice becomes a grammar.
-func guideOf(c *inference.Structured) (kind, guide string, err error) {
-	switch c.Kind {
-	case "json":
-		return "json_schema", string(c.Value), nil
-	case "json_object":
-		return "json", "", nil
-	case "regex":
-		kind, err = "regex", json.Unmarshal(c.Value, &guide)
-	case "grammar":
-		kind, err = "ebnf_grammar", json.Unmarshal(c.Value, &guide)
-	case "choice":
-		kind = "ebnf_grammar"
-		guide, err = choiceGrammar(c.Value)
-	default:
-		return "", "", inference.Unsupported(c.Param, "%s is not supported by models of TensorRT-LLM", c.Param)
-	}
-	if err != nil || guide == "" {
-		return "", "", inference.Invalid(c.Param, "%s is no valid %s", c.Param, c.Kind)
-	}
-	return kind, guide, nil
-}
-
-// choiceGrammar is the EBNF of a list of texts.
-func choiceGrammar(list json.RawMessage) (string, error) {
-	var choices []string
-	if err := json.Unmarshal(list, &choices); err != nil || len(choices) == 0 {
-		return "", err
-	}
-	for i, choice := range choices {
-		quoted, err := marshal(choice) // EBNF's strings have JSON's escapes
-		if err != nil {
-			return "", err
-		}
-		choices[i] = quoted
-	}
-	return "root ::= " + strings.Join(choices, " | "), nil
 }
 
 // contract is what kinds of models with such inputs differ in.
@@ -322,10 +239,13 @@ func (c contract) encode(card *inference.Card, req *inference.Request, job *infe
 	if err := refuseParts(req.Messages); err != nil {
 		return nil, err
 	}
-	e, s := newSeparate(card), &req.Sampling
+	e, s := &separate{tensors: newTensors(card), card: card, model: req.Model}, &req.Sampling
 	e.text(inText, job.Prompt)
 	e.limit(s, job)
 	c.sample(e, s, job)
+	if stays := s.IncludeStop != nil && *s.IncludeStop; len(s.Stop) > 0 && (c.keepsStop || !stays) {
+		e.words(inStop, s.Stop) // the core looks for them in any case
+	}
 	if len(s.BadWords) > 0 && !e.words(inBadWords, s.BadWords) {
 		e.refuse(inBadWords, inBadWords)
 	}
@@ -335,6 +255,7 @@ func (c contract) encode(card *inference.Card, req *inference.Request, job *infe
 	e.never(s)
 	e.logprobs(req)
 	c.outputs(e, req)
+	e.required()
 	if err := e.priority(card, req.Priority); err != nil {
 		e.fail(err)
 	}
@@ -347,32 +268,31 @@ func (e *separate) limit(s *inference.Sampling, job *inference.Job) {
 		e.refuse("max_tokens", inMaxTokens)
 	}
 	sendNumber(e, inMaxTokens, job.MaxTokens)
-	optional(e, inMinTokens, s.MinTokens, 0)
+	optional(e, inMinTokens, s.MinTokens)
 }
 
 func (c contract) sample(e *separate, s *inference.Sampling, job *inference.Job) {
-	one := 1.0
 	likeliest := s.Temperature != nil && *s.Temperature == 0 || s.TopP != nil && *s.TopP == 0
 	switch {
 	case c.greedy && likeliest && e.has(inTopK):
 		// Not every version takes zeros, and top_p of 0 is none.
 		sendNumber(e, inTopK, 1)
 	case c.greedy && s.Temperature != nil && s.TopP == nil && (s.TopK == nil || *s.TopK <= 0):
-		optional(e, inTemperature, s.Temperature, 1)
-		sendNumber(e, inTopP, one)
+		optional(e, inTemperature, s.Temperature)
+		sendNumber(e, inTopP, 1.0)
 	default:
-		optional(e, inTemperature, s.Temperature, 1)
-		optional(e, inTopP, s.TopP, 1)
+		optional(e, inTemperature, s.Temperature)
+		optional(e, inTopP, s.TopP)
 		if s.TopK != nil && *s.TopK < 0 {
-			optional(e, inTopK, new(0), 0) // vLLM's -1 is everybody else's 0
+			optional(e, inTopK, new(0)) // vLLM's -1 is everybody else's 0
 		} else {
-			optional(e, inTopK, s.TopK, 0)
+			optional(e, inTopK, s.TopK)
 		}
 	}
-	optional(e, inMinP, s.MinP, 0)
-	optional(e, inFrequency, s.FrequencyPenalty, 0)
-	optional(e, inPresence, s.PresencePenalty, 0)
-	optional(e, inRepetition, s.RepetitionPenalty, 1)
+	optional(e, inMinP, s.MinP)
+	optional(e, inFrequency, s.FrequencyPenalty)
+	optional(e, inPresence, s.PresencePenalty)
+	optional(e, inRepetition, s.RepetitionPenalty)
 	optional(e, inSeed, job.Seed)
 }
 
@@ -385,11 +305,11 @@ func (e *separate) logprobs(req *inference.Request) {
 	case !e.has(inReturnLogprob) || !e.has(inReturnOutput) || !declares(e.card.Config, outLogprobs):
 		e.refuse("logprobs", inReturnLogprob)
 	case !e.decoupled():
-		e.fail(inference.Unsupported("logprobs", "logprobs need an answer token by token, but the model `%s` is not decoupled", e.card.Name))
+		e.fail(inference.Unsupported("logprobs", "logprobs need an answer token by token, but the model `%s` is not decoupled", e.model))
 	case *top > 0 && req.Messages != nil:
-		e.fail(inference.Unsupported("top_logprobs", "top_logprobs are not supported by the model `%s`: it tells the probabilities of the chosen tokens alone", e.card.Name))
+		e.fail(inference.Unsupported("top_logprobs", "top_logprobs are not supported by the model `%s`: it tells the probabilities of the chosen tokens alone", e.model))
 	case *top > 0:
-		e.fail(inference.Unsupported("logprobs", "logprobs above 0 are not supported by the model `%s`: it tells the probabilities of the chosen tokens alone", e.card.Name))
+		e.fail(inference.Unsupported("logprobs", "logprobs above 0 are not supported by the model `%s`: it tells the probabilities of the chosen tokens alone", e.model))
 	default:
 		e.flag(inReturnLogprob, true)
 	}
@@ -397,19 +317,14 @@ func (e *separate) logprobs(req *inference.Request) {
 
 func (e *separate) decoupled() bool { return e.card.Config.GetModelTransactionPolicy().GetDecoupled() }
 
-// stops tells whether the model itself looks for the stop texts, which the core
-// does in any case.
-func (c contract) stops(e *separate, s *inference.Sampling) bool {
-	stays := s.IncludeStop != nil && *s.IncludeStop
-	return len(s.Stop) == 0 || (c.keepsStop || !stays) && e.words(inStop, s.Stop)
-}
-
 // outputs says how to answer. A model that isn't decoupled answers once, whatever
 // was asked for. Others answer in pieces where that is better for more than the
-// client: to end at a stop text that they don't look for, to tell tokens apart, and
-// without the prompt where they can't be told to leave it out.
+// client: to end at a stop text, which TensorRT-LLM finds only where its tokens are
+// those of the text; to tell tokens apart; and without the prompt, where they can't
+// be told to leave it out.
 func (c contract) outputs(e *separate, req *inference.Request) {
-	pieces := !c.stops(e, &req.Sampling) || req.Stream || req.Sampling.Logprobs != nil || c.echoes && !e.has(inExclude)
+	s := &req.Sampling
+	pieces := req.Stream || len(s.Stop) > 0 || s.Logprobs != nil || c.echoes && !e.has(inExclude)
 	e.flag(inStream, pieces && e.decoupled())
 	e.flag(inExclude, true)
 	e.flag(inReturnInput, true)

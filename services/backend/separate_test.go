@@ -90,6 +90,7 @@ func TestTasks(t *testing.T) {
 		{"an optional input that nobody knows", tensorsOf(0, false, []string{"text_input STRING 1", "mood? STRING 1"}, "text_output"), "python"},
 		{"a required input that nobody knows", tensorsOf(0, false, []string{"text_input STRING 1", "mood STRING 1"}, "text_output"), ""},
 		{"an ensemble with a required image", ensembleConfig("image_input FP16 -1 3 -1 -1"), ""},
+		{"a required input that not every request has", tensorsOf(0, false, []string{"text_input STRING 1", "end_id INT32 1"}, "text_output"), ""},
 		{"text that is none", tensorsOf(0, false, []string{"text_input INT32 -1"}, "text_output"), ""},
 		{"no text comes out", tensorsOf(0, false, []string{"text_input STRING 1"}, "scores"), ""},
 		{"both contracts", tensorsOf(0, true, []string{"text_input STRING 1", "max_tokens INT32 1", "sampling_parameters? STRING 1"}, "text_output"), "vllm"},
@@ -204,6 +205,10 @@ func TestSeparateEncode(t *testing.T) {
 			"ensemble: one that can't leave out the prompt streams", ensemble, ensembleConfig("-exclude_input_in_output"), func(*inference.Request) {},
 			without(always("", map[string]string{"stream": "BOOL[1 1]true"}), "exclude_input_in_output"),
 		},
+		{
+			"ensemble: stop texts are looked for in pieces", ensemble, ensembleConfig(), func(r *inference.Request) { r.Sampling.Stop = []string{"a"} },
+			always("", map[string]string{"stream": "BOOL[1 1]true", "stop_words": `BYTES[1 1]"a"`}),
+		},
 		{"ensemble: any object", ensemble, ensembleConfig(), constrained("json_object", "true"), always("", map[string]string{"guided_decoding_guide_type": `BYTES[1 1]"json"`})},
 		{
 			"ensemble: a regular expression", ensemble, ensembleConfig(), constrained("regex", `"a\\d"`),
@@ -234,6 +239,11 @@ func TestSeparateEncode(t *testing.T) {
 		}, map[string]string{"text_input": `BYTES[1]"p"`, "stream": "BOOL[1]true"}},
 		{"llmapi: not decoupled", api, tensorsOf(0, false, llmapiInputs, "text_output"), func(r *inference.Request) { r.Stream = true }, always("llmapi", nil)},
 		{"plain: stop texts by another name", Python{}, tensorsOf(0, true, []string{"text_input STRING 1", "stop? STRING -1"}, "text_output"), func(r *inference.Request) { r.Sampling.Stop = []string{"a"} }, map[string]string{"text_input": `BYTES[1]"p"`, "stop": `BYTES[1]"a"`}},
+		{"plain: everything is required", Python{}, tensorsOf(0, false, []string{
+			"text_input STRING 1", "temperature FP32 1", "top_k INT32 1", "random_seed INT64 1", "stop_words STRING -1", "ignore_eos BOOL 1", "repetition_penalty FP32 1",
+		}, "text_output"), func(r *inference.Request) { r.Sampling.Temperature = new(0.5) }, map[string]string{
+			"text_input": `BYTES[1]"p"`, "temperature": "FP32[1]0.5", "top_k": "INT32[1]0", "random_seed": "INT64[1]0", "stop_words": `BYTES[1]""`, "ignore_eos": "BOOL[1]false", "repetition_penalty": "FP32[1]1",
+		}},
 		{"plain: a text alone", Python{}, tensorsOf(0, false, []string{"text_input STRING 1"}, "text_output"), func(r *inference.Request) { r.Stream = true }, map[string]string{"text_input": `BYTES[1]"p"`}},
 		{
 			"plain: dims of its own",

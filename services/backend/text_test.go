@@ -165,6 +165,39 @@ func TestDecodeAllocates(t *testing.T) {
 	}
 }
 
+// BenchmarkDecode asks what a token's response costs to read, in the kinds that
+// stream. Compare the kinds with each other.
+func BenchmarkDecode(b *testing.B) {
+	accumulating := ensembleConfig()
+	accumulating.Parameters["accumulate_tokens"] = &kserve.ModelParameter{StringValue: "true"}
+	counts := []inference.Output{count("num_output_tokens", 1), count("num_input_tokens", 9)}
+	long := strings.Repeat(" word", 500)
+	for _, bench := range []struct {
+		name    string
+		kind    inference.Backend
+		config  *kserve.ModelConfig
+		outputs []inference.Output
+	}{
+		{"vllm", VLLM{}, vllmConfig(), []inference.Output{texts("text_output", " word"), texts("finish_reason", "None"), output("num_output_tokens", "UINT32", counts[0].Raw), output("num_input_tokens", "UINT32", counts[1].Raw)}},
+		{"ensemble", TensorRTLLM{}, ensembleConfig(), append([]inference.Output{texts("text_output", " word")}, counts...)},
+		{"bls, 500 words accumulated", TensorRTLLM{}, accumulating, append([]inference.Output{texts("text_output", long)}, counts...)},
+		{"llmapi, 500 words accumulated", LLMAPI{}, llmapiConfig(), []inference.Output{texts("text_output", long), texts("finish_reason", "None")}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			d := bench.kind.Decoder(&inference.Card{Config: bench.config}, &inference.Request{Task: inference.TaskGenerate})
+			resp := response(false, bench.outputs...)
+			var step inference.Step
+			b.ReportAllocs()
+			for b.Loop() {
+				step = inference.Step{}
+				if err := d.Decode(resp, &step); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // FuzzTextDecode: whatever a model answers, decoding ends without a panic, and
 // without a text too many.
 func FuzzTextDecode(f *testing.F) {

@@ -71,8 +71,14 @@ func (r *run) count(job *Job, total jobTotal) {
 	r.promptTokens[job.PromptIndex] = max(r.promptTokens[job.PromptIndex], total.prompt)
 }
 
-// usage sums up what deltas has counted.
+// usage sums up what deltas has counted. Prompts that the model didn't count its
+// tokenizer does.
 func (r *run) usage() *Usage {
+	for _, job := range r.jobs {
+		if n := &r.promptTokens[job.PromptIndex]; *n == 0 && job.Input == nil && r.card.Tokenizer != nil {
+			*n, _ = r.card.Tokenizer.Count(job.Prompt, true) // an answer is worth more than its count
+		}
+	}
 	u := &Usage{CompletionTokens: r.tokens}
 	for _, n := range r.promptTokens {
 		u.PromptTokens += n

@@ -24,9 +24,8 @@ func (r *run) newSequences(job *Job) (*sequences, error) {
 	return s, err
 }
 
-// stream is that of a sequence, which may be the first of its sequence. Those that
-// nobody asked for come after all that were: sequence by sequence, in the order of
-// the jobs.
+// stream is that of a sequence. Choices that nobody asked for come after all that
+// were: sequence by sequence, in the order of the jobs.
 func (s *sequences) stream(sequence int) (*jobStream, error) {
 	switch {
 	case sequence < 0 || sequence >= maxSequences:
@@ -97,15 +96,12 @@ func (s *sequences) end(emit func(Delta) bool) (bool, error) {
 	return true, nil
 }
 
-// total is what the job has used; what the model didn't count its tokenizer does.
+// total is what the job has used.
 func (s *sequences) total() jobTotal {
 	var total jobTotal
 	for _, stream := range s.streams {
 		total.prompt = max(total.prompt, stream.total.prompt)
 		total.tokens += stream.total.tokens
-	}
-	if tokenizer := s.run.card.Tokenizer; total.prompt == 0 && tokenizer != nil && s.run.req.Task == TaskGenerate {
-		total.prompt, _ = tokenizer.Count(s.job.Prompt, true) // an answer is worth more than its count
 	}
 	return total
 }

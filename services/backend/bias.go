@@ -1,0 +1,63 @@
+package backend
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// bias sends the biases of tokens as TensorRT-LLM takes them: by words, each of
+// which its preprocessing turns into token ids, with what the tokenizer puts before
+// a text. Only tokens whose text comes back as that one token can be had so. What
+// stands before it gets the bias too, which is harmless only where it is negative.
+func (e *separate) bias(biases map[int]float64) {
+	const param = "logit_bias"
+	switch {
+	case len(biases) == 0:
+		return
+	case !e.has(inBiasWords) || !e.has(inBiasWeights):
+		e.refuse(param, inBiasWords)
+		return
+	case e.card.Tokenizer == nil:
+		e.fail(inference.Unsupported(param, "logit_bias needs the tokenizer of the model `%s`: set the parameter trident.tokenizer in its config.pbtxt", e.model))
+		return
+	}
+	var words, weights []byte
+	count := 0
+	for _, id := range slices.Sorted(maps.Keys(biases)) {
+		word, err := wordOf(e.card.Tokenizer, id, biases[id])
+		if err != nil {
+			e.fail(err)
+			return
+		}
+		_, weight := number(kserve.DataType_TYPE_FP32, biases[id])
+		words, weights, count = appendText(words, word), append(weights, weight...), count+1
+	}
+	if !e.list(inBiasWords, "BYTES", words, count) || !e.list(inBiasWeights, "FP32", weights, count) {
+		e.fail(inference.Unsupported(param, "logit_bias can't have %d tokens: the model `%s` declares fewer", count, e.model))
+	}
+}
+
+// wordOf is the text that is read as this token.
+func wordOf(tokenizer inference.Tokenizer, id int, bias float64) (string, error) {
+	const param = "logit_bias"
+	if id >= tokenizer.Size() {
+		return "", inference.Invalid(param, "logit_bias holds the token id %d, but the model has %d tokens", id, tokenizer.Size())
+	}
+	word := tokenizer.Decode([]int{id}, false)
+	ids, err := tokenizer.Encode(word, true)
+	if err != nil {
+		return "", fmt.Errorf("tokenize a word of logit_bias: %w", err)
+	}
+	around, err := tokenizer.Encode("", true)
+	if err != nil {
+		return "", fmt.Errorf("tokenize no text: %w", err)
+	}
+	if len(around) > 0 && bias > 0 || !slices.Equal(ids, append(around, id)) {
+		return "", inference.Unsupported(param, "logit_bias can't be had of token %d: this model's backend takes words, and the text of this token isn't read as it alone", id)
+	}
+	return word, nil
+}
