@@ -46,9 +46,15 @@ func launch(t *testing.T, flags ...string) (*trident, error) {
 // launchIn does so with a further variable in its environment.
 func launchIn(t *testing.T, variable string, flags ...string) (*trident, error) {
 	t.Helper()
+	return launchAt(t, "", variable, flags...)
+}
+
+// launchAt does so in another working directory.
+func launchAt(t *testing.T, dir, variable string, flags ...string) (*trident, error) {
+	t.Helper()
 	flags = append([]string{"--host=127.0.0.1", "--openai-port=0", "--log-format=json"}, flags...)
 	s := &trident{cmd: exec.Command(tridentBinary(t), flags...), log: newLogLines(), exited: make(chan struct{})}
-	s.cmd.Env = environment(raceOptions, variable)
+	s.cmd.Dir, s.cmd.Env = dir, environment(raceOptions, variable)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.cmd.WaitDelay = time.Second

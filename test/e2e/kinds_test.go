@@ -1,0 +1,489 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// kind is a model without weights that has the tensors of one kind of backend, and
+// what that kind can do. They say what they are asked: see test/models-contract.
+type kind struct {
+	model string
+	// limits its answers, by tokens.
+	limits bool
+	// characters of several tokens come whole, in one piece or in a stream.
+	streamsCharacters bool
+	// constrains answers and favours tokens, and tells its tokens' probabilities.
+	executor bool
+}
+
+func kinds() []kind {
+	return []kind{
+		{model: "ensemble", limits: true, executor: true},
+		{model: "bls", limits: true, streamsCharacters: true, executor: true},
+		{model: "llmapi", limits: true, streamsCharacters: true},
+		{model: "plain", streamsCharacters: true},
+	}
+}
+
+// contract is a trident before these models, and the file in which they record
+// what they get.
+type contract struct {
+	*trident
+
+	record string
+}
+
+var contracts = shared(func(t *testing.T) (contract, error) {
+	t.Helper()
+	c := contract{record: filepath.Join(scratch(t), "contract-record")}
+	repository := filepath.Join(root(t), "test", "models-contract")
+	models := []string{"--model-control-mode=explicit"}
+	for _, k := range kinds() {
+		models = append(models, "--load-model="+k.model)
+	}
+	variable := "CONTRACT_RECORD=" + c.record
+	flags := append([]string{"--model-repository=" + repository}, models...)
+	if !inProcess() {
+		server, err := tritonserver.Launch(context.Background(), tritonserver.Options{
+			Repositories: []string{repository}, Args: models, Env: []string{variable},
+		})
+		if err != nil {
+			return c, err
+		}
+		undos = append(undos, server.Close)
+		flags = []string{"--triton-endpoint=" + server.GRPC()}
+	}
+	var err error
+	// The models name their tokenizer as it is called from the top of the source tree.
+	if c.trident, err = launchAt(t, root(t), variable, flags...); err != nil {
+		return c, err
+	}
+	undos = append(undos, c.stop)
+	if !poll(startLimit, func() bool { return c.get(t, "/health/ready").status == http.StatusOK }) {
+		return c, fmt.Errorf("not ready:\n%s", c.log)
+	}
+	return c, nil
+})
+
+// said is an answer, streamed or not.
+type said struct {
+	id       string
+	texts    []string
+	finish   []string
+	calls    []string // names and arguments
+	logprobs []string // tokens of the first choice
+	usage    usage
+}
+
+// spoken is a chunk or a whole answer of either operation.
+type spoken struct {
+	ID      string
+	Choices []struct {
+		Index          int
+		Text           string
+		Delta, Message struct {
+			Content   string
+			ToolCalls []struct {
+				Index    int
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		}
+		Logprobs *struct {
+			Content []struct{ Token string }
+			Tokens  []string
+		}
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage *usage
+}
+
+func (s *said) add(raw []byte) error {
+	var part spoken
+	if err := json.Unmarshal(raw, &part); err != nil {
+		return fmt.Errorf("%w in %s", err, raw)
+	}
+	s.id = part.ID
+	if part.Usage != nil {
+		s.usage = *part.Usage
+	}
+	for _, c := range part.Choices {
+		for len(s.texts) <= c.Index {
+			s.texts, s.finish = append(s.texts, ""), append(s.finish, "")
+		}
+		s.texts[c.Index] += c.Text + c.Delta.Content + c.Message.Content
+		s.finish[c.Index] += c.FinishReason
+		for _, call := range append(c.Delta.ToolCalls, c.Message.ToolCalls...) {
+			for len(s.calls) <= call.Index {
+				s.calls = append(s.calls, "")
+			}
+			s.calls[call.Index] += call.Function.Name + call.Function.Arguments
+		}
+		if c.Logprobs != nil && c.Index == 0 {
+			s.logprobs = append(s.logprobs, c.Logprobs.Tokens...)
+			for _, token := range c.Logprobs.Content {
+				s.logprobs = append(s.logprobs, token.Token)
+			}
+		}
+	}
+	return nil
+}
+
+// say sends a request without and with a stream, which must be the same but for
+// their ids, and gives the first.
+func (c contract) say(t *testing.T, path string, body object) said {
+	t.Helper()
+	var whole, streamed said
+	if err := whole.add(c.post(t, path, body).want(t, http.StatusOK).body); err != nil {
+		t.Fatal(err)
+	}
+	body["stream"], body["stream_options"] = true, object{"include_usage": true}
+	for data := range c.open(t, client, c.request(t, http.MethodPost, path, body)).events(t) {
+		if string(data) == "[DONE]" {
+			continue
+		}
+		if err := streamed.add(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(body, "stream")
+	delete(body, "stream_options")
+	id := whole.id
+	whole.id, streamed.id = "", ""
+	if !reflect.DeepEqual(whole, streamed) {
+		t.Errorf("without a stream %#v\nwith a stream    %#v", whole, streamed)
+	}
+	whole.id = id
+	return whole
+}
+
+func (c contract) chatOf(t *testing.T, k kind, text string, more ...any) said {
+	t.Helper()
+	return c.say(t, "/v1/chat/completions", ask(text, append([]any{"model", k.model}, more...)...))
+}
+
+func (c contract) continued(t *testing.T, k kind, prompt any, more ...any) said {
+	t.Helper()
+	body := object{"model": k.model, "prompt": prompt}
+	for pair := range slices.Chunk(more, 2) {
+		body[fmt.Sprint(pair[0])] = pair[1]
+	}
+	return c.say(t, "/v1/completions", body)
+}
+
+// given are the inputs that the models got in a request, once for each inference.
+func (c contract) given(t *testing.T, id string) []map[string]string {
+	t.Helper()
+	file, err := os.Open(c.record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all []map[string]string
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var line struct {
+			ID     string
+			Inputs map[string]struct{ Shape, Values json.RawMessage }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line.ID != id {
+			continue
+		}
+		inputs := map[string]string{}
+		for name, in := range line.Inputs {
+			inputs[name] = string(in.Shape) + " " + string(in.Values)
+		}
+		all = append(all, inputs)
+	}
+	return all
+}
+
+func TestKindsAnswer(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.model, func(t *testing.T) {
+			c := contracts(t)
+			for _, test := range []struct {
+				name    string
+				ask     func() said
+				texts   []string
+				finish  string
+				tokens  int // of the answer
+				limited bool
+			}{
+				{"a chat", func() said { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", 3, false},
+				{"a continuation", func() said { return c.continued(t, k, " the sea") }, []string{" the sea"}, "stop", 2, false},
+				{"with the prompt", func() said { return c.continued(t, k, " the sea", "echo", true) }, []string{" the sea the sea"}, "stop", 2, false},
+				{"three choices", func() said { return c.chatOf(t, k, " one", "n", 3) }, []string{" one", " one", " one"}, "stop", 3, false},
+				{"a list of prompts", func() said { return c.continued(t, k, []string{" one", " two"}, "n", 2) }, []string{" one", " one", " two", " two"}, "stop", 4, false},
+				{"token ids", func() said { return c.continued(t, k, []int{266, 269}) }, []string{" the sea"}, "stop", 2, false},
+				{"at its limit", func() said { return c.chatOf(t, k, " one two three", "max_tokens", 2) }, []string{" one two"}, "length", 2, true},
+				{"a stop text", func() said { return c.chatOf(t, k, "one two three", "stop", "two") }, []string{"one "}, "stop", 0, false},
+				{"a stop text in pieces", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", []string{"nine", "STOP"}) }, []string{"abc"}, "stop", 0, false},
+				{"a stop text that stays", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", "STOP", "include_stop_str_in_output", true) }, []string{"abcSTOP"}, "stop", 0, false},
+				{"the beginning of a stop text", func() said { return c.chatOf(t, k, "abcST", "stop", "STOP") }, []string{"abcST"}, "stop", 0, false},
+				{"a call", func() said {
+					return c.chatOf(t, k, `<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>`, "tools", clock())
+				}, []string{""}, "tool_calls", 0, false},
+			} {
+				if test.limited && !k.limits {
+					continue
+				}
+				t.Run(test.name, func(t *testing.T) {
+					got := test.ask()
+					if !slices.Equal(got.texts, test.texts) || slices.ContainsFunc(got.finish, func(f string) bool { return f != test.finish }) {
+						t.Errorf("texts %q, finish %q; want %q, %s", got.texts, got.finish, test.texts, test.finish)
+					}
+					u := got.usage
+					// The executor's end is a token, too.
+					if u.Prompt == 0 || u.Total != u.Prompt+u.Completion || test.tokens > 0 && u.Completion != test.tokens && (!k.executor || u.Completion != test.tokens+len(test.texts)) {
+						t.Errorf("usage %+v, want %d tokens in the answer", u, test.tokens)
+					}
+				})
+			}
+		})
+	}
+}
+
+// clock is a list of one tool.
+func clock() []object {
+	return []object{{"type": "function", "function": object{
+		"name": "now", "parameters": object{"type": "object", "properties": object{"in": object{"type": "string"}}, "required": []string{"in"}},
+	}}}
+}
+
+// TestKindsCharacters: those of several tokens come whole. The ensemble decodes
+// each token alone, so in its streams they are lost before Trident sees them.
+func TestKindsCharacters(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.model, func(t *testing.T) {
+			c := contracts(t)
+			if !k.streamsCharacters {
+				whole := c.post(t, "/v1/chat/completions", ask(hardText, "model", k.model)).want(t, http.StatusOK)
+				if got := decode[completion](t, whole).Choices[0].Message.Content; got != hardText {
+					t.Errorf("got %q", got)
+				}
+				return
+			}
+			if got := c.chatOf(t, k, hardText).texts[0]; got != hardText {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// TestKindsSampling holds the tensors of a request: names, shapes and values as
+// the model declares them, and none that it doesn't.
+func TestKindsSampling(t *testing.T) {
+	executor := map[string]string{
+		"text_input": `[1, 1] [" one"]`, "max_tokens": "[1, 1] [5]", "stream": "[1, 1] [true]", "exclude_input_in_output": "[1, 1] [true]",
+		"return_num_input_tokens": "[1, 1] [true]", "return_num_output_tokens": "[1, 1] [true]",
+		"temperature": "[1, 1] [0.5]", "top_p": "[1, 1] [0.75]", "top_k": "[1, 1] [20]", "seed": "[1, 1] [7]", "frequency_penalty": "[1, 1] [0.5]",
+		"presence_penalty": "[1, 1] [-0.5]", "repetition_penalty": "[1, 1] [1.25]", "min_tokens": "[1, 1] [2]", "stop_words": `[1, 2] ["x", "é"]`, "bad_words": `[1, 1] ["no"]`,
+	}
+	// Dimensions that a model takes away are gone where it reads them.
+	bls := map[string]string{}
+	for name, value := range executor {
+		bls[name] = value
+		if strings.HasPrefix(name, "return_") {
+			bls[name] = strings.Replace(value, "[1, 1]", "[1]", 1)
+		}
+	}
+	common := []any{"max_tokens", 5, "temperature", 0.5, "top_p", 0.75, "top_k", 20, "seed", 7, "frequency_penalty", 0.5, "presence_penalty", -0.5, "stop", []string{"x", "é"}}
+	whole := append(slices.Clone(common), "repetition_penalty", 1.25, "min_tokens", 2, "bad_words", []string{"no"})
+	for _, test := range []struct {
+		model string
+		more  []any
+		want  map[string]string
+	}{
+		{"ensemble", whole, executor},
+		{"bls", whole, bls},
+		{"llmapi", common, map[string]string{
+			"text_input": `[1] [" one"]`, "sampling_param_max_tokens": "[1] [5]", "streaming": "[1] [true]", "sampling_param_exclude_input_from_output": "[1] [true]",
+			"return_finish_reason": "[1] [true]", "sampling_param_temperature": "[1] [0.5]", "sampling_param_top_p": "[1] [0.75]", "sampling_param_top_k": "[1] [20]",
+			"sampling_param_seed": "[1] [7]", "sampling_param_frequency_penalty": "[1] [0.5]", "sampling_param_presence_penalty": "[1] [-0.5]", "sampling_param_stop": `[2] ["x", "é"]`,
+		}},
+		{"plain", []any{"temperature", 0.5, "seed", 7}, map[string]string{"text_input": `[1, 1] [" one"]`, "temperature": "[1, 1] [0.5]", "random_seed": "[1, 1] [7]"}},
+	} {
+		t.Run(test.model, func(t *testing.T) {
+			c := contracts(t)
+			got := c.continued(t, kind{model: test.model}, " one", test.more...)
+			given := c.given(t, got.id)
+			if len(given) != 1 {
+				t.Fatalf("%d requests", len(given))
+			}
+			for name, want := range test.want {
+				if given[0][name] != want {
+					t.Errorf("%s: got %s, want %s", name, given[0][name], want)
+				}
+				delete(given[0], name)
+			}
+			if len(given[0]) > 0 {
+				t.Errorf("sent too: %v", given[0])
+			}
+		})
+	}
+	t.Run("choices have seeds of their own", func(t *testing.T) {
+		c := contracts(t)
+		seeds := map[string]bool{}
+		for _, inputs := range c.given(t, c.continued(t, kind{model: "ensemble"}, " one", "n", 3, "seed", 7).id) {
+			seeds[inputs["seed"]] = true
+		}
+		if len(seeds) != 3 {
+			t.Errorf("seeds %v", seeds)
+		}
+	})
+}
+
+// TestKindsExecutor: what only TensorRT-LLM's executor can.
+func TestKindsExecutor(t *testing.T) {
+	const schema = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":3}},"required":["name","age"]}`
+	for _, k := range kinds() {
+		t.Run(k.model, func(t *testing.T) {
+			c := contracts(t)
+			if !k.executor {
+				t.Skip("not this kind")
+			}
+			for _, test := range []struct {
+				name        string
+				more        []any
+				text, calls string
+				finish      string
+			}{
+				{"json_schema", []any{"response_format", object{"type": "json_schema", "json_schema": object{"name": "x", "schema": json.RawMessage(schema)}}}, `{"name": "a", "age": 3}`, "", "stop"},
+				{"json_object", []any{"response_format", object{"type": "json_object"}}, "{}", "", "stop"},
+				{"choice", []any{"guided_choice", []string{"re\"d", "blue"}}, `re"d`, "", "stop"},
+				{"regex", []any{"guided_regex", "yes"}, "yes", "", "stop"},
+				{"grammar", []any{"guided_grammar", `root ::= "up" | "down"`}, "up", "", "stop"},
+				{"a call that is demanded", []any{"tools", clock(), "tool_choice", "required"}, "", `now{"in": "a"}`, "tool_calls"},
+				{"one tool", []any{"tools", clock(), "tool_choice", object{"type": "function", "function": object{"name": "now"}}}, "", `now{"in": "a"}`, "tool_calls"},
+				{"a favoured token", []any{"logit_bias", object{"269": 100}, "max_tokens", 1}, " sea", "", "length"},
+				{"no end", []any{"ignore_eos", true, "max_tokens", 4}, " one two one two", "", "length"},
+				{"min_tokens", []any{"min_tokens", 3}, " one two one two", "", "stop"},
+			} {
+				t.Run(test.name, func(t *testing.T) {
+					got := c.chatOf(t, k, " one two", test.more...)
+					if got.texts[0] != test.text || strings.Join(got.calls, "|") != test.calls || got.finish[0] != test.finish {
+						t.Errorf("got %q, calls %q, finish %s", got.texts[0], got.calls, got.finish[0])
+					}
+				})
+			}
+			t.Run("logprobs", func(t *testing.T) {
+				for _, got := range []said{
+					c.chatOf(t, k, " one two sea", "logprobs", true, "max_tokens", 3),
+					c.continued(t, k, " one two sea", "logprobs", 0, "max_tokens", 3),
+				} {
+					if joined := strings.Join(got.logprobs, "|"); joined != " one| two| sea" {
+						t.Errorf("tokens %q", joined)
+					}
+				}
+			})
+			t.Run("the likeliest of several", func(t *testing.T) {
+				a := c.post(t, "/v1/completions", object{"model": k.model, "prompt": " one", "n": 1, "best_of": 2}).want(t, http.StatusOK)
+				if text := decode[spoken](t, a).Choices[0].Text; text != " one" {
+					t.Errorf("got %q", text)
+				}
+			})
+		})
+	}
+}
+
+// TestKindsSeveralTexts: a model that gives several texts makes several choices.
+func TestKindsSeveralTexts(t *testing.T) {
+	c := contracts(t)
+	for _, test := range []struct {
+		name string
+		n    int
+		want []string
+	}{
+		{"one was asked for", 1, []string{"one", "two"}},
+		{"two were asked for", 2, []string{"one", "one", "two", "two"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, got := range []said{c.chatOf(t, kind{model: "plain"}, "one|two", "n", test.n), c.continued(t, kind{model: "plain"}, "one|two", "n", test.n)} {
+				if !slices.Equal(got.texts, test.want) || slices.ContainsFunc(got.finish, func(f string) bool { return f != "stop" }) {
+					t.Errorf("texts %q, finish %q", got.texts, got.finish)
+				}
+			}
+		})
+	}
+}
+
+// TestKindsRefuse what they can't do, by the name of the field, and tell of what
+// their models refuse.
+func TestKindsRefuse(t *testing.T) {
+	c := contracts(t)
+	long := strings.Repeat("x", 250) // more than the models take, less than Trident knows of
+	for _, test := range []struct {
+		model, name string
+		more        []any
+		param, code string
+		message     string
+	}{
+		{"ensemble", "top_logprobs", []any{"logprobs", true, "top_logprobs", 2}, "top_logprobs", "unsupported_parameter", "ensemble"},
+		{"ensemble", "min_p", []any{"min_p", 0.5}, "min_p", "unsupported_parameter", "min_p"},
+		{"ensemble", "stop_token_ids", []any{"stop_token_ids", []int{5}}, "stop_token_ids", "unsupported_parameter", ""},
+		{"ensemble", "a structural tag", []any{"structured_outputs", object{"structural_tag": "x"}}, "structured_outputs.structural_tag", "unsupported_parameter", ""},
+		{"ensemble", "a piece of a character", []any{"logit_bias", object{"200": 1}}, "logit_bias", "unsupported_parameter", "token 200"},
+		{"ensemble", "an unknown token", []any{"logit_bias", object{"9999": 1}}, "logit_bias", "invalid_value", "9999"},
+		{"bls", "a long prompt", []any{"messages", []object{{"role": "user", "content": long}}}, "messages", "context_length_exceeded", "this model's context is 200 tokens, but messages has 250"},
+		{"ensemble", "a long prompt", []any{"messages", []object{{"role": "user", "content": long}}}, "messages", "context_length_exceeded", "200 tokens"},
+		{"llmapi", "a long prompt", []any{"messages", []object{{"role": "user", "content": long}}}, "messages", "context_length_exceeded", "200 tokens"},
+		{"llmapi", "a prompt beyond the context", []any{"messages", []object{{"role": "user", "content": long + long}}}, "messages", "context_length_exceeded", "300 tokens"},
+		{"llmapi", "logprobs", []any{"logprobs", true}, "logprobs", "unsupported_parameter", "llmapi"},
+		{"llmapi", "logit_bias", []any{"logit_bias", object{"5": 1}}, "logit_bias", "unsupported_parameter", ""},
+		{"llmapi", "a schema", []any{"response_format", object{"type": "json_object"}}, "response_format", "unsupported_parameter", ""},
+		{"llmapi", "a call that is demanded", []any{"tools", clock(), "tool_choice", "required"}, "tool_choice", "unsupported_parameter", ""},
+		{"llmapi", "min_tokens", []any{"min_tokens", 2}, "min_tokens", "unsupported_parameter", ""},
+		{"llmapi", "ignore_eos", []any{"ignore_eos", true}, "ignore_eos", "unsupported_parameter", ""},
+		{"plain", "a limit", []any{"max_tokens", 5}, "max_tokens", "unsupported_parameter", "plain"},
+		{"plain", "a limit by its newer name", []any{"max_completion_tokens", 5}, "max_completion_tokens", "unsupported_parameter", ""},
+		{"plain", "top_p", []any{"top_p", 0.5}, "top_p", "unsupported_parameter", ""},
+		{"plain", "a seed that is too large", []any{"seed", 1 << 40}, "seed", "invalid_value", "INT32"},
+		{"plain", "an image", []any{"messages", []object{{"role": "user", "content": []object{
+			{"type": "image_url", "image_url": object{"url": "data:image/png;base64,AA=="}},
+		}}}}, "messages[0].content[0]", "unsupported_parameter", ""},
+	} {
+		t.Run(test.model+": "+test.name, func(t *testing.T) {
+			for _, stream := range []bool{false, true} {
+				body := ask("Hello.", append([]any{"model", test.model, "stream", stream}, test.more...)...)
+				e := c.post(t, "/v1/chat/completions", body).want(t, http.StatusBadRequest).failure(t)
+				if text(e.Param) != test.param || text(e.Code) != test.code || !strings.Contains(text(e.Message), test.message) {
+					t.Errorf("param %s, code %s: %s", text(e.Param), text(e.Code), text(e.Message))
+				}
+				for _, secret := range []string{"Traceback", "/src/", ".py"} {
+					if strings.Contains(text(e.Message), secret) {
+						t.Errorf("the message tells %s: %s", secret, text(e.Message))
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestKindsNeutral: what says nothing is refused by none.
+func TestKindsNeutral(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.model, func(t *testing.T) {
+			c := contracts(t)
+			got := c.chatOf(t, k, " one", "temperature", 1, "top_p", 1, "n", 1, "frequency_penalty", 0, "presence_penalty", 0, "logit_bias", object{}, "stop", nil,
+				"logprobs", false, "tools", []object{}, "seed", nil, "response_format", object{"type": "text"}, "top_k", -1, "min_p", 0, "repetition_penalty", 1,
+				"min_tokens", 0, "ignore_eos", false, "stop_token_ids", []int{}, "bad_words", []string{}, "skip_special_tokens", true)
+			if got.texts[0] != " one" {
+				t.Errorf("got %q", got.texts)
+			}
+		})
+	}
+}

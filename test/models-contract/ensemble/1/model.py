@@ -1,0 +1,22 @@
+"""TensorRT-LLM's ensemble without weights: every token is decoded alone, so a character of several tokens breaks in a stream."""
+
+import os
+import sys
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+import engine
+import executor
+
+
+class TritonPythonModel:
+    """What Triton loads."""
+
+    def execute(self, requests):
+        for request in requests:
+            engine.record(request, "ensemble")
+            sender = request.get_response_sender()
+            try:
+                executor.respond(executor.Request(request), sender, accumulate=False)
+            except ValueError as error:
+                engine.fail(sender, f"Executor failed process requestId 1 due to the following error: {error}")

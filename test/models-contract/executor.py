@@ -1,0 +1,91 @@
+"""TensorRT-LLM's executor with its pre- and postprocessing, as far as the ensemble and tensorrt_llm_bls show it."""
+
+import numpy as np
+from engine import CONTEXT, END, answer, constrained, decode, encode, scalar, send, strings, tensor, texts
+
+GUIDES = ("json", "json_schema", "regex", "ebnf_grammar")
+
+
+class Request:
+    """What a request asks for. Raises ValueError with TensorRT-LLM's texts."""
+
+    def __init__(self, request):
+        for name in ("text_input", "max_tokens"):
+            if tensor(request, name) is None or tensor(request, name).shape != (1, 1):
+                raise ValueError(f"{name} is required, in the shape [1, 1]")
+        self.prompt = encode(scalar(request, "text_input").decode())
+        if len(self.prompt) > CONTEXT:
+            raise ValueError(
+                "Encountered an error when fetching new request: "
+                f"Prompt length ({len(self.prompt)}) exceeds maximum input length ({CONTEXT}). Set log level to info and check "
+                "TRTLLM logs for how to set maximum input length (/src/tensorrt_llm/batch_manager/llmRequest.h:472)")
+        self.limit = int(scalar(request, "max_tokens"))
+        if self.limit <= 0:
+            raise ValueError("max_tokens must be a single value > 0")
+        self.stream = bool(scalar(request, "stream", False))
+        self.exclude = bool(scalar(request, "exclude_input_in_output", False))
+        self.logprobs = bool(scalar(request, "return_log_probs", False))
+        self.counts = [name for name in ("num_input_tokens", "num_output_tokens") if scalar(request, "return_" + name, False)]
+        self.stop = [encode(word) for word in texts(request, "stop_words")]
+        self.ids = self._answer(request)
+
+    def _answer(self, request):
+        kind = scalar(request, "guided_decoding_guide_type")
+        if kind is not None:
+            kind = kind.decode()
+            guide = scalar(request, "guided_decoding_guide", b"").decode()
+            if kind not in GUIDES or not guide and kind != "json":
+                raise ValueError("The guide string must be provided unless using GuideType::kJSON.")
+            return [*encode(constrained(kind, guide)), END]
+        bias = self._bias(request)
+        endless = scalar(request, "end_id", 0) == -1
+        ids = answer(self.prompt, least=int(scalar(request, "min_tokens", 0)), endless=endless)
+        # The likeliest token is the answer's next, unless another one is favoured.
+        return (max(bias, key=bias.get) if any(weight > 50 for weight in bias.values()) else token for token in ids)
+
+    def _bias(self, request):
+        words, weights = texts(request, "embedding_bias_words"), tensor(request, "embedding_bias_weights")
+        if not words:
+            return {}
+        if weights is None or len(words) != weights.size:
+            raise ValueError("Embedding bias words must have same dimension as embedding bias weights")
+        bias = {}
+        for word, weight in zip(words, weights.flat):
+            for token in encode(word):
+                bias[token] = bias.get(token, 0) + float(weight)
+        return bias
+
+    def tokens(self):
+        """The answer's ids: with the stop text that ends it, and with the end."""
+        made = []
+        for token in self.ids:
+            made.append(token)
+            yield token
+            if token == END or len(made) == self.limit or any(made[-len(stop):] == stop for stop in self.stop):
+                return
+
+
+def respond(request, sender, accumulate):
+    """Answers token by token, or in one piece. Each token is decoded alone unless they are accumulated."""
+    made = []
+    for token in request.tokens():
+        if sender.is_cancelled():
+            break
+        made.append(token)
+        if request.stream:
+            send(sender, False, **outputs(request, decode(made if accumulate else [token]), [token], made))
+    if not request.stream:
+        text = decode(made if request.exclude else request.prompt + made)
+        send(sender, False, **outputs(request, text, made if request.exclude else request.prompt + made, made))
+    sender.send(flags=1)
+
+
+def outputs(request, text, counted, made):
+    """The tensors of one response: the counts are its own, the probabilities those of all tokens so far."""
+    found = {"text_output": strings(text), "cum_log_probs": np.zeros((1, 1), np.float32)}
+    if request.logprobs:
+        found["output_log_probs"] = np.array([[[-(1 + token % 8) / 8 for token in made]]], np.float32)
+    counts = {"num_input_tokens": len(request.prompt), "num_output_tokens": len(counted)}
+    for name in request.counts:
+        found[name] = np.array([[counts[name]]], np.int32)
+    return found

@@ -1,0 +1,58 @@
+"""TensorRT-LLM's model over its LLM API, without weights: texts hold all that came before and end before the stop text."""
+
+import os
+import sys
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+import engine
+from engine import END, decode, encode, scalar, send, strings, tensor, texts
+
+SCALARS = ("max_tokens", "temperature", "top_k", "top_p", "frequency_penalty", "presence_penalty", "seed", "best_of")
+
+
+class TritonPythonModel:
+    """What Triton loads."""
+
+    def execute(self, requests):
+        for request in requests:
+            engine.record(request, "llmapi")
+            sender = request.get_response_sender()
+            try:
+                respond(request, sender)
+            except ValueError as error:
+                engine.fail(sender, f"Error generating request: {error}", text_output=strings("N/A"))
+
+
+def respond(request, sender):
+    if tensor(request, "text_input").ndim > 1:
+        raise ValueError("The current implementation only supports text_input being a 1D tensor.")
+    for name in SCALARS:
+        values = tensor(request, "sampling_param_" + name)
+        if values is not None and values.size != 1:
+            raise ValueError(f"Expected a scalar tensor for tensor sampling_param_{name}")
+    prompt = encode(scalar(request, "text_input").decode())
+    if len(prompt) > engine.CONTEXT:
+        raise ValueError(f"The sum of prompt length ({len(prompt)}.0), query length (0) should not exceed max_num_tokens ({engine.CONTEXT})")
+    streaming = bool(scalar(request, "streaming", False))
+    excluded = bool(scalar(request, "sampling_param_exclude_input_from_output", False))
+    stop, limit = texts(request, "sampling_param_stop"), int(scalar(request, "sampling_param_max_tokens", 32))
+    made, text, reason = [], "", "None"
+    for token in engine.answer(prompt):
+        if sender.is_cancelled():
+            return sender.send(flags=engine.FINAL)
+        made.append(token)
+        text, stopped = before(decode(made), stop)
+        reason = "stop" if token == END or stopped else "length" if len(made) == limit else "None"
+        if streaming or reason != "None":
+            whole = text if excluded or streaming else decode(prompt) + text
+            outputs = {"finish_reason": strings(reason)} if scalar(request, "return_finish_reason", False) else {}
+            send(sender, reason != "None", text_output=strings(whole), **outputs)
+        if reason != "None":
+            return None
+
+
+def before(text, stop):
+    """The text before the first of the stop texts, and whether there is one."""
+    places = [text.index(word) for word in stop if word in text]
+    return (text[:min(places)], True) if places else (text, False)
