@@ -53,7 +53,7 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	t.Setenv("TRIDENT_OPENAI_PORT", "1234")
 	t.Setenv("TRIDENT_STRICT", "true")
 	t.Setenv("TRIDENT_CORS_ORIGIN", "https://a.example,https://b.example")
-	got, err := parse("--openai-port=5678", "--triton-endpoint", "triton:9", "--inactivity-timeout=5s")
+	got, err := parse("--openai-port=5678", "--triton-endpoint", "triton:9", "--inactivity-timeout=5s", "--backend=tensorrtllm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +63,8 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	if !got.OpenAI.Strict || strings.Join(got.Server.CORSOrigins, " ") != "https://a.example https://b.example" {
 		t.Errorf("the environment was not read: %+v", got)
 	}
-	if got.Triton.Endpoint != "triton:9" || got.Triton.Inactivity != 5*time.Second {
-		t.Errorf("the flags were not read: %+v", got.Triton)
+	if got.Triton.Endpoint != "triton:9" || got.Triton.Inactivity != 5*time.Second || got.Backend.First != "tensorrtllm" {
+		t.Errorf("the flags were not read: %+v, %+v", got.Triton, got.Backend)
 	}
 }
 
@@ -86,6 +86,7 @@ func TestBadFlags(t *testing.T) {
 		"frobnicate":                  "frobnicate",
 		"--triton-endpoint=host:port": "--triton-endpoint",
 		"--model-control-mode=poll":   "--model-control-mode",
+		"--backend=nim":               "--backend",
 		"--profile-address=6060":      "--profile-address",
 		"--backend-config=python":     "--backend-config: must be BACKEND,KEY=VALUE",
 		"--cache-config=size=1":       "--cache-config: must be CACHE,KEY=VALUE",
