@@ -1,20 +1,16 @@
 package openai
 
 import (
+	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 )
 
 // serveDocument answers with openapi/openai.yaml as JSON, which is made for the
 // first who asks.
 func serveDocument() http.HandlerFunc {
-	document := sync.OnceValues(func() ([]byte, error) {
-		doc, err := loadDocument()
-		if err != nil {
-			return nil, err
-		}
-		return doc.MarshalJSON()
-	})
+	document := sync.OnceValues(documentJSON)
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := document()
 		if err != nil {
@@ -23,5 +19,41 @@ func serveDocument() http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body) // a client that left needs no answer
+	}
+}
+
+func documentJSON() ([]byte, error) {
+	doc, err := loadDocument()
+	if err != nil {
+		return nil, err
+	}
+	text, err := doc.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	listNull(tree)
+	return json.Marshal(tree)
+}
+
+// listNull adds null to the enumerations of nullable values. OpenAPI 3.0.3 demands
+// it (proposal 2019-10-31, clarify semantics of nullable); generator and validator
+// would take it for one more word.
+func listNull(tree any) {
+	switch node := tree.(type) {
+	case []any:
+		for _, item := range node {
+			listNull(item)
+		}
+	case map[string]any:
+		if words, ok := node["enum"].([]any); ok && node["nullable"] == true && !slices.Contains(words, nil) {
+			node["enum"] = append(words, nil)
+		}
+		for _, item := range node {
+			listNull(item)
+		}
 	}
 }

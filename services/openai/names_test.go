@@ -50,7 +50,8 @@ func TestModelsUnderFurtherNames(t *testing.T) {
 func TestDocumentIsServed(t *testing.T) {
 	server, _ := serve(t, Config{}, nil)
 	resp, body := do(t, http.MethodGet, server.URL+"/openapi.json", "")
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"openapi":"3.0.3"`) {
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"openapi":"3.0.3"`) ||
+		!strings.Contains(body, `"enum":["float","base64",null],"nullable":true`) {
 		t.Errorf("%d %s %.100s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
 	}
 	if resp, body := do(t, http.MethodPost, server.URL+"/openapi.json", ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") == "" {
