@@ -194,6 +194,9 @@ func (t *template) message(m *inference.Message) (*jinja.Dict, error) {
 	if m.ToolCallID != "" {
 		d.Set("tool_call_id", m.ToolCallID)
 	}
+	if m.Reasoning != "" {
+		d.Set("reasoning_content", m.Reasoning)
+	}
 	if len(m.ToolCalls) > 0 {
 		calls, err := toolCalls(m.ToolCalls)
 		if err != nil {

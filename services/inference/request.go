@@ -110,6 +110,8 @@ type Message struct {
 	NoContent bool
 	// Refusal is the assistant's earlier refusal, empty for none.
 	Refusal string
+	// Reasoning is what the assistant thought before the message, empty for none.
+	Reasoning string
 	// ToolCalls an assistant made.
 	ToolCalls []ToolCall
 	// ToolCallID says which call a tool message answers.

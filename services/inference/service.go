@@ -146,8 +146,41 @@ func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, e
 	}
 }
 
-// plan finds the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
+// CountPrompt is how many tokens the prompt of a chat has, as the engine will count
+// them. Errors are [*Error]; the model isn't asked.
+func (s *Service) CountPrompt(ctx context.Context, req *Request) (int, error) {
+	ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	tokens, err := s.countPrompt(ctx, req)
+	if err != nil {
+		return 0, cause(ctx, err)
+	}
+	return tokens, nil
+}
+
+func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
+	run, err := s.newRun(ctx, req)
+	if err != nil {
+		return 0, err
+	}
+	if run.card.Tokenizer == nil {
+		return 0, Unsupported("model", "the tokens of the model `%s` can't be counted here: set the parameter %s in its config.pbtxt", req.Model, paramTokenizer)
+	}
+	if err := run.planReading(s.catalog.dialects); err != nil {
+		return 0, err
+	}
+	prompts, err := s.prompts(ctx, run.card, run.req)
+	if err != nil {
+		return 0, err
+	}
+	return run.card.longest(prompts)
+}
+
+// newRun finds the model.
+func (s *Service) newRun(ctx context.Context, req *Request) (*run, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -163,9 +196,18 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 		}
 		return nil, Unsupported("model", "the model `%s` has no %s", req.Model, what)
 	}
-	run := &run{card: card, req: req, lora: named.LoRA}
+	return &run{card: card, req: req, lora: named.LoRA}, nil
+}
+
+// plan finds the model and splits the request into jobs.
+func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
+	run, err := s.newRun(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	card := run.card
 	if req.Task == TaskEmbed {
-		if named.LoRA != "" {
+		if run.lora != "" {
 			return nil, Unsupported("model", "the model `%s` is a LoRA adapter, which has no embeddings", req.Model)
 		}
 		if err := card.checkInputs(req.Inputs); err != nil {
@@ -235,8 +277,9 @@ func plainPrompts(card *Card, req *Request) ([]string, error) {
 }
 
 // maxTokens is the bound on each choice: what was asked for, or OpenAI's default
-// for plain texts, or the room left in the context. Where the prompt can't be counted here the context itself means
-// that, as the engine ends an answer that fills it.
+// for plain texts, or the room left in the context. Where the prompt can't be
+// counted here the context itself means that, as the engine ends an answer that
+// fills it.
 func (s *Service) maxTokens(card *Card, req *Request, prompts []string) (int, error) {
 	used, err := card.longest(prompts)
 	if err != nil {

@@ -1,8 +1,10 @@
 package inference_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -114,5 +116,41 @@ func TestInputsAreChecked(t *testing.T) {
 				t.Errorf("got %+v", a.err)
 			}
 		})
+	}
+}
+
+// TestCountPrompt counts what the engine would be sent, begin of text included.
+func TestCountPrompt(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		spoil  func(*inference.Request)
+		tokens int
+		param  string
+	}{
+		{"a chat", func(*inference.Request) {}, 4, ""}, // <s> ab b a
+		{"longer than the context", func(r *inference.Request) { r.Messages[0].Text = "aaaaaaaaa" }, 10, ""},
+		{"an unknown model", func(r *inference.Request) { r.Model = "x" }, 0, "model"},
+		{"wrong", func(r *inference.Request) { r.Sampling.TopP = new(2.0) }, 0, "top_p"},
+		{"tools without a parser", func(r *inference.Request) {
+			r.Tools = []json.RawMessage{json.RawMessage(`{"type":"function","function":{"name":"f"}}`)}
+		}, 0, "tools"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "{{ messages[0].content }}"))
+			req := chatRequest(1)
+			req.Messages[0].Text = "abba"
+			tt.spoil(req)
+			tokens, err := s.CountPrompt(t.Context(), req)
+			if tokens != tt.tokens || (err == nil) != (tt.param == "") || err != nil && inference.AsError(err).Param != tt.param {
+				t.Errorf("%d tokens, %v", tokens, err)
+			}
+			if len(engine.Requests()) != 0 {
+				t.Error("the engine was asked")
+			}
+		})
+	}
+	s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
+	if _, err := s.CountPrompt(t.Context(), chatRequest(1)); err == nil || !strings.Contains(err.Error(), "set the parameter trident.tokenizer") {
+		t.Errorf("without a tokenizer: %v", err)
 	}
 }
