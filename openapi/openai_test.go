@@ -43,8 +43,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 			checkResponses(t, name, op)
 		}
 	}
-	if len(ids) != 11 {
-		t.Errorf("%d operations, want 11: %v", len(ids), ids)
+	if len(ids) != 17 {
+		t.Errorf("%d operations, want 17: %v", len(ids), ids)
 	}
 }
 
