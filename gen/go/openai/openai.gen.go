@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -72,6 +73,17 @@ const (
 	ResponseModalityText  ResponseModality = "text"
 )
 
+// Defines values for ResponseServiceTier.
+const (
+	ResponseServiceTierAuto      ResponseServiceTier = "auto"
+	ResponseServiceTierDefault   ResponseServiceTier = "default"
+	ResponseServiceTierFast      ResponseServiceTier = "fast"
+	ResponseServiceTierFlex      ResponseServiceTier = "flex"
+	ResponseServiceTierPriority  ResponseServiceTier = "priority"
+	ResponseServiceTierScale     ResponseServiceTier = "scale"
+	ResponseServiceTierUltrafast ResponseServiceTier = "ultrafast"
+)
+
 // Defines values for ServiceTier.
 const (
 	ServiceTierAuto     ServiceTier = "auto"
@@ -87,6 +99,12 @@ const (
 	VerbosityHigh   Verbosity = "high"
 	VerbosityLow    Verbosity = "low"
 	VerbosityMedium Verbosity = "medium"
+)
+
+// Defines values for ListResponseInputItemsParamsOrder.
+const (
+	ListResponseInputItemsParamsOrderAsc  ListResponseInputItemsParamsOrder = "asc"
+	ListResponseInputItemsParamsOrderDesc ListResponseInputItemsParamsOrder = "desc"
 )
 
 // ChatCompletionAudioParam How to speak the answer. Refused with a 400, Trident gives text.
@@ -348,6 +366,48 @@ type CompletionUsage struct {
 
 	// TotalTokens The sum of both.
 	TotalTokens int `json:"total_tokens"`
+}
+
+// CountResponseInputTokensRequest What the prompt of a response is made of.
+type CountResponseInputTokensRequest struct {
+	// ChatTemplateKwargs Engine extension. Further variables for the model's chat template, such as `enable_thinking`. Keys keep their order.
+	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
+
+	// Conversation A conversation that the server keeps. Refused with a 400, go on by `previous_response_id`.
+	Conversation ResponseConversation `json:"conversation,omitempty"`
+
+	// Input What to answer. It may be absent, null or empty only beside `previous_response_id`.
+	Input ResponseInput `json:"input,omitempty"`
+
+	// Instructions A system message before all items. It holds for this request only: those that go on from it give their own.
+	Instructions *string `json:"instructions,omitempty"`
+
+	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	Model string `json:"model"`
+
+	// ParallelToolCalls Whether one answer may hold several calls. False ends the answer after the first.
+	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
+
+	// Personality A way of speaking that the model knows. Refused with a 400, say it in `instructions`.
+	Personality *string `json:"personality,omitempty"`
+
+	// PreviousResponseID A response that is still kept. Its input and its output come before `input`, which may then be absent. An unknown or expired id is a 404.
+	PreviousResponseID *string `json:"previous_response_id,omitempty"`
+
+	// Reasoning How a reasoning model thinks.
+	Reasoning *ResponseReasoning `json:"reasoning,omitempty"`
+
+	// Text What the answer's text must be like.
+	Text ResponseText `json:"text,omitempty"`
+
+	// ToolChoice Whether the model may, must or must not call tools, and which, as in chats.
+	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
+
+	// Tools What the model may call. Definitions reach the model's template in the form of chats, in the order of their keys. What chats need for tools, responses do.
+	Tools []ResponseTool `json:"tools,omitempty"`
+
+	// Truncation What to do with input that doesn't fit into the context. `disabled` refuses it; `auto` is a 400, send fewer items.
+	Truncation *string `json:"truncation,omitempty"`
 }
 
 // CreateChatCompletionRequest A conversation and how to answer it.
@@ -797,6 +857,195 @@ type CreateEmbeddingResponse struct {
 	Usage EmbeddingUsage `json:"usage"`
 }
 
+// CreateResponse Input items and how to answer them.
+type CreateResponse struct {
+	// AllowedTokenIds Engine extension. Draw from these token ids only.
+	AllowedTokenIds []TokenID `json:"allowed_token_ids,omitempty"`
+
+	// Background Answer later. True is refused with a 400, nothing runs in the background.
+	Background *bool `json:"background,omitempty"`
+
+	// BadWords Engine extension. Texts that the answer must not hold; empty ones mean nothing.
+	BadWords []string `json:"bad_words,omitempty"`
+
+	// ChatTemplateKwargs Engine extension. Further variables for the model's chat template, such as `enable_thinking`. Keys keep their order.
+	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
+
+	// ContextManagement How to shorten long conversations. Refused with a 400, nothing is shortened.
+	ContextManagement []ResponseContextManagement `json:"context_management,omitempty"`
+
+	// Conversation A conversation that the server keeps. Refused with a 400, go on by `previous_response_id`.
+	Conversation ResponseConversation `json:"conversation,omitempty"`
+
+	// FrequencyPenalty Makes a token less likely for each time it came already; negative values make it likelier.
+	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
+
+	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
+	GuidedChoice []string `json:"guided_choice,omitempty"`
+
+	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`.
+	GuidedGrammar *string `json:"guided_grammar,omitempty"`
+
+	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
+	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
+
+	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`.
+	GuidedRegex *string `json:"guided_regex,omitempty"`
+
+	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.
+	IgnoreEos *bool `json:"ignore_eos,omitempty"`
+
+	// Include What else to put into the answer.
+	Include []ResponseIncludable `json:"include,omitempty"`
+
+	// IncludeStopStrInOutput Engine extension. Keep the stop text at the end of the answer.
+	IncludeStopStrInOutput *bool `json:"include_stop_str_in_output,omitempty"`
+
+	// Input What to answer. It may be absent, null or empty only beside `previous_response_id`.
+	Input ResponseInput `json:"input,omitempty"`
+
+	// Instructions A system message before all items. It holds for this request only: those that go on from it give their own.
+	Instructions *string `json:"instructions,omitempty"`
+
+	// LengthPenalty Engine extension. Exponent by which beam search weighs the length of its candidates. Values other than 1 are refused with a 400, there is no beam search.
+	LengthPenalty *float64 `json:"length_penalty,omitempty"`
+
+	// LogitBias Values added to tokens' logits before one is drawn, by token id as the key. Refused with a 400 by models whose backend has no such input.
+	LogitBias map[string]int `json:"logit_bias,omitempty"`
+
+	// MaxOutputTokens The most tokens the answer may have, reasoning included. Unset, an answer may fill the room that the prompt leaves in the model's context. An answer cut here has the status `incomplete`.
+	MaxOutputTokens *int `json:"max_output_tokens,omitempty"`
+
+	// MaxToolCalls The most calls of tools that the server runs. It runs none, so that any number holds.
+	MaxToolCalls *int `json:"max_tool_calls,omitempty"`
+
+	// Metadata The caller's own labels. Accepted without effect.
+	Metadata Metadata `json:"metadata,omitempty"`
+
+	// MinP Engine extension. Leave out tokens less likely than this share of the likeliest one's probability.
+	MinP *float64 `json:"min_p,omitempty"`
+
+	// MinTokens Engine extension. No stop counts before the answer has this many tokens.
+	MinTokens *int `json:"min_tokens,omitempty"`
+
+	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	Model string `json:"model"`
+
+	// Moderation How to screen the conversation. Refused with a 400, Trident does not moderate.
+	Moderation ModerationParam `json:"moderation,omitempty"`
+
+	// ParallelToolCalls Whether one answer may hold several calls. False ends the answer after the first.
+	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
+
+	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
+	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
+
+	// PreviousResponseID A response that is still kept. Its input and its output come before `input`, which may then be absent. An unknown or expired id is a 404.
+	PreviousResponseID *string `json:"previous_response_id,omitempty"`
+
+	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels refuse it with a 400.
+	Priority *int `json:"priority,omitempty"`
+
+	// Prompt A prompt that the server keeps. Refused with a 400, send its text.
+	Prompt ResponsePrompt `json:"prompt,omitempty"`
+
+	// PromptCacheKey A hint for prompt caches. Accepted without effect, and given back.
+	PromptCacheKey *string `json:"prompt_cache_key,omitempty"`
+
+	// PromptCacheOptions Hints for prompt caches. Accepted without effect.
+	PromptCacheOptions *PromptCacheOptionsParam `json:"prompt_cache_options,omitempty"`
+
+	// PromptCacheRetention How long prompt caches may keep the prompt. Accepted without effect.
+	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
+
+	// PromptLogprobs Engine extension. How many log probabilities to give for each token of the prompt. Refused with a 400.
+	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
+
+	// Reasoning How a reasoning model thinks.
+	Reasoning *ResponseReasoning `json:"reasoning,omitempty"`
+
+	// RepetitionPenalty Engine extension. Divides the score of tokens that prompt or answer hold already; 1 changes nothing, more discourages repetition, less encourages it.
+	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
+
+	// SafetyIdentifier A stable pseudonym of the user. Accepted without effect, and given back.
+	SafetyIdentifier *string `json:"safety_identifier,omitempty"`
+
+	// Seed Start of the random numbers. The same seed and request tend to give the same answer; batching with other requests can still change it.
+	Seed *int64 `json:"seed,omitempty"`
+
+	// ServiceTier A class of service. Accepted without effect, all requests are served alike.
+	ServiceTier *string `json:"service_tier,omitempty"`
+
+	// SkipSpecialTokens Engine extension. Leave special tokens out of the text; most engines do unless told otherwise.
+	SkipSpecialTokens *bool `json:"skip_special_tokens,omitempty"`
+
+	// SpacesBetweenSpecialTokens Engine extension. Put spaces between special tokens that stay in the text.
+	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
+
+	// Stop Texts before which the answer ends. They are found across the borders of tokens and are not part of the answer.
+	Stop StopConfiguration `json:"stop,omitempty"`
+
+	// StopTokenIds Engine extension. Token ids that end the answer.
+	StopTokenIds []TokenID `json:"stop_token_ids,omitempty"`
+
+	// Store Whether to keep the answer, in memory and for a while. The server's settings bound what it keeps.
+	Store *bool `json:"store,omitempty"`
+
+	// Stream Send the answer as server-sent events while it is made.
+	Stream *bool `json:"stream,omitempty"`
+
+	// StreamOptions How to stream. Anything set here without `stream` is a 400.
+	StreamOptions *ResponseStreamOptions `json:"stream_options,omitempty"`
+
+	// StructuredOutputs Engine extension. A constraint on the answer, enforced while tokens are drawn. Exactly one of the keys holds it; it can't be combined with a JSON `response_format`.
+	StructuredOutputs StructuredOutputs `json:"structured_outputs,omitempty"`
+
+	// Temperature How freely tokens are drawn: 0 takes the likeliest one each time, larger values spread the choice. Unset, the model's own default holds, which for most is 1.
+	Temperature *float64 `json:"temperature,omitempty"`
+
+	// Text What the answer's text must be like.
+	Text ResponseText `json:"text,omitempty"`
+
+	// ToolChoice Whether the model may, must or must not call tools, and which, as in chats.
+	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
+
+	// Tools What the model may call. Definitions reach the model's template in the form of chats, in the order of their keys. What chats need for tools, responses do.
+	Tools []ResponseTool `json:"tools,omitempty"`
+
+	// TopK Engine extension. Draw only from this many of the likeliest tokens; 0 and -1 set no bound.
+	TopK *int `json:"top_k,omitempty"`
+
+	// TopLogprobs With `message.output_text.logprobs` in `include`, how many alternatives to list at each position. Without it a 400.
+	TopLogprobs *int `json:"top_logprobs,omitempty"`
+
+	// TopP Draw only from the likeliest tokens whose probabilities add up to this. Unset, the model's own default holds, which for most is 1: all tokens.
+	TopP *float64 `json:"top_p,omitempty"`
+
+	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds, and 0 is a 400.
+	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
+
+	// Truncation What to do with input that doesn't fit into the context. `disabled` refuses it; `auto` is a 400, send fewer items.
+	Truncation *string `json:"truncation,omitempty"`
+
+	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
+	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
+
+	// User The caller's name for its user. Accepted without effect.
+	User *string `json:"user,omitempty"`
+}
+
+// DeletedResponse Says that a response is forgotten.
+type DeletedResponse struct {
+	// Deleted Always true.
+	Deleted bool `json:"deleted"`
+
+	// ID The response's id.
+	ID string `json:"id"`
+
+	// Object Always `response`.
+	Object string `json:"object"`
+}
+
 // DetokenizeRequest Token ids.
 type DetokenizeRequest struct {
 	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
@@ -839,8 +1088,115 @@ type EmbeddingUsage struct {
 // EmbeddingVector A vector of unit length.
 type EmbeddingVector = json.RawMessage
 
+// FunctionParameters JSON schema of the arguments. Without it the function takes none.
+type FunctionParameters = json.RawMessage
+
+// FunctionTool A function that the model could call.
+type FunctionTool struct {
+	// Description What it does.
+	Description *string `json:"description"`
+
+	// Name What the model calls it by.
+	Name string `json:"name"`
+
+	// Parameters JSON schema of the arguments. Without it the function takes none.
+	Parameters FunctionParameters `json:"parameters"`
+
+	// Strict As the request had it.
+	Strict *bool `json:"strict"`
+
+	// Type Always `function`.
+	Type string `json:"type"`
+}
+
+// FunctionToolCall A call that the model wants made.
+type FunctionToolCall struct {
+	// Arguments The arguments, a JSON object as text, as the model wrote it. It may be wrong, so check it before use.
+	Arguments string `json:"arguments"`
+
+	// CallID The id that the call's output refers to, unique in the conversation.
+	CallID string `json:"call_id"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Name The function.
+	Name string `json:"name"`
+
+	// Status How far the item came.
+	Status string `json:"status"`
+
+	// Type Always `function_call`.
+	Type string `json:"type"`
+}
+
+// FunctionToolCallOutput What a function gave back.
+type FunctionToolCallOutput struct {
+	// CallID The id of the call that this answers.
+	CallID string `json:"call_id"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Output Text, or parts of several kinds.
+	Output FunctionToolCallOutputResult `json:"output"`
+
+	// Status How far the item came.
+	Status string `json:"status"`
+
+	// Type Always `function_call_output`.
+	Type string `json:"type"`
+}
+
+// FunctionToolCallOutputResult Text, or parts of several kinds.
+type FunctionToolCallOutputResult = json.RawMessage
+
 // GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
 type GuidedJSON = json.RawMessage
+
+// InputImageContent A picture.
+type InputImageContent struct {
+	// Detail Always `auto`.
+	Detail string `json:"detail"`
+
+	// ImageURL The picture or its address, as it came.
+	ImageURL string `json:"image_url"`
+
+	// Type Always `input_image`.
+	Type string `json:"type"`
+}
+
+// InputMessage What the user, the system or the developer said.
+type InputMessage struct {
+	// Content Its parts.
+	Content []InputMessageContent `json:"content"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Role Who said it.
+	Role string `json:"role"`
+
+	// Status How far the item came.
+	Status string `json:"status"`
+
+	// Type Always `message`.
+	Type string `json:"type"`
+}
+
+// InputMessageContent A part of what somebody said.
+type InputMessageContent struct {
+	union json.RawMessage
+}
+
+// InputTextContent A piece of text.
+type InputTextContent struct {
+	// Text The text.
+	Text string `json:"text"`
+
+	// Type Always `input_text`.
+	Type string `json:"type"`
+}
 
 // ListModelsResponse All models that a client may name.
 type ListModelsResponse struct {
@@ -871,6 +1227,44 @@ type Model struct {
 
 // ModerationParam How to screen the conversation. Refused with a 400, Trident does not moderate.
 type ModerationParam = json.RawMessage
+
+// OutputMessage What the assistant said.
+type OutputMessage struct {
+	// Content Its parts, one from a model.
+	Content []OutputMessageContent `json:"content"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Role Always `assistant`.
+	Role string `json:"role"`
+
+	// Status How far the item came.
+	Status string `json:"status"`
+
+	// Type Always `message`.
+	Type string `json:"type"`
+}
+
+// OutputMessageContent A part of what the assistant said.
+type OutputMessageContent struct {
+	union json.RawMessage
+}
+
+// OutputTextContent Text of the answer.
+type OutputTextContent struct {
+	// Annotations Sources that the text cites; always empty.
+	Annotations []map[string]interface{} `json:"annotations"`
+
+	// Logprobs One entry for each token of the text; empty unless asked for.
+	Logprobs []ChatCompletionTokenLogprob `json:"logprobs"`
+
+	// Text The text.
+	Text string `json:"text"`
+
+	// Type Always `output_text`.
+	Type string `json:"type"`
+}
 
 // PredictionContent What most of the answer will be. Refused with a 400, no engine here takes it.
 type PredictionContent = json.RawMessage
@@ -905,11 +1299,307 @@ type PromptTokensDetails struct {
 // ReasoningEffort How long a reasoning model thinks. It reaches chat templates that read a variable `reasoning_effort`; those that read `enable_thinking` take `none`. Anything else but `medium` is refused with a 400.
 type ReasoningEffort string
 
+// ReasoningItem What the model thought before it went on.
+type ReasoningItem struct {
+	// Content The reasoning itself.
+	Content []ReasoningTextPart `json:"content"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Status How far the item came.
+	Status string `json:"status"`
+
+	// Summary A summary. Models make none; that of an item of the input is given back.
+	Summary []SummaryTextPart `json:"summary"`
+
+	// Type Always `reasoning`.
+	Type string `json:"type"`
+}
+
+// ReasoningTextPart A piece of reasoning.
+type ReasoningTextPart struct {
+	// Text The text.
+	Text string `json:"text"`
+
+	// Type Always `reasoning_text`.
+	Type string `json:"type"`
+}
+
+// RefusalPart The words in which the model declined.
+type RefusalPart struct {
+	// Refusal The words.
+	Refusal string `json:"refusal"`
+
+	// Type Always `refusal`.
+	Type string `json:"type"`
+}
+
+// Response An answer, and the settings that it was made with.
+type Response struct {
+	// Background Always false.
+	Background bool `json:"background"`
+
+	// CompletedAt When the answer was complete, in seconds since 1970 UTC; null before and otherwise.
+	CompletedAt *int64 `json:"completed_at"`
+
+	// CreatedAt When the request came, in seconds since 1970 UTC.
+	CreatedAt int64 `json:"created_at"`
+
+	// Error Why the answer failed; null unless it did.
+	Error *ResponseError `json:"error"`
+
+	// ID Name of this answer, `resp_` and random characters. Who knows it may read a kept response.
+	ID string `json:"id"`
+
+	// IncompleteDetails Why the answer was cut; null unless it was.
+	IncompleteDetails *ResponseIncompleteDetails `json:"incomplete_details"`
+
+	// Instructions Those of the request.
+	Instructions *string `json:"instructions"`
+
+	// MaxOutputTokens That of the request.
+	MaxOutputTokens *int `json:"max_output_tokens"`
+
+	// MaxToolCalls That of the request.
+	MaxToolCalls *int `json:"max_tool_calls"`
+
+	// Metadata The caller's own labels, as the request had them.
+	Metadata ResponseMetadata `json:"metadata"`
+
+	// Model The model, by the name that the request used.
+	Model string `json:"model"`
+
+	// Object Always `response`.
+	Object string `json:"object"`
+
+	// Output What the model made, in its order.
+	Output []ResponseOutputItem `json:"output"`
+
+	// ParallelToolCalls That of the request.
+	ParallelToolCalls bool `json:"parallel_tool_calls"`
+
+	// PreviousResponseID That of the request.
+	PreviousResponseID *string `json:"previous_response_id"`
+
+	// PromptCacheKey That of the request.
+	PromptCacheKey *string `json:"prompt_cache_key"`
+
+	// Reasoning The request's `reasoning`.
+	Reasoning ResponseReasoningSettings `json:"reasoning"`
+
+	// SafetyIdentifier That of the request.
+	SafetyIdentifier *string `json:"safety_identifier"`
+
+	// ServiceTier Always `default`, all requests are served alike.
+	ServiceTier string `json:"service_tier"`
+
+	// Status How far the answer came. `incomplete` was cut, `failed` ended with an error.
+	Status string `json:"status"`
+
+	// Store Whether this server keeps the response.
+	Store bool `json:"store"`
+
+	// Temperature That of the request; null where the model's own default held.
+	Temperature *float64 `json:"temperature"`
+
+	// Text The request's `text`, with defaults.
+	Text ResponseTextSettings `json:"text"`
+
+	// ToolChoice The request's `tool_choice`, `auto` when unset.
+	ToolChoice ResponseToolChoiceSetting `json:"tool_choice"`
+
+	// Tools Those of the request.
+	Tools []FunctionTool `json:"tools"`
+
+	// TopLogprobs That of the request, 0 when unset.
+	TopLogprobs int `json:"top_logprobs"`
+
+	// TopP That of the request; null where the model's own default held.
+	TopP *float64 `json:"top_p"`
+
+	// Truncation Always `disabled`.
+	Truncation string `json:"truncation"`
+
+	// Usage Tokens that the response took; null until it is complete.
+	Usage *ResponseUsage `json:"usage"`
+
+	// User That of the request.
+	User *string `json:"user"`
+}
+
+// ResponseContextManagement A way to shorten the conversation.
+type ResponseContextManagement struct {
+	// CompactThreshold From how many tokens on.
+	CompactThreshold *int `json:"compact_threshold,omitempty"`
+
+	// Type The way.
+	Type string `json:"type"`
+}
+
+// ResponseConversation A conversation that the server keeps. Refused with a 400, go on by `previous_response_id`.
+type ResponseConversation = json.RawMessage
+
+// ResponseError Why the answer failed; null unless it did.
+type ResponseError struct {
+	// Code The kind of failure.
+	Code string `json:"code"`
+
+	// Message A sentence for a person.
+	Message string `json:"message"`
+}
+
 // ResponseFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
 type ResponseFormat = json.RawMessage
 
+// ResponseIncludable `message.output_text.logprobs` gives the log probabilities of the text's tokens. The others change nothing: there are no items of hosted tools, pictures are kept whole, and reasoning is given as plain text.
+type ResponseIncludable = string
+
+// ResponseIncompleteDetails Why the answer was cut; null unless it was.
+type ResponseIncompleteDetails struct {
+	// Reason A limit of tokens, or the backend withheld the rest.
+	Reason string `json:"reason"`
+}
+
+// ResponseInput What to answer. It may be absent, null or empty only beside `previous_response_id`.
+type ResponseInput = json.RawMessage
+
+// ResponseInputTokens How long the prompt would be.
+type ResponseInputTokens struct {
+	// InputTokens Tokens of the rendered prompt.
+	InputTokens int `json:"input_tokens"`
+
+	// Object Always `response.input_tokens`.
+	Object string `json:"object"`
+}
+
+// ResponseInputTokensDetails More about the prompt's tokens.
+type ResponseInputTokensDetails struct {
+	// CacheWriteTokens Tokens written to a cache. Always 0, engines don't tell.
+	CacheWriteTokens int `json:"cache_write_tokens"`
+
+	// CachedTokens Tokens taken from a cache. Always 0, engines don't tell.
+	CachedTokens int `json:"cached_tokens"`
+}
+
+// ResponseItemList A page of items.
+type ResponseItemList struct {
+	// Data The items.
+	Data []ResponseListedItem `json:"data"`
+
+	// FirstID Id of the first item, null on an empty page.
+	FirstID *string `json:"first_id"`
+
+	// HasMore Whether another page follows.
+	HasMore bool `json:"has_more"`
+
+	// LastID Id of the last item, null on an empty page.
+	LastID *string `json:"last_id"`
+
+	// Object Always `list`.
+	Object string `json:"object"`
+}
+
+// ResponseListedItem One item of the input, or of earlier output.
+type ResponseListedItem struct {
+	union json.RawMessage
+}
+
+// ResponseMetadata The caller's own labels, as the request had them.
+type ResponseMetadata map[string]string
+
 // ResponseModality A form of the answer.
 type ResponseModality string
+
+// ResponseOutputItem One item of the answer.
+type ResponseOutputItem = json.RawMessage
+
+// ResponseOutputTokensDetails More about the answer's tokens.
+type ResponseOutputTokensDetails struct {
+	// ReasoningTokens Tokens of the reasoning, counted by the model's tokenizer; 0 where that isn't known.
+	ReasoningTokens int `json:"reasoning_tokens"`
+}
+
+// ResponsePrompt A prompt that the server keeps. Refused with a 400, send its text.
+type ResponsePrompt = json.RawMessage
+
+// ResponseReasoning How a reasoning model thinks.
+type ResponseReasoning struct {
+	// Context Which reasoning of earlier turns the model sees. Others than `auto`, the template's choice, are a 400.
+	Context *string `json:"context,omitempty"`
+
+	// Effort How long a reasoning model thinks. It reaches chat templates that read a variable `reasoning_effort`; those that read `enable_thinking` take `none`. Anything else but `medium` is refused with a 400.
+	Effort *ReasoningEffort `json:"effort,omitempty"`
+
+	// GenerateSummary A summary of the reasoning. `auto` gives none, as the answer has the reasoning itself; the others are a 400.
+	GenerateSummary *string `json:"generate_summary,omitempty"`
+
+	// Mode A way of reasoning. Others than `standard` are a 400.
+	Mode *string `json:"mode,omitempty"`
+
+	// Summary A summary of the reasoning. `auto` gives none, as the answer has the reasoning itself; the others are a 400.
+	Summary *string `json:"summary,omitempty"`
+}
+
+// ResponseReasoningSettings The request's `reasoning`.
+type ResponseReasoningSettings struct {
+	// Effort The effort asked for.
+	Effort *string `json:"effort"`
+
+	// Summary The summary asked for.
+	Summary *string `json:"summary"`
+}
+
+// ResponseServiceTier A class of service. Accepted without effect, all requests are served alike.
+type ResponseServiceTier string
+
+// ResponseStreamOptions How to stream. Anything set here without `stream` is a 400.
+type ResponseStreamOptions struct {
+	// IncludeObfuscation Pad events to hide the lengths of tokens from who watches the network. True is a 400: Trident does not pad.
+	IncludeObfuscation *bool `json:"include_obfuscation,omitempty"`
+}
+
+// ResponseText What the answer's text must be like.
+type ResponseText = json.RawMessage
+
+// ResponseTextFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+type ResponseTextFormat = json.RawMessage
+
+// ResponseTextSettings The request's `text`, with defaults.
+type ResponseTextSettings struct {
+	// Format The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+	Format ResponseTextFormat `json:"format"`
+
+	// Verbosity Always `medium`.
+	Verbosity string `json:"verbosity"`
+}
+
+// ResponseTool Something that the model may call.
+type ResponseTool = json.RawMessage
+
+// ResponseToolChoice Whether the model may, must or must not call tools, and which, as in chats.
+type ResponseToolChoice = json.RawMessage
+
+// ResponseToolChoiceSetting The request's `tool_choice`, `auto` when unset.
+type ResponseToolChoiceSetting = json.RawMessage
+
+// ResponseUsage Tokens that the response took; null until it is complete.
+type ResponseUsage struct {
+	// InputTokens Tokens of the rendered prompt.
+	InputTokens int `json:"input_tokens"`
+
+	// InputTokensDetails More about the prompt's tokens.
+	InputTokensDetails ResponseInputTokensDetails `json:"input_tokens_details"`
+
+	// OutputTokens Tokens of the answer, reasoning included.
+	OutputTokens int `json:"output_tokens"`
+
+	// OutputTokensDetails More about the answer's tokens.
+	OutputTokensDetails ResponseOutputTokensDetails `json:"output_tokens_details"`
+
+	// TotalTokens The sum of both.
+	TotalTokens int `json:"total_tokens"`
+}
 
 // ServiceTier A class of service. Accepted without effect, all requests are served alike.
 type ServiceTier string
@@ -919,6 +1609,15 @@ type StopConfiguration = json.RawMessage
 
 // StructuredOutputs Engine extension. A constraint on the answer, enforced while tokens are drawn. Exactly one of the keys holds it; it can't be combined with a JSON `response_format`.
 type StructuredOutputs = json.RawMessage
+
+// SummaryTextPart A piece of a summary.
+type SummaryTextPart struct {
+	// Text The text.
+	Text string `json:"text"`
+
+	// Type Always `summary_text`.
+	Type string `json:"type"`
+}
 
 // TokenID A token id of the model's vocabulary.
 type TokenID = int
@@ -989,6 +1688,30 @@ type WebSearchOptions = json.RawMessage
 // ModelInPath defines model for ModelInPath.
 type ModelInPath = string
 
+// ResponseInPath defines model for ResponseInPath.
+type ResponseInPath = string
+
+// RetrieveResponseParams defines parameters for RetrieveResponse.
+type RetrieveResponseParams struct {
+	// Stream Replay the response as events. True is a 400, only whole responses are kept.
+	Stream *bool `form:"stream,omitempty" json:"stream,omitempty"`
+}
+
+// ListResponseInputItemsParams defines parameters for ListResponseInputItems.
+type ListResponseInputItemsParams struct {
+	// Limit The most items of a page.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Order The newest items first, or the oldest.
+	Order *ListResponseInputItemsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// After Id of an item, the last of the page before. The page begins after it.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ListResponseInputItemsParamsOrder defines parameters for ListResponseInputItems.
+type ListResponseInputItemsParamsOrder string
+
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = CreateChatCompletionRequest
 
@@ -1001,8 +1724,356 @@ type DetokenizeJSONRequestBody = DetokenizeRequest
 // CreateEmbeddingJSONRequestBody defines body for CreateEmbedding for application/json ContentType.
 type CreateEmbeddingJSONRequestBody = CreateEmbeddingRequest
 
+// CreateResponseJSONRequestBody defines body for CreateResponse for application/json ContentType.
+type CreateResponseJSONRequestBody = CreateResponse
+
+// CountResponseInputTokensJSONRequestBody defines body for CountResponseInputTokens for application/json ContentType.
+type CountResponseInputTokensJSONRequestBody = CountResponseInputTokensRequest
+
 // TokenizeJSONRequestBody defines body for Tokenize for application/json ContentType.
 type TokenizeJSONRequestBody = TokenizeRequest
+
+// AsInputTextContent returns the union data inside the InputMessageContent as a InputTextContent
+func (t InputMessageContent) AsInputTextContent() (InputTextContent, error) {
+	var body InputTextContent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInputTextContent overwrites any union data inside the InputMessageContent as the provided InputTextContent
+func (t *InputMessageContent) FromInputTextContent(v InputTextContent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"input_text"}`))
+	t.union = b
+	return err
+}
+
+// MergeInputTextContent performs a merge with any union data inside the InputMessageContent, using the provided InputTextContent
+func (t *InputMessageContent) MergeInputTextContent(v InputTextContent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"input_text"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsInputImageContent returns the union data inside the InputMessageContent as a InputImageContent
+func (t InputMessageContent) AsInputImageContent() (InputImageContent, error) {
+	var body InputImageContent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInputImageContent overwrites any union data inside the InputMessageContent as the provided InputImageContent
+func (t *InputMessageContent) FromInputImageContent(v InputImageContent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"input_image"}`))
+	t.union = b
+	return err
+}
+
+// MergeInputImageContent performs a merge with any union data inside the InputMessageContent, using the provided InputImageContent
+func (t *InputMessageContent) MergeInputImageContent(v InputImageContent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"input_image"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t InputMessageContent) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"type"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t InputMessageContent) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "input_image":
+		return t.AsInputImageContent()
+	case "input_text":
+		return t.AsInputTextContent()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t InputMessageContent) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *InputMessageContent) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsOutputTextContent returns the union data inside the OutputMessageContent as a OutputTextContent
+func (t OutputMessageContent) AsOutputTextContent() (OutputTextContent, error) {
+	var body OutputTextContent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromOutputTextContent overwrites any union data inside the OutputMessageContent as the provided OutputTextContent
+func (t *OutputMessageContent) FromOutputTextContent(v OutputTextContent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"output_text"}`))
+	t.union = b
+	return err
+}
+
+// MergeOutputTextContent performs a merge with any union data inside the OutputMessageContent, using the provided OutputTextContent
+func (t *OutputMessageContent) MergeOutputTextContent(v OutputTextContent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"output_text"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRefusalPart returns the union data inside the OutputMessageContent as a RefusalPart
+func (t OutputMessageContent) AsRefusalPart() (RefusalPart, error) {
+	var body RefusalPart
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRefusalPart overwrites any union data inside the OutputMessageContent as the provided RefusalPart
+func (t *OutputMessageContent) FromRefusalPart(v RefusalPart) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"refusal"}`))
+	t.union = b
+	return err
+}
+
+// MergeRefusalPart performs a merge with any union data inside the OutputMessageContent, using the provided RefusalPart
+func (t *OutputMessageContent) MergeRefusalPart(v RefusalPart) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"type":"refusal"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t OutputMessageContent) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"type"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t OutputMessageContent) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "output_text":
+		return t.AsOutputTextContent()
+	case "refusal":
+		return t.AsRefusalPart()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t OutputMessageContent) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *OutputMessageContent) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsInputMessage returns the union data inside the ResponseListedItem as a InputMessage
+func (t ResponseListedItem) AsInputMessage() (InputMessage, error) {
+	var body InputMessage
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInputMessage overwrites any union data inside the ResponseListedItem as the provided InputMessage
+func (t *ResponseListedItem) FromInputMessage(v InputMessage) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeInputMessage performs a merge with any union data inside the ResponseListedItem, using the provided InputMessage
+func (t *ResponseListedItem) MergeInputMessage(v InputMessage) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsOutputMessage returns the union data inside the ResponseListedItem as a OutputMessage
+func (t ResponseListedItem) AsOutputMessage() (OutputMessage, error) {
+	var body OutputMessage
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromOutputMessage overwrites any union data inside the ResponseListedItem as the provided OutputMessage
+func (t *ResponseListedItem) FromOutputMessage(v OutputMessage) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeOutputMessage performs a merge with any union data inside the ResponseListedItem, using the provided OutputMessage
+func (t *ResponseListedItem) MergeOutputMessage(v OutputMessage) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsFunctionToolCall returns the union data inside the ResponseListedItem as a FunctionToolCall
+func (t ResponseListedItem) AsFunctionToolCall() (FunctionToolCall, error) {
+	var body FunctionToolCall
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromFunctionToolCall overwrites any union data inside the ResponseListedItem as the provided FunctionToolCall
+func (t *ResponseListedItem) FromFunctionToolCall(v FunctionToolCall) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeFunctionToolCall performs a merge with any union data inside the ResponseListedItem, using the provided FunctionToolCall
+func (t *ResponseListedItem) MergeFunctionToolCall(v FunctionToolCall) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsFunctionToolCallOutput returns the union data inside the ResponseListedItem as a FunctionToolCallOutput
+func (t ResponseListedItem) AsFunctionToolCallOutput() (FunctionToolCallOutput, error) {
+	var body FunctionToolCallOutput
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromFunctionToolCallOutput overwrites any union data inside the ResponseListedItem as the provided FunctionToolCallOutput
+func (t *ResponseListedItem) FromFunctionToolCallOutput(v FunctionToolCallOutput) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeFunctionToolCallOutput performs a merge with any union data inside the ResponseListedItem, using the provided FunctionToolCallOutput
+func (t *ResponseListedItem) MergeFunctionToolCallOutput(v FunctionToolCallOutput) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReasoningItem returns the union data inside the ResponseListedItem as a ReasoningItem
+func (t ResponseListedItem) AsReasoningItem() (ReasoningItem, error) {
+	var body ReasoningItem
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReasoningItem overwrites any union data inside the ResponseListedItem as the provided ReasoningItem
+func (t *ResponseListedItem) FromReasoningItem(v ReasoningItem) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReasoningItem performs a merge with any union data inside the ResponseListedItem, using the provided ReasoningItem
+func (t *ResponseListedItem) MergeReasoningItem(v ReasoningItem) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ResponseListedItem) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ResponseListedItem) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -1036,6 +2107,24 @@ type ServerInterface interface {
 	// UnloadModel Unload a model
 	// (POST /v1/models/{model}/unload)
 	UnloadModel(w http.ResponseWriter, r *http.Request, model ModelInPath)
+	// CreateResponse Answer input items
+	// (POST /v1/responses)
+	CreateResponse(w http.ResponseWriter, r *http.Request)
+	// CountResponseInputTokens Count the tokens of input items
+	// (POST /v1/responses/input_tokens)
+	CountResponseInputTokens(w http.ResponseWriter, r *http.Request)
+	// DeleteResponse Forget a kept response
+	// (DELETE /v1/responses/{response_id})
+	DeleteResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath)
+	// RetrieveResponse Read a kept response
+	// (GET /v1/responses/{response_id})
+	RetrieveResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath, params RetrieveResponseParams)
+	// CancelResponse Cancel a response in the background
+	// (POST /v1/responses/{response_id}/cancel)
+	CancelResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath)
+	// ListResponseInputItems List the input of a kept response
+	// (GET /v1/responses/{response_id}/input_items)
+	ListResponseInputItems(w http.ResponseWriter, r *http.Request, responseID ResponseInPath, params ListResponseInputItemsParams)
 	// Tokenize Turn a text or a chat into token ids
 	// (POST /v1/tokenize)
 	Tokenize(w http.ResponseWriter, r *http.Request)
@@ -1226,6 +2315,196 @@ func (siw *ServerInterfaceWrapper) UnloadModel(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// CreateResponse operation middleware
+func (siw *ServerInterfaceWrapper) CreateResponse(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateResponse(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CountResponseInputTokens operation middleware
+func (siw *ServerInterfaceWrapper) CountResponseInputTokens(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CountResponseInputTokens(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteResponse operation middleware
+func (siw *ServerInterfaceWrapper) DeleteResponse(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "response_id" -------------
+	var responseID ResponseInPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "response_id", r.PathValue("response_id"), &responseID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "response_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteResponse(w, r, responseID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RetrieveResponse operation middleware
+func (siw *ServerInterfaceWrapper) RetrieveResponse(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "response_id" -------------
+	var responseID ResponseInPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "response_id", r.PathValue("response_id"), &responseID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "response_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RetrieveResponseParams
+
+	// ------------- Optional query parameter "stream" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "stream", r.URL.Query(), &params.Stream, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "stream"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "stream", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RetrieveResponse(w, r, responseID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CancelResponse operation middleware
+func (siw *ServerInterfaceWrapper) CancelResponse(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "response_id" -------------
+	var responseID ResponseInPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "response_id", r.PathValue("response_id"), &responseID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "response_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CancelResponse(w, r, responseID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListResponseInputItems operation middleware
+func (siw *ServerInterfaceWrapper) ListResponseInputItems(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "response_id" -------------
+	var responseID ResponseInPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "response_id", r.PathValue("response_id"), &responseID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "response_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListResponseInputItemsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "order"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "order", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListResponseInputItems(w, r, responseID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // Tokenize operation middleware
 func (siw *ServerInterfaceWrapper) Tokenize(w http.ResponseWriter, r *http.Request) {
 
@@ -1370,6 +2649,12 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models/{model}", wrapper.RetrieveModel)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/models/{model}/load", wrapper.LoadModel)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/models/{model}/unload", wrapper.UnloadModel)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/responses", wrapper.CreateResponse)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/responses/{response_id}", wrapper.DeleteResponse)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/responses/{response_id}", wrapper.RetrieveResponse)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/responses/{response_id}/cancel", wrapper.CancelResponse)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/responses/{response_id}/input_items", wrapper.ListResponseInputItems)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/responses/input_tokens", wrapper.CountResponseInputTokens)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/tokenize", wrapper.Tokenize)
 
 	return m
@@ -1666,6 +2951,140 @@ func (response UnloadModel200JSONResponse) VisitUnloadModelResponse(w http.Respo
 	return err
 }
 
+type CreateResponseRequestObject struct {
+	Body *CreateResponseJSONRequestBody
+}
+
+type CreateResponseResponseObject interface {
+	VisitCreateResponseResponse(w http.ResponseWriter) error
+}
+
+type CreateResponse200JSONResponse Response
+
+func (response CreateResponse200JSONResponse) VisitCreateResponseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountResponseInputTokensRequestObject struct {
+	Body *CountResponseInputTokensJSONRequestBody
+}
+
+type CountResponseInputTokensResponseObject interface {
+	VisitCountResponseInputTokensResponse(w http.ResponseWriter) error
+}
+
+type CountResponseInputTokens200JSONResponse ResponseInputTokens
+
+func (response CountResponseInputTokens200JSONResponse) VisitCountResponseInputTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteResponseRequestObject struct {
+	ResponseID ResponseInPath `json:"response_id"`
+}
+
+type DeleteResponseResponseObject interface {
+	VisitDeleteResponseResponse(w http.ResponseWriter) error
+}
+
+type DeleteResponse200JSONResponse DeletedResponse
+
+func (response DeleteResponse200JSONResponse) VisitDeleteResponseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetrieveResponseRequestObject struct {
+	ResponseID ResponseInPath `json:"response_id"`
+	Params     RetrieveResponseParams
+}
+
+type RetrieveResponseResponseObject interface {
+	VisitRetrieveResponseResponse(w http.ResponseWriter) error
+}
+
+type RetrieveResponse200JSONResponse Response
+
+func (response RetrieveResponse200JSONResponse) VisitRetrieveResponseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelResponseRequestObject struct {
+	ResponseID ResponseInPath `json:"response_id"`
+}
+
+type CancelResponseResponseObject interface {
+	VisitCancelResponseResponse(w http.ResponseWriter) error
+}
+
+type CancelResponse200JSONResponse Response
+
+func (response CancelResponse200JSONResponse) VisitCancelResponseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListResponseInputItemsRequestObject struct {
+	ResponseID ResponseInPath `json:"response_id"`
+	Params     ListResponseInputItemsParams
+}
+
+type ListResponseInputItemsResponseObject interface {
+	VisitListResponseInputItemsResponse(w http.ResponseWriter) error
+}
+
+type ListResponseInputItems200JSONResponse ResponseItemList
+
+func (response ListResponseInputItems200JSONResponse) VisitListResponseInputItemsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type TokenizeRequestObject struct {
 	Body *TokenizeJSONRequestBody
 }
@@ -1720,6 +3139,24 @@ type StrictServerInterface interface {
 	// UnloadModel Unload a model
 	// (POST /v1/models/{model}/unload)
 	UnloadModel(ctx context.Context, request UnloadModelRequestObject) (UnloadModelResponseObject, error)
+	// CreateResponse Answer input items
+	// (POST /v1/responses)
+	CreateResponse(ctx context.Context, request CreateResponseRequestObject) (CreateResponseResponseObject, error)
+	// CountResponseInputTokens Count the tokens of input items
+	// (POST /v1/responses/input_tokens)
+	CountResponseInputTokens(ctx context.Context, request CountResponseInputTokensRequestObject) (CountResponseInputTokensResponseObject, error)
+	// DeleteResponse Forget a kept response
+	// (DELETE /v1/responses/{response_id})
+	DeleteResponse(ctx context.Context, request DeleteResponseRequestObject) (DeleteResponseResponseObject, error)
+	// RetrieveResponse Read a kept response
+	// (GET /v1/responses/{response_id})
+	RetrieveResponse(ctx context.Context, request RetrieveResponseRequestObject) (RetrieveResponseResponseObject, error)
+	// CancelResponse Cancel a response in the background
+	// (POST /v1/responses/{response_id}/cancel)
+	CancelResponse(ctx context.Context, request CancelResponseRequestObject) (CancelResponseResponseObject, error)
+	// ListResponseInputItems List the input of a kept response
+	// (GET /v1/responses/{response_id}/input_items)
+	ListResponseInputItems(ctx context.Context, request ListResponseInputItemsRequestObject) (ListResponseInputItemsResponseObject, error)
 	// Tokenize Turn a text or a chat into token ids
 	// (POST /v1/tokenize)
 	Tokenize(ctx context.Context, request TokenizeRequestObject) (TokenizeResponseObject, error)
@@ -2031,6 +3468,174 @@ func (sh *strictHandler) UnloadModel(w http.ResponseWriter, r *http.Request, mod
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(UnloadModelResponseObject); ok {
 		if err := validResponse.VisitUnloadModelResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateResponse operation middleware
+func (sh *strictHandler) CreateResponse(w http.ResponseWriter, r *http.Request) {
+	var request CreateResponseRequestObject
+
+	var body CreateResponseJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateResponse(ctx, request.(CreateResponseRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateResponse")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateResponseResponseObject); ok {
+		if err := validResponse.VisitCreateResponseResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CountResponseInputTokens operation middleware
+func (sh *strictHandler) CountResponseInputTokens(w http.ResponseWriter, r *http.Request) {
+	var request CountResponseInputTokensRequestObject
+
+	var body CountResponseInputTokensJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CountResponseInputTokens(ctx, request.(CountResponseInputTokensRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CountResponseInputTokens")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CountResponseInputTokensResponseObject); ok {
+		if err := validResponse.VisitCountResponseInputTokensResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteResponse operation middleware
+func (sh *strictHandler) DeleteResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath) {
+	var request DeleteResponseRequestObject
+
+	request.ResponseID = responseID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteResponse(ctx, request.(DeleteResponseRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteResponse")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteResponseResponseObject); ok {
+		if err := validResponse.VisitDeleteResponseResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RetrieveResponse operation middleware
+func (sh *strictHandler) RetrieveResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath, params RetrieveResponseParams) {
+	var request RetrieveResponseRequestObject
+
+	request.ResponseID = responseID
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RetrieveResponse(ctx, request.(RetrieveResponseRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RetrieveResponse")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RetrieveResponseResponseObject); ok {
+		if err := validResponse.VisitRetrieveResponseResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelResponse operation middleware
+func (sh *strictHandler) CancelResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath) {
+	var request CancelResponseRequestObject
+
+	request.ResponseID = responseID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelResponse(ctx, request.(CancelResponseRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelResponse")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CancelResponseResponseObject); ok {
+		if err := validResponse.VisitCancelResponseResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListResponseInputItems operation middleware
+func (sh *strictHandler) ListResponseInputItems(w http.ResponseWriter, r *http.Request, responseID ResponseInPath, params ListResponseInputItemsParams) {
+	var request ListResponseInputItemsRequestObject
+
+	request.ResponseID = responseID
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListResponseInputItems(ctx, request.(ListResponseInputItemsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListResponseInputItems")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListResponseInputItemsResponseObject); ok {
+		if err := validResponse.VisitListResponseInputItemsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
