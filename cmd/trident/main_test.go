@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/extension"
@@ -41,7 +42,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := config{Triton: triton.Default(), Inference: inference.Default(), Server: server.Default()}
+	want := config{Triton: triton.Default(), Inference: inference.Default(), OpenAI: openai.Default(), Server: server.Default()}
 	want.Triton.Endpoint = "localhost:8001"
 	if got.Triton != want.Triton || got.Inference != want.Inference || got.OpenAI != want.OpenAI || got.Server.Port != 9000 || got.Server.Host != "0.0.0.0" ||
 		got.Server.MaxBody != want.Server.MaxBody || got.Server.WriteTimeout != want.Server.WriteTimeout || got.Server.ShutdownTimeout != want.Server.ShutdownTimeout {
@@ -83,6 +84,9 @@ func TestBadFlags(t *testing.T) {
 		"--cors-origin=example.com":   "--cors-origin",
 		"--http-max-input-size=0":     "--http-max-input-size",
 		"--sse-header-timeout=0s":     "--sse-header-timeout",
+		"--responses-store-size=-1":   "--responses-store-size",
+		"--responses-store-bytes=0":   "--responses-store-bytes",
+		"--responses-store-ttl=0s":    "--responses-store-ttl",
 		"frobnicate":                  "frobnicate",
 		"--triton-endpoint=host:port": "--triton-endpoint",
 		"--model-control-mode=poll":   "--model-control-mode",

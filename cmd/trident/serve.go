@@ -130,6 +130,10 @@ type flags struct {
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`
 	Strict           bool          `group:"Requests" help:"Refuse request fields that neither OpenAI's API nor the engine knows."`
 
+	ResponsesStoreSize  int           `group:"Requests" default:"${responses_store_size}" help:"Responses kept in memory for requests that go on from them, 0 for none; the oldest go first."`
+	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Memory in bytes that they may take, about."`
+	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that they are kept."`
+
 	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Serve models' LoRA adapters under the model's name, this text and the adapter's name; without it, not at all."`
 	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Whose the models are, in lists of them; triton unless set."`
 
@@ -145,19 +149,22 @@ const tritonEndpoint = "localhost:8001"
 // defaults gives the flags the defaults of the modules, so that each is written
 // down once.
 func defaults() kong.Option {
-	t, i, s := triton.Default(), inference.Default(), server.Default()
+	t, i, o, s := triton.Default(), inference.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kong.Vars{
-		"triton_endpoint":     tritonEndpoint,
-		"inactivity_timeout":  t.Inactivity.String(),
-		"sse_header_timeout":  t.KeepAlive.String(),
-		"default_max_tokens":  strconv.Itoa(i.DefaultMaxTokens),
-		"max_in_flight":       strconv.Itoa(i.MaxInFlight),
-		"request_timeout":     i.RequestTimeout.String(),
-		"write_timeout":       s.WriteTimeout.String(),
-		"host":                s.Host,
-		"openai_port":         strconv.Itoa(s.Port),
-		"http_max_input_size": strconv.FormatInt(s.MaxBody, 10),
-		"shutdown_timeout":    s.ShutdownTimeout.String(),
+		"triton_endpoint":       tritonEndpoint,
+		"inactivity_timeout":    t.Inactivity.String(),
+		"sse_header_timeout":    t.KeepAlive.String(),
+		"default_max_tokens":    strconv.Itoa(i.DefaultMaxTokens),
+		"responses_store_size":  strconv.Itoa(o.ResponsesStoreSize),
+		"responses_store_bytes": strconv.FormatInt(o.ResponsesStoreBytes, 10),
+		"responses_store_ttl":   o.ResponsesStoreTTL.String(),
+		"max_in_flight":         strconv.Itoa(i.MaxInFlight),
+		"request_timeout":       i.RequestTimeout.String(),
+		"write_timeout":         s.WriteTimeout.String(),
+		"host":                  s.Host,
+		"openai_port":           strconv.Itoa(s.Port),
+		"http_max_input_size":   strconv.FormatInt(s.MaxBody, 10),
+		"shutdown_timeout":      s.ShutdownTimeout.String(),
 	})
 }
 
@@ -166,7 +173,10 @@ func (f *flags) config() (config, error) {
 	cfg := config{
 		Backend:   backend.Config{First: f.Backend},
 		Inference: inference.Config{MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens, LoRASeparator: f.LoRASeparator},
-		OpenAI:    openai.Config{Strict: f.Strict, OwnedBy: f.OwnedBy},
+		OpenAI: openai.Config{
+			Strict: f.Strict, OwnedBy: f.OwnedBy,
+			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
+		},
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
@@ -176,7 +186,7 @@ func (f *flags) config() (config, error) {
 	if f.LogFormat == "text" {
 		cfg.Table = os.Stderr
 	}
-	err := errors.Join(f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.Server.Validate())
+	err := errors.Join(f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.Server.Validate())
 	if err != nil {
 		return config{}, fmt.Errorf("%w", err)
 	}

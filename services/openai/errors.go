@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -60,7 +61,13 @@ const statusClientClosed = 499
 func describe(err error) (status int, object wireError, retryAfter time.Duration) {
 	var tooLarge *http.MaxBytesError
 	var plain *httpError
+	var query *api.InvalidParamFormatError
 	switch {
+	case errors.As(err, &query):
+		return http.StatusBadRequest, wireError{
+			Message: query.ParamName + " has a value of a wrong type", Type: "invalid_request_error",
+			Param: &query.ParamName, Code: new(inference.ReasonInvalidValue),
+		}, 0
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, wireError{
 			Message: fmt.Sprintf("the request body is larger than %d bytes, the most that this server takes (--http-max-input-size)", tooLarge.Limit),
@@ -94,14 +101,19 @@ const (
 	maxName    = 200
 )
 
-func errorBody(object wireError) []byte {
-	object.Message = cut(object.Message, maxMessage)
-	if object.Param != nil {
-		object.Param = new(cut(*object.Param, maxName))
+// cut shortens what is the client's own text.
+func (e wireError) cut() wireError {
+	e.Message = cut(e.Message, maxMessage)
+	if e.Param != nil {
+		e.Param = new(cut(*e.Param, maxName))
 	}
+	return e
+}
+
+func errorBody(object wireError) []byte {
 	body, err := json.Marshal(struct {
 		Error wireError `json:"error"`
-	}{object})
+	}{object.cut()})
 	if err != nil { // strings and nothing else: can't fail
 		return []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
 	}

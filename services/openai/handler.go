@@ -14,18 +14,46 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Config of the frontend. The zero value is the configuration without flags.
+// Config of the frontend. The zero value keeps no responses.
 type Config struct {
 	// Strict refuses fields that neither OpenAI's API nor the engine knows.
 	Strict bool
 	// OwnedBy is what lists of models say of all of them; empty for triton.
 	OwnedBy string
+	// ResponsesStoreSize is how many responses are kept for requests that go on from
+	// them; 0 keeps none.
+	ResponsesStoreSize int
+	// ResponsesStoreBytes bounds the memory that they take, about.
+	ResponsesStoreBytes int64
+	// ResponsesStoreTTL is how long they are kept.
+	ResponsesStoreTTL time.Duration
+}
+
+// Default is the configuration without flags.
+func Default() Config {
+	return Config{ResponsesStoreSize: 4096, ResponsesStoreBytes: 256 << 20, ResponsesStoreTTL: 24 * time.Hour}
+}
+
+// Validate names the field that can't be used.
+func (c Config) Validate() error {
+	switch {
+	case c.ResponsesStoreSize < 0:
+		return fmt.Errorf("--responses-store-size: %d is negative", c.ResponsesStoreSize)
+	case c.ResponsesStoreSize == 0:
+		return nil
+	case c.ResponsesStoreBytes < 1:
+		return fmt.Errorf("--responses-store-bytes: %d is not positive; --responses-store-size=0 keeps no responses", c.ResponsesStoreBytes)
+	case c.ResponsesStoreTTL <= 0:
+		return fmt.Errorf("--responses-store-ttl: %s is not positive; --responses-store-size=0 keeps no responses", c.ResponsesStoreTTL)
+	}
+	return nil
 }
 
 // Handler serves OpenAI's API and the health probes. It may be used
@@ -34,11 +62,15 @@ type Handler struct {
 	cfg       Config
 	service   *inference.Service
 	validator *Validator
+	responses *responseStore
 	mux       *http.ServeMux
 }
 
 // New makes a handler over the service.
 func New(cfg Config, service *inference.Service) (*Handler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
 	validator, err := NewValidator()
 	if err != nil {
 		return nil, fmt.Errorf("openapi document: %w", err)
@@ -49,7 +81,7 @@ func New(cfg Config, service *inference.Service) (*Handler, error) {
 // newHandler is New by a validator that may be shared: reading the document is what
 // takes the time.
 func newHandler(cfg Config, service *inference.Service, validator *Validator) *Handler {
-	h := &Handler{cfg: cfg, service: service, validator: validator, mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, service: service, validator: validator, responses: newResponseStore(cfg), mux: http.NewServeMux()}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  writeError,
 		ResponseErrorHandlerFunc: writeError,
@@ -87,7 +119,8 @@ const modelsPath = "/v1/models"
 func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
 		path = rest
-	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/embeddings", "/tokenize", "/detokenize"}, path) || strings.HasPrefix(path, "/models/") {
+	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/embeddings", "/responses", "/tokenize", "/detokenize"}, path) ||
+		strings.HasPrefix(path, "/models/") || strings.HasPrefix(path, "/responses/") {
 		path = "/v1" + path
 	}
 	if path == modelsPath && method == http.MethodPost {
@@ -111,7 +144,7 @@ func normalise(method, path string) (newMethod, newPath, escaped string) {
 // else with 404.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 		other := r.WithContext(r.Context())
 		other.Method = method
 		if _, pattern := h.mux.Handler(other); pattern != "/" {

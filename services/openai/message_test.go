@@ -187,6 +187,9 @@ func TestDecodeInputNamesTheField(t *testing.T) {
 // fieldSchema is the document's own schema of a field with a decoder.
 func fieldSchema(t *testing.T, field string) *openapi3.Schema {
 	t.Helper()
+	if field == "items" {
+		return documentSchema(t, "ResponseInput")
+	}
 	of := map[string]string{"messages": "CreateChatCompletionRequest", "input": "CreateEmbeddingRequest", "prompt": "CreateCompletionRequest"}
 	return documentSchema(t, of[field]).Properties[field].Value
 }
@@ -220,6 +223,7 @@ func TestDecodersAgreeWithTheDocument(t *testing.T) {
 		"messages": {rapid.Custom(anyMessages), func(raw json.RawMessage) error { _, err := DecodeMessages(raw); return err }},
 		"input":    {rapid.Custom(anyInput), func(raw json.RawMessage) error { _, err := DecodeInput(raw); return err }},
 		"prompt":   {rapid.Custom(anyInput), func(raw json.RawMessage) error { _, err := DecodePrompt(raw); return err }},
+		"items":    {rapid.Custom(anyItems), func(raw json.RawMessage) error { _, err := decodeItems(raw); return err }},
 	} {
 		t.Run(field, func(t *testing.T) {
 			schema := fieldSchema(t, field)
@@ -269,6 +273,7 @@ func spoil(t *rapid.T, object map[string]any) map[string]any {
 	keys := []string{
 		"role", "content", "name", "tool_call_id", "tool_calls", "function_call", "refusal", "audio", "type", "text", "image_url",
 		"input_audio", "file", "url", "detail", "data", "format", "id", "function", "custom", "arguments", "input", "mode", "prompt_cache_breakpoint",
+		"status", "phase", "call_id", "output", "summary", "encrypted_content", "annotations", "logprobs",
 	}
 	for key := range object {
 		keys = append(keys, key, key, key, key)

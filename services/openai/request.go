@@ -108,6 +108,7 @@ func constrain(s *inference.Sampling, stop json.RawMessage, bias map[string]int,
 
 // constraintFields are all names of a constraint on the answer's form.
 type constraintFields struct {
+	text                        *inference.Structured // read already
 	format, outputs, guidedJSON json.RawMessage
 	guidedRegex, guidedGrammar  *string
 	guidedChoice                []string
@@ -228,6 +229,9 @@ func structured(fields constraintFields) (*inference.Structured, error) {
 
 func constraints(fields constraintFields) ([]*inference.Structured, error) {
 	var found []*inference.Structured
+	if fields.text != nil {
+		found = append(found, fields.text)
+	}
 	if c, err := responseFormat(fields.format); err != nil {
 		return nil, err
 	} else if c != nil {
@@ -273,17 +277,22 @@ func responseFormat(raw json.RawMessage) (*inference.Structured, error) {
 	if err := json.Unmarshal(raw, &format); err != nil {
 		return nil, inference.Invalid(param, "response_format must be an object with a type")
 	}
-	switch format.Type {
+	return formatConstraint(format.Type, format.JSONSchema.Schema, param, param+".json_schema.schema"), nil
+}
+
+// formatConstraint is what a format of that type asks for, nil for text. The params
+// are those of the format and of its schema.
+func formatConstraint(kind string, schema json.RawMessage, param, schemaParam string) *inference.Structured {
+	switch kind {
 	case "json_object":
-		return &inference.Structured{Kind: "json_object", Value: json.RawMessage("true"), Param: param}, nil
+		return &inference.Structured{Kind: kind, Value: json.RawMessage("true"), Param: param}
 	case "json_schema":
-		schema := format.JSONSchema.Schema
 		if neutral(schema) {
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
-		return &inference.Structured{Kind: "json", Value: schema, Param: param + ".json_schema.schema"}, nil
+		return &inference.Structured{Kind: "json", Value: schema, Param: schemaParam}
 	}
-	return nil, nil //nolint:nilnil // text
+	return nil
 }
 
 // structuredKinds are the constraints of vLLM's structured outputs.

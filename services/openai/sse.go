@@ -80,21 +80,6 @@ func (s *eventStream) comment() bool {
 	return s.send(false)
 }
 
-// fail ends a stream that has begun with an error event.
-func (s *eventStream) fail(err error) {
-	_, object, _ := describe(err)
-	*s.buf = append(*s.buf, "data: "...)
-	*s.buf = append(*s.buf, errorBody(object)...)
-	*s.buf = append(*s.buf, "\n\n"...)
-	s.send(false)
-}
-
-// done ends a stream that succeeded.
-func (s *eventStream) done() bool {
-	*s.buf = append(*s.buf, "data: [DONE]\n\n"...)
-	return s.send(false)
-}
-
 // chunkHead is what all chunks of an answer share.
 type chunkHead struct {
 	text  []byte // up to the list of choices
@@ -125,10 +110,19 @@ func (h *chunkHead) end(dst []byte) []byte {
 	return append(dst, "]}\n\n"...)
 }
 
-// appendUsage adds the chunk that has no choices but the usage.
-func (h *chunkHead) appendUsage(dst []byte, u *inference.Usage) []byte {
+// appendError adds an event that is the error.
+func (*chunkHead) appendError(dst []byte, err error) []byte {
+	_, object, _ := describe(err)
+	dst = append(dst, "data: "...)
+	dst = append(dst, errorBody(object)...)
+	return append(dst, "\n\n"...)
+}
+
+// appendEnd adds the chunk that has no choices but the usage, if it was asked for.
+func (h *chunkHead) appendEnd(dst []byte, u *inference.Usage) []byte {
+	const done = "data: [DONE]\n\n"
 	if !h.usage {
-		return dst
+		return append(dst, done...)
 	}
 	dst = append(dst, h.text...)
 	dst = append(dst, `],"usage":{"prompt_tokens":`...)
@@ -137,7 +131,7 @@ func (h *chunkHead) appendUsage(dst []byte, u *inference.Usage) []byte {
 	dst = strconv.AppendInt(dst, int64(u.CompletionTokens), 10)
 	dst = append(dst, `,"total_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(u.PromptTokens+u.CompletionTokens), 10)
-	return append(dst, "}}\n\n"...)
+	return append(dst, "}}\n\n"+done...)
 }
 
 // chunkWriter appends chat completion chunks.

@@ -36,7 +36,10 @@ func (e *ChatEvents) Write(w http.ResponseWriter, deltas iter.Seq2[inference.Del
 // chunks is how an operation writes its Deltas.
 type chunks interface {
 	appendDelta(dst []byte, d *inference.Delta) []byte
-	appendUsage(dst []byte, u *inference.Usage) []byte
+	// appendEnd ends an answer that succeeded.
+	appendEnd(dst []byte, u *inference.Usage) []byte
+	// appendError ends one that failed after it began.
+	appendError(dst []byte, err error) []byte
 }
 
 // writeEvents is [ChatEvents.Write] for any operation's chunks.
@@ -49,7 +52,8 @@ func writeEvents(w http.ResponseWriter, rec *server.Record, c chunks, deltas ite
 		}
 		if err != nil {
 			rec.Error = err
-			out.fail(err)
+			*out.buf = c.appendError(*out.buf, err)
+			out.send(false)
 			return nil
 		}
 		if !writeDelta(out, rec, c, &delta) {
@@ -77,8 +81,8 @@ func writeDelta(out *eventStream, rec *server.Record, c chunks, delta *inference
 		return out.comment()
 	case delta.Usage != nil:
 		usage(delta.Usage, rec)
-		*out.buf = c.appendUsage(*out.buf, delta.Usage)
-		return out.done()
+		*out.buf = c.appendEnd(*out.buf, delta.Usage)
+		return out.send(false)
 	case delta.Empty():
 		// Nothing to say but that nothing follows at once: what waits must go.
 		return len(*out.buf) == 0 || out.send(delta.More)

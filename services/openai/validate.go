@@ -22,10 +22,10 @@ import (
 // Validator checks request bodies against openapi/openai.yaml. It is safe for
 // concurrent use.
 //
-// Three fields are checked by this package's own decoding instead, which has to
+// Some fields are checked by this package's own decoding instead, which has to
 // read them anyway and costs less than walking their unions: messages by
-// [DecodeMessages], prompt by [DecodePrompt] and input by [DecodeInput]. A test
-// holds these to the document.
+// [DecodeMessages], prompt by [DecodePrompt], input by [DecodeInput] and that of
+// responses by decodeItems. A test holds these to the document.
 type Validator struct {
 	bodies map[string]*bodySchema // by pattern, such as POST /v1/embeddings
 }
@@ -72,12 +72,14 @@ func NewValidator() (*Validator, error) {
 		{"/v1/embeddings", reflect.TypeFor[api.CreateEmbeddingRequest](), "input"},
 		{"/v1/tokenize", reflect.TypeFor[api.TokenizeRequest](), "messages"},
 		{"/v1/detokenize", reflect.TypeFor[api.DetokenizeRequest](), ""},
+		{"/v1/responses", reflect.TypeFor[api.CreateResponse](), "input"},
+		{"/v1/responses/input_tokens", reflect.TypeFor[api.CountResponseInputTokensRequest](), "input"},
 	} {
 		schema := doc.Paths.Value(o.path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		v.bodies["POST "+o.path] = newBodySchema(schema, o.body, o.loose)
 	}
-	for _, action := range []string{"load", "unload"} { // they take none; clients send {} all the same
-		v.bodies["POST /v1/models/{model}/"+action] = &bodySchema{schema: openapi3.NewObjectSchema(), optional: true}
+	for _, action := range []string{"models/{model}/load", "models/{model}/unload", "responses/{response_id}/cancel"} { // they take none; clients send {} all the same
+		v.bodies["POST /v1/"+action] = &bodySchema{schema: openapi3.NewObjectSchema(), optional: true}
 	}
 	return v, nil
 }

@@ -201,13 +201,32 @@ func (s *trident) openChat(t *testing.T, body object) *stream {
 // Whatever is no event, comment or blank line fails the test.
 func (s *stream) events(t *testing.T) iter.Seq[[]byte] {
 	t.Helper()
+	return s.read(t, false)
+}
+
+// typedEvents is events for those that have a line with their type, the one in the
+// data, before it.
+func (s *stream) typedEvents(t *testing.T) iter.Seq[[]byte] {
+	t.Helper()
+	return s.read(t, true)
+}
+
+func (s *stream) read(t *testing.T, typed bool) iter.Seq[[]byte] {
+	t.Helper()
 	return func(yield func([]byte) bool) {
+		kind := ""
 		lines := bufio.NewScanner(s.response.Body)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+			name, named := bytes.CutPrefix(lines.Bytes(), []byte("event: "))
 			switch {
+			case typed && named:
+				kind = string(name)
 			case ok:
+				if typed && !bytes.HasPrefix(data, []byte(`{"type":"`+kind+`",`)) {
+					t.Errorf("event %q: %s", kind, data)
+				}
 				if !yield(bytes.Clone(data)) {
 					return
 				}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,10 @@ func operationOf(r *http.Request) *openapi3.Operation {
 		if i := strings.LastIndexByte(name, '/'); i >= 0 && method == http.MethodPost {
 			path += name[i:]
 		}
+	}
+	if id, ok := strings.CutPrefix(path, "/v1/responses/"); ok && id != "input_tokens" {
+		_, action, _ := strings.Cut(id, "/")
+		path = strings.TrimSuffix("/v1/responses/{response_id}/"+action, "/")
 	}
 	if item := document().Paths.Value(path); item != nil {
 		return item.GetOperation(method)
@@ -227,12 +232,14 @@ func (a *watchedAnswer) schema(kind answerKind) *openapi3.Schema {
 	return document().Components.Schemas["ErrorResponse"].Value
 }
 
-// streamRules are what holds among the events of one stream of chunks: one head,
-// the role first, one finish reason a choice, usage in all or in none, [DONE] last.
+// streamRules are what holds among the events of one stream. Chunks: one head, the
+// role first, one finish reason a choice, usage in all or in none, [DONE] last.
+// Events of a response: numbered from 0, an end of their own.
 type streamRules struct {
 	head     string
 	usage    string // what the chunks have: "absent", "null" or, in the last, "counts"
 	finished map[int]bool
+	count    int // of a response's events
 	ended    string
 }
 
@@ -249,6 +256,9 @@ type chunkEvent struct {
 	}
 	Usage json.RawMessage
 	Error json.RawMessage
+	// Those of responses have these instead.
+	Type     string
+	Sequence int `json:"sequence_number"`
 }
 
 // next says what is wrong with the next event, if anything is.
@@ -264,11 +274,28 @@ func (s *streamRules) next(data []byte) string {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return err.Error()
 	}
+	if c.Type != "" {
+		return s.typed(&c)
+	}
 	if c.Error != nil {
 		s.ended = "an error"
 		return ""
 	}
 	return s.chunk(&c)
+}
+
+// typed is for the events of a response.
+func (s *streamRules) typed(c *chunkEvent) string {
+	first := s.count == 0
+	switch s.count++; {
+	case c.Sequence != s.count-1:
+		return fmt.Sprintf("the number of event %d is %d", s.count-1, c.Sequence)
+	case first != (c.Type == "response.created") && c.Type != "error":
+		return "response.created belongs to the first event"
+	case slices.Contains([]string{"response.completed", "response.incomplete", "response.failed"}, c.Type):
+		s.ended = c.Type
+	}
+	return ""
 }
 
 func (s *streamRules) chunk(c *chunkEvent) string {
@@ -313,7 +340,7 @@ func (s *streamRules) unfinished() string {
 // end says what is wrong with a stream that has ended here.
 func (s *streamRules) end() string {
 	if s.ended == "" {
-		return "the stream ended without [DONE]"
+		return "the stream ended without its last event"
 	}
 	return ""
 }
@@ -322,6 +349,7 @@ func (s *streamRules) end() string {
 func TestStreamRules(t *testing.T) {
 	const head = `"id":"x","object":"o","created":1,"model":"m"`
 	chunk := func(rest string) string { return "{" + head + "," + rest + "}" }
+	typed := func(kind string, number int) string { return fmt.Sprintf(`{"type":%q,"sequence_number":%d}`, kind, number) }
 	first, last := chunk(`"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]`), chunk(`"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`)
 	for _, test := range []struct {
 		name   string
@@ -331,7 +359,7 @@ func TestStreamRules(t *testing.T) {
 		{"good", []string{first, last, "[DONE]"}, ""},
 		{"good completion", []string{chunk(`"choices":[{"index":0,"text":"a","finish_reason":null}]`), chunk(`"choices":[{"index":0,"text":"","finish_reason":"stop"}]`), "[DONE]"}, ""},
 		{"error", []string{first, `{"error":{}}`}, ""},
-		{"cut", []string{first, last}, "without [DONE]"},
+		{"cut", []string{first, last}, "without its last event"},
 		{"after the end", []string{first, last, "[DONE]", last}, "after [DONE]"},
 		{"after an error", []string{first, `{"error":{}}`, "[DONE]"}, "after an error"},
 		{"no finish", []string{first, "[DONE]"}, "no finish reason"},
@@ -340,6 +368,12 @@ func TestStreamRules(t *testing.T) {
 		{"two roles", []string{first, first}, "the role"},
 		{"another id", []string{first, strings.Replace(last, `"x"`, `"y"`, 1)}, "another head"},
 		{"usage now and then", []string{first, chunk(`"usage":null,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`)}, "usage is null, it was absent"},
+		{"good response", []string{typed("response.created", 0), typed("response.output_text.delta", 1), typed("response.completed", 2)}, ""},
+		{"failed response", []string{typed("response.created", 0), typed("error", 1), typed("response.failed", 2)}, ""},
+		{"a number left out", []string{typed("response.created", 0), typed("response.completed", 2)}, "the number of event 1 is 2"},
+		{"no beginning", []string{typed("response.completed", 0)}, "response.created"},
+		{"two beginnings", []string{typed("response.created", 0), typed("response.created", 1)}, "response.created"},
+		{"response without end", []string{typed("response.created", 0)}, "without its last event"},
 		{"counts with a choice", []string{chunk(`"usage":{},"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]`)}, "without choices"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

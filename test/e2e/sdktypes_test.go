@@ -61,6 +61,11 @@ var sdkTypes = map[string][2]string{
 	"createCompletion":     {"Completion", "Completion"},
 	"createEmbedding":      {"CreateEmbeddingResponse"},
 	"retrieveModel":        {"Model"},
+
+	"createResponse":           {"Response", "ResponseStreamEvent"},
+	"retrieveResponse":         {"Response"},
+	"listResponseInputItems":   {"ResponseItemList"},
+	"countResponseInputTokens": {"InputTokenCountResponse"},
 }
 
 // add takes an object on its way. What isn't on the SDKs' list of types is an

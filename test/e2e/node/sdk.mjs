@@ -6,6 +6,7 @@
 // Prints what it checked. Any other end than the expected one is an exit code other than 0.
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
+import { responses } from './responses.mjs';
 
 const messages = [{ role: 'user', content: 'Say hello.' }];
 const long = { model: 'chat', messages, max_tokens: 1500, ignore_eos: true };
@@ -180,6 +181,7 @@ if (mode === 'interrupted') {
 } else {
   await chats(client);
   await completions(client);
+  await responses(client, check, raised);
   await embeddings(client);
   await models(client);
   await errors(client, connect(downURL));

@@ -14,6 +14,8 @@ import sys
 import openai
 from openai import AsyncOpenAI, OpenAI
 
+from responses import responses
+
 MESSAGES = [{"role": "user", "content": "Say hello."}]
 LONG = {"model": "chat", "messages": MESSAGES, "max_tokens": 1500, "extra_body": {"ignore_eos": True}}
 
@@ -196,6 +198,7 @@ def main(mode, url, down=None):
         with OpenAI(**options(down)) as nowhere:
             chats(client)
             completions(client)
+            responses(client, check, raised)
             embeddings(client)
             models(client)
             errors(client, nowhere)

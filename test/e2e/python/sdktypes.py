@@ -10,9 +10,11 @@ import sys
 
 from openai.types import Completion, CreateEmbeddingResponse, ErrorObject, Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from pydantic import BaseModel, ValidationError
+from openai.types.responses import InputTokenCountResponse, Response, ResponseItemList, ResponseStreamEvent
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-TYPES = {t.__name__: t for t in (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, ErrorObject, Model)}
+MODELS = (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, ErrorObject, InputTokenCountResponse, Model, Response, ResponseItemList)
+TYPES = {t.__name__: TypeAdapter(t) for t in MODELS} | {"ResponseStreamEvent": TypeAdapter(ResponseStreamEvent)}
 KNOWN = {"reasoning_content"}
 
 
@@ -37,7 +39,7 @@ def main(file):
             text = json.dumps(recorded["object"])
             count += 1
             try:
-                flaws = list(unknown(TYPES[recorded["type"]].model_validate_json(text, strict=True), recorded["type"]))
+                flaws = list(unknown(TYPES[recorded["type"]].validate_json(text, strict=True), recorded["type"]))
             except ValidationError as error:
                 flaws = [str(error)]
             if flaws:

@@ -1,0 +1,366 @@
+package openai
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"time"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// CreateResponse answers items, in one piece or as a stream of events.
+func (h *Handler) CreateResponse(ctx context.Context, request api.CreateResponseRequestObject) (api.CreateResponseResponseObject, error) {
+	server.RecordOf(ctx).Model = request.Body.Model
+	turn, err := h.newTurn(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := h.responseWriter(ctx, request.Body, turn)
+	if err != nil {
+		return nil, err
+	}
+	if turn.req.Stream {
+		return &responseStream{ctx: ctx, handler: h, turn: turn, writer: writer}, nil
+	}
+	rec := server.RecordOf(ctx)
+	var events []byte // nobody reads them
+	for delta, err := range h.answer(ctx, turn) {
+		switch {
+		case err != nil:
+			return nil, err
+		case delta.Usage != nil:
+			usage(delta.Usage, rec)
+			writer.appendEnd(events, delta.Usage)
+		case !delta.Empty() && !delta.Idle:
+			events = writer.appendDelta(events[:0], &delta)
+		}
+	}
+	return responseBody(writer.body), nil
+}
+
+// turn is one request of the Responses API.
+type turn struct {
+	conversation
+
+	req *inference.Request
+	// input are all items that the model sees: those of earlier turns and the new.
+	input []*item
+}
+
+// newTurn translates the body and finds what it refers to.
+func (h *Handler) newTurn(body *api.CreateResponse) (*turn, error) {
+	req, err := responseRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	t := &turn{req: req}
+	req.ID = "resp_" + rand.Text()
+	if text := value(body.Instructions); text != "" {
+		t.push(inference.Message{Role: "system", Text: text}, "instructions")
+	}
+	if err := h.goOn(t, value(body.PreviousResponseID)); err != nil {
+		return nil, err
+	}
+	items, err := decodeItems(body.Input)
+	if err != nil {
+		return nil, err
+	}
+	for i, it := range items {
+		origin := "input"
+		if body.Input[0] == '[' {
+			origin += index(i)
+		}
+		if err := h.addInput(t, it, origin); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.input) == 0 {
+		return nil, inference.Invalid("input", "input is required, unless there is a previous_response_id")
+	}
+	t.flush("input")
+	req.Messages = t.messages
+	if err := req.Validate(); err != nil {
+		return nil, t.clientsNames(err)
+	}
+	return t, nil
+}
+
+// goOn begins with the items of an earlier response, if there is one.
+func (h *Handler) goOn(t *turn, id string) error {
+	const param = "previous_response_id"
+	if id == "" {
+		return nil
+	}
+	previous := h.responses.get(id)
+	if previous == nil {
+		return h.notKept(param, "previous_response_not_found", "response", id)
+	}
+	for it := range previous.items {
+		t.input = append(t.input, it)
+		if err := t.add(it, param); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addInput adds an item of the request, or the one that it refers to.
+func (h *Handler) addInput(t *turn, it *item, origin string) error {
+	if it.kind == itemReference {
+		id := it.id
+		if it = h.responses.item(id); it == nil {
+			return h.notKept(origin+".id", "item_not_found", "item", id)
+		}
+	}
+	t.input = append(t.input, it)
+	return t.add(it, origin)
+}
+
+// notKept is the error of an id that means nothing, or nothing any more.
+func (h *Handler) notKept(param, reason, what, id string) error {
+	message := fmt.Sprintf("there is no %s %s: it was never kept, or isn't any more", what, quote(id))
+	if !h.responses.on() {
+		message = fmt.Sprintf("there is no %s %s: this server keeps none (--responses-store-size)", what, quote(id))
+	}
+	return &inference.Error{Code: inference.CodeNotFound, Reason: reason, Param: param, Message: message}
+}
+
+// answer runs the turn; its errors name the fields that the client used.
+func (h *Handler) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
+		for delta, err := range h.service.Generate(ctx, t.req) {
+			if !yield(delta, t.clientsNames(err)) {
+				return
+			}
+		}
+	}
+}
+
+// responseWriter has the response as it is before the model has said anything.
+func (h *Handler) responseWriter(ctx context.Context, body *api.CreateResponse, t *turn) (*responseWriter, error) {
+	response, err := newResponse(body, t.req.ID)
+	if err != nil {
+		return nil, err
+	}
+	response.Store = response.Store && h.responses.on()
+	w := &responseWriter{response: response, tokens: func(text string) int { return h.countText(ctx, body.Model, text) }}
+	if response.Store {
+		w.keep = func(w *responseWriter) { h.keep(t, w) }
+	}
+	return w, nil
+}
+
+// countText is 0 where the model's tokenizer isn't known.
+func (h *Handler) countText(ctx context.Context, model, text string) int {
+	named, err := h.service.Model(ctx, model)
+	if err != nil || named.Card.Tokenizer == nil {
+		return 0
+	}
+	n, err := named.Card.Tokenizer.Count(text, false)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (h *Handler) keep(t *turn, w *responseWriter) {
+	for _, it := range t.input {
+		if it.id == "" { // a new one: those of earlier turns have ids
+			it.id = newItemID(it.kind)
+		}
+	}
+	h.responses.put(&keptResponse{id: t.req.ID, body: w.body, input: t.input, output: w.items})
+}
+
+// newResponse gives back what was asked for, with the defaults.
+func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
+	r := &api.Response{
+		ID: id, Object: "response", CreatedAt: time.Now().Unix(), Status: statusInProgress, Model: body.Model,
+		Instructions: body.Instructions, MaxOutputTokens: body.MaxOutputTokens, MaxToolCalls: body.MaxToolCalls,
+		Metadata: api.ResponseMetadata(body.Metadata), Output: []json.RawMessage{}, PreviousResponseID: body.PreviousResponseID,
+		ParallelToolCalls: body.ParallelToolCalls == nil || *body.ParallelToolCalls, PromptCacheKey: body.PromptCacheKey,
+		SafetyIdentifier: body.SafetyIdentifier, ServiceTier: "default", Store: body.Store == nil || *body.Store,
+		Temperature: body.Temperature, TopP: body.TopP, TopLogprobs: value(body.TopLogprobs), Tools: []api.FunctionTool{},
+		ToolChoice: body.ToolChoice, Truncation: "disabled", User: body.User,
+		Text: api.ResponseTextSettings{Format: json.RawMessage(`{"type":"text"}`), Verbosity: "medium"},
+	}
+	if r.Metadata == nil {
+		r.Metadata = api.ResponseMetadata{}
+	}
+	if neutral(r.ToolChoice) {
+		r.ToolChoice = json.RawMessage(`"auto"`)
+	}
+	settings, err := readText(body.Text)
+	if err != nil {
+		return nil, err
+	}
+	if !neutral(settings.Format) {
+		r.Text.Format = settings.Format
+	}
+	if body.Reasoning != nil {
+		r.Reasoning = api.ResponseReasoningSettings{Effort: (*string)(body.Reasoning.Effort), Summary: body.Reasoning.Summary}
+	}
+	return r, echoTools(r, body.Tools)
+}
+
+func echoTools(r *api.Response, tools []json.RawMessage) error {
+	for i, raw := range tools {
+		var tool responseTool
+		if err := json.Unmarshal(raw, &tool); err != nil {
+			return fmt.Errorf("tools[%d]: %w", i, err)
+		}
+		parameters := tool.Parameters
+		if len(parameters) == 0 {
+			parameters = json.RawMessage("null")
+		}
+		r.Tools = append(r.Tools, api.FunctionTool{
+			Type: tool.Type, Name: tool.Name, Description: tool.Description, Parameters: parameters, Strict: tool.Strict,
+		})
+	}
+	return nil
+}
+
+// responseStream is the answer that is written while the model makes it.
+type responseStream struct {
+	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
+	handler *Handler
+	turn    *turn
+	writer  *responseWriter
+}
+
+// VisitCreateResponseResponse streams. A failure before the first event is returned
+// and gets its status; a later one becomes an event.
+func (s *responseStream) VisitCreateResponseResponse(w http.ResponseWriter) error {
+	return writeEvents(w, server.RecordOf(s.ctx), s.writer, s.handler.answer(s.ctx, s.turn))
+}
+
+// responseBody is a whole response in JSON.
+type responseBody []byte
+
+// VisitCreateResponseResponse answers with it.
+func (b responseBody) VisitCreateResponseResponse(w http.ResponseWriter) error { return b.write(w) }
+
+// VisitRetrieveResponseResponse answers with it.
+func (b responseBody) VisitRetrieveResponseResponse(w http.ResponseWriter) error { return b.write(w) }
+
+func (b responseBody) write(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := w.Write(b)
+	return err
+}
+
+// CountResponseInputTokens counts the tokens of the prompt that a response would
+// have.
+func (h *Handler) CountResponseInputTokens(ctx context.Context, request api.CountResponseInputTokensRequestObject) (api.CountResponseInputTokensResponseObject, error) {
+	body := request.Body
+	server.RecordOf(ctx).Model = body.Model
+	if value(body.Personality) != "" {
+		return nil, inference.Unsupported("personality", "personality is not supported: say it in instructions")
+	}
+	turn, err := h.newTurn(&api.CreateResponse{
+		Model: body.Model, Input: body.Input, Instructions: body.Instructions, PreviousResponseID: body.PreviousResponseID,
+		Tools: body.Tools, ToolChoice: body.ToolChoice, ParallelToolCalls: body.ParallelToolCalls, Text: body.Text,
+		Reasoning: body.Reasoning, Truncation: body.Truncation, Conversation: body.Conversation, ChatTemplateKwargs: body.ChatTemplateKwargs,
+	})
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := h.service.CountPrompt(ctx, turn.req)
+	if err != nil {
+		return nil, turn.clientsNames(err)
+	}
+	return api.CountResponseInputTokens200JSONResponse{Object: "response.input_tokens", InputTokens: tokens}, nil
+}
+
+// RetrieveResponse gives a response that is still kept.
+func (h *Handler) RetrieveResponse(_ context.Context, request api.RetrieveResponseRequestObject) (api.RetrieveResponseResponseObject, error) {
+	if value(request.Params.Stream) {
+		return nil, inference.Unsupported("stream", "stream is not supported here: only whole responses are kept")
+	}
+	kept, err := h.kept(request.ResponseID)
+	if err != nil {
+		return nil, err
+	}
+	return responseBody(kept.body), nil
+}
+
+func (h *Handler) kept(id string) (*keptResponse, error) {
+	kept := h.responses.get(id)
+	if kept == nil {
+		return nil, h.notKept("response_id", "response_not_found", "response", id)
+	}
+	return kept, nil
+}
+
+// DeleteResponse forgets a response.
+func (h *Handler) DeleteResponse(_ context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
+	if !h.responses.remove(request.ResponseID) {
+		return nil, h.notKept("response_id", "response_not_found", "response", request.ResponseID)
+	}
+	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil
+}
+
+// CancelResponse refuses: what can be cancelled runs in the background, and nothing
+// does.
+func (h *Handler) CancelResponse(_ context.Context, request api.CancelResponseRequestObject) (api.CancelResponseResponseObject, error) {
+	if _, err := h.kept(request.ResponseID); err != nil {
+		return nil, err
+	}
+	return nil, inference.Invalid("response_id", "this response is complete: only responses in the background can be cancelled, and nothing runs there")
+}
+
+// ListResponseInputItems lists what the model was given, in pages.
+func (h *Handler) ListResponseInputItems(_ context.Context, request api.ListResponseInputItemsRequestObject) (api.ListResponseInputItemsResponseObject, error) {
+	kept, err := h.kept(request.ResponseID)
+	if err != nil {
+		return nil, err
+	}
+	page, more, err := page(kept.input, &request.Params)
+	if err != nil {
+		return nil, err
+	}
+	list := api.ResponseItemList{Object: "list", Data: make([]api.ResponseListedItem, len(page)), HasMore: more}
+	for i, it := range page {
+		if err := list.Data[i].UnmarshalJSON(it.encode()); err != nil {
+			return nil, fmt.Errorf("encode item: %w", err)
+		}
+	}
+	if len(page) > 0 {
+		list.FirstID, list.LastID = &page[0].id, &page[len(page)-1].id
+	}
+	return api.ListResponseInputItems200JSONResponse(list), nil
+}
+
+// page is the part of the items that was asked for, and whether more follow.
+func page(items []*item, params *api.ListResponseInputItemsParams) (_ []*item, more bool, _ error) {
+	limit := 20
+	if params.Limit != nil {
+		limit = *params.Limit
+	}
+	if limit < 1 || limit > 100 {
+		return nil, false, inference.Invalid("limit", "limit must be from 1 to 100, got %d", limit)
+	}
+	items = slices.Clone(items)
+	switch order := value(params.Order); order {
+	case "asc":
+	case "desc", "":
+		slices.Reverse(items)
+	default:
+		return nil, false, inference.Invalid("order", "order must be asc or desc, got %s", quote(string(order)))
+	}
+	if after := value(params.After); after != "" {
+		i := slices.IndexFunc(items, func(it *item) bool { return it.id == after })
+		if i < 0 {
+			return nil, false, inference.Invalid("after", "after must be the id of an item of this response, got %s", quote(after))
+		}
+		items = items[i+1:]
+	}
+	return items[:min(limit, len(items))], len(items) > limit, nil
+}

@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// conversation are the messages that items make.
+type conversation struct {
+	messages []inference.Message
+	// origins are the request's fields that the messages came from, for errors.
+	origins []string
+	// reasoning waits for the message or the calls that it led to.
+	reasoning string
+}
+
+// add appends an item. Calls belong to the assistant's message before them, and
+// reasoning to what comes after it.
+func (c *conversation) add(it *item, origin string) error {
+	switch it.kind {
+	case itemReasoning:
+		c.flush(origin)
+		c.reasoning = it.text
+		if it.text == "" {
+			c.reasoning = strings.Join(it.summary, "\n")
+		}
+	case itemCall:
+		return c.addCall(it, origin)
+	case itemOutput:
+		c.flush(origin)
+		c.push(inference.Message{Role: "tool", ToolCallID: it.callID, Text: it.text, Parts: it.parts}, origin)
+	case itemMessage:
+		m := inference.Message{Role: it.role, Text: it.text, Parts: it.parts}
+		if it.role == assistant {
+			m.Reasoning, c.reasoning = c.reasoning, ""
+		}
+		c.flush(origin)
+		c.push(m, origin)
+	}
+	return nil
+}
+
+func (c *conversation) addCall(it *item, origin string) error {
+	arguments, err := decodeArguments(&jsonReader{}, it.text)
+	if err != nil { // as a model wrote it: the client's own are checked
+		return inference.Invalid(origin, "%s: the model's call of `%s` has arguments that aren't a JSON object, which no chat template shows", origin, it.name)
+	}
+	last := len(c.messages) - 1
+	if last < 0 || c.messages[last].Role != assistant || c.reasoning != "" {
+		c.push(inference.Message{Role: assistant, Reasoning: c.reasoning}, origin)
+		c.reasoning = ""
+		last = len(c.messages) - 1
+	}
+	m := &c.messages[last]
+	m.ToolCalls = append(m.ToolCalls, inference.ToolCall{ID: it.callID, Name: it.name, Arguments: arguments})
+	return nil
+}
+
+// flush turns reasoning that led to nothing into a message of its own: the answer
+// was cut in it.
+func (c *conversation) flush(origin string) {
+	if c.reasoning != "" {
+		c.push(inference.Message{Role: assistant, Reasoning: c.reasoning}, origin)
+		c.reasoning = ""
+	}
+}
+
+func (c *conversation) push(m inference.Message, origin string) {
+	c.messages = append(c.messages, m)
+	c.origins = append(c.origins, origin)
+}
+
+// clientsNames gives errors of the core the names that the Responses API has for
+// fields.
+func (c *conversation) clientsNames(err error) error {
+	e, ok := errors.AsType[*inference.Error](err)
+	if !ok {
+		return err
+	}
+	param, message := e.Param, e.Message
+	rename := func(from, to string) {
+		param, message = strings.Replace(param, from, to, 1), strings.ReplaceAll(message, from, to)
+	}
+	switch {
+	case param == "messages":
+		param = "input"
+		if e.Reason == inference.ReasonContextLength {
+			message = strings.ReplaceAll(message, "messages", "input")
+		}
+	case strings.HasPrefix(param, "messages["):
+		for i, origin := range c.origins {
+			if from := fmt.Sprintf("messages[%d]", i); strings.HasPrefix(param, from) {
+				if c.messages[i].Role == "tool" {
+					rename(".content", ".output")
+				}
+				rename(from, origin)
+				break
+			}
+		}
+	case param == "max_tokens", param == "min_tokens":
+		message = strings.ReplaceAll(message, "max_tokens", "max_output_tokens")
+		param = strings.ReplaceAll(param, "max_tokens", "max_output_tokens")
+	}
+	renamed := *e
+	renamed.Param, renamed.Message = param, message
+	return &renamed
+}

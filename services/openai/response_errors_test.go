@@ -1,0 +1,153 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+func TestResponseErrors(t *testing.T) {
+	call := `{"type":"function_call","call_id":"c","name":"f","arguments":%q}`
+	server, engine := serveResponses(t, Default(), inferencetest.Say("x"))
+	for _, tt := range []struct {
+		name, fields         string
+		status               int
+		param, code, message string
+	}{
+		{"no input", `"stream":false`, 400, "input", "invalid_value", "input is required"},
+		{"no items", `"input":[]`, 400, "input", "invalid_value", "input is required"},
+		{"null", `"input":null`, 400, "input", "invalid_value", "input is required"},
+		{"a number", `"input":4`, 400, "input", "invalid_value", "input must be a string or a list of items, got 4"},
+		{"an embedding model", `"input":"x","model":"embedding"`, 400, "model", "unsupported_parameter", "embedding"},
+		{"an unknown model", `"input":"x","model":"none"`, 404, "model", "model_not_found", "`none`"},
+		{"no item", `"input":["x"]`, 400, "input[0]", "invalid_value", "must be an object"},
+		{"an item without a type", `"input":[{}]`, 400, "input[0].type", "invalid_value", "required"},
+		{"an unknown item", `"input":[{"type":"computer_call"}]`, 400, "input[0].type", "unsupported_parameter", `"computer_call" is not supported`},
+		{"an unknown role", `"input":[{"role":"tool","content":"x"}]`, 400, "input[0].role", "invalid_value", "user, system, developer or assistant"},
+		{"no content", `"input":[{"role":"user"}]`, 400, "input[0].content", "invalid_value", "required"},
+		{"a part of chats", `"input":[{"role":"user","content":[{"type":"text","text":"x"}]}]`, 400, "input[0].content[0].type", "invalid_value", "input_text, input_image or input_file"},
+		{"a picture", `"input":[{"role":"user","content":[{"type":"input_text","text":"x"},{"type":"input_image","image_url":"data:x"}]}]`, 400, "input[0].content[1]", "unsupported_parameter", "image"},
+		{"a picture from a function", `"instructions":"x","input":[` + fmt.Sprintf(call, "") + `,{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:x"}]}]`, 400, "input[1].output[0]", "unsupported_parameter", "image"},
+		{"a kept picture", `"input":[{"role":"user","content":[{"type":"input_image","file_id":"f"}]}]`, 400, "input[0].content[0].image_url", "unsupported_parameter", "no files are kept"},
+		{"a document", `"input":[{"role":"user","content":[{"type":"input_file","file_id":"f"}]}]`, 400, "input[0].content[0]", "unsupported_parameter", "document"},
+		{"arguments that are no object", `"input":[` + fmt.Sprintf(call, "[1]") + `]`, 400, "input[0].arguments", "invalid_value", "JSON object"},
+		{"hidden reasoning", `"input":[{"type":"reasoning","id":"r","summary":[],"encrypted_content":"x"}]`, 400, "input[0].encrypted_content", "unsupported_parameter", "can't be read"},
+		{"an unknown item to refer to", `"input":[{"type":"item_reference","id":"msg_x"}]`, 404, "input[0].id", "item_not_found", `"msg_x"`},
+		{"an item by its id alone", `"input":[{"id":"msg_x"}]`, 404, "input[0].id", "item_not_found", `"msg_x"`},
+		{"an unknown response", `"previous_response_id":"resp_x"`, 404, "previous_response_id", "previous_response_not_found", `"resp_x"`},
+		{"background", `"input":"x","background":true`, 400, "background", "unsupported_parameter", "background"},
+		{"conversation", `"input":"x","conversation":"conv_1"`, 400, "conversation", "unsupported_parameter", "previous_response_id"},
+		{"conversation object", `"input":"x","conversation":{"id":"conv_1"}`, 400, "conversation", "unsupported_parameter", "previous_response_id"},
+		{"prompt", `"input":"x","prompt":{"id":"p"}`, 400, "prompt", "unsupported_parameter", "prompt"},
+		{"context_management", `"input":"x","context_management":[{"type":"compaction"}]`, 400, "context_management", "unsupported_parameter", "fewer items"},
+		{"moderation", `"input":"x","moderation":{"model":"m"}`, 400, "moderation", "unsupported_parameter", "moderation"},
+		{"truncation", `"input":"x","truncation":"auto"`, 400, "truncation", "unsupported_parameter", "fewer items"},
+		{"effort", `"input":"x","reasoning":{"effort":"high"}`, 400, "reasoning.effort", "unsupported_parameter", "effort"},
+		{"summary", `"input":"x","reasoning":{"summary":"detailed"}`, 400, "reasoning.summary", "unsupported_parameter", "reasoning itself"},
+		{"context", `"input":"x","reasoning":{"context":"all_turns"}`, 400, "reasoning.context", "unsupported_parameter", "template"},
+		{"mode", `"input":"x","reasoning":{"mode":"pro"}`, 400, "reasoning.mode", "unsupported_parameter", "one way"},
+		{"verbosity", `"input":"x","text":{"verbosity":"low"}`, 400, "text.verbosity", "unsupported_parameter", "verbosity"},
+		{"format", `"input":"x","text":{"format":{"type":"xml"}}`, 400, "text.format.type", "invalid_value", "json_schema"},
+		{"schema", `"input":"x","text":{"format":{"type":"json_schema","name":"x","schema":{"type":"nonsense"}}}`, 400, "text.format.schema", "invalid_value", "text.format.schema is not a valid JSON schema"},
+		{"two forms", `"input":"x","text":{"format":{"type":"json_object"}},"guided_regex":"a"`, 400, "guided_regex", "invalid_value", "together"},
+		{"a hosted tool", `"input":"x","tools":[{"type":"web_search"}]`, 400, "tools[0].type", "unsupported_parameter", `got "web_search"`},
+		{"a custom tool", `"input":"x","tools":[{"type":"custom","name":"f"}]`, 400, "tools[0].type", "unsupported_parameter", `got "custom"`},
+		{"an unknown tool", `"input":"x","tools":[{"type":"magic"}]`, 400, "tools[0].type", "invalid_value", `got "magic"`},
+		{"a tool of chats", `"input":"x","tools":[{"type":"function","function":{"name":"f"}}]`, 400, "tools[0].name", "invalid_value", "tools[0].name is required"},
+		{"a deferred tool", `"input":"x","tools":[{"type":"function","name":"f","defer_loading":true}]`, 400, "tools[0].defer_loading", "unsupported_parameter", "all tools"},
+		{"a tool for programs", `"input":"x","tools":[{"type":"function","name":"f","allowed_callers":["programmatic"]}]`, 400, "tools[0].allowed_callers", "unsupported_parameter", "the model alone"},
+		{"a demanded tool's schema", `"input":"x","tool_choice":"required","tools":[{"type":"function","name":"f","parameters":{"type":"nonsense"}}]`, 400, "tools[0].parameters", "invalid_value", "not a valid JSON schema"},
+		{"an unknown choice", `"input":"x","tool_choice":"maybe"`, 400, "tool_choice", "invalid_value", "none, auto or required"},
+		{"a hosted choice", `"input":"x","tool_choice":{"type":"file_search"}`, 400, "tool_choice.type", "unsupported_parameter", `"file_search"`},
+		{"allowed tools", `"input":"x","tool_choice":{"type":"allowed_tools","mode":"auto","tools":[]}`, 400, "tool_choice.type", "unsupported_parameter", "send only the tools"},
+		{"a choice without a name", `"input":"x","tool_choice":{"type":"function"}`, 400, "tool_choice.name", "invalid_value", "required"},
+		{"a choice among no tools", `"input":"x","tool_choice":"required"`, 400, "tool_choice", "invalid_value", "no tools"},
+		{"logprobs that nothing includes", `"input":"x","top_logprobs":2`, 400, "top_logprobs", "invalid_value", "include"},
+		{"an unknown include", `"input":"x","include":["everything"]`, 400, "include[0]", "invalid_value", "everything"},
+		{"stream_options without stream", `"input":"x","stream_options":{"include_obfuscation":false}`, 400, "stream_options", "invalid_value", "stream: true"},
+		{"obfuscation", `"input":"x","stream":true,"stream_options":{"include_obfuscation":true}`, 400, "stream_options.include_obfuscation", "unsupported_parameter", "padded"},
+		{"more than the context", `"input":"x","max_output_tokens":101`, 400, "input", "context_length_exceeded", "100"},
+		{"min_tokens above the limit", `"input":"x","max_output_tokens":5,"min_tokens":6`, 400, "min_tokens", "invalid_value", "max_output_tokens (5)"},
+		{"beam search", `"input":"x","use_beam_search":true`, 400, "use_beam_search", "unsupported_parameter", "beam"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
+			wantDocument(t, "ErrorResponse", body)
+			var answer struct{ Error wireError }
+			if err := json.Unmarshal([]byte(body), &answer); err != nil {
+				t.Fatal(err)
+			}
+			e := answer.Error
+			if resp.StatusCode != tt.status || value(e.Param) != tt.param || tt.code != "" && value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+		})
+	}
+	if len(engine.Requests()) != 0 {
+		t.Error("the engine was asked")
+	}
+}
+
+func TestNeutralValuesOfResponses(t *testing.T) {
+	server, _ := serveResponses(t, Default(), inferencetest.Say("x"))
+	for _, fields := range []string{
+		`"background":false`, `"conversation":null`, `"conversation":{}`, `"prompt":null`, `"prompt":{}`, `"context_management":[]`, `"moderation":null`, `"truncation":"disabled"`, `"truncation":null`,
+		`"reasoning":{}`, `"reasoning":null`, `"reasoning":{"effort":null,"summary":null}`, `"reasoning":{"effort":"medium","summary":"auto","generate_summary":"auto","context":"auto","mode":"standard"}`,
+		`"text":{}`, `"text":null`, `"text":{"format":null,"verbosity":null}`, `"text":{"format":{"type":"text"},"verbosity":"medium"}`, `"tools":[]`, `"tools":null,"tool_choice":null`,
+		`"tool_choice":"auto"`, `"tool_choice":"none"`, `"tool_choice":{}`, `"include":[]`, `"include":null`, `"include":["reasoning.encrypted_content","file_search_call.results"]`, `"top_logprobs":0`, `"max_tool_calls":1`, `"metadata":{}`,
+		`"metadata":null`, `"instructions":null`, `"instructions":""`, `"previous_response_id":null`, `"previous_response_id":""`, `"store":null`, `"service_tier":"ultrafast"`, `"stream":null`, `"stream_options":null`, `"stream_options":{}`,
+		`"stream":true,"stream_options":{"include_obfuscation":false}`, `"parallel_tool_calls":true`, `"prompt_cache_retention":"24h"`, `"prompt_cache_options":{"mode":"implicit"}`, `"user":"u"`, `"logit_bias":{}`, `"length_penalty":1`, `"priority":0`,
+		`"chat_template_kwargs":{}`, `"tools":[{"type":"function","name":"f","strict":null,"parameters":null,"description":null,"output_schema":null,"defer_loading":false,"allowed_callers":["direct"]}]`,
+	} {
+		if resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi",`+fields)); resp.StatusCode != http.StatusOK || resp.Header.Get("X-Trident-Ignored-Fields") != "" {
+			t.Errorf("%s: %d %v %s", fields, resp.StatusCode, resp.Header, body)
+		}
+	}
+}
+
+// TestErrorsBeforeAndInAResponse: before the first event an error has its status,
+// later it is two events, and nothing follows them.
+func TestErrorsBeforeAndInAResponse(t *testing.T) {
+	failure := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "Triton went away"}
+	failing := func(after int) inferencetest.Script {
+		return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+			for range after {
+				send(inferencetest.Token("x", ""))
+			}
+			return failure
+		}
+	}
+	const object = `{"message":"Triton went away","type":"server_error","param":null,"code":"engine_unavailable"}`
+	for _, stream := range []string{"true", "false"} {
+		server, _ := serveResponses(t, Default(), failing(0))
+		resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":`+stream))
+		if resp.StatusCode != http.StatusServiceUnavailable || body != `{"error":`+object+`}` {
+			t.Errorf("stream %s: %d %s", stream, resp.StatusCode, body)
+		}
+	}
+	server, _ := serveResponses(t, Default(), failing(2))
+	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
+	list := typedEvents(t, body)
+	failed, told := list[len(list)-1], list[len(list)-2]
+	if want := `{"type":"error","code":"engine_unavailable","message":"Triton went away","param":null,"error":` + object + fmt.Sprintf(`,"sequence_number":%d}`, told.Sequence); resp.StatusCode != http.StatusOK || told.raw != want {
+		t.Errorf("%d %s", resp.StatusCode, told.raw)
+	}
+	response := whole(t, string(failed.Response))
+	if got := string(encoded(response["error"])); failed.Type != "response.failed" || response["status"] != statusFailed || got != `{"code":"server_error","message":"Triton went away"}` {
+		t.Errorf("%s", failed.raw)
+	}
+	var id struct{ ID string }
+	if err := json.Unmarshal(failed.Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := do(t, http.MethodGet, server.URL+responsePath+"/"+id.ID, ""); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("a failed response is kept: %s", body)
+	}
+}

@@ -1,0 +1,350 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// The items of the Responses API.
+const (
+	itemMessage   = "message"
+	itemCall      = "function_call"
+	itemOutput    = "function_call_output"
+	itemReasoning = "reasoning"
+	itemReference = "item_reference"
+)
+
+// The states of items and of responses.
+const (
+	statusInProgress = "in_progress"
+	statusCompleted  = "completed"
+	statusIncomplete = "incomplete"
+	statusFailed     = "failed"
+)
+
+// The parts of items.
+const (
+	partInputText  = "input_text"
+	partInputImage = "input_image"
+	partInputFile  = "input_file"
+	partOutputText = "output_text"
+	partReasoning  = "reasoning_text"
+	partSummary    = "summary_text"
+)
+
+const assistant = "assistant"
+
+// item is one step of a conversation: a message, a call, a call's output, or
+// reasoning. Once kept it is read-only.
+type item struct {
+	kind, id, status string
+	role             string // of messages
+	// text is the content of a message or an output that is one text, the
+	// reasoning, or the arguments of a call.
+	text string
+	// parts are the content of messages and outputs that are more; nil otherwise.
+	parts        []inference.Part
+	summary      []string // of reasoning
+	callID, name string   // of calls, outputs have the first
+	logprobs     []api.ChatCompletionTokenLogprob
+}
+
+// decodeItems reads the input of a response: a text, or a list of items. It accepts
+// and refuses what ResponseInput of openapi/openai.yaml does, and refuses more that
+// the schema can't express or that can't be honoured: arguments of earlier calls
+// that aren't JSON objects, items of tools that others run, what others have
+// encrypted or keep. Without input there are none.
+//
+// Errors are [*inference.Error] with params such as input[2].content[0].text.
+func decodeItems(raw json.RawMessage) ([]*item, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var items []*item
+	err := readJSON(raw, func(r *jsonReader) error {
+		switch r.peek() {
+		case '"':
+			text, err := anyText(r)
+			items = []*item{{kind: itemMessage, role: "user", text: text, status: statusCompleted}}
+			return err
+		case '[':
+			return r.array(func(int) error {
+				value, err := r.value(true)
+				if err != nil {
+					return err
+				}
+				it, err := decodeItem(r, value)
+				items = append(items, it)
+				return err
+			})
+		}
+		return mismatch(r, "a string or a list of items")
+	})
+	if err != nil {
+		return nil, bodyError(at("input", err))
+	}
+	return items, nil
+}
+
+func decodeItem(r *jsonReader, value any) (*item, error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong("an object", value)
+	}
+	it := &item{status: statusCompleted}
+	var err error
+	if it.kind, err = itemKind(object); err != nil {
+		return nil, err
+	}
+	if it.id, err = text(object, "id", it.kind == itemReference); err != nil {
+		return nil, err
+	}
+	if it.kind == itemReference {
+		return it, checkReference(object, it.id)
+	}
+	if object["status"] != nil {
+		if it.status, err = word(object, "status", []string{statusInProgress, statusCompleted, statusIncomplete}); err != nil {
+			return nil, err
+		}
+	}
+	switch it.kind {
+	case itemMessage:
+		err = decodeItemMessage(object, it)
+	case itemCall:
+		err = decodeItemCall(r, object, it)
+	case itemOutput:
+		if it.callID, err = text(object, "call_id", true); err == nil {
+			err = decodeItemContent(object, "output", inputParts(), it)
+		}
+	case itemReasoning:
+		err = decodeItemReasoning(object, it)
+	}
+	return it, err
+}
+
+// itemKind tells what an item without a type is: messages have a role, references
+// nothing but an id.
+func itemKind(object map[string]any) (string, error) {
+	const key = "type"
+	kinds := []string{itemMessage, itemCall, itemOutput, itemReasoning, itemReference}
+	switch kind := object[key].(type) {
+	case string:
+		if !slices.Contains(kinds, kind) {
+			return "", &jsonError{path: key, message: fmt.Sprintf("must be %s: %s is not supported", listWords(kinds), quote(kind)), named: true, unsupported: true}
+		}
+		return kind, nil
+	case nil:
+		if _, there := object["role"]; there {
+			return itemMessage, nil
+		}
+		if _, there := object["id"]; there {
+			return itemReference, nil
+		}
+		return "", missing(key)
+	default:
+		return "", at(key, wrong("a string", kind))
+	}
+}
+
+func checkReference(object map[string]any, id string) error {
+	if id == "" {
+		return &jsonError{path: "id", message: "must not be empty", named: true}
+	}
+	if _, there := object["role"]; there {
+		return &jsonError{path: "role", message: "is not part of an item_reference", named: true}
+	}
+	return nil
+}
+
+func decodeItemMessage(object map[string]any, it *item) (err error) {
+	if it.role, err = word(object, "role", []string{"user", "system", "developer", assistant}); err != nil {
+		return err
+	}
+	kinds := inputParts()
+	if it.role == assistant {
+		kinds = []string{partOutputText, string(inference.PartRefusal), partInputText}
+		if object["phase"] != nil {
+			if _, err := word(object, "phase", []string{"commentary", "final_answer"}); err != nil {
+				return err
+			}
+		}
+	}
+	return decodeItemContent(object, "content", kinds, it)
+}
+
+func inputParts() []string { return []string{partInputText, partInputImage, partInputFile} }
+
+// decodeItemContent reads a text or parts. One part that is text is the text:
+// templates must not see a difference between what they were sent.
+func decodeItemContent(object map[string]any, key string, kinds []string, it *item) error {
+	value, there := object[key]
+	if !there {
+		return missing(key)
+	}
+	if s, ok := value.(string); ok {
+		it.text = s
+		return nil
+	}
+	list, ok := value.([]any)
+	switch {
+	case !ok:
+		return at(key, wrong("a string or a list of parts", value))
+	case len(list) == 0:
+		return at(key, wrong("a string or a list of at least 1 part", value))
+	}
+	it.parts = make([]inference.Part, len(list))
+	for i, value := range list {
+		var err error
+		if it.parts[i], err = decodeItemPart(value, kinds); err != nil {
+			return at(key, at(index(i), err))
+		}
+	}
+	if len(list) == 1 && it.parts[0].Kind == inference.PartText {
+		it.text, it.parts = it.parts[0].Text, nil
+	}
+	return nil
+}
+
+func decodeItemPart(value any, kinds []string) (inference.Part, error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return inference.Part{}, wrong("an object", value)
+	}
+	kind, err := word(object, "type", kinds)
+	if err != nil {
+		return inference.Part{}, err
+	}
+	part := inference.Part{Kind: inference.PartText}
+	switch kind {
+	case partInputText, partOutputText:
+		part.Text, err = text(object, "text", true)
+	case string(inference.PartRefusal):
+		part.Kind = inference.PartRefusal
+		part.Text, err = text(object, kind, true)
+	case partInputImage:
+		part.Kind = inference.PartImage
+		part.URL, err = decodeItemImage(object)
+	case partInputFile:
+		err = refuseFile(object)
+	}
+	switch {
+	case err != nil:
+	case kind == partOutputText:
+		err = checkExtras(object)
+	case part.Kind != inference.PartRefusal:
+		err = checkCacheHint(object)
+	}
+	return part, err
+}
+
+// checkExtras holds what comes back with an earlier answer to its form.
+func checkExtras(object map[string]any) error {
+	for _, key := range []string{"annotations", "logprobs"} {
+		list, ok := object[key].([]any)
+		if object[key] != nil && !ok {
+			return at(key, wrong("a list of objects", object[key]))
+		}
+		for i, value := range list {
+			if _, ok := value.(map[string]any); !ok {
+				return at(key, at(index(i), wrong("an object", value)))
+			}
+		}
+	}
+	return nil
+}
+
+func decodeItemImage(object map[string]any) (string, error) {
+	if err := checkDetail(object, "low", "high", "auto", "original"); err != nil {
+		return "", err
+	}
+	id, err := text(object, "file_id", false)
+	if err != nil {
+		return "", err
+	}
+	url, err := text(object, "image_url", false)
+	switch {
+	case err != nil:
+		return "", err
+	case id != "" || url == "":
+		return "", &jsonError{path: "image_url", message: "is needed: send the picture in it, no files are kept", named: true, unsupported: true}
+	}
+	return url, nil
+}
+
+func checkDetail(object map[string]any, words ...string) error {
+	if object["detail"] == nil {
+		return nil
+	}
+	_, err := word(object, "detail", words)
+	return err
+}
+
+func refuseFile(object map[string]any) error {
+	if err := checkDetail(object, "low", "high", "auto"); err != nil {
+		return err
+	}
+	for _, key := range []string{"filename", "file_data", "file_url", "file_id"} {
+		if _, err := text(object, key, false); err != nil {
+			return err
+		}
+	}
+	if err := checkCacheHint(object); err != nil {
+		return err
+	}
+	return &jsonError{message: "is a document, which no model here reads: put its text into an input_text", named: true, unsupported: true}
+}
+
+func decodeItemCall(r *jsonReader, object map[string]any, it *item) (err error) {
+	if it.callID, err = text(object, "call_id", true); err != nil {
+		return err
+	}
+	call, err := decodeFunction(r, object)
+	it.name, it.text = call.Name, string(call.Arguments)
+	return err
+}
+
+func decodeItemReasoning(object map[string]any, it *item) error {
+	texts, err := decodeTextParts(object, "content", partReasoning)
+	if err != nil {
+		return err
+	}
+	it.text = strings.Join(texts, "\n")
+	if it.summary, err = decodeTextParts(object, "summary", partSummary); err != nil {
+		return err
+	}
+	const key = "encrypted_content"
+	hidden, err := text(object, key, false)
+	if err == nil && hidden != "" {
+		err = &jsonError{path: key, message: "can't be read here: send the reasoning as content", named: true, unsupported: true}
+	}
+	return err
+}
+
+// decodeTextParts reads a list of parts of one kind that have a text each.
+func decodeTextParts(object map[string]any, key, kind string) ([]string, error) {
+	list, ok := object[key].([]any)
+	if object[key] != nil && !ok {
+		return nil, at(key, wrong("a list of parts", object[key]))
+	}
+	var texts []string
+	for i, value := range list {
+		part, ok := value.(map[string]any)
+		if !ok {
+			return nil, at(key, at(index(i), wrong("an object", value)))
+		}
+		if _, err := word(part, "type", []string{kind}); err != nil {
+			return nil, at(key, at(index(i), err))
+		}
+		s, err := text(part, "text", true)
+		if err != nil {
+			return nil, at(key, at(index(i), err))
+		}
+		texts = append(texts, s)
+	}
+	return texts, nil
+}

@@ -1,0 +1,106 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// anyItems is an input of a response; [TestDecodersAgreeWithTheDocument] spoils it
+// here and there.
+func anyItems(t *rapid.T) any {
+	if rapid.IntRange(0, 9).Draw(t, "text") == 0 {
+		return "x"
+	}
+	items := []any{}
+	for range rapid.IntRange(0, 3).Draw(t, "items") {
+		items = append(items, spoil(t, anyItem(t)))
+	}
+	return items
+}
+
+func anyItem(t *rapid.T) map[string]any {
+	kinds := []string{itemMessage, itemMessage, itemCall, itemOutput, itemReasoning, itemReference, "web_search_call"}
+	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+	object := map[string]any{"type": kind}
+	switch kind {
+	case itemMessage:
+		role := rapid.SampledFrom([]string{"user", "system", "developer", assistant, "bot"}).Draw(t, "role")
+		object["role"], object["content"] = role, anyItemContent(t, role)
+		if rapid.Bool().Draw(t, "easy") {
+			delete(object, "type")
+		}
+	case itemCall:
+		object["call_id"], object["name"], object["arguments"] = "c", "f", "{}"
+	case itemOutput:
+		object["call_id"], object["output"] = "c", anyItemContent(t, "user")
+	case itemReasoning:
+		object["content"] = []any{spoil(t, map[string]any{"type": partReasoning, "text": "x"})}
+		object["summary"] = []any{spoil(t, map[string]any{"type": partSummary, "text": "x"})}
+	case itemReference:
+		object["id"] = "msg_1"
+		if rapid.Bool().Draw(t, "easy") {
+			delete(object, "type")
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "kept") == 0 {
+		object["id"], object["status"] = "msg_1", statusCompleted
+	}
+	return object
+}
+
+func anyItemContent(t *rapid.T, role string) any {
+	if rapid.Bool().Draw(t, "string") {
+		return "x"
+	}
+	kinds := []string{partInputText, partInputImage}
+	if role == assistant {
+		kinds = []string{partOutputText, "refusal", partInputText}
+	}
+	if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+		kinds = []string{partOutputText, "refusal", partInputText, partInputImage, partInputFile}
+	}
+	parts := []any{}
+	for range rapid.IntRange(0, 3).Draw(t, "parts") {
+		part := map[string]any{"type": rapid.SampledFrom(kinds).Draw(t, "kind"), "prompt_cache_breakpoint": spoil(t, map[string]any{"mode": "explicit"})}
+		switch part["type"] {
+		case partInputText, partOutputText:
+			part["text"], part["annotations"] = "x", []any{map[string]any{}}
+		case "refusal":
+			part["refusal"] = "x"
+		case partInputImage:
+			part["image_url"], part["detail"] = "x", "auto"
+		}
+		parts = append(parts, spoil(t, part))
+	}
+	return parts
+}
+
+// FuzzDecodeItems asks that nothing panics and each refusal names a field.
+func FuzzDecodeItems(f *testing.F) {
+	f.Add(`"hi"`)
+	f.Add(`[{"role": "user", "content": "hi"}, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"a\": 1}"}]`)
+	f.Add(`[{"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}]}, {"id": "msg_1"}]`)
+	f.Add(`[{"role": "assistant", "content": [{"type": "output_text", "text": "x", "annotations": [{}], "logprobs": null}]}]`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		items, err := decodeItems(json.RawMessage(raw))
+		var e *inference.Error
+		if err != nil && (!errors.As(err, &e) || e.Code != inference.CodeInvalid || json.Valid([]byte(raw)) && utf8.ValidString(raw) && e.Param == "") {
+			t.Errorf("%q: %v", raw, err)
+		}
+		var c conversation
+		for _, it := range items {
+			if err := c.add(it, "input"); err != nil {
+				t.Errorf("%q: %v", raw, err)
+			}
+			if it.kind != itemReference && !json.Valid(it.encode()) {
+				t.Errorf("%q: %s", raw, it.encode())
+			}
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package openai
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// TestIdleResponse: a model that is silent for long gets the headers out, and fails
+// in the stream.
+func TestIdleResponse(t *testing.T) {
+	idle := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		send(&inference.Response{Idle: true})
+		return &inference.Error{Code: inference.CodeOverloaded, Message: "too late for a status"}
+	}
+	server, _ := serveResponses(t, Default(), idle)
+	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, ": keep-alive\n\nevent: response.created\n") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	list := typedEvents(t, body)
+	if last := list[len(list)-1]; len(list) != 4 || last.Type != "response.failed" || !strings.Contains(last.raw, `"error":{"code":"rate_limit_exceeded","message":"too late for a status"}`) {
+		t.Errorf("got %s", body)
+	}
+}
+
+// TestResponseFlushesEachToken: the first token comes with what opens its item, and
+// while the model waits.
+func TestResponseFlushesEachToken(t *testing.T) {
+	next := make(chan struct{})
+	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for i := range 2 {
+			send(inferencetest.Token(fmt.Sprintf("t%d", i), ""))
+			select {
+			case <-next:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		send(inferencetest.Token("", "stop"))
+		return nil
+	}
+	server, engine := serveResponses(t, Default(), script)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+responsePath, strings.NewReader(respond(`"input":"hi","stream":true`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	read := make([]byte, 64<<10)
+	for i := range 2 {
+		var got string
+		for want := fmt.Sprintf(`"delta":"t%d"`, i); !strings.Contains(got, want); {
+			n, err := resp.Body.Read(read)
+			if got += string(read[:n]); err != nil {
+				t.Fatalf("%v after %s", err, got)
+			}
+		}
+		if engine.Active() != 1 {
+			t.Fatalf("token %d came after the model's end", i)
+		}
+		next <- struct{}{}
+	}
+}
+
+func TestLeavingAResponseStopsTheModel(t *testing.T) {
+	for _, stream := range []string{"true", "false"} {
+		t.Run("stream "+stream, func(t *testing.T) {
+			started, stopped := make(chan struct{}), make(chan struct{})
+			script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+				send(inferencetest.Token("x", ""))
+				close(started)
+				<-ctx.Done()
+				close(stopped)
+				return ctx.Err()
+			}
+			server, _ := serveResponses(t, Default(), script)
+			ctx, leave := context.WithCancel(t.Context())
+			go func() { <-started; leave() }()
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+responsePath, strings.NewReader(respond(`"input":"hi","stream":`+stream)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := http.DefaultClient.Do(req); err == nil {
+				_ = resp.Body.Close()
+			}
+			<-stopped // or the test times out
+		})
+	}
+}
+
+// BenchmarkResponseStream is [BenchmarkStream] for responses.
+func BenchmarkResponseStream(b *testing.B) {
+	token := inferencetest.Token(" token", "")
+	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for range b.N {
+			send(token)
+		}
+		send(inferencetest.Token("", "stop"))
+		return nil
+	}
+	engine := inferencetest.New()
+	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	handler, err := New(Default(), inferencetest.Service(b, inference.Config{}, engine))
+	if err != nil {
+		b.Fatal(err)
+	}
+	req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, responsePath, strings.NewReader(respond(`"input":"hi","stream":true,"store":false`)))
+	b.ReportAllocs()
+	handler.ServeHTTP(discard{http.Header{}}, req)
+}

@@ -1,0 +1,121 @@
+package openai
+
+import (
+	"crypto/rand"
+	"encoding/json"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// newItemID makes the id of an item of that kind.
+func newItemID(kind string) string {
+	prefix := map[string]string{itemMessage: "msg_", itemCall: "fc_", itemOutput: "fco_", itemReasoning: "rs_"}[kind]
+	return prefix + rand.Text()
+}
+
+// encode gives the item as clients read it.
+func (it *item) encode() json.RawMessage { return encoded(it.wire()) }
+
+func (it *item) wire() any {
+	switch it.kind {
+	case itemCall:
+		return api.FunctionToolCall{ID: it.id, Type: it.kind, Status: it.status, CallID: it.callID, Name: it.name, Arguments: it.text}
+	case itemOutput:
+		return api.FunctionToolCallOutput{ID: it.id, Type: it.kind, Status: it.status, CallID: it.callID, Output: it.wireOutput()}
+	case itemReasoning:
+		return it.wireReasoning()
+	}
+	if it.role == assistant {
+		return api.OutputMessage{ID: it.id, Type: it.kind, Role: it.role, Status: it.status, Content: it.wireAnswer()}
+	}
+	return api.InputMessage{ID: it.id, Type: it.kind, Role: it.role, Status: it.status, Content: it.wireInput()}
+}
+
+// begun gives the item as it is before it has any content.
+func (it *item) begun() json.RawMessage {
+	empty := item{kind: it.kind, id: it.id, role: it.role, callID: it.callID, name: it.name, status: statusInProgress}
+	if it.kind == itemMessage {
+		return encoded(api.OutputMessage{ID: it.id, Type: it.kind, Role: it.role, Status: statusInProgress, Content: []api.OutputMessageContent{}})
+	}
+	return empty.encode()
+}
+
+func (it *item) wireOutput() api.FunctionToolCallOutputResult {
+	if it.parts == nil {
+		return encoded(it.text)
+	}
+	return encoded(it.wireInput())
+}
+
+func (it *item) wireReasoning() api.ReasoningItem {
+	r := api.ReasoningItem{ID: it.id, Type: it.kind, Status: it.status, Content: []api.ReasoningTextPart{}, Summary: []api.SummaryTextPart{}}
+	if it.text != "" {
+		r.Content = append(r.Content, api.ReasoningTextPart{Type: partReasoning, Text: it.text})
+	}
+	for _, s := range it.summary {
+		r.Summary = append(r.Summary, api.SummaryTextPart{Type: partSummary, Text: s})
+	}
+	return r
+}
+
+// content are the parts, with a text alone as one of them.
+func (it *item) content() []inference.Part {
+	if it.parts == nil {
+		return []inference.Part{{Kind: inference.PartText, Text: it.text}}
+	}
+	return it.parts
+}
+
+func (it *item) wireInput() []api.InputMessageContent {
+	list := make([]api.InputMessageContent, len(it.content()))
+	for i, p := range it.content() {
+		if p.Kind == inference.PartImage {
+			_ = list[i].FromInputImageContent(api.InputImageContent{Type: partInputImage, Detail: "auto", ImageURL: p.URL}) // strings
+		} else {
+			_ = list[i].FromInputTextContent(api.InputTextContent{Type: partInputText, Text: p.Text}) // strings
+		}
+	}
+	return list
+}
+
+func (it *item) wireAnswer() []api.OutputMessageContent {
+	list := make([]api.OutputMessageContent, len(it.content()))
+	for i, p := range it.content() {
+		if p.Kind == inference.PartRefusal {
+			_ = list[i].FromRefusalPart(api.RefusalPart{Type: string(p.Kind), Refusal: p.Text}) // strings
+		} else {
+			_ = list[i].UnmarshalJSON(outputText(p.Text, encodedLogprobs(it.logprobs)))
+		}
+	}
+	return list
+}
+
+// outputText is the part that a message's text is.
+func outputText(text string, logprobs json.RawMessage) json.RawMessage {
+	part := append([]byte(`{"type":"output_text","text":`), quoted(text)...)
+	part = append(part, `,"annotations":[],"logprobs":`...)
+	part = append(part, logprobs...)
+	return append(part, '}')
+}
+
+// encodedLogprobs is the list, empty for none.
+func encodedLogprobs(tokens []api.ChatCompletionTokenLogprob) json.RawMessage {
+	if len(tokens) == 0 {
+		return json.RawMessage("[]")
+	}
+	raw, err := json.Marshal(tokens)
+	if err != nil { // infinities are the adapters' to replace
+		return json.RawMessage("[]")
+	}
+	return raw
+}
+
+// encoded is for values of strings, numbers and JSON, which can't fail.
+func encoded(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
