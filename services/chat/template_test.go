@@ -45,6 +45,11 @@ func TestRender(t *testing.T) {
 			`c1 function f {"z": 1, "a": "<é>"}`,
 		},
 		{
+			"reasoning", `{% for m in messages %}{{ m.reasoning_content | default("-") }}{{ m.content }}{% endfor %}`,
+			inference.Request{Messages: []inference.Message{user, {Role: "assistant", Text: "b", Reasoning: "hm"}}},
+			"-hihmb",
+		},
+		{
 			"tools keep their keys in order", `{% for t in tools %}{{ t | tojson }}{% endfor %}`,
 			inference.Request{Messages: []inference.Message{user}, Tools: []json.RawMessage{json.RawMessage(`{"type":"function","b":1,"a":2}`)}},
 			`{"type": "function", "b": 1, "a": 2}`,

@@ -363,6 +363,9 @@ func TestNormalise(t *testing.T) {
 		{"chat", "POST", "/chat/completions", "POST", "/v1/chat/completions", ""},
 		{"embeddings", "POST", "/embeddings", "POST", "/v1/embeddings", ""},
 		{"models", "GET", "/models", "GET", "/v1/models", ""},
+		{"responses", "POST", "/responses", "POST", "/v1/responses", ""},
+		{"one response", "DELETE", "/responses/resp_1", "DELETE", "/v1/responses/resp_1", ""},
+		{"a response's items below openai", "GET", "/openai/v1/responses/resp_1/input_items", "GET", "/v1/responses/resp_1/input_items", ""},
 		{"one model", "GET", "/models/m", "GET", "/v1/models/m", ""},
 		{"one model with slashes", "GET", "/models/a/b c", "GET", "/v1/models/a/b c", "/v1/models/a%2Fb%20c"},
 		{"the document's with slashes", "GET", "/v1/models/a/b/c", "GET", "/v1/models/a/b/c", "/v1/models/a%2Fb%2Fc"},
@@ -400,6 +403,8 @@ func TestAliases(t *testing.T) {
 	for _, tt := range []struct{ method, path, body, want string }{
 		{"POST", "/chat/completions", ask(""), `"object":"chat.completion"`},
 		{"POST", "/openai/v1/chat/completions", ask(""), `"object":"chat.completion"`},
+		{"POST", "/responses", `{"model":"chat","input":"hi"}`, `"object":"response"`},
+		{"POST", "/openai/v1/responses", `{"model":"chat","input":"hi"}`, `"object":"response"`},
 		{"POST", "/embeddings", embed, `"object":"embedding"`},
 		{"POST", "/openai/v1/embeddings", embed, `"object":"embedding"`},
 		{"GET", "/models", "", `"object":"list"`},
@@ -412,7 +417,7 @@ func TestAliases(t *testing.T) {
 			t.Errorf("%s %s: %d %s", tt.method, tt.path, resp.StatusCode, body)
 		}
 	}
-	for path, want := range map[string]string{"/models": "GET, HEAD", "/v1/embeddings": "POST", "/openai/v1/chat/completions": "POST"} {
+	for path, want := range map[string]string{"/models": "GET, HEAD", "/v1/embeddings": "POST", "/responses": "POST", "/v1/responses/a/cancel": "POST", "/openai/v1/chat/completions": "POST"} {
 		if resp, _ := do(t, http.MethodDelete, server.URL+path, ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want {
 			t.Errorf("DELETE %s: %d, Allow %q", path, resp.StatusCode, resp.Header.Get("Allow"))
 		}

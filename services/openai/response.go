@@ -22,7 +22,7 @@ func (h *Handler) CreateResponse(ctx context.Context, request api.CreateResponse
 	if err != nil {
 		return nil, err
 	}
-	writer, err := h.responseWriter(ctx, request.Body, turn)
+	writer, err := h.newResponseWriter(ctx, request.Body, turn)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (h *Handler) newTurn(body *api.CreateResponse) (*turn, error) {
 	}
 	t := &turn{req: req}
 	req.ID = "resp_" + rand.Text()
-	if text := value(body.Instructions); text != "" {
-		t.push(inference.Message{Role: "system", Text: text}, "instructions")
+	if instructions := value(body.Instructions); instructions != "" {
+		t.push(inference.Message{Role: "system", Text: instructions}, "instructions")
 	}
 	if err := h.goOn(t, value(body.PreviousResponseID)); err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (h *Handler) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta
 	}
 }
 
-// responseWriter has the response as it is before the model has said anything.
-func (h *Handler) responseWriter(ctx context.Context, body *api.CreateResponse, t *turn) (*responseWriter, error) {
+// newResponseWriter has the response as it is before the model has said anything.
+func (h *Handler) newResponseWriter(ctx context.Context, body *api.CreateResponse, t *turn) (*responseWriter, error) {
 	response, err := newResponse(body, t.req.ID)
 	if err != nil {
 		return nil, err
@@ -348,12 +348,11 @@ func page(items []*item, params *api.ListResponseInputItemsParams) (_ []*item, m
 		return nil, false, inference.Invalid("limit", "limit must be from 1 to 100, got %d", limit)
 	}
 	items = slices.Clone(items)
-	switch order := value(params.Order); order {
-	case "asc":
-	case "desc", "":
+	switch order := params.Order; {
+	case order == nil || *order == "desc":
 		slices.Reverse(items)
-	default:
-		return nil, false, inference.Invalid("order", "order must be asc or desc, got %s", quote(string(order)))
+	case *order != "asc":
+		return nil, false, inference.Invalid("order", "order must be asc or desc, got %s", quote(string(*order)))
 	}
 	if after := value(params.After); after != "" {
 		i := slices.IndexFunc(items, func(it *item) bool { return it.id == after })
