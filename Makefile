@@ -96,6 +96,16 @@ test-asan: setup-test ## Run them under the address sanitizer (gcc or clang; min
 test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; skips without a GPU
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
 
+# Making the requests costs more than answering them: some 10 a second on two cores, fewer of chats.
+.PHONY: fuzz
+fuzz: setup-test ## Fuzz each operation by 10,000 requests made of the OpenAPI document (hours; CASES=... for another number)
+	TRIDENT_TEST_FUZZ=$${CASES:-10000} go test -timeout 48h -v -run '^TestFuzz$$/^contract$$' ./test/e2e
+
+.PHONY: fuzz-short
+fuzz-short: setup-test ## Run the Go fuzz targets for 30 s each, and each operation by 200 requests, 50 on the demo models
+	tools/fuzz.sh 30s
+	TRIDENT_TEST_FUZZ=200 TRIDENT_TEST_FUZZ_SLOW=50 go test -race -timeout 20m -run '^TestFuzz$$' ./test/e2e
+
 .PHONY: bench
 bench: setup build ## Measure Trident beside Triton's core and a bare client (minutes); writes docs/performance.md
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
@@ -112,7 +122,7 @@ bench-go: ## Run the Go benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: check
-check: lint cross generate-check bench-once test ## What CI runs
+check: lint cross generate-check bench-once test fuzz-short ## What CI runs
 
 .PHONY: cross
 cross: ## Build without cgo, for all platforms

@@ -1,10 +1,12 @@
 """What schemathesis sends beside what the document says: models that are there, and fields that models can honour.
 
-FUZZ_MODEL generates text, FUZZ_EMBEDDING embeds; FUZZ_MAX_TOKENS bounds answers, for models that take their time.
+FUZZ_MODEL generates text and FUZZ_EMBEDDING embeds. FUZZ_MAX_TOKENS is for models that take their time: answers get no longer, and
+few.
 """
 
 import json
 import os
+import re
 import zlib
 
 import schemathesis
@@ -15,9 +17,9 @@ MAX_TOKENS = int(os.environ.get("FUZZ_MAX_TOKENS", "0"))
 
 # Refused whatever the model is, so that a request with one of them gets no further.
 REFUSED = (
-    "add_generation_prompt", "audio", "continue_final_message", "documents", "function_call", "functions", "length_penalty",
-    "logit_bias", "modalities", "moderation", "prediction", "prompt_logprobs", "reasoning_effort", "suffix", "use_beam_search",
-    "verbosity", "web_search_options",
+    "add_generation_prompt", "audio", "chat_template", "continue_final_message", "documents", "function_call", "functions",
+    "length_penalty", "logit_bias", "modalities", "moderation", "prediction", "prompt_logprobs", "reasoning_effort", "suffix",
+    "use_beam_search", "verbosity", "web_search_options",
 )
 
 
@@ -31,9 +33,21 @@ def before_call(context, case, kwargs):
         body["model"] = EMBEDDING if case.operation.path.endswith("/embeddings") else MODEL
     if not case.meta.generation.mode.is_positive:
         return
-    if MAX_TOKENS and "max_tokens" in case.operation.definition.raw.get("description", "max_tokens"):
-        body["max_tokens"] = MAX_TOKENS
     # Every other one that is right gets as far as it can.
     if zlib.crc32(json.dumps(body, sort_keys=True, default=str).encode()) % 2:
         for name in REFUSED:
             body.pop(name, None)
+    if MAX_TOKENS and case.operation.path.endswith("/completions"):
+        for name in ("n", "best_of", "max_completion_tokens", "min_tokens"):
+            body.pop(name, None)
+        body["max_tokens"] = MAX_TOKENS
+
+
+@schemathesis.deserializer("text/event-stream")
+def events(context, response):
+    """The objects of the events: those are what the document describes. A stream ends with [DONE], or with an error."""
+    lines = re.split("\r\n|\r|\n", response.content.decode())
+    *chunks, last = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")] or [""]
+    if last != "[DONE]" and set(json.loads(last)["error"]) != {"message", "type", "param", "code"}:
+        raise ValueError(f"the stream ends with {last}")
+    return [json.loads(chunk) for chunk in chunks]

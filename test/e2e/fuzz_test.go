@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// TestFuzz has schemathesis make requests out of the document that trident
+// serves, right and wrong ones, and holds every answer to it: TRIDENT_TEST_FUZZ of
+// each operation to a model that answers at once, and TRIDENT_TEST_FUZZ_SLOW to
+// the demo models. Neither may be answered by a 5xx, hang, or leave anything.
+func TestFuzz(t *testing.T) {
+	needsServer(t)
+	t.Run("contract", func(t *testing.T) {
+		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ")
+		flags := []string{"--triton-endpoint=" + contractServer(t).GRPC(), "--lora-separator=_lora_"}
+		fuzz(t, flags, cases, "coverage,fuzzing", "FUZZ_MODEL=vllm")
+	})
+	t.Run("demo models", func(t *testing.T) {
+		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ_SLOW")
+		fuzz(t, []string{demoModels(t)}, cases, "fuzzing", "FUZZ_MODEL=chat", "FUZZ_EMBEDDING=embedding", "FUZZ_MAX_TOKENS=4")
+	})
+}
+
+// fuzzCases is the number in a variable, without which the test is skipped.
+func fuzzCases(t *testing.T, variable string) string {
+	t.Helper()
+	cases := os.Getenv(variable)
+	if cases == "" {
+		t.Skip("takes minutes: " + variable + " says how many cases")
+	}
+	return cases
+}
+
+// contractServer is a tritonserver with the model of vLLM's contract.
+func contractServer(t *testing.T) *tritonserver.Server {
+	t.Helper()
+	// By itself: where models can be unloaded, one of the first requests would do it.
+	repository := t.TempDir()
+	if err := os.Symlink(filepath.Join(root(t), "test", "models-contract", "vllm"), filepath.Join(repository, "vllm")); err != nil {
+		t.Fatal(err)
+	}
+	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: []string{repository}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// warmUp is how many requests of each operation come before the first look.
+const warmUp = "20"
+
+// fuzz runs a warm-up and then the cases, after which trident must be as it was.
+func fuzz(t *testing.T, flags []string, cases, phases string, env ...string) {
+	t.Helper()
+	profiles := "127.0.0.1:" + freePort(t)
+	t.Chdir(root(t)) // the contract model's tokenizer
+	s := start(t, append(flags, "--profile-address="+profiles)...)
+	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
+		t.Fatal("trident isn't ready")
+	}
+	schemathesis(t, s, warmUp, phases, env)
+	before := footprintOf(t, s, profiles)
+	mark := s.log.len()
+	schemathesis(t, s, cases, phases, env)
+	t.Logf("before %+v", before)
+	if after := footprintOf(t, s, profiles); after.goroutines > before.goroutines+10 || after.heap > before.heap+32<<20 || after.resident > 2*before.resident {
+		t.Errorf("after %+v", after)
+	} else {
+		t.Logf("after  %+v", after)
+	}
+	statuses := map[string]int{}
+	for _, line := range s.log.since(mark) {
+		if status, ok := line["status"]; ok {
+			statuses[fmt.Sprint(status)]++
+		}
+		if strings.Contains(line.text("error"), "refuses one of the request's sampling parameters") {
+			t.Errorf("the model refused what should have been refused before: %v", line)
+		}
+	}
+	t.Logf("answers by status: %v", statuses)
+}
+
+func schemathesis(t *testing.T, s *trident, cases, phases string, env []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file=test/fuzz/schemathesis.toml",
+		"run", s.url+"/openapi.json", "--phases="+phases, "--max-examples="+cases, "--no-color")
+	cmd.Dir = root(t)
+	cmd.Env = append(os.Environ(), append(env, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH=test/fuzz", "PYTHONDONTWRITEBYTECODE=1")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	} else {
+		t.Logf("%s", out[max(0, len(out)-400):])
+	}
+}
+
+// footprint is what a process holds when it has nothing to do.
+type footprint struct {
+	goroutines     int
+	heap, resident int // bytes
+}
+
+var (
+	goroutineTotal = regexp.MustCompile(`goroutine profile: total (\d+)`)
+	heapAlloc      = regexp.MustCompile(`# HeapAlloc = (\d+)`)
+	residentSize   = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+)
+
+func footprintOf(t *testing.T, s *trident, profiles string) footprint {
+	t.Helper()
+	client.CloseIdleConnections()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return footprint{
+		goroutines: number(t, goroutineTotal, profile(t, profiles, "goroutine?debug=1")),
+		heap:       number(t, heapAlloc, profile(t, profiles, "heap?gc=1&debug=1")),
+		resident:   1024 * number(t, residentSize, string(status)),
+	}
+}
+
+func number(t *testing.T, pattern *regexp.Regexp, text string) int {
+	t.Helper()
+	found := pattern.FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("no %s in %.200s", pattern, text)
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func profile(t *testing.T, address, name string) string {
+	t.Helper()
+	resp, err := client.Get("http://" + address + "/debug/pprof/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
