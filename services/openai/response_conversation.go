@@ -100,6 +100,8 @@ func (c *conversation) clientsNames(err error) error {
 				break
 			}
 		}
+	case param == "reasoning_effort":
+		rename(param, "reasoning.effort")
 	case param == "max_tokens", param == "min_tokens":
 		message = strings.ReplaceAll(message, "max_tokens", "max_output_tokens")
 		param = strings.ReplaceAll(param, "max_tokens", "max_output_tokens")

@@ -21,7 +21,6 @@ func refuseInResponse(body *api.CreateResponse) error {
 		{"moderation", !neutral(body.Moderation), "there is no moderation"},
 		{"truncation", value(body.Truncation) == "auto", "nothing is left out: send fewer items"},
 		{"stream_options.include_obfuscation", body.StreamOptions != nil && value(body.StreamOptions.IncludeObfuscation), "events are not padded"},
-		{"reasoning.effort", reasoning.Effort != nil && *reasoning.Effort != "medium", "the effort can't be chosen"},
 		{"reasoning.summary", summarises(reasoning.Summary), "the answer has the reasoning itself"},
 		{"reasoning.generate_summary", summarises(reasoning.GenerateSummary), "the answer has the reasoning itself"},
 		{"reasoning.context", reasoning.Context != nil && *reasoning.Context != "auto", "the chat template decides which reasoning the model sees again"},
@@ -38,7 +37,9 @@ func responseRequest(body *api.CreateResponse) (*inference.Request, error) {
 	if err := refuseInResponse(body); err != nil {
 		return nil, err
 	}
-	req := &inference.Request{Model: body.Model, Task: inference.TaskGenerate, Stream: value(body.Stream)}
+	req := &inference.Request{
+		Model: body.Model, Task: inference.TaskGenerate, Stream: value(body.Stream), ReasoningEffort: string(value(value(body.Reasoning).Effort)),
+	}
 	if !neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}

@@ -524,3 +524,17 @@ func TestConfigValidate(t *testing.T) {
 		})
 	}
 }
+
+// TestResponseEffort: the effort reaches the template as a chat's does.
+func TestResponseEffort(t *testing.T) {
+	engine := inferencetest.New()
+	fieldKinds["vLLM"](engine)
+	server := fieldServer(t, engine)
+	if resp, body := do(t, http.MethodPost, server.URL+"/v1/responses", `{"model":"chat","input":"hi","reasoning":{"effort":"high"}}`); resp.StatusCode != http.StatusOK ||
+		!strings.Contains(body, `"reasoning":{"effort":"high"`) {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if prompt := inferencetest.Input(engine.Requests()[0], "text_input"); !strings.Contains(prompt, "effort high") {
+		t.Errorf("prompt %q", prompt)
+	}
+}
