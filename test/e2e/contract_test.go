@@ -287,7 +287,8 @@ func (s *streamRules) next(data []byte) string {
 // typed is for the events of a response.
 func (s *streamRules) typed(c *chunkEvent) string {
 	first := s.count == 0
-	switch s.count++; {
+	s.count++
+	switch {
 	case c.Sequence != s.count-1:
 		return fmt.Sprintf("the number of event %d is %d", s.count-1, c.Sequence)
 	case first != (c.Type == "response.created") && c.Type != "error":
@@ -349,7 +350,9 @@ func (s *streamRules) end() string {
 func TestStreamRules(t *testing.T) {
 	const head = `"id":"x","object":"o","created":1,"model":"m"`
 	chunk := func(rest string) string { return "{" + head + "," + rest + "}" }
-	typed := func(kind string, number int) string { return fmt.Sprintf(`{"type":%q,"sequence_number":%d}`, kind, number) }
+	typed := func(kind string, number int) string {
+		return fmt.Sprintf(`{"type":%q,"sequence_number":%d}`, kind, number)
+	}
 	first, last := chunk(`"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]`), chunk(`"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`)
 	for _, test := range []struct {
 		name   string
