@@ -528,7 +528,7 @@ func TestConfigValidate(t *testing.T) {
 // TestResponseEffort: the effort reaches the template as a chat's does.
 func TestResponseEffort(t *testing.T) {
 	engine := inferencetest.New()
-	fieldKinds["vLLM"](engine)
+	addVLLM(engine)
 	server := fieldServer(t, engine)
 	if resp, body := do(t, http.MethodPost, server.URL+"/v1/responses", `{"model":"chat","input":"hi","reasoning":{"effort":"high"}}`); resp.StatusCode != http.StatusOK ||
 		!strings.Contains(body, `"reasoning":{"effort":"high"`) {
