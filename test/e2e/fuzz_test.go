@@ -98,10 +98,11 @@ func fuzz(t *testing.T, flags []string, cases, phases string, env ...string) {
 
 func schemathesis(t *testing.T, s *trident, cases, phases string, env []string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file=test/fuzz/schemathesis.toml",
+	ours := filepath.Join(root(t), "test", "fuzz")
+	cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file="+filepath.Join(ours, "schemathesis.toml"),
 		"run", s.url+"/openapi.json", "--phases="+phases, "--max-examples="+cases, "--no-color")
-	cmd.Dir = root(t)
-	cmd.Env = append(os.Environ(), append(env, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH=test/fuzz", "PYTHONDONTWRITEBYTECODE=1")...)
+	cmd.Dir = t.TempDir() // it keeps what it found there
+	cmd.Env = append(os.Environ(), append(env, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH="+ours, "PYTHONDONTWRITEBYTECODE=1")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	} else {
