@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // TestFuzz has schemathesis make requests out of the document that trident
@@ -23,8 +21,7 @@ func TestFuzz(t *testing.T) {
 	needsServer(t)
 	t.Run("contract", func(t *testing.T) {
 		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ")
-		flags := []string{"--triton-endpoint=" + contractServer(t).GRPC(), "--lora-separator=_lora_"}
-		fuzz(t, flags, cases, "coverage,fuzzing", "FUZZ_MODEL=vllm")
+		fuzz(t, []string{contractModel(t), "--lora-separator=_lora_"}, cases, "coverage,fuzzing", "FUZZ_MODEL=vllm")
 	})
 	t.Run("demo models", func(t *testing.T) {
 		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ_SLOW")
@@ -40,26 +37,6 @@ func fuzzCases(t *testing.T, variable string) string {
 		t.Skip("takes minutes: " + variable + " says how many cases")
 	}
 	return cases
-}
-
-// contractServer is a tritonserver with the model of vLLM's contract.
-func contractServer(t *testing.T) *tritonserver.Server {
-	t.Helper()
-	// By itself: where models can be unloaded, one of the first requests would do it.
-	repository := t.TempDir()
-	if err := os.Symlink(filepath.Join(root(t), "test", "models-contract", "vllm"), filepath.Join(repository, "vllm")); err != nil {
-		t.Fatal(err)
-	}
-	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: []string{repository}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
 }
 
 // warmUp is how many requests of each operation come before the first look.

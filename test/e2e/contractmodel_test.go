@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// contractModel is the flag by which trident serves the model of the vLLM
+// backend's contract, of a tritonserver of the test's own or in its process.
+func contractModel(t *testing.T) string {
+	t.Helper()
+	// By itself, and loaded for good: where models can be unloaded, one of many
+	// requests would do it.
+	repository := t.TempDir()
+	if err := os.Symlink(filepath.Join(root(t), "test", "models-contract", "vllm"), filepath.Join(repository, "vllm")); err != nil {
+		t.Fatal(err)
+	}
+	if inProcess() {
+		return "--model-repository=" + repository
+	}
+	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: []string{repository}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "--triton-endpoint=" + server.GRPC()
+}
+
+// TestContract serves a model with adapters and a tokenizer.
+func TestContract(t *testing.T) {
+	flag := contractModel(t)
+	t.Chdir(root(t)) // its tokenizer's path is relative to there
+	s := start(t, flag, "--lora-separator=_lora_", "--owned-by=lab")
+	if !poll(startLimit, func() bool {
+		resp, err := client.Get(s.url + "/v1/models/vllm")
+		return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+	}) {
+		t.Fatalf("the model isn't served:\n%s", s.log)
+	}
+	user := func(model string) map[string]any {
+		return map[string]any{"model": model, "messages": []any{map[string]any{"role": "user", "content": "Grüße"}}}
+	}
+	tests := []struct {
+		name, path string
+		body       map[string]any
+		status     int
+		want       string
+	}{
+		{"a chat", "/v1/chat/completions", user("vllm"), http.StatusOK, `"usage":{"completion_tokens":8,"prompt_tokens":26,"total_tokens":34}`},
+		{"by an adapter", "/v1/chat/completions", user("vllm_lora_doll"), http.StatusOK, `"model":"vllm_lora_doll"`},
+		{"by one that isn't there", "/v1/chat/completions", user("vllm_lora_cow"), http.StatusNotFound, `"code":"model_not_found"`},
+		{"its tokens", "/v1/tokenize", user("vllm"), http.StatusOK, `"count":26,"max_model_len":4096,`},
+		{"a text of tokens", "/v1/detokenize", map[string]any{"model": "vllm", "tokens": []int{71, 114, 195, 188}}, http.StatusOK, `{"prompt":"Grü"}`},
+		{"an empty prompt", "/v1/completions", map[string]any{"model": "vllm", "prompt": ""}, http.StatusBadRequest, `"param":"prompt"`},
+		{"an id that it doesn't have", "/v1/completions", map[string]any{"model": "vllm", "prompt": "a", "allowed_token_ids": []int{1000}}, http.StatusBadRequest, `"param":"allowed_token_ids"`},
+		{"what the context can't hold", "/v1/chat/completions", merge(user("vllm"), "min_tokens", 4096), http.StatusBadRequest, `"param":"min_tokens"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if a := s.post(t, tt.path, tt.body); a.status != tt.status || !strings.Contains(string(a.body), tt.want) {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		})
+	}
+	listed := string(s.get(t, "/v1/models").body)
+	if !strings.Contains(listed, `"id":"vllm","object":"model","owned_by":"lab"`) || strings.Contains(listed, `"id":"vllm_lora_sheep"`) != inProcess() {
+		t.Errorf("listed: %s", listed)
+	}
+}
+
+func merge(body map[string]any, key string, value any) map[string]any {
+	body[key] = value
+	return body
+}
