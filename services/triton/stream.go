@@ -19,6 +19,11 @@ import (
 // crashed on cancellations that meet the end of a request (server #7368, #8034).
 const drainTime = 100 * time.Millisecond
 
+// leaveTime is how long a stream goes on whose consumer has had enough, as at a stop
+// text, though nobody has left: models that see it too end just then, and a
+// cancellation would meet that end.
+const leaveTime = 20 * time.Millisecond
+
 var (
 	errLeft = errors.New("the consumer left the stream")
 	errCut  = errors.New("the stream ended without its final response")
@@ -65,7 +70,7 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 			idle:    inference.Response{ID: req.GetId(), Idle: true},
 		}
 		go s.read(ctx)
-		defer s.close()
+		defer s.close(ctx)
 		s.deliver(ctx, yield)
 	}
 }
@@ -209,15 +214,38 @@ func (s *stream) finish(ctx context.Context, err error) (*inference.Response, er
 }
 
 // close ends the call, waits for the reader, and gives the ring back. A stream
-// that is complete has a moment to end by itself.
-func (s *stream) close() {
+// that is complete, or whose consumer has had enough, has a moment to end by itself.
+func (s *stream) close(ctx context.Context) {
 	s.silence.Stop()
+	if !s.last && ctx.Err() == nil {
+		s.last = s.endsWithin(leaveTime)
+	}
 	if s.last && !closedWithin(s.done, drainTime) || !s.last {
 		s.cancel(errLeft)
 		<-s.done
 	}
 	s.ring.reset()
 	s.engine.rings.Put(s.ring)
+}
+
+// endsWithin drops what comes, and tells whether the last response was there in time.
+func (s *stream) endsWithin(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for began := time.Now(); time.Since(began) < limit; {
+		f, more, err := s.ring.take()
+		if err != nil || f != nil && (f.response.Final || f.failure != "") {
+			return true
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-s.ring.readable:
+		case <-timer.C:
+		}
+	}
+	return false
 }
 
 func closedWithin(done <-chan struct{}, limit time.Duration) bool {
