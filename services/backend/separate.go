@@ -232,6 +232,9 @@ type contract struct {
 	keepsStop bool
 	// cumulative texts hold all that came before.
 	cumulative bool
+	// alone: each token of a stream is decoded by itself, which breaks characters of
+	// several.
+	alone bool
 }
 
 // encode makes the request of one job.
@@ -318,13 +321,14 @@ func (e *separate) logprobs(req *inference.Request) {
 func (e *separate) decoupled() bool { return e.card.Config.GetModelTransactionPolicy().GetDecoupled() }
 
 // outputs says how to answer. A model that isn't decoupled answers once, whatever
-// was asked for. Others answer in pieces where that is better for more than the
-// client: to end at a stop text, which TensorRT-LLM finds only where its tokens are
-// those of the text; to tell tokens apart; and without the prompt, where they can't
-// be told to leave it out.
+// was asked for. Others answer in pieces where the client doesn't ask for that, too:
+// to end at a stop text, which TensorRT-LLM finds only where its tokens are those of
+// the text, or after one call, if no character suffers from it; to tell tokens
+// apart; and without the prompt, where they can't be told to leave it out.
 func (c contract) outputs(e *separate, req *inference.Request) {
 	s := &req.Sampling
-	pieces := req.Stream || len(s.Stop) > 0 || s.Logprobs != nil || c.echoes && !e.has(inExclude)
+	early := len(s.Stop) > 0 || req.SingleCall && len(req.Tools) > 0
+	pieces := req.Stream || early && !c.alone || s.Logprobs != nil || c.echoes && !e.has(inExclude)
 	e.flag(inStream, pieces && e.decoupled())
 	e.flag(inExclude, true)
 	e.flag(inReturnInput, true)

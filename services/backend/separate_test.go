@@ -60,6 +60,13 @@ func ensembleConfig(change ...string) *kserve.ModelConfig {
 	return tensorsOf(4, true, edited(ensembleInputs, change), "text_output", "output_log_probs", "num_input_tokens", "num_output_tokens")
 }
 
+// accumulating is a tensorrt_llm_bls whose texts hold all that came before.
+func accumulating() *kserve.ModelConfig {
+	config := ensembleConfig()
+	config.Parameters["accumulate_tokens"] = &kserve.ModelParameter{StringValue: "True"}
+	return config
+}
+
 func llmapiConfig(change ...string) *kserve.ModelConfig {
 	return tensorsOf(0, true, edited(llmapiInputs, change), "text_output", "finish_reason")
 }
@@ -206,8 +213,13 @@ func TestSeparateEncode(t *testing.T) {
 			without(always("", map[string]string{"stream": "BOOL[1 1]true"}), "exclude_input_in_output"),
 		},
 		{
-			"ensemble: stop texts are looked for in pieces", ensemble, ensembleConfig(), func(r *inference.Request) { r.Sampling.Stop = []string{"a"} },
+			"bls: stop texts are looked for in pieces", ensemble, accumulating(), func(r *inference.Request) { r.Sampling.Stop = []string{"a"} },
 			always("", map[string]string{"stream": "BOOL[1 1]true", "stop_words": `BYTES[1 1]"a"`}),
+		},
+		{"bls: one call, too", ensemble, accumulating(), func(r *inference.Request) { r.SingleCall, r.Tools = true, []json.RawMessage{nil} }, always("", map[string]string{"stream": "BOOL[1 1]true"})},
+		{
+			"ensemble: stop texts are not, as characters would break", ensemble, ensembleConfig(), func(r *inference.Request) { r.Sampling.Stop = []string{"a"} },
+			always("", map[string]string{"stop_words": `BYTES[1 1]"a"`}),
 		},
 		{"ensemble: any object", ensemble, ensembleConfig(), constrained("json_object", "true"), always("", map[string]string{"guided_decoding_guide_type": `BYTES[1 1]"json"`})},
 		{

@@ -57,8 +57,6 @@ func steps(d inference.Decoder, responses []*inference.Response) (string, error)
 }
 
 func TestTextDecode(t *testing.T) {
-	accumulating := ensembleConfig()
-	accumulating.Parameters["accumulate_tokens"] = &kserve.ModelParameter{StringValue: "True"}
 	bare := tensorsOf(0, true, []string{"text_input STRING 1"}, "text_output")
 	inf := float32(math.Inf(-1))
 	tests := []struct {
@@ -73,7 +71,7 @@ func TestTextDecode(t *testing.T) {
 			response(false, texts("text_output", "b"), count("num_input_tokens", 7), count("num_output_tokens", 2)),
 			response(true),
 		}, `0:"a"  7+1; 0:"b"  7+2; 0:""  0+0`, ""},
-		{"accumulated texts", TensorRTLLM{}, accumulating, []*inference.Response{
+		{"accumulated texts", TensorRTLLM{}, accumulating(), []*inference.Response{
 			response(false, texts("text_output", "a"), count("num_output_tokens", 1)),
 			response(false, texts("text_output", "ab\ufffd"), count("num_output_tokens", 1)),
 			response(false, texts("text_output", "abé\ufffd"), count("num_output_tokens", 1)),
@@ -115,7 +113,7 @@ func TestTextDecode(t *testing.T) {
 		{"no text", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, texts("text_output"))}, `0:""  0+0`, ""},
 		{"a count below 0", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("num_output_tokens", -3))}, `0:""  0+0`, ""},
 		{"an index below 0", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, texts("text_output", "a"), count("sequence_index", -1))}, "", "more than 128 texts"},
-		{"an index too high", TensorRTLLM{}, accumulating, []*inference.Response{response(false, texts("text_output", "a"), count("sequence_index", 1<<30))}, "", "more than 128 texts"},
+		{"an index too high", TensorRTLLM{}, accumulating(), []*inference.Response{response(false, texts("text_output", "a"), count("sequence_index", 1<<30))}, "", "more than 128 texts"},
 		{"a text that is cut", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, output("text_output", "BYTES", []byte{9, 0, 0, 0, 'x'}))}, "", "9 bytes in a tensor of 5"},
 		{"a text of another type", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("text_output", 1))}, "", "INT32 instead of BYTES"},
 		{"probabilities of another type", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("output_log_probs", 1))}, "", "INT32 instead of FP32"},
@@ -141,15 +139,13 @@ func TestTextDecode(t *testing.T) {
 // TestDecodeAllocates nothing for a token's text, whichever way it comes: it is
 // what every token of every stream costs.
 func TestDecodeAllocates(t *testing.T) {
-	accumulating := ensembleConfig()
-	accumulating.Parameters["accumulate_tokens"] = &kserve.ModelParameter{StringValue: "true"}
 	const runs = 1000
 	long := strings.Repeat("x", runs+10)
 	var grown []*inference.Response
 	for i := range long {
 		grown = append(grown, response(false, texts("text_output", long[:i]), count("num_output_tokens", 1), count("num_input_tokens", 1)))
 	}
-	for _, config := range []*kserve.ModelConfig{ensembleConfig(), accumulating} {
+	for _, config := range []*kserve.ModelConfig{ensembleConfig(), accumulating()} {
 		d := TensorRTLLM{}.Decoder(&inference.Card{Config: config}, &inference.Request{})
 		i := 0
 		var step inference.Step
@@ -168,8 +164,6 @@ func TestDecodeAllocates(t *testing.T) {
 // BenchmarkDecode asks what a token's response costs to read, in the kinds that
 // stream. Compare the kinds with each other.
 func BenchmarkDecode(b *testing.B) {
-	accumulating := ensembleConfig()
-	accumulating.Parameters["accumulate_tokens"] = &kserve.ModelParameter{StringValue: "true"}
 	counts := []inference.Output{count("num_output_tokens", 1), count("num_input_tokens", 9)}
 	long := strings.Repeat(" word", 500)
 	for _, bench := range []struct {
@@ -180,7 +174,7 @@ func BenchmarkDecode(b *testing.B) {
 	}{
 		{"vllm", VLLM{}, vllmConfig(), []inference.Output{texts("text_output", " word"), texts("finish_reason", "None"), output("num_output_tokens", "UINT32", counts[0].Raw), output("num_input_tokens", "UINT32", counts[1].Raw)}},
 		{"ensemble", TensorRTLLM{}, ensembleConfig(), append([]inference.Output{texts("text_output", " word")}, counts...)},
-		{"bls, 500 words accumulated", TensorRTLLM{}, accumulating, append([]inference.Output{texts("text_output", long)}, counts...)},
+		{"bls, 500 words accumulated", TensorRTLLM{}, accumulating(), append([]inference.Output{texts("text_output", long)}, counts...)},
 		{"llmapi, 500 words accumulated", LLMAPI{}, llmapiConfig(), []inference.Output{texts("text_output", long), texts("finish_reason", "None")}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

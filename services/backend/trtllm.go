@@ -39,7 +39,8 @@ func (TensorRTLLM) Decoder(card *inference.Card, req *inference.Request) inferen
 }
 
 func trtContract(card *inference.Card) contract {
-	return contract{greedy: true, echoes: true, keepsStop: true, cumulative: accumulates(card.Config)}
+	whole := accumulates(card.Config)
+	return contract{greedy: true, echoes: true, keepsStop: true, cumulative: whole, alone: !whole}
 }
 
 // accumulates reads the parameter of tensorrt_llm_bls, and its words for true.

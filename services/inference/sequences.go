@@ -122,11 +122,12 @@ func (t *tally) add(step *Step) {
 	}
 }
 
-// count is the number of tokens that the model didn't tell of.
+// count is the number of tokens that the model didn't tell of, once.
 func (t *tally) count() int {
 	if t.tokenizer == nil {
 		return 0
 	}
 	n, _ := t.tokenizer.Count(string(t.text), false) // an answer is worth more than its count
+	t.tokenizer = nil
 	return n
 }
