@@ -1,215 +1,12 @@
 package e2e
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
-
-// kind is a model without weights that has the tensors of one kind of backend, and
-// what that kind can do. They say what they are asked: see test/models-contract.
-type kind struct {
-	model string
-	// limits its answers, by tokens.
-	limits bool
-	// characters of several tokens come whole, in one piece or in a stream.
-	streamsCharacters bool
-	// constrains answers and favours tokens, and tells its tokens' probabilities.
-	executor bool
-}
-
-func kinds() []kind {
-	return []kind{
-		{model: "ensemble", limits: true, executor: true},
-		{model: "bls", limits: true, streamsCharacters: true, executor: true},
-		{model: "llmapi", limits: true, streamsCharacters: true},
-		{model: "plain", streamsCharacters: true},
-	}
-}
-
-// contract is a trident before these models, and the file in which they record
-// what they get.
-type contract struct {
-	*trident
-
-	record string
-}
-
-var contracts = shared(func(t *testing.T) (contract, error) {
-	t.Helper()
-	c := contract{record: filepath.Join(scratch(t), "contract-record")}
-	repository := filepath.Join(root(t), "test", "models-contract")
-	models := []string{"--model-control-mode=explicit"}
-	for _, k := range kinds() {
-		models = append(models, "--load-model="+k.model)
-	}
-	variable := "CONTRACT_RECORD=" + c.record
-	flags := append([]string{"--model-repository=" + repository}, models...)
-	if !inProcess() {
-		server, err := tritonserver.Launch(context.Background(), tritonserver.Options{
-			Repositories: []string{repository}, Args: models, Env: []string{variable},
-		})
-		if err != nil {
-			return c, err
-		}
-		undos = append(undos, server.Close)
-		flags = []string{"--triton-endpoint=" + server.GRPC()}
-	}
-	var err error
-	// The models name their tokenizer as it is called from the top of the source tree.
-	if c.trident, err = launchAt(t, root(t), variable, flags...); err != nil {
-		return c, err
-	}
-	undos = append(undos, c.stop)
-	if !poll(startLimit, func() bool { return c.get(t, "/health/ready").status == http.StatusOK }) {
-		return c, fmt.Errorf("not ready:\n%s", c.log)
-	}
-	return c, nil
-})
-
-// said is an answer, streamed or not.
-type said struct {
-	id       string
-	texts    []string
-	finish   []string
-	calls    []string // names and arguments
-	logprobs []string // tokens of the first choice
-	usage    usage
-}
-
-// spoken is a chunk or a whole answer of either operation.
-type spoken struct {
-	ID      string
-	Choices []struct {
-		Index          int
-		Text           string
-		Delta, Message struct {
-			Content   string
-			ToolCalls []struct {
-				Index    int
-				Function struct{ Name, Arguments string }
-			} `json:"tool_calls"`
-		}
-		Logprobs *struct {
-			Content []struct{ Token string }
-			Tokens  []string
-		}
-		FinishReason string `json:"finish_reason"`
-	}
-	Usage *usage
-}
-
-func (s *said) add(raw []byte) error {
-	var part spoken
-	if err := json.Unmarshal(raw, &part); err != nil {
-		return fmt.Errorf("%w in %s", err, raw)
-	}
-	s.id = part.ID
-	if part.Usage != nil {
-		s.usage = *part.Usage
-	}
-	for _, c := range part.Choices {
-		for len(s.texts) <= c.Index {
-			s.texts, s.finish = append(s.texts, ""), append(s.finish, "")
-		}
-		s.texts[c.Index] += c.Text + c.Delta.Content + c.Message.Content
-		s.finish[c.Index] += c.FinishReason
-		for _, call := range append(c.Delta.ToolCalls, c.Message.ToolCalls...) {
-			for len(s.calls) <= call.Index {
-				s.calls = append(s.calls, "")
-			}
-			s.calls[call.Index] += call.Function.Name + call.Function.Arguments
-		}
-		if c.Logprobs != nil && c.Index == 0 {
-			s.logprobs = append(s.logprobs, c.Logprobs.Tokens...)
-			for _, token := range c.Logprobs.Content {
-				s.logprobs = append(s.logprobs, token.Token)
-			}
-		}
-	}
-	return nil
-}
-
-// say sends a request without and with a stream, which must be the same but for
-// their ids, and gives the first.
-func (c contract) say(t *testing.T, path string, body object) said {
-	t.Helper()
-	var whole, streamed said
-	if err := whole.add(c.post(t, path, body).want(t, http.StatusOK).body); err != nil {
-		t.Fatal(err)
-	}
-	body["stream"], body["stream_options"] = true, object{"include_usage": true}
-	for data := range c.open(t, client, c.request(t, http.MethodPost, path, body)).events(t) {
-		if string(data) == "[DONE]" {
-			continue
-		}
-		if err := streamed.add(data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	delete(body, "stream")
-	delete(body, "stream_options")
-	id := whole.id
-	whole.id, streamed.id = "", ""
-	if !reflect.DeepEqual(whole, streamed) {
-		t.Errorf("without a stream %#v\nwith a stream    %#v", whole, streamed)
-	}
-	whole.id = id
-	return whole
-}
-
-func (c contract) chatOf(t *testing.T, k kind, text string, more ...any) said {
-	t.Helper()
-	return c.say(t, "/v1/chat/completions", ask(text, append([]any{"model", k.model}, more...)...))
-}
-
-func (c contract) continued(t *testing.T, k kind, prompt any, more ...any) said {
-	t.Helper()
-	body := object{"model": k.model, "prompt": prompt}
-	for pair := range slices.Chunk(more, 2) {
-		body[fmt.Sprint(pair[0])] = pair[1]
-	}
-	return c.say(t, "/v1/completions", body)
-}
-
-// given are the inputs that the models got in a request, once for each inference.
-func (c contract) given(t *testing.T, id string) []map[string]string {
-	t.Helper()
-	file, err := os.Open(c.record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var all []map[string]string
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var line struct {
-			ID     string
-			Inputs map[string]struct{ Shape, Values json.RawMessage }
-		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		if line.ID != id {
-			continue
-		}
-		inputs := map[string]string{}
-		for name, in := range line.Inputs {
-			inputs[name] = string(in.Shape) + " " + string(in.Values)
-		}
-		all = append(all, inputs)
-	}
-	return all
-}
 
 func TestKindsAnswer(t *testing.T) {
 	for _, k := range kinds() {
@@ -230,7 +27,7 @@ func TestKindsAnswer(t *testing.T) {
 				{"a list of prompts", func() said { return c.continued(t, k, []string{" one", " two"}, "n", 2) }, []string{" one", " one", " two", " two"}, "stop", 4, false},
 				{"token ids", func() said { return c.continued(t, k, []int{266, 269}) }, []string{" the sea"}, "stop", 2, false},
 				{"at its limit", func() said { return c.chatOf(t, k, " one two three", "max_tokens", 2) }, []string{" one two"}, "length", 2, true},
-				{"a stop text", func() said { return c.chatOf(t, k, "one two three", "stop", "two") }, []string{"one "}, "stop", 0, false},
+				{"a stop text", func() said { return c.chatOf(t, k, " one two three", "stop", " two") }, []string{" one"}, "stop", 0, false},
 				{"a stop text in pieces", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", []string{"nine", "STOP"}) }, []string{"abc"}, "stop", 0, false},
 				{"a stop text that stays", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", "STOP", "include_stop_str_in_output", true) }, []string{"abcSTOP"}, "stop", 0, false},
 				{"the beginning of a stop text", func() said { return c.chatOf(t, k, "abcST", "stop", "STOP") }, []string{"abcST"}, "stop", 0, false},
@@ -248,12 +45,28 @@ func TestKindsAnswer(t *testing.T) {
 					}
 					u := got.usage
 					// The executor's end is a token, too.
-					if u.Prompt == 0 || u.Total != u.Prompt+u.Completion || test.tokens > 0 && u.Completion != test.tokens && (!k.executor || u.Completion != test.tokens+len(test.texts)) {
+					if u.Prompt == 0 || u.Completion == 0 || u.Total != u.Prompt+u.Completion || test.tokens > 0 && u.Completion != test.tokens && (!k.executor || u.Completion != test.tokens+len(test.texts)) {
 						t.Errorf("usage %+v, want %d tokens in the answer", u, test.tokens)
 					}
 				})
 			}
 		})
+	}
+}
+
+// TestKindsSingleCall: an answer in pieces ends after the call that was wanted. The
+// ensemble's comes in one piece, or its characters would break, and has both.
+func TestKindsSingleCall(t *testing.T) {
+	const call = `<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>`
+	for _, k := range kinds() {
+		if k.streamsCharacters {
+			t.Run(k.model, func(t *testing.T) {
+				got := contracts(t).chatOf(t, k, call+call, "tools", clock(), "parallel_tool_calls", false)
+				if len(got.calls) != 1 || got.finish[0] != "tool_calls" || got.usage.Completion == 0 {
+					t.Errorf("got %+v", got)
+				}
+			})
+		}
 	}
 }
 
@@ -288,15 +101,19 @@ func TestKindsCharacters(t *testing.T) {
 // the model declares them, and none that it doesn't.
 func TestKindsSampling(t *testing.T) {
 	executor := map[string]string{
-		"text_input": `[1, 1] [" one"]`, "max_tokens": "[1, 1] [5]", "stream": "[1, 1] [true]", "exclude_input_in_output": "[1, 1] [true]",
+		"text_input": `[1, 1] [" one"]`, "max_tokens": "[1, 1] [5]", "stream": "[1, 1] [false]", "exclude_input_in_output": "[1, 1] [true]",
 		"return_num_input_tokens": "[1, 1] [true]", "return_num_output_tokens": "[1, 1] [true]",
 		"temperature": "[1, 1] [0.5]", "top_p": "[1, 1] [0.75]", "top_k": "[1, 1] [20]", "seed": "[1, 1] [7]", "frequency_penalty": "[1, 1] [0.5]",
 		"presence_penalty": "[1, 1] [-0.5]", "repetition_penalty": "[1, 1] [1.25]", "min_tokens": "[1, 1] [2]", "stop_words": `[1, 2] ["x", "é"]`, "bad_words": `[1, 1] ["no"]`,
 	}
-	// Dimensions that a model takes away are gone where it reads them.
+	// Dimensions that a model takes away are gone where it reads them. It answers in
+	// pieces to end at a stop text, which the ensemble's characters would suffer from.
 	bls := map[string]string{}
 	for name, value := range executor {
 		bls[name] = value
+		if name == "stream" {
+			bls[name] = "[1, 1] [true]"
+		}
 		if strings.HasPrefix(name, "return_") {
 			bls[name] = strings.Replace(value, "[1, 1]", "[1]", 1)
 		}

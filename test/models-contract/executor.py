@@ -1,7 +1,7 @@
 """TensorRT-LLM's executor with its pre- and postprocessing, as far as the ensemble and tensorrt_llm_bls show it."""
 
 import numpy as np
-from engine import CONTEXT, END, answer, constrained, decode, encode, scalar, send, strings, tensor, texts
+from engine import CONTEXT, END, answer, cancelled, constrained, decode, encode, scalar, send, strings, tensor, texts
 
 GUIDES = ("json", "json_schema", "regex", "ebnf_grammar")
 
@@ -69,7 +69,7 @@ def respond(request, sender, accumulate):
     """Answers token by token, or in one piece. Each token is decoded alone unless they are accumulated."""
     made = []
     for token in request.tokens():
-        if sender.is_cancelled():
+        if request.stream and cancelled(sender):
             break
         made.append(token)
         if request.stream:

@@ -39,7 +39,7 @@ def respond(request, sender):
     stop, limit = texts(request, "sampling_param_stop"), int(scalar(request, "sampling_param_max_tokens", 32))
     made, text, reason = [], "", "None"
     for token in engine.answer(prompt):
-        if sender.is_cancelled():
+        if streaming and engine.cancelled(sender):
             return sender.send(flags=engine.FINAL)
         made.append(token)
         text, stopped = before(decode(made), stop)
