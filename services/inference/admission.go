@@ -22,6 +22,7 @@ type admission struct {
 	controls int // loads and unloads, which the limit isn't for
 	closed   bool
 	idle     chan struct{} // closed when closed and neither is left
+	draining chan struct{} // closed when closed
 	// stopping ends with errStopping when waiting for requests is over: it is no
 	// request's context but cancels all.
 	stopping context.Context //nolint:containedctx // the lifetime of the service
@@ -29,7 +30,7 @@ type admission struct {
 }
 
 func newAdmission(limit int) *admission {
-	a := &admission{limit: limit, idle: make(chan struct{})}
+	a := &admission{limit: limit, idle: make(chan struct{}), draining: make(chan struct{})}
 	a.stopping, a.stop = context.WithCancelCause(context.Background())
 	return a
 }
@@ -117,6 +118,9 @@ func (a *admission) drain(ctx context.Context) {
 	a.mu.Lock()
 	first := !a.closed
 	a.closed = true
+	if first {
+		close(a.draining)
+	}
 	if first && a.inFlight+a.controls == 0 {
 		close(a.idle)
 	}

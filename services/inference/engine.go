@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 
+	"google.golang.org/grpc/mem"
+
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
@@ -12,8 +14,8 @@ import (
 // is known; their messages may be shown to clients.
 //
 // What an engine can do beyond streaming it shows by further interfaces, found
-// by assertion: [Starter], [Describer], [Statistician], [Repository],
-// [SharedMemory], [Settings], [Metrics].
+// by assertion: [Forwarder], [Caller], [Starter], [Describer], [Statistician],
+// [Repository], [SharedMemory], [Settings], [Metrics].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order, ending after
 	// the final one or after the first error. A model that isn't decoupled
@@ -52,6 +54,11 @@ type Response struct {
 	Idle bool
 	// More is true when the next response is already here.
 	More bool
+	// Err is the model's error in place of outputs; only a [Forwarder] gives it.
+	Err *Error
+	// Encoded is the whole response as the engine's server has encoded it, a
+	// ModelStreamInferResponse; nil where there is no such server, and of errors.
+	Encoded mem.BufferSlice
 }
 
 // Output is one tensor of a response.

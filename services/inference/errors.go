@@ -60,6 +60,11 @@ type Error struct {
 	Message string // a sentence for the client
 	// RetryAfter suggests when to try again; 0 says nothing.
 	RetryAfter time.Duration
+	// Triton is the code of an error of Triton's.
+	Triton TritonCode
+	// Text is what Triton's own clients read of an error of Triton's, where it isn't
+	// the Message: it names the request's id, as Triton does.
+	Text string
 	// Err is the cause, for the log.
 	Err error
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"time"
-
-	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
 // Config of the service.
@@ -87,33 +85,6 @@ func (s *Service) Fingerprint(ctx context.Context, name string) string {
 		return ""
 	}
 	return named.Card.Fingerprint
-}
-
-// Infer runs one raw inference, as KServe v2 has it. Admission, deadline and
-// cancellation are those of Generate; the stream's rules are [Engine.Stream]'s.
-func (s *Service) Infer(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error] {
-	return func(yield func(*Response, error) bool) {
-		ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer leave()
-		card, err := s.catalog.Lookup(ctx, req.GetModelName())
-		if err != nil {
-			yield(nil, cause(ctx, err))
-			return
-		}
-		for resp, err := range card.Engine.Stream(ctx, req) {
-			if err != nil {
-				yield(nil, cause(ctx, err))
-				return
-			}
-			if !yield(resp, nil) {
-				return
-			}
-		}
-	}
 }
 
 // Generate runs a request and yields its Deltas, choices interleaved as they

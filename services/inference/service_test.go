@@ -469,10 +469,10 @@ func TestNoTemplate(t *testing.T) {
 	}
 }
 
-func TestInfer(t *testing.T) {
+func TestForward(t *testing.T) {
 	s, _ := serve(t, inference.Config{}, inferencetest.Say("a", "b"), nil)
 	var n int
-	for resp, err := range s.Infer(t.Context(), &kserve.ModelInferRequest{ModelName: "m"}) {
+	for resp, err := range s.Forward(t.Context(), inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -484,7 +484,7 @@ func TestInfer(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d responses", n)
 	}
-	for _, err := range s.Infer(t.Context(), &kserve.ModelInferRequest{ModelName: "nope"}) {
+	for _, err := range s.Forward(t.Context(), inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "nope"})) {
 		if inference.AsError(err).Code != inference.CodeNotFound {
 			t.Errorf("unknown model: %v", err)
 		}

@@ -17,15 +17,24 @@ const (
 // Names of models and tensors, shapes and ratios stay. Of an unquoted path that
 // holds spaces only the part before the first one is known to be a path.
 func clean(text string) string {
+	return strings.TrimSpace(hide(requestID.ReplaceAllString(text, "")))
+}
+
+// forTritonsClients is the text as tritonserver's own clients know it, with the
+// request's id, but for what they mustn't see.
+func forTritonsClients(text string) string {
+	id := requestID.FindString(text)
+	return id + hide(text[len(id):])
+}
+
+func hide(text string) string {
 	text, _, _ = strings.Cut(text, "\n\nAt:\n")
 	text = cutTraceback(text)
-	text = requestID.ReplaceAllString(text, "")
 	text = hostArgument.ReplaceAllString(text, "${1}="+hiddenAddress)
 	text = anyURL.ReplaceAllString(text, hiddenAddress)
 	text = slashed.ReplaceAllStringFunc(text, hidePath)
 	text = colons.ReplaceAllStringFunc(text, hideIPv6)
-	text = ipv4.ReplaceAllString(text, hiddenAddress)
-	return strings.TrimSpace(text)
+	return ipv4.ReplaceAllString(text, hiddenAddress)
 }
 
 // traceback begins the stack of a Python exception. Its lines are indented up to

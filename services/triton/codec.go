@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,13 +25,16 @@ const (
 	finalResponse    = "triton_final_response"
 )
 
-// codec marshals *kserve.ModelInferRequest and unmarshals *frame: the messages
-// of ModelStreamInfer. Generated code would build a tree of some twenty objects
+// codec marshals *kserve.ModelInferRequest, or one that is encoded already, and
+// unmarshals *frame: the messages of ModelStreamInfer. Generated code would build a tree of some twenty objects
 // for each response; the frame has views into the message.
 type codec struct {
 	proto  encoding.CodecV2
 	suffix mem.SliceBuffer
 }
+
+// verbatim is an encoded request to which nothing is added.
+type verbatim mem.BufferSlice
 
 func newCodec() *codec {
 	value := protowire.AppendTag(nil, 1, protowire.VarintType) // InferParameter.bool_param
@@ -50,6 +54,14 @@ func (*codec) Name() string { return "proto" }
 // Marshal adds a parameter to the request without changing it: on the wire a
 // map's later entry for the same key wins.
 func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
+	switch encoded := v.(type) {
+	case mem.BufferSlice:
+		encoded.Ref()
+		return append(slices.Clip(encoded), c.suffix), nil
+	case verbatim:
+		mem.BufferSlice(encoded).Ref()
+		return mem.BufferSlice(encoded), nil
+	}
 	data, err := c.proto.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -65,6 +77,8 @@ func (*codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	f.free()
 	f.buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
+	f.whole[0] = f.buffer
+	f.response.Encoded = f.whole[:]
 	return f.decode(f.buffer.ReadOnlyData())
 }
 
@@ -76,6 +90,7 @@ type frame struct {
 
 	names  *names // shared by the frames of a stream
 	buffer mem.Buffer
+	whole  [1]mem.Buffer // the buffer alone
 	// What the response's slices point into, kept for reuse.
 	shapes  []int64
 	raws    [][]byte
@@ -89,7 +104,7 @@ func (f *frame) free() {
 		return
 	}
 	f.buffer.Free()
-	f.buffer = nil
+	f.buffer, f.whole[0] = nil, nil
 	clear(f.response.Outputs)
 	clear(f.raws)
 	clear(f.tensors)

@@ -25,6 +25,8 @@ import (
 
 var (
 	_ inference.Engine       = (*Engine)(nil)
+	_ inference.Forwarder    = (*Engine)(nil)
+	_ inference.Caller       = (*Engine)(nil)
 	_ inference.Describer    = (*Engine)(nil)
 	_ inference.Statistician = (*Engine)(nil)
 	_ inference.Repository   = (*Engine)(nil)

@@ -69,21 +69,34 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	}
 	message := clean(answer.Message())
 	if known, ok := recognise(message); ok {
-		return known.because(message, err)
+		return said(known.because(message, err), answer)
 	}
 	found := fromStatus(answer.Code())
 	switch {
 	case found.code == inference.CodeDeadlineExceeded:
 		// The server sees the deadline too, and may be the first.
 		return inference.AsError(fmt.Errorf("%w: %w", context.DeadlineExceeded, err))
-	case found.code == inference.CodeUnavailable:
+	case found.code == inference.CodeUnavailable && (local(answer.Message()) || ofConnection(answer.Message())):
 		return unreachable(err)
+	case found.code == inference.CodeUnavailable:
+		return said(unreachable(err), answer)
 	case local(answer.Message()):
 		return kind{}.because("the inference server's answer couldn't be read", err)
 	case answer.Code() == codes.Unauthenticated || answer.Code() == codes.PermissionDenied:
 		return kind{}.because("the inference server refused the call", err)
 	}
-	return found.because(message, err)
+	return said(found.because(message, err), answer)
+}
+
+// said notes tritonserver's own code and words for its own clients.
+func said(e *inference.Error, answer *status.Status) *inference.Error {
+	e.Triton, e.Text = tritonCode(answer.Code()), forTritonsClients(answer.Message())
+	return e
+}
+
+// ofConnection tells the texts of connections that can't be had or broke.
+func ofConnection(text string) bool {
+	return strings.Contains(text, "connection") || strings.Contains(text, "transport") || strings.Contains(text, "resolver")
 }
 
 // unsendable is the error of a request that never left: grpc-go tells that by
@@ -135,7 +148,56 @@ func Failure(code inference.Code, text string) *inference.Error {
 	if !ok {
 		known.code = code
 	}
-	return known.because(message, errors.New(text))
+	e := known.because(message, errors.New(text))
+	e.Text = forTritonsClients(text)
+	return e
+}
+
+// FailureOf is an error of Triton's with its own code.
+func FailureOf(code inference.TritonCode, text string) *inference.Error {
+	e := Failure(meaning(code), text)
+	e.Triton = code
+	return e
+}
+
+// meaning is what an error of Triton's is to Trident's clients.
+func meaning(code inference.TritonCode) inference.Code {
+	switch code {
+	case inference.TritonNotFound:
+		return inference.CodeNotFound
+	case inference.TritonInvalidArg, inference.TritonAlreadyExists:
+		return inference.CodeInvalid
+	case inference.TritonUnavailable, inference.TritonCancelled: // cancelled while our context lives: the model gave up
+		return inference.CodeUnavailable
+	case inference.TritonUnsupported:
+		return inference.CodeUnsupported
+	case inference.TritonNone, inference.TritonUnknown, inference.TritonInternal:
+	}
+	return inference.CodeInternal
+}
+
+// tritonCode is Triton's code behind a status of tritonserver's.
+func tritonCode(code codes.Code) inference.TritonCode {
+	switch code {
+	case codes.Unknown:
+		return inference.TritonUnknown
+	case codes.Internal:
+		return inference.TritonInternal
+	case codes.NotFound:
+		return inference.TritonNotFound
+	case codes.InvalidArgument:
+		return inference.TritonInvalidArg
+	case codes.Unavailable:
+		return inference.TritonUnavailable
+	case codes.Unimplemented:
+		return inference.TritonUnsupported
+	case codes.AlreadyExists:
+		return inference.TritonAlreadyExists
+	case codes.Canceled:
+		return inference.TritonCancelled
+	default: // no status that tritonserver gives
+		return inference.TritonNone
+	}
 }
 
 // fromStatus is tritonserver's mapping from its error codes to gRPC's, backwards.

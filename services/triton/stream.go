@@ -39,6 +39,7 @@ type stream struct {
 	done   chan struct{} // closed when the reader has ended
 
 	shared   map[string]*inference.SharedRegion // outputs that come there
+	forwards bool                               // the model's errors are responses
 	silence  Silence
 	answered bool // a response has come
 	last     bool // the consumer has had its last response
@@ -51,6 +52,11 @@ type stream struct {
 // slower than the model the rest stays in the connection's window and in the
 // server.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
+	return e.stream(ctx, req.GetId(), req, func(s *stream) { s.shared = sharedOutputs(req) })
+}
+
+// stream makes the call with a request that the codec takes.
+func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*stream)) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -63,12 +69,12 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 			engine:  e,
 			cancel:  cancel,
 			rpc:     rpc,
-			ring:    e.ring(req.GetId()),
+			ring:    e.ring(id),
 			done:    make(chan struct{}),
-			shared:  sharedOutputs(req),
 			silence: NewSilence(e.config.KeepAlive, e.config.Inactivity),
-			idle:    inference.Response{ID: req.GetId(), Idle: true},
+			idle:    inference.Response{ID: id, Idle: true},
 		}
+		prepare(s)
 		go s.read(ctx)
 		defer s.close(ctx)
 		s.deliver(ctx, yield)
@@ -82,7 +88,7 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 // The metadata triton_grpc_error, by which tritonserver ends a stream with a
 // status instead of an error text, isn't sent: tritonserver 2.51 then crashes
 // when a decoupled model ends a request that it has failed.
-func (e *Engine) send(ctx context.Context, cancel context.CancelCauseFunc, req *kserve.ModelInferRequest) (grpc.ClientStream, error) {
+func (e *Engine) send(ctx context.Context, cancel context.CancelCauseFunc, req any) (grpc.ClientStream, error) {
 	limit := e.config.Inactivity
 	guard := time.AfterFunc(limit, func() { cancel(Inactive(limit)) })
 	defer guard.Stop()
@@ -126,7 +132,7 @@ func (s *stream) read(ctx context.Context) {
 			s.ring.end(err)
 			return
 		}
-		last := f.response.Final || f.failure != ""
+		last := f.response.Final || f.failure != "" && !s.goesOn(f)
 		s.ring.commit(f)
 		if last {
 			break
@@ -136,6 +142,10 @@ func (s *stream) read(ctx context.Context) {
 		err = s.rpc.RecvMsg(&s.ring.spare)
 	}
 }
+
+// goesOn is whether a failure may be followed by further responses. A request that
+// was refused has none; its failure doesn't tell whether it is final.
+func (s *stream) goesOn(f *frame) bool { return s.forwards && f.flagged }
 
 // deliver hands out the responses. It ends after the final one, an error, or
 // when the consumer leaves.
@@ -187,8 +197,12 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 // open looks into a frame that has come.
 func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	if f.failure != "" {
-		s.last = true
-		return nil, Failure(inference.CodeInternal, f.failure)
+		failed := Failure(inference.CodeInternal, f.failure)
+		if !s.goesOn(f) {
+			s.last = true
+			return nil, failed
+		}
+		f.response.Err, f.response.Encoded = failed, nil
 	}
 	s.answered, s.flagged = true, s.flagged || f.flagged
 	s.last = f.response.Final

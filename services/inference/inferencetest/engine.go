@@ -162,9 +162,13 @@ func (e *Engine) begin(req *kserve.ModelInferRequest) (Script, error) {
 	if e.down != nil {
 		return nil, e.down
 	}
+	script := e.scripts[req.GetModelName()]
+	if script == nil {
+		return nil, &inference.Error{Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Message: "no model " + req.GetModelName()}
+	}
 	e.requests = append(e.requests, req)
 	e.active++
-	return e.scripts[req.GetModelName()], nil
+	return script, nil
 }
 
 func (e *Engine) end() {

@@ -11,9 +11,27 @@ func invalid(format string, args ...any) error {
 }
 
 func failed(code inference.Code, format string, args ...any) error {
-	return &inference.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &inference.Error{Code: code, Triton: tritonCode(code), Message: fmt.Sprintf(format, args...)}
+}
+
+// tritonCode is the one that tritonserver's frontends give these errors.
+func tritonCode(code inference.Code) inference.TritonCode {
+	switch code {
+	case inference.CodeInvalid:
+		return inference.TritonInvalidArg
+	case inference.CodeNotFound:
+		return inference.TritonNotFound
+	case inference.CodeUnsupported:
+		return inference.TritonUnsupported
+	case inference.CodeUnavailable, inference.CodeOverloaded:
+		return inference.TritonUnavailable
+	case inference.CodeInternal, inference.CodeDeadlineExceeded, inference.CodeCanceled:
+	}
+	return inference.TritonInternal
 }
 
 func unsupported(message string) error {
-	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
+	return &inference.Error{
+		Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Triton: inference.TritonUnsupported, Message: message,
+	}
 }

@@ -3,6 +3,7 @@ package extension
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -108,7 +109,10 @@ func (r *Registry) add(name string, open func() (*region, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.regions[name] != nil {
-		return invalid("shared memory region '%s' already in manager", name)
+		return &inference.Error{
+			Code: inference.CodeInvalid, Triton: inference.TritonAlreadyExists,
+			Message: fmt.Sprintf("shared memory region '%s' already in manager", name),
+		}
 	}
 	added, err := open()
 	if err == nil {

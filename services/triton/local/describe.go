@@ -243,7 +243,9 @@ func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.Reposito
 // of the engine waits for it.
 func (e *Engine) control(ctx context.Context, change func(*core) error) error {
 	if e.config.ControlMode != ControlExplicit {
-		return triton.Failure(inference.CodeUnsupported, "explicit model load / unload is not allowed if polling is enabled")
+		refused := triton.Failure(inference.CodeUnsupported, "explicit model load / unload is not allowed if polling is enabled")
+		refused.Triton = inference.TritonUnavailable // so Triton calls it
+		return refused
 	}
 	if ctx.Err() != nil {
 		return triton.Ended(ctx, ctx.Err())
@@ -281,20 +283,29 @@ func overridesOf(req *kserve.RepositoryModelLoadRequest) ([]override, error) {
 	for name, p := range req.GetParameters() {
 		switch choice := p.GetParameterChoice().(type) {
 		case *kserve.ModelRepositoryParameter_StringParam:
-			if name != "config" {
-				return nil, invalid("unrecognized load parameter '" + name + "' of type string.")
+			if name == "config" {
+				all = append(all, override{name: name, value: []byte(choice.StringParam)})
+				continue
 			}
-			all = append(all, override{name: name, value: []byte(choice.StringParam)})
 		case *kserve.ModelRepositoryParameter_BytesParam:
-			if !strings.HasPrefix(name, "file:") {
-				return nil, invalid("unrecognized load parameter '" + name + "' of type bytes.")
+			if strings.HasPrefix(name, "file:") {
+				all = append(all, override{name: name, value: choice.BytesParam, file: true})
+				continue
 			}
-			all = append(all, override{name: name, value: choice.BytesParam, file: true})
-		default:
-			return nil, invalid("unrecognized load parameter '" + name + "'.")
 		}
+		return nil, errOverride(name)
 	}
 	return all, nil
+}
+
+func errOverride(name string) error {
+	switch {
+	case name == "config":
+		return invalid("invalid value type for load parameter 'config', expected string_param.")
+	case strings.HasPrefix(name, "file:"):
+		return invalid("invalid value type for load parameter '" + name + "', expected bytes_param.")
+	}
+	return invalid("unrecognized load parameter '" + name + "'.")
 }
 
 // load loads a model and looks after the signal handlers that came with it.

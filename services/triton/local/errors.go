@@ -42,22 +42,28 @@ func failure(e C.tr_error) error {
 	if e.text == nil {
 		return nil
 	}
-	return triton.Failure(codeOf(e.code), takeText(e.text))
+	return triton.FailureOf(codeOf(e.code), takeText(e.text))
 }
 
-// codeOf is the kind of an error in Triton's API (TRITONSERVER_Error_Code).
-func codeOf(code C.int) inference.Code {
+// codeOf reads a TRITONSERVER_Error_Code.
+func codeOf(code C.int) inference.TritonCode {
 	switch code {
+	case 0:
+		return inference.TritonUnknown
 	case 2:
-		return inference.CodeNotFound
-	case 3, 6: // invalid argument, already exists
-		return inference.CodeInvalid
-	case 4, 7: // unavailable; cancelled while our context lives: the model gave up
-		return inference.CodeUnavailable
+		return inference.TritonNotFound
+	case 3:
+		return inference.TritonInvalidArg
+	case 4:
+		return inference.TritonUnavailable
 	case 5:
-		return inference.CodeUnsupported
+		return inference.TritonUnsupported
+	case 6:
+		return inference.TritonAlreadyExists
+	case 7:
+		return inference.TritonCancelled
 	default:
-		return inference.CodeInternal
+		return inference.TritonInternal
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 
 var (
 	_ inference.Engine       = (*Engine)(nil)
+	_ inference.Forwarder    = (*Engine)(nil)
 	_ inference.Describer    = (*Engine)(nil)
 	_ inference.Statistician = (*Engine)(nil)
 	_ inference.Repository   = (*Engine)(nil)

@@ -9,15 +9,14 @@ package local
 import "C"
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unsafe"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/extension"
 )
 
 // Flags of a request, by the parameters that set them.
@@ -76,6 +75,9 @@ func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_r
 		return nil, nil, err
 	}
 	version, err := parseVersion(req.GetModelVersion())
+	if err == nil {
+		err = extension.Parameters(req.GetParameters()).Check()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,10 +106,7 @@ func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRe
 	in.model, in.version = b.text(req.GetModelName()), version
 	in.id = b.text(req.GetId())
 	putTensors(b, in, req, contents, x)
-	if err := putParameters(b, in, req.GetParameters()); err != nil {
-		b.free()
-		return nil, err
-	}
+	putParameters(b, in, req.GetParameters())
 	var request *C.tr_request
 	if err := failure(C.tr_request_new(c.server, c.queue.c, in, unsafe.Pointer(&b.memory[0]), &request)); err != nil {
 		b.free()
@@ -135,30 +134,26 @@ func checkRequest(req *kserve.ModelInferRequest) error {
 }
 
 // contentsOf gives the inputs' contents as raw bytes, in the inputs' order; nil for
-// those in shared memory, which have none in the request.
+// those in shared memory, which have none in the request. Raw contents that are left
+// over mean nothing, as in tritonserver.
 func contentsOf(req *kserve.ModelInferRequest, x *extras) ([][]byte, error) {
 	raw := req.GetRawInputContents()
-	if len(raw) > len(req.GetInputs()) {
-		return nil, invalid("the request has " + strconv.Itoa(len(raw)) + " raw contents, but " + strconv.Itoa(len(req.GetInputs())) + " inputs")
-	}
-	if len(raw) == len(req.GetInputs()) && x == nil {
-		return raw, nil
-	}
 	contents := make([][]byte, len(req.GetInputs()))
-	typed := len(raw) == 0
 	for i, in := range req.GetInputs() {
+		if x.shared(i).lease != nil {
+			continue
+		}
+		if err := extension.CheckContents(req, in); err != nil {
+			return nil, err
+		}
 		switch {
-		case x.shared(i).lease != nil:
+		case in.GetContents() != nil:
+			contents[i] = triton.Flatten(in.GetDatatype(), in.GetContents())
 		case len(raw) > 0:
 			contents[i], raw = raw[0], raw[1:]
-		case typed && in.GetContents() != nil:
-			contents[i] = triton.Flatten(in.GetDatatype(), in.GetContents())
 		default:
 			return nil, invalid("unable to find data for input tensor '" + in.GetName() + "' for model '" + req.GetModelName() + "' in request.")
 		}
-	}
-	if len(raw) > 0 {
-		return nil, invalid("the request has more raw contents than inputs that don't lie in shared memory")
 	}
 	return contents, nil
 }
@@ -212,80 +207,51 @@ func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, con
 	x.put(b, to, outputs)
 }
 
-// putParameters sets what Triton's frontends read from the parameters, and
-// passes the others on to the model.
-func putParameters(b *block, to *C.tr_inference, parameters map[string]*kserve.InferParameter) error {
+// putParameters sets what Triton's frontends read from the parameters, which have
+// been checked, and passes the others on to the model.
+func putParameters(b *block, to *C.tr_inference, parameters map[string]*kserve.InferParameter) {
 	list := array[C.tr_parameter](b, len(parameters))
 	n := 0
 	for key, p := range parameters {
-		known, err := putKnown(b, to, key, p)
-		if err != nil {
-			return err
+		if !putKnown(b, to, key, p) {
+			list[n] = parameter(b, key, p)
+			n++
 		}
-		if known {
-			continue
-		}
-		if list[n], err = parameter(b, key, p); err != nil {
-			return err
-		}
-		n++
 	}
 	to.parameters, to.parameter_count = unsafe.SliceData(list), C.uint32_t(n)
-	return nil
 }
 
 // putKnown sets a parameter that means something to Triton.
-func putKnown(b *block, to *C.tr_inference, key string, p *kserve.InferParameter) (known bool, err error) {
+func putKnown(b *block, to *C.tr_inference, key string, p *kserve.InferParameter) bool {
 	switch key {
 	case "sequence_id":
 		if s, ok := p.GetParameterChoice().(*kserve.InferParameter_StringParam); ok {
 			to.correlation = b.text(s.StringParam)
-			return true, nil
+		} else {
+			to.correlation_id = C.uint64_t(p.GetInt64Param())
 		}
-		to.correlation_id, err = whole(key, p)
 	case "sequence_start":
-		err = putFlag(to, flagSequenceStart, key, p)
+		putFlag(to, flagSequenceStart, p)
 	case "sequence_end":
-		err = putFlag(to, flagSequenceEnd, key, p)
+		putFlag(to, flagSequenceEnd, p)
 	case "priority":
-		to.priority, err = whole(key, p)
+		to.priority = C.uint64_t(p.GetInt64Param()) + C.uint64_t(p.GetUint64Param())
 	case "timeout":
-		to.timeout, err = whole(key, p)
-	case "triton_enable_empty_final_response": // the engine always says which response is final
-	default:
-		if strings.HasPrefix(key, "triton_") {
-			return false, invalid("parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.")
-		}
-		return false, nil
+		to.timeout = C.uint64_t(p.GetInt64Param())
+	default: // the engine always says which response is final
+		return key == "triton_enable_empty_final_response"
 	}
-	return true, err
+	return true
 }
 
-func putFlag(to *C.tr_inference, flag C.uint32_t, key string, p *kserve.InferParameter) error {
-	choice, ok := p.GetParameterChoice().(*kserve.InferParameter_BoolParam)
-	if !ok {
-		return invalid("the parameter '" + key + "' must be a truth value")
-	}
-	if choice.BoolParam {
+func putFlag(to *C.tr_inference, flag C.uint32_t, p *kserve.InferParameter) {
+	if p.GetBoolParam() {
 		to.flags |= flag
 	}
-	return nil
-}
-
-func whole(key string, p *kserve.InferParameter) (C.uint64_t, error) {
-	switch choice := p.GetParameterChoice().(type) {
-	case *kserve.InferParameter_Int64Param:
-		if choice.Int64Param >= 0 {
-			return C.uint64_t(choice.Int64Param), nil
-		}
-	case *kserve.InferParameter_Uint64Param:
-		return C.uint64_t(choice.Uint64Param), nil
-	}
-	return 0, invalid("the parameter '" + key + "' must be a whole number, not less than 0")
 }
 
 // parameter is one of the model's own.
-func parameter(b *block, key string, p *kserve.InferParameter) (C.tr_parameter, error) {
+func parameter(b *block, key string, p *kserve.InferParameter) C.tr_parameter {
 	to := C.tr_parameter{name: b.text(key)}
 	switch choice := p.GetParameterChoice().(type) {
 	case *kserve.InferParameter_StringParam:
@@ -297,37 +263,26 @@ func parameter(b *block, key string, p *kserve.InferParameter) (C.tr_parameter, 
 		}
 	case *kserve.InferParameter_DoubleParam:
 		to._type, to.number = C.ts_parameter_double, C.double(choice.DoubleParam)
-	case *kserve.InferParameter_Int64Param:
-		to._type, to.integer = C.ts_parameter_int, C.int64_t(choice.Int64Param)
-	case *kserve.InferParameter_Uint64Param:
-		if choice.Uint64Param > math.MaxInt64 {
-			return to, invalid("the parameter '" + key + "' is beyond the range of an int64")
-		}
-		to._type, to.integer = C.ts_parameter_int, C.int64_t(choice.Uint64Param)
 	default:
-		return to, invalid("the parameter '" + key + "' has no value")
+		to._type, to.integer = C.ts_parameter_int, C.int64_t(p.GetInt64Param())
 	}
-	return to, nil
+	return to
 }
 
 // parseVersion gives a version as a number, -1 for the model's policy to choose.
 func parseVersion(version string) (C.int64_t, error) {
-	if version == "" {
-		return -1, nil
-	}
-	n, err := strconv.ParseInt(version, 10, 64)
-	if err != nil {
-		return 0, invalid("failed to get model version from specified version string '" + version + "', version should be an integral value > 0")
-	}
-	return C.int64_t(n), nil
+	n, err := extension.Version(version)
+	return C.int64_t(n), err
 }
 
 func invalid(message string) error {
-	return &inference.Error{Code: inference.CodeInvalid, Message: message}
+	return &inference.Error{Code: inference.CodeInvalid, Triton: inference.TritonInvalidArg, Message: message}
 }
 
 func unsupported(message string) error {
-	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
+	return &inference.Error{
+		Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Triton: inference.TritonUnsupported, Message: message,
+	}
 }
 
 // datatypes are KServe v2's, at the place of Triton's number for each.

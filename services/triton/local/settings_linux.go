@@ -28,7 +28,7 @@ func (e *Engine) TraceSetting(ctx context.Context, req *kserve.TraceSettingReque
 				return nil, err
 			}
 			if !ready {
-				return nil, triton.Failure(inference.CodeInvalid, "Request for unknown model : "+model)
+				return nil, triton.FailureOf(inference.TritonInvalidArg, "Request for unknown model : "+model)
 			}
 		}
 		return c.tracer.traces.Setting(req)

@@ -54,6 +54,7 @@ type stream struct {
 	last     *C.tr_event // guarded by mu
 
 	// What follows is the consumer's.
+	forwards bool        // the model's errors are responses
 	batch    *C.tr_event // taken and not handed out
 	current  *C.tr_event // handed out
 	used     *C.tr_event // to free
@@ -71,6 +72,19 @@ type stream struct {
 // has been cancelled or has ended; a model that looks late keeps its copy until
 // then.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
+	return e.stream(ctx, req, false)
+}
+
+// Forward implements [inference.Forwarder].
+func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	decoded, err := req.Request()
+	if err != nil {
+		return func(yield func(*inference.Response, error) bool) { yield(nil, err) }
+	}
+	return e.stream(ctx, decoded, true)
+}
+
+func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, forwards bool) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		if ctx.Err() != nil {
 			yield(nil, triton.Ended(ctx, ctx.Err()))
@@ -89,6 +103,7 @@ func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter
 			yield(nil, err)
 			return
 		}
+		s.forwards = forwards
 		defer s.close(ctx)()
 		s.deliver(ctx, yield)
 	}
@@ -246,7 +261,10 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 			yield(nil, err)
 			return
 		}
-		if response.Final {
+		switch {
+		case response.Err != nil:
+			s.core.health.ended(s.model, response.Err)
+		case response.Final:
 			s.core.health.ended(s.model, nil)
 		}
 		if !yield(response, nil) || response.Final {
@@ -332,16 +350,19 @@ func (s *stream) free() {
 func (s *stream) open() (*inference.Response, error) {
 	event := s.current
 	s.ended = bool(event.final)
+	s.response.Err = nil
 	if event.failure != nil {
-		return nil, triton.Failure(codeOf(event.failure_code), C.GoString(event.failure))
+		return s.fail(triton.FailureOf(codeOf(event.failure_code), C.GoString(event.failure)))
 	}
 	s.response.Final = s.ended
 	s.response.More = !s.ended && s.more()
 	outputs := unsafe.Slice(event.outputs, event.count)
 	s.view(outputs)
-	if event.version > 0 && event.version != s.version {
-		s.version = event.version
-		s.response.Version = strconv.FormatInt(int64(event.version), 10)
+	if event.version != s.version {
+		s.version, s.response.Version = event.version, ""
+		if event.version > 0 {
+			s.response.Version = strconv.FormatInt(int64(event.version), 10)
+		}
 	}
 	s.response.Parameters = nil
 	if event.parameter_count > 0 {
@@ -352,9 +373,18 @@ func (s *stream) open() (*inference.Response, error) {
 	}
 	if s.extras != nil {
 		if err := s.extend(s.asked, s.extras, outputs); err != nil {
-			return nil, err
+			return s.fail(inference.AsError(err))
 		}
 	}
+	return &s.response, nil
+}
+
+// fail ends the stream with a failed response, or hands it on.
+func (s *stream) fail(err *inference.Error) (*inference.Response, error) {
+	if !s.forwards {
+		return nil, err
+	}
+	s.response = inference.Response{ID: s.response.ID, Version: s.response.Version, Outputs: s.response.Outputs[:0], Final: s.ended, Err: err}
 	return &s.response, nil
 }
 

@@ -37,6 +37,12 @@ func ExtensionRepository(tb testing.TB) string {
 	return filepath.Join(filepath.Dir(Repository(tb)), "models-ext")
 }
 
+// KServeRepository is the directory of the models for the rules of KServe's streams.
+func KServeRepository(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(filepath.Dir(Repository(tb)), "models-kserve")
+}
+
 // Fake answers as tritonserver 2.51 does, in this process, with the suite's
 // models written in Go. It reads their declarations from [Repository] and
 // refuses what tritonserver refuses, in its words.

@@ -1,0 +1,230 @@
+package inference
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// Fields of a ModelInferRequest on the wire.
+const (
+	lastHeadField   protowire.Number = 4 // the name, the version, the id and the parameters come first
+	rawContentField protowire.Number = 7
+)
+
+// InferRequest is a ModelInferRequest of KServe v2 as its client has encoded it, so
+// that it can be passed on without being rebuilt. What Trident itself must know of
+// it is decoded, the tensors aren't. One goroutine may use it at a time.
+type InferRequest struct {
+	head    *kserve.ModelInferRequest
+	encoded mem.BufferSlice
+	request *kserve.ModelInferRequest // nil until it is asked for
+	joined  mem.BufferSlice           // of tensors that lay in several buffers
+}
+
+// NewInferRequest takes over the buffers of an encoded request, which [InferRequest.Free]
+// frees, also when there is an error.
+func NewInferRequest(encoded mem.BufferSlice) (*InferRequest, error) {
+	m := &InferRequest{head: &kserve.ModelInferRequest{}, encoded: encoded}
+	head, _, err := m.split(lastHeadField)
+	if err == nil {
+		err = proto.Unmarshal(head, m.head)
+	}
+	if err != nil {
+		m.Free()
+		return nil, errDecode(err)
+	}
+	return m, nil
+}
+
+// InferRequestOf is that of a request that was never encoded.
+func InferRequestOf(req *kserve.ModelInferRequest) *InferRequest {
+	return &InferRequest{head: req, request: req}
+}
+
+func errDecode(err error) *Error {
+	return &Error{Code: CodeInvalid, Reason: ReasonInvalidValue, Message: "the request isn't a ModelInferRequest of KServe v2", Err: err}
+}
+
+// Head is the request's model name, version, id and parameters; the rest of it
+// may be there or not.
+func (m *InferRequest) Head() *kserve.ModelInferRequest { return m.head }
+
+// Encoded is the request on the wire, nil for one that wasn't encoded. It is the
+// message's own until it is freed.
+func (m *InferRequest) Encoded() mem.BufferSlice { return m.encoded }
+
+// Size of the encoded request in bytes.
+func (m *InferRequest) Size() int { return m.encoded.Len() }
+
+// Request decodes all of it. The raw contents are views of the message, copied
+// only where one lies in several buffers, and end with it.
+func (m *InferRequest) Request() (*kserve.ModelInferRequest, error) {
+	if m.request != nil {
+		return m.request, nil
+	}
+	fields, raw, err := m.split(rawContentField - 1)
+	if err != nil {
+		return nil, errDecode(err)
+	}
+	req := &kserve.ModelInferRequest{}
+	if err := proto.Unmarshal(fields, req); err != nil {
+		return nil, errDecode(err)
+	}
+	req.RawInputContents = raw
+	m.request = req
+	return req, nil
+}
+
+// Free lets go of the buffers. The message must not be used any more.
+func (m *InferRequest) Free() {
+	m.encoded.Free()
+	m.joined.Free()
+	m.encoded, m.joined = nil, nil
+}
+
+// split gives the encoded fields up to a number, and the raw contents if they are
+// the next one. Unknown fields are left out.
+func (m *InferRequest) split(last protowire.Number) (fields []byte, raw [][]byte, err error) {
+	c := cursor{request: m, rest: m.encoded}
+	for !c.ended() {
+		tag, err := c.varint()
+		if err != nil {
+			return nil, nil, err
+		}
+		number, wire := protowire.DecodeTag(tag)
+		size, err := c.size(wire)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case number == rawContentField && last == rawContentField-1 && wire == protowire.BytesType:
+			content, err := c.view(size)
+			if err != nil {
+				return nil, nil, err
+			}
+			raw = append(raw, content)
+		case number > last || wire != protowire.BytesType: // none of those wanted is of another type
+			if err := c.skip(size); err != nil {
+				return nil, nil, err
+			}
+		default:
+			fields = protowire.AppendVarint(protowire.AppendVarint(fields, tag), uint64(size))
+			if fields, err = c.appendTo(fields, size); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return fields, raw, nil
+}
+
+var errWire = errors.New("not protobuf's wire format")
+
+// cursor goes over a message that lies in several buffers.
+type cursor struct {
+	request *InferRequest
+	rest    mem.BufferSlice // those not begun
+	part    []byte          // what is left of the one begun
+}
+
+// ended begins the next buffer when one is used up.
+func (c *cursor) ended() bool {
+	for len(c.part) == 0 {
+		if len(c.rest) == 0 {
+			return true
+		}
+		c.part, c.rest = c.rest[0].ReadOnlyData(), c.rest[1:]
+	}
+	return false
+}
+
+// maxVarint is how many bytes a number takes at most.
+const maxVarint = 10
+
+func (c *cursor) varint() (uint64, error) {
+	if v, n := protowire.ConsumeVarint(c.part); n > 0 {
+		c.part = c.part[n:]
+		return v, nil
+	}
+	var bytes [maxVarint]byte
+	for i := range bytes {
+		if c.ended() {
+			return 0, io.ErrUnexpectedEOF
+		}
+		bytes[i], c.part = c.part[0], c.part[1:]
+		if bytes[i] < 0x80 {
+			v, n := protowire.ConsumeVarint(bytes[:i+1])
+			if n < 0 {
+				return 0, protowire.ParseError(n)
+			}
+			return v, nil
+		}
+	}
+	return 0, errWire
+}
+
+// size is how many bytes a field's value takes; of a varint it is read over.
+func (c *cursor) size(wire protowire.Type) (int, error) {
+	switch wire {
+	case protowire.BytesType:
+		n, err := c.varint()
+		if left := uint64(len(c.part) + c.rest.Len()); err == nil && n > left {
+			err = fmt.Errorf("a field of %d bytes in the last %d: %w", n, left, io.ErrUnexpectedEOF)
+		}
+		return int(n), err
+	case protowire.VarintType:
+		_, err := c.varint()
+		return 0, err
+	case protowire.Fixed32Type:
+		return 4, nil
+	case protowire.Fixed64Type:
+		return 8, nil
+	case protowire.StartGroupType, protowire.EndGroupType:
+	}
+	return 0, errWire
+}
+
+func (c *cursor) skip(n int) error {
+	for n > 0 {
+		if c.ended() {
+			return io.ErrUnexpectedEOF
+		}
+		step := min(n, len(c.part))
+		c.part, n = c.part[step:], n-step
+	}
+	return nil
+}
+
+func (c *cursor) appendTo(to []byte, n int) ([]byte, error) {
+	for n > 0 {
+		if c.ended() {
+			return nil, io.ErrUnexpectedEOF
+		}
+		step := min(n, len(c.part))
+		to = append(to, c.part[:step]...)
+		c.part, n = c.part[step:], n-step
+	}
+	return to, nil
+}
+
+// view gives the next bytes without a copy where they lie together.
+func (c *cursor) view(n int) ([]byte, error) {
+	if n > 0 && c.ended() {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if n <= len(c.part) {
+		content := c.part[:n:n]
+		c.part = c.part[n:]
+		return content, nil
+	}
+	pool := mem.DefaultBufferPool()
+	whole := pool.Get(n)
+	c.request.joined = append(c.request.joined, mem.NewBuffer(whole, pool))
+	content, err := c.appendTo((*whole)[:0], n)
+	return content, err
+}

@@ -1,0 +1,79 @@
+package triton
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Forward implements [inference.Forwarder]: the request goes out in the buffers that
+// it came in, and the responses are given as they came too.
+func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	if req.Encoded() == nil {
+		return e.stream(ctx, req.Head().GetId(), req.Head(), func(s *stream) {
+			s.forwards, s.shared = true, sharedOutputs(req.Head())
+		})
+	}
+	var out any = req.Encoded()
+	if p := req.Head().GetParameters()[enableEmptyFinal]; p != nil && !isBool(p) {
+		out = verbatim(req.Encoded()) // the server has the word on it
+	}
+	return e.stream(ctx, req.Head().GetId(), out, func(s *stream) { s.forwards = true })
+}
+
+func isBool(p *kserve.InferParameter) bool {
+	_, ok := p.GetParameterChoice().(*kserve.InferParameter_BoolParam)
+	return ok
+}
+
+// Call implements [inference.Caller] by tritonserver's own ModelInfer, whose errors
+// have codes. It is given up after the limit of silence.
+func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.BufferSlice, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.config.Inactivity, Inactive(e.config.Inactivity))
+	defer cancel()
+	conn, err := e.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var answer mem.BufferSlice
+	err = conn.Invoke(ctx, kserve.GRPCInferenceService_ModelInfer_FullMethodName, req.Encoded(), &answer, grpc.ForceCodecV2(asIs{}))
+	if err != nil {
+		answer.Free()
+		return nil, e.failure(ctx, err)
+	}
+	return answer, nil
+}
+
+// asIs is a codec of messages that are encoded: mem.BufferSlice, and a pointer to
+// one for what comes.
+type asIs struct{}
+
+// Name is the content subtype: the wire is plain protobuf.
+func (asIs) Name() string { return "proto" }
+
+// Marshal gives the message once more to the one who frees it.
+func (asIs) Marshal(v any) (mem.BufferSlice, error) {
+	encoded, ok := v.(mem.BufferSlice)
+	if !ok {
+		return nil, fmt.Errorf("can't encode %T", v)
+	}
+	encoded.Ref()
+	return encoded, nil
+}
+
+// Unmarshal keeps the data.
+func (asIs) Unmarshal(data mem.BufferSlice, v any) error {
+	to, ok := v.(*mem.BufferSlice)
+	if !ok {
+		return fmt.Errorf("can't decode into %T", v)
+	}
+	data.Ref()
+	*to = data
+	return nil
+}
