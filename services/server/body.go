@@ -80,3 +80,18 @@ func (b *limitedBody) drain() {
 	_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error that counts is the size
 	b.rest = nil
 }
+
+// OpenBody is for handlers of streams, which go on and may stay silent for as long
+// as their clients like: what they read is neither bounded nor timed. Such a handler
+// bounds each message by itself.
+func OpenBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, limited := r.Body.(*limitedBody); limited {
+			if open, ok := body.rest.(io.ReadCloser); ok {
+				_ = body.control.SetReadDeadline(time.Time{})
+				r.Body = open
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,143 @@
+package kserve
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/gzip" // registers the compressor, as tritonserver has it
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// request is a ModelInferRequest as it came. Who receives it frees it.
+type request struct{ *inference.InferRequest }
+
+// reply is an encoded ModelInferResponse, or ModelStreamInferResponse of a stream.
+// Sending it frees it.
+type reply struct {
+	encoded mem.BufferSlice
+	stream  bool
+}
+
+// message decodes the reply for clients that read JSON.
+func (r *reply) message() (proto.Message, error) {
+	var m proto.Message = &kserve.ModelInferResponse{}
+	if r.stream {
+		m = &kserve.ModelStreamInferResponse{}
+	}
+	return m, proto.Unmarshal(r.encoded.Materialize(), m)
+}
+
+// grpcCodec is grpc-go's codec of protobuf that leaves requests and replies of
+// inferences as they are.
+type grpcCodec struct{ proto encoding.CodecV2 }
+
+func newGRPCCodec() grpcCodec { return grpcCodec{encoding.GetCodecV2("proto")} }
+
+// Name is the content subtype.
+func (grpcCodec) Name() string { return "proto" }
+
+// Marshal hands a reply's buffers over.
+func (c grpcCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if r, ok := v.(*reply); ok {
+		return r.encoded, nil
+	}
+	return c.proto.Marshal(v)
+}
+
+// Unmarshal keeps a request's buffers.
+func (c grpcCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
+	r, ok := v.(*request)
+	if !ok {
+		return c.proto.Unmarshal(data, v)
+	}
+	data.Ref()
+	r.InferRequest, err = inference.NewInferRequest(data)
+	return err
+}
+
+// connectCodec is Connect's codec of protobuf that does so too, as far as Connect
+// lets it: what comes is copied out of Connect's buffer once.
+type connectCodec struct{}
+
+// Name is the content subtype.
+func (connectCodec) Name() string { return "proto" }
+
+// Marshal gives a reply's bytes.
+func (connectCodec) Marshal(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case *reply:
+		defer v.encoded.Free()
+		return v.encoded.Materialize(), nil
+	case proto.Message:
+		return proto.Marshal(v)
+	}
+	return nil, errNotProto(v)
+}
+
+// Unmarshal copies a request.
+func (connectCodec) Unmarshal(data []byte, v any) (err error) {
+	switch v := v.(type) {
+	case *request:
+		v.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.Copy(data, mem.DefaultBufferPool())})
+		return err
+	case proto.Message:
+		return proto.Unmarshal(data, v)
+	}
+	return errNotProto(v)
+}
+
+// jsonCodec is Connect's codec of JSON for the same messages.
+type jsonCodec struct{ name string }
+
+// Name is json, or the same with the charset that browsers add.
+func (c jsonCodec) Name() string { return c.name }
+
+// Marshal decodes replies and encodes them again.
+func (jsonCodec) Marshal(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case *reply:
+		defer v.encoded.Free()
+		m, err := v.message()
+		if err != nil {
+			return nil, err
+		}
+		return protojson.Marshal(m)
+	case proto.Message:
+		return protojson.Marshal(v)
+	}
+	return nil, errNotProto(v)
+}
+
+var errNoJSON = errors.New("zero-length payload is not a valid JSON object")
+
+// Unmarshal reads JSON. Unknown fields mean nothing, as in protobuf.
+func (jsonCodec) Unmarshal(data []byte, v any) error {
+	if len(data) == 0 {
+		return errNoJSON
+	}
+	options := protojson.UnmarshalOptions{DiscardUnknown: true}
+	switch v := v.(type) {
+	case *request:
+		decoded := &kserve.ModelInferRequest{}
+		if err := options.Unmarshal(data, decoded); err != nil {
+			return err
+		}
+		encoded, err := proto.Marshal(decoded)
+		if err != nil {
+			return err
+		}
+		v.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
+		return err
+	case proto.Message:
+		return options.Unmarshal(data, v)
+	}
+	return errNotProto(v)
+}
+
+func errNotProto(v any) error { return fmt.Errorf("%T is no message of this service", v) }

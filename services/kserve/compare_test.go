@@ -1,0 +1,324 @@
+package kserve_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/triton/local"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/services/triton/tritontest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestLikeTritonserver asks the same of a tritonserver's own gRPC port and of
+// Trident's, message by message: with that tritonserver behind it, and, under
+// TRIDENT_TEST_LOCAL=1, with Triton in this process. What differs stands in the
+// table with its reason, and in docs/kserve.md.
+func TestLikeTritonserver(t *testing.T) {
+	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
+	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
+	want := dial(t, triton.GRPC())
+	t.Run("remote", func(t *testing.T) {
+		compare(t, want, dial(t, serveNative(t, open(), tritontest.Connect(t, triton))))
+	})
+	t.Run("local", func(t *testing.T) {
+		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
+			t.Skip("starts Triton in this process: make test-local")
+		}
+		compare(t, want, dial(t, serveNative(t, open(), localEngine(t, repositories))))
+	})
+}
+
+func localEngine(t *testing.T, repositories []string) *local.Engine {
+	t.Helper()
+	config := local.Default()
+	config.LogInfo = true // as tritonserver
+	config.Repositories, config.ControlMode, config.LoadModels = repositories, local.ControlExplicit, []string{local.AllModels}
+	engine, err := local.New(config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := engine.AwaitModels(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+// open is a configuration that allows everything, on a free port of the loopback.
+func open() kserve.Config {
+	config := kserve.Default()
+	config.Enabled, config.Host, config.GRPCPort, config.AllowModelUpload = true, "127.0.0.1", 0, true
+	return config
+}
+
+// newService makes the frontend over engines, until the test ends.
+func newService(tb testing.TB, config kserve.Config, engines ...inference.Engine) (*kserve.Service, *inference.Service) {
+	tb.Helper()
+	core := inferencetest.Service(tb, inference.Default(), engines...)
+	service, err := kserve.New(config, core)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return service, core
+}
+
+// serveNative serves engines by gRPC until the test ends, and gives the address.
+func serveNative(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	service, _ := newService(tb, config, engines...)
+	listener := kserve.NewListener(config)
+	if err := listener.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	server := kserve.NewServer(service, listener, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	if err := server.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := server.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+func dial(tb testing.TB, address string, options ...grpc.DialOption) *grpc.ClientConn {
+	tb.Helper()
+	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
+	conn, err := grpc.NewClient(address, options...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return conn
+}
+
+// outcome is what a client sees of a call.
+type outcome struct {
+	messages []proto.Message
+	code     codes.Code
+	text     string
+}
+
+func (o outcome) String() string {
+	var b strings.Builder
+	for _, m := range o.messages {
+		b.WriteString("\n  ")
+		b.WriteString(prototext.MarshalOptions{}.Format(m))
+	}
+	return b.String() + "\n  " + o.code.String() + " " + o.text
+}
+
+func (o outcome) equal(p outcome) bool {
+	return o.code == p.code && o.text == p.text && slices.EqualFunc(o.messages, p.messages, proto.Equal)
+}
+
+func result(m proto.Message, err error) outcome {
+	if err != nil {
+		answer := status.Convert(err)
+		return outcome{code: answer.Code(), text: answer.Message()}
+	}
+	return outcome{messages: []proto.Message{m}}
+}
+
+// trial is one thing to ask.
+type trial struct {
+	name string
+	ask  func(context.Context, api.GRPCInferenceServiceClient) outcome
+	// differs says why Trident's answer isn't tritonserver's.
+	differs string
+}
+
+// trialTime is more than any of them takes.
+const trialTime = 30 * time.Second
+
+func compare(t *testing.T, want, got *grpc.ClientConn) {
+	t.Helper()
+	trials := slices.Concat(
+		describing(), inferring(), datatypes(), contents(), wrong(), parametrised(), streams(), sequences(), shared(t), controlling(), settings(),
+	)
+	names := map[string]bool{}
+	for _, x := range trials {
+		if names[x.name] {
+			t.Errorf("two trials are called %q", x.name)
+		}
+		names[x.name] = true
+		t.Run(x.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), trialTime)
+			defer cancel()
+			expected := x.ask(ctx, api.NewGRPCInferenceServiceClient(want))
+			answered := x.ask(ctx, api.NewGRPCInferenceServiceClient(got))
+			switch alike := answered.equal(expected); {
+			case !alike && x.differs == "":
+				t.Errorf("got %s\nwant %s", answered, expected)
+			case alike && x.differs != "":
+				t.Errorf("no longer differs (%s): %s", x.differs, answered)
+			}
+		})
+	}
+	t.Logf("%d trials", len(names))
+}
+
+// calling is a trial of a unary method.
+func calling[Req, Res any, ResPtr interface {
+	*Res
+	proto.Message
+}](name string, method func(api.GRPCInferenceServiceClient, context.Context, *Req, ...grpc.CallOption) (*Res, error), req *Req, settle ...func(ResPtr)) trial {
+	return trial{name: name, ask: func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
+		answer, err := method(client, ctx, req)
+		if err != nil {
+			return result(nil, err)
+		}
+		for _, s := range settle {
+			s(answer)
+		}
+		return result(ResPtr(answer), nil)
+	}}
+}
+
+type client = api.GRPCInferenceServiceClient
+
+func (x trial) unlike(reason string) trial { x.differs = reason; return x }
+
+// conversation is a trial of a stream: all requests, then the end of sending. With
+// status it asks for errors as the call's.
+func conversation(name string, asStatus bool, requests ...*api.ModelInferRequest) trial {
+	return trial{name: name, ask: func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
+		if asStatus {
+			ctx = metadata.AppendToOutgoingContext(ctx, "triton_grpc_error", "true")
+		}
+		stream, err := client.ModelStreamInfer(ctx)
+		if err != nil {
+			return result(nil, err)
+		}
+		for _, req := range requests {
+			if err := stream.Send(req); err != nil {
+				break // the first receive says why
+			}
+		}
+		if err := stream.CloseSend(); err != nil {
+			return result(nil, err)
+		}
+		return received(stream)
+	}}
+}
+
+func received(stream grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse]) outcome {
+	var all outcome
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			all.code, all.text = status.Code(err), status.Convert(err).Message()
+			return all
+		}
+		all.messages = append(all.messages, m)
+	}
+}
+
+// byRequest puts responses of different requests, whose order among each other is
+// chance, in the order of their ids.
+func byRequest(x trial) trial {
+	ask := x.ask
+	x.ask = func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
+		o := ask(ctx, client)
+		slices.SortStableFunc(o.messages, func(a, b proto.Message) int { return strings.Compare(idOf(a), idOf(b)) })
+		return o
+	}
+	return x
+}
+
+func idOf(m proto.Message) string {
+	if m, ok := m.(*api.ModelStreamInferResponse); ok {
+		return m.GetInferResponse().GetId()
+	}
+	return ""
+}
+
+// steps is a trial of several calls, one after the other.
+func steps(name string, all ...trial) trial {
+	return trial{name: name, ask: func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
+		var o outcome
+		for _, x := range all {
+			one := x.ask(ctx, client)
+			o.messages = append(o.messages, one.messages...)
+			if one.code != codes.OK {
+				o.text += x.name + ": " + one.code.String() + " " + one.text + "\n"
+			}
+		}
+		return o
+	}}
+}
+
+func copied(req *api.ModelInferRequest, change func(*api.ModelInferRequest)) *api.ModelInferRequest {
+	c := proto.CloneOf(req)
+	change(c)
+	return c
+}
+
+func text(s string) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_StringParam{StringParam: s}}
+}
+
+func whole(n int64) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_Int64Param{Int64Param: n}}
+}
+
+func truth(b bool) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_BoolParam{BoolParam: b}}
+}
+
+func double(f float64) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_DoubleParam{DoubleParam: f}}
+}
+
+func unsigned(n uint64) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_Uint64Param{Uint64Param: n}}
+}
+
+type params = map[string]*api.InferParameter
+
+func with(req *api.ModelInferRequest, p params) *api.ModelInferRequest {
+	return copied(req, func(r *api.ModelInferRequest) {
+		if r.Parameters == nil {
+			r.Parameters = params{}
+		}
+		maps.Copy(r.GetParameters(), p)
+	})
+}

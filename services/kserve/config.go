@@ -1,0 +1,97 @@
+package kserve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config of the KServe v2 frontend.
+type Config struct {
+	// Enabled opens the ports of Triton's own protocols, and allows on every port
+	// what they change: models, shared memory, trace and log settings.
+	Enabled bool
+	// Host and GRPCPort to listen on by gRPC; port 0 takes a free one.
+	Host     string
+	GRPCPort int
+	// AllowModelUpload lets a load bring a configuration or files of its own, which
+	// can be code that this machine then runs.
+	AllowModelUpload bool
+	// AllowSharedMemory lets clients register shared memory although others than
+	// this machine's processes may reach the ports.
+	AllowSharedMemory bool
+	// Restrictions of groups of methods to clients that know a header.
+	Restrictions []Restriction
+	// WriteTimeout ends a stream whose client takes nothing for this long.
+	WriteTimeout time.Duration
+	// ShutdownTimeout is how long calls in flight may go on after a stop was asked
+	// for.
+	ShutdownTimeout time.Duration
+}
+
+// Default is the configuration without flags, as Triton's own frontend has it.
+func Default() Config {
+	return Config{Host: "0.0.0.0", GRPCPort: 8001, WriteTimeout: 30 * time.Second, ShutdownTimeout: 30 * time.Second}
+}
+
+// Validate names the flag that can't be used.
+func (c Config) Validate() error {
+	if c.GRPCPort < 0 || c.GRPCPort > 65535 {
+		return fmt.Errorf("--kserve-grpc-port: %d is no port", c.GRPCPort)
+	}
+	var groups []string
+	for _, r := range c.Restrictions {
+		for _, group := range r.Groups {
+			if slices.Contains(groups, group) {
+				return fmt.Errorf("--grpc-restricted-protocol: %s is restricted twice", group)
+			}
+			groups = append(groups, group)
+		}
+	}
+	return nil
+}
+
+// Restriction closes groups of methods to clients that don't send a header.
+type Restriction struct {
+	Groups []string
+	// Key is the header's name behind triton-grpc-protocol-, Value what it must be.
+	Key, Value string
+}
+
+// UnmarshalText reads GROUP[,GROUP…],KEY=VALUE, as tritonserver does.
+func (r *Restriction) UnmarshalText(text []byte) error {
+	left, value, ok := strings.Cut(string(text), "=")
+	groups := strings.Split(left, ",")
+	if len(groups) < 2 || !ok || value == "" || slices.Contains(groups, "") {
+		return fmt.Errorf("must be GROUP[,GROUP...],KEY=VALUE, not %q", text)
+	}
+	last := len(groups) - 1
+	r.Groups, r.Key, r.Value = groups[:last], groups[last], value
+	for _, group := range r.Groups {
+		if !slices.Contains(groupNames(), group) {
+			return fmt.Errorf("%q is none of the groups %s", group, strings.Join(groupNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// The groups of methods, by tritonserver's names.
+const (
+	groupHealth          = "health"
+	groupMetadata        = "metadata"
+	groupInference       = "inference"
+	groupSharedMemory    = "shared-memory"
+	groupModelConfig     = "model-config"
+	groupModelRepository = "model-repository"
+	groupStatistics      = "statistics"
+	groupTrace           = "trace"
+	groupLogging         = "logging"
+)
+
+func groupNames() []string {
+	return []string{
+		groupHealth, groupMetadata, groupInference, groupSharedMemory, groupModelConfig,
+		groupModelRepository, groupStatistics, groupTrace, groupLogging,
+	}
+}

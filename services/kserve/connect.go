@@ -1,0 +1,140 @@
+package kserve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
+
+	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
+	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// NewRoutes mounts the service on the shared port, with the health service and
+// reflection. Messages are bounded as the other surfaces' bodies are, also when they
+// come compressed; streams aren't, as a whole.
+func NewRoutes(s *Service, cfg server.Config) []server.Route {
+	options := []connect.HandlerOption{
+		connect.WithCodec(connectCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+		connect.WithReadMaxBytes(int(cfg.MaxBody)), connectDeflate(),
+		connect.WithInterceptors(interceptor{newGuard(s)}),
+	}
+	var routes []server.Route
+	for _, m := range s.methods() {
+		handler := m.connect(options...)
+		if m.name == streamName {
+			handler = withAbort(server.OpenBody(handler))
+		}
+		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: handler})
+	}
+	path, handler := health1connect.NewHealthHandler(health{service: s}, options...)
+	routes = append(routes, server.Route{Pattern: path, Handler: handler})
+	reflector := grpcreflect.NewStaticReflector(kserveconnect.GRPCInferenceServiceName, health1connect.HealthName)
+	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
+		path, handler := mount(reflector, connect.WithReadMaxBytes(int(cfg.MaxBody)))
+		routes = append(routes, server.Route{Pattern: path, Handler: handler})
+	}
+	return routes
+}
+
+// interceptor checks restrictions, notes for the log what a call was about, and
+// makes Connect's errors.
+type interceptor struct{ guard guard }
+
+// WrapUnary implements [connect.Interceptor].
+func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		rec := server.RecordOf(ctx)
+		rec.Model = modelOf(req.Any())
+		err := i.guard.check(req.Spec().Procedure, req.Header().Get)
+		var answer connect.AnyResponse
+		if err == nil {
+			answer, err = next(ctx, req)
+		}
+		if err != nil {
+			return nil, connectError(rec, err)
+		}
+		return answer, nil
+	}
+}
+
+// WrapStreamingHandler implements it.
+func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		err := i.guard.check(conn.Spec().Procedure, conn.RequestHeader().Get)
+		if err == nil {
+			err = next(ctx, conn)
+		}
+		if err != nil {
+			return connectError(server.RecordOf(ctx), err)
+		}
+		return nil
+	}
+}
+
+// WrapStreamingClient implements it; there is no client.
+func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// connectError shows the client's part of an error and keeps its cause for the log.
+func connectError(rec *server.Record, err error) error {
+	rec.Error = err
+	var known *inference.Error
+	var own *connect.Error
+	if !errors.As(err, &known) && errors.As(err, &own) {
+		return own // of Connect's, on the request
+	}
+	e := inference.AsError(err)
+	return connect.NewError(connect.Code(codeOf(e)), errors.New(textOf(e)))
+}
+
+// connectStream is the handler of ModelStreamInfer.
+func (s *Service) connectStream(options ...connect.HandlerOption) http.Handler {
+	return connect.NewBidiStreamHandler(procedure(streamName), func(ctx context.Context, stream *connect.BidiStream[request, reply]) error {
+		return s.streamInfer(ctx, connectExchange{stream, abortOf(ctx)}, wantsStatus(stream.RequestHeader().Get))
+	}, append(options, connect.WithSchema(schema(streamName)))...)
+}
+
+// connectExchange is Connect's side of a stream.
+type connectExchange struct {
+	stream *connect.BidiStream[request, reply]
+	end    func()
+}
+
+func (x connectExchange) receive() (*request, error) { return x.stream.Receive() }
+
+func (x connectExchange) send(r *reply) error { return x.stream.Send(r) }
+
+// abort ends what blocks, so that nothing is written when the call has ended:
+// net/http panics then.
+func (x connectExchange) abort() bool {
+	x.end()
+	return true
+}
+
+type abortKey struct{}
+
+// withAbort gives a handler the means to end what blocks.
+func withAbort(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		end := func() {
+			now := time.Now()
+			_ = errors.Join(control.SetWriteDeadline(now), control.SetReadDeadline(now)) // tests' recorders have none
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), abortKey{}, end)))
+	})
+}
+
+func abortOf(ctx context.Context) func() {
+	if end, ok := ctx.Value(abortKey{}).(func()); ok {
+		return end
+	}
+	return func() {}
+}

@@ -1,0 +1,387 @@
+package kserve_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+
+	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/services/triton/tritontest"
+)
+
+// serveShared serves engines on a shared port of the loopback, as the program does,
+// and gives its address.
+func serveShared(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	service, core := newService(tb, config, engines...)
+	shared := server.Default()
+	shared.Host, shared.Port = "127.0.0.1", 0
+	listener := server.NewListener(shared)
+	if err := listener.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	s, err := server.New(shared, listener, kserve.NewRoutes(service, shared), core, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// shouting is an engine whose model m is like the real ones' stream: for each input
+// a response of the same bytes.
+func shouting() *inferencetest.Engine {
+	return decoupled(func(_ context.Context, req *api.ModelInferRequest, send sender) error {
+		for i, in := range req.GetInputs() {
+			send(&inference.Response{Version: "1", Final: i == len(req.GetInputs())-1, Outputs: []inference.Output{
+				{Name: in.GetName(), Type: in.GetDatatype(), Shape: in.GetShape(), Raw: req.GetRawInputContents()[i]},
+			}})
+		}
+		return nil
+	})
+}
+
+func h2c() *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Client{Transport: &http.Transport{Protocols: protocols}}
+}
+
+// TestProtocols asks by each protocol of the shared port, without TLS and with it.
+func TestProtocols(t *testing.T) {
+	address := serveShared(t, open(), shouting())
+	plain := h2c()
+	t.Cleanup(plain.CloseIdleConnections)
+	service, _ := newService(t, open(), shouting())
+	mux := http.NewServeMux()
+	for _, route := range kserve.NewRoutes(service, server.Default()) {
+		mux.Handle(route.Pattern, route.Handler)
+	}
+	secure := httptest.NewUnstartedServer(mux)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	t.Cleanup(secure.Client().CloseIdleConnections)
+	for name, options := range map[string][]connect.ClientOption{
+		"Connect": nil, "Connect with JSON": {connect.WithProtoJSON()}, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
+		"Connect with gzip": {connect.WithSendGzip()}, "gRPC with JSON": {connect.WithGRPC(), connect.WithProtoJSON()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testProtocol(t, kserveconnect.NewGRPCInferenceServiceClient(plain, "http://"+address, options...))
+		})
+		t.Run(name+" and TLS", func(t *testing.T) {
+			testProtocol(t, kserveconnect.NewGRPCInferenceServiceClient(secure.Client(), secure.URL, options...))
+		})
+	}
+}
+
+func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient) {
+	t.Helper()
+	if answer, err := client.ServerLive(t.Context(), &api.ServerLiveRequest{}); err != nil || !answer.GetLive() {
+		t.Errorf("got %v, %v", answer, err)
+	}
+	req := tensor("m", "IN", "UINT8", []int64{3}, []byte{1, 0, 255})
+	_, err := client.ModelInfer(t.Context(), req)
+	if connect.CodeOf(err) != connect.CodeUnimplemented || !strings.Contains(err.Error(), "doesn't support models with decoupled transaction policy") {
+		t.Errorf("got %v", err)
+	}
+	conversation, err := client.ModelStreamInfer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "2"} { // the second once the first was answered
+		if err := conversation.Send(copied(req, func(r *api.ModelInferRequest) { r.Id = id })); err != nil {
+			t.Fatal(err)
+		}
+		m, err := conversation.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.GetInferResponse(); got.GetId() != id || !bytes.Equal(got.GetRawOutputContents()[0], []byte{1, 0, 255}) || got.GetModelName() != "m" || got.GetModelVersion() != "1" {
+			t.Errorf("got %v", got)
+		}
+	}
+	if err := conversation.CloseRequest(); err != nil {
+		t.Error(err)
+	}
+	if _, err := conversation.Receive(); !strings.Contains(err.Error(), io.EOF.Error()) {
+		t.Errorf("the stream ended with %v", err)
+	}
+	if err := conversation.CloseResponse(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWithTriton is what needs a tritonserver behind Trident, one for all.
+func TestWithTriton(t *testing.T) {
+	engine := tritontest.Connect(t, tritontest.StartServer(t, tritonserver.Options{}))
+	t.Run("plain POST", func(t *testing.T) { testPlainPost(t, engine) })
+	t.Run("refusals", func(t *testing.T) { testRefusals(t, engine) })
+	t.Run("compression", func(t *testing.T) { testCompression(t, engine) })
+	t.Run("several engines", func(t *testing.T) { testSeveralEngines(t, engine) })
+}
+
+// testPlainPost asks as curl does: JSON over HTTP/1.1.
+func testPlainPost(t *testing.T, engine inference.Engine) {
+	t.Helper()
+	address := serveShared(t, open(), engine)
+	tests := []struct {
+		name, method, body string
+		status             int
+		want               string // of the answer
+	}{
+		{"ready", "ModelReady", `{"name": "echo"}`, 200, `{"ready":true}`},
+		{
+			"infer", "ModelInfer", `{"modelName": "echo", "id": "7", "inputs": [{"name": "TEXT", "datatype": "BYTES", "shape": ["1"], "contents": {"bytesContents": ["aGk="]}}], "unknown": 1}`, 200,
+			`{"modelName":"echo","modelVersion":"1","id":"7","outputs":[{"name":"TEXT","datatype":"BYTES","shape":["1"]}],"rawOutputContents":["` + base64.StdEncoding.EncodeToString(bytesOf("hi")) + `"]}`,
+		},
+		{"unknown model", "ModelInfer", `{"modelName": "none"}`, 404, `{"code":"not_found","message":"Request for unknown model: 'none' is not found"}`},
+		{"broken", "ModelInfer", `{"modelName": `, 400, ""},
+		{"empty", "ModelInfer", ``, 400, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			status, body := post(t, "http://"+address+"/inference.GRPCInferenceService/"+test.method, test.body)
+			if status != test.status || test.want != "" && compact(t, body) != test.want {
+				t.Errorf("got %d %s\nwant %s", status, body, test.want)
+			}
+		})
+	}
+}
+
+func compact(t *testing.T, body []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, body); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return b.String()
+}
+
+func post(t *testing.T, url, body string) (status int, answer []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, answer
+}
+
+// TestReflection finds the services as grpcurl does, on both ports.
+func TestReflection(t *testing.T) {
+	for name, address := range map[string]string{"native": serveNative(t, open(), shouting()), "shared": serveShared(t, open(), shouting())} {
+		t.Run(name, func(t *testing.T) {
+			stream, err := grpc_reflection_v1.NewServerReflectionClient(dial(t, address)).ServerReflectionInfo(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask := func(req *grpc_reflection_v1.ServerReflectionRequest) *grpc_reflection_v1.ServerReflectionResponse {
+				if err := stream.Send(req); err != nil {
+					t.Fatal(err)
+				}
+				m, err := stream.Recv()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m
+			}
+			var services []string
+			for _, s := range ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}).GetListServicesResponse().GetService() {
+				services = append(services, s.GetName())
+			}
+			if !slices.Contains(services, kserveconnect.GRPCInferenceServiceName) || !slices.Contains(services, health1connect.HealthName) {
+				t.Errorf("got %v", services)
+			}
+			file := ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{
+				FileContainingSymbol: kserveconnect.GRPCInferenceServiceName + ".ModelStreamInfer",
+			}})
+			if len(file.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
+				t.Errorf("got %v", file)
+			}
+			if err := stream.CloseSend(); err != nil {
+				t.Error(err)
+			}
+			if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}
+
+// TestHealth is for probes: whatever service they name.
+func TestHealth(t *testing.T) {
+	engine := shouting()
+	for name, address := range map[string]string{"native": serveNative(t, open(), engine), "shared": serveShared(t, open(), engine)} {
+		client := grpc_health_v1.NewHealthClient(dial(t, address))
+		check := func(service string) grpc_health_v1.HealthCheckResponse_ServingStatus {
+			answer, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return answer.GetStatus()
+		}
+		engine.SetDown(nil)
+		if got := check("anything"); got != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("%s: %s", name, got)
+		}
+		engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "away"})
+		if got := check(""); got != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// testRefusals are what operators haven't allowed.
+func testRefusals(t *testing.T, engine inference.Engine) {
+	t.Helper()
+	closed := open()
+	closed.Enabled = false
+	everywhere := open()
+	everywhere.Host = "0.0.0.0"
+	restricted := open()
+	if err := restrict(&restricted, "model-repository,shared-memory,admin-key=secret", "health,probe=yes"); err != nil {
+		t.Fatal(err)
+	}
+	withoutUpload := open()
+	withoutUpload.AllowModelUpload = false
+	load := calling("load", client.RepositoryModelLoad, &api.RepositoryModelLoadRequest{ModelName: "echo"})
+	upload := calling("load", client.RepositoryModelLoad, &api.RepositoryModelLoadRequest{ModelName: "echo", Parameters: map[string]*api.ModelRepositoryParameter{"config": {}}})
+	register := calling("register", client.SystemSharedMemoryRegister, &api.SystemSharedMemoryRegisterRequest{Name: "r"})
+	logs := calling("logs", client.LogSettings, &api.LogSettingsRequest{})
+	tests := []struct {
+		name   string
+		config kserve.Config
+		ask    trial
+		key    string // of a header
+		code   codes.Code
+		text   string
+	}{
+		{"load without the frontends", closed, load, "", codes.Unimplemented, "--enable-kserve-frontends"},
+		{"shared memory without them", closed, register, "", codes.Unimplemented, "--enable-kserve-frontends"},
+		{"settings without them", closed, logs, "", codes.Unimplemented, "--enable-kserve-frontends"},
+		{"shared memory for all the world", everywhere, register, "", codes.Unimplemented, "--allow-shared-memory"},
+		{"upload", withoutUpload, upload, "", codes.Unimplemented, "--allow-model-upload"},
+		{"restricted", restricted, load, "", codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-admin-key'"},
+		{"restricted, wrong value", restricted, load, "wrong", codes.Unavailable, "This protocol is restricted"},
+		{"restricted, right value", restricted, load, "secret", codes.Unavailable, "polling is enabled"},
+		{"another group", restricted, logs, "", codes.OK, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx := t.Context()
+			if test.key != "" {
+				ctx = metadata.AppendToOutgoingContext(ctx, "triton-grpc-protocol-admin-key", test.key)
+			}
+			got := test.ask.ask(ctx, api.NewGRPCInferenceServiceClient(dial(t, serveShared(t, test.config, engine))))
+			if got.code != test.code || !strings.Contains(got.text, test.text) {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	_, err := grpc_health_v1.NewHealthClient(dial(t, serveShared(t, restricted, shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("restricted probe: %v", err)
+	}
+}
+
+func restrict(config *kserve.Config, all ...string) error {
+	for _, one := range all {
+		var r kserve.Restriction
+		if err := r.UnmarshalText([]byte(one)); err != nil {
+			return err
+		}
+		config.Restrictions = append(config.Restrictions, r)
+	}
+	return config.Validate()
+}
+
+func TestRestrictionSyntax(t *testing.T) {
+	for text, right := range map[string]bool{
+		"health,key=value": true, "health,metadata,key=a=b": true, "health": false, "health,key": false, "health=1": false,
+		"none,key=value": false, ",key=value": false, "health,=value": false, "health,key=": false,
+	} {
+		var r kserve.Restriction
+		if err := r.UnmarshalText([]byte(text)); (err == nil) != right {
+			t.Errorf("%s: %v, %+v", text, err, r)
+		}
+	}
+	if err := restrict(&kserve.Config{}, "health,a=b", "metadata,health,c=d"); err == nil {
+		t.Error("health was restricted twice")
+	}
+}
+
+// testCompression sends compressed requests, as Triton's clients can.
+func testCompression(t *testing.T, engine inference.Engine) {
+	t.Helper()
+	for port, address := range map[string]string{"native": serveNative(t, open(), engine), "shared": serveShared(t, open(), engine)} {
+		client := api.NewGRPCInferenceServiceClient(dial(t, address))
+		for _, name := range []string{"gzip", "deflate", "deflate"} {
+			answer, err := client.ModelInfer(t.Context(), echo(strings.Repeat("a", 10_000)), grpc.UseCompressor(name))
+			if err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], bytesOf(strings.Repeat("a", 10_000))) {
+				t.Errorf("%s, %s: %v", port, name, err)
+			}
+		}
+	}
+}
+
+// testSeveralEngines is one server over three: models of any, the first ready one's.
+func testSeveralEngines(t *testing.T, triton inference.Engine) {
+	t.Helper()
+	first, second := shouting(), inferencetest.New()
+	second.AddModel("other", inferencetest.Say("x"), nil)
+	second.AddModel("m", inferencetest.Say("not this one"), nil)
+	client := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, open(), triton, first, second)))
+	for model, output := range map[string]string{"m": "IN", "other": "text_output"} {
+		got := conversation("", false, tensor(model, "IN", "UINT8", []int64{1}, []byte{1})).ask(t.Context(), client)
+		if len(got.messages) == 0 || got.messages[0].(*api.ModelStreamInferResponse).GetInferResponse().GetOutputs()[0].GetName() != output {
+			t.Errorf("%s: %s", model, got)
+		}
+	}
+	if got := infer("", echo("x")).ask(t.Context(), client); got.code != codes.OK {
+		t.Errorf("echo: %s", got)
+	}
+	if got := infer("", copied(echo("x"), func(r *api.ModelInferRequest) { r.ModelName = "none" })).ask(t.Context(), client); got.code != codes.NotFound || got.text != "Request for unknown model: 'none' is not found" {
+		t.Errorf("none: %s", got)
+	}
+}

@@ -1,0 +1,177 @@
+package kserve
+
+import (
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// The response parameter by which a client of a stream knows a request's last
+// response, and the request parameter by which it asks for one without tensors.
+const (
+	finalResponse    = "triton_final_response"
+	enableEmptyFinal = "triton_enable_empty_final_response"
+)
+
+// Numbers of the fields that are written by hand.
+const (
+	fieldInferResponse = 2 // of ModelStreamInferResponse
+	fieldModelName     = 1 // of ModelInferResponse
+	fieldModelVersion  = 2
+	fieldID            = 3
+	fieldOutputs       = 5
+	fieldRawContents   = 6
+	fieldOutputName    = 1 // of InferOutputTensor
+	fieldDatatype      = 2
+	fieldShape         = 3
+)
+
+// encodeInfer encodes a response as a ModelInferResponse. The tensors are copied
+// once, from the engine's memory into the buffer that is sent.
+func encodeInfer(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
+	parameters, err := encodeParameters(resp.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	a := answer{req: req, resp: resp, parameters: parameters}
+	pool := mem.DefaultBufferPool()
+	whole := pool.Get(a.size())
+	a.appendTo((*whole)[:0])
+	return mem.BufferSlice{mem.NewBuffer(whole, pool)}, nil
+}
+
+// encodeStream encodes a response as a ModelStreamInferResponse, which tells
+// whether it is the request's last.
+func encodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
+	parameters, err := encodeParameters(resp.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	a := answer{req: req, resp: resp, parameters: parameters, final: notFinal}
+	if resp.Final {
+		a.final = isFinal
+	}
+	size := a.size()
+	pool := mem.DefaultBufferPool()
+	whole := pool.Get(protowire.SizeTag(fieldInferResponse) + protowire.SizeBytes(size))
+	b := protowire.AppendTag((*whole)[:0], fieldInferResponse, protowire.BytesType)
+	a.appendTo(protowire.AppendVarint(b, uint64(size)))
+	return mem.BufferSlice{mem.NewBuffer(whole, pool)}, nil
+}
+
+// encodeFailure is an error in a stream. Of a request that was refused only the id
+// is told; a response that failed tells whether others follow.
+func encodeFailure(req *kserve.ModelInferRequest, text string, refused, final bool) (mem.BufferSlice, error) {
+	response := &kserve.ModelInferResponse{Id: req.GetId()}
+	if !refused {
+		response.ModelName, response.ModelVersion = req.GetModelName(), req.GetModelVersion()
+		response.Parameters = map[string]*kserve.InferParameter{finalResponse: {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: final}}}
+	}
+	b, err := proto.Marshal(&kserve.ModelStreamInferResponse{ErrorMessage: text, InferResponse: response})
+	return mem.BufferSlice{mem.SliceBuffer(b)}, err
+}
+
+// encodeParameters encodes the field of a ModelInferResponse.
+func encodeParameters(parameters map[string]*kserve.InferParameter) ([]byte, error) {
+	if len(parameters) == 0 {
+		return nil, nil
+	}
+	return proto.Marshal(&kserve.ModelInferResponse{Parameters: parameters})
+}
+
+// The parameter that tells whether a response is final, encoded: an entry of the
+// field with the key and a bool_param.
+const (
+	finalEntry = "\x22\x1b\x0a\x15" + finalResponse + "\x12\x02\x08"
+	isFinal    = finalEntry + "\x01"
+	notFinal   = finalEntry + "\x00"
+)
+
+// answer is a ModelInferResponse on its way to the wire.
+type answer struct {
+	req        *kserve.ModelInferRequest
+	resp       *inference.Response
+	parameters []byte // encoded
+	final      string // one of them, encoded; empty outside of streams
+}
+
+func (a *answer) size() int {
+	size := sizeText(fieldModelName, a.req.GetModelName()) + sizeText(fieldModelVersion, a.version()) + sizeText(fieldID, a.req.GetId()) + len(a.parameters) + len(a.final)
+	for i := range a.resp.Outputs {
+		out := &a.resp.Outputs[i]
+		size += protowire.SizeTag(fieldOutputs) + protowire.SizeBytes(sizeOutput(out))
+		size += protowire.SizeTag(fieldRawContents) + protowire.SizeBytes(len(out.Raw))
+	}
+	return size
+}
+
+// version is the one that answered; an end without a response tells the one that
+// was asked for.
+func (a *answer) version() string {
+	if a.resp.Version == "" {
+		return a.req.GetModelVersion()
+	}
+	return a.resp.Version
+}
+
+func (a *answer) appendTo(b []byte) {
+	b = appendText(b, fieldModelName, a.req.GetModelName())
+	b = appendText(b, fieldModelVersion, a.version())
+	b = appendText(b, fieldID, a.req.GetId())
+	b = append(append(b, a.parameters...), a.final...)
+	for i := range a.resp.Outputs {
+		out := &a.resp.Outputs[i]
+		b = protowire.AppendTag(b, fieldOutputs, protowire.BytesType)
+		b = appendOutput(protowire.AppendVarint(b, uint64(sizeOutput(out))), out)
+	}
+	for i := range a.resp.Outputs {
+		b = protowire.AppendTag(b, fieldRawContents, protowire.BytesType)
+		b = protowire.AppendBytes(b, a.resp.Outputs[i].Raw)
+	}
+}
+
+func sizeOutput(out *inference.Output) int {
+	size := sizeText(fieldOutputName, out.Name) + sizeText(fieldDatatype, out.Type)
+	if len(out.Shape) > 0 {
+		size += protowire.SizeTag(fieldShape) + protowire.SizeBytes(sizeShape(out.Shape))
+	}
+	return size
+}
+
+func sizeShape(shape []int64) (size int) {
+	for _, d := range shape {
+		size += protowire.SizeVarint(uint64(d))
+	}
+	return size
+}
+
+func appendOutput(b []byte, out *inference.Output) []byte {
+	b = appendText(b, fieldOutputName, out.Name)
+	b = appendText(b, fieldDatatype, out.Type)
+	if len(out.Shape) == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, fieldShape, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(sizeShape(out.Shape)))
+	for _, d := range out.Shape {
+		b = protowire.AppendVarint(b, uint64(d))
+	}
+	return b
+}
+
+func sizeText(field protowire.Number, s string) int {
+	if s == "" {
+		return 0
+	}
+	return protowire.SizeTag(field) + protowire.SizeBytes(len(s))
+}
+
+func appendText(b []byte, field protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
+}

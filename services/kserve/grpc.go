@@ -1,0 +1,275 @@
+package kserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Listener is the port of gRPC, opened before anything else starts. Without
+// [Config.Enabled] there is none.
+type Listener struct {
+	cfg  Config
+	open net.Listener
+}
+
+// NewListener makes a listener; Start opens it.
+func NewListener(cfg Config) *Listener { return &Listener{cfg: cfg} }
+
+// Start opens the port. Connections wait until the server serves.
+func (l *Listener) Start(ctx context.Context) error {
+	if !l.cfg.Enabled {
+		return nil
+	}
+	address := net.JoinHostPort(l.cfg.Host, strconv.Itoa(l.cfg.GRPCPort))
+	var err error
+	l.open, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d on %s is in use: stop the other program or choose a port with --kserve-grpc-port", l.cfg.GRPCPort, l.cfg.Host)
+	} else if err != nil {
+		return fmt.Errorf("listen on %s (--host, --kserve-grpc-port): %w", address, err)
+	}
+	return nil
+}
+
+// Stop closes the port, which a server that has stopped has done already.
+func (l *Listener) Stop(context.Context) error {
+	if l.open == nil {
+		return nil
+	}
+	if err := l.open.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Addr is the address that Start took, nil without a port.
+func (l *Listener) Addr() net.Addr {
+	if l.open == nil {
+		return nil
+	}
+	return l.open.Addr()
+}
+
+// Server serves the service by grpc-go on the listener's port.
+type Server struct {
+	service  *Service
+	listener *Listener
+	grpc     *grpc.Server
+	abort    context.CancelCauseFunc
+	log      *slog.Logger
+	serving  sync.WaitGroup
+}
+
+// Pings that clients may send are those of tritonserver's clients, and more: none
+// is sent away for pings that tritonserver takes. Connections are looked after as
+// tritonserver does by default.
+const (
+	keepaliveTime    = 2 * time.Hour
+	keepaliveTimeout = 20 * time.Second
+	leastPingPause   = 10 * time.Second
+)
+
+// NewServer makes a server that doesn't serve yet. It calls abort when serving ends
+// though nobody had asked for it.
+func NewServer(service *Service, listener *Listener, abort context.CancelCauseFunc, log *slog.Logger) *Server {
+	s := &Server{service: service, listener: listener, abort: abort, log: log}
+	guard := newGuard(service)
+	s.grpc = grpc.NewServer(
+		grpc.ForceServerCodecV2(newGRPCCodec()),
+		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
+		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingPause, PermitWithoutStream: true}),
+		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
+			call := s.begin(info.FullMethod, modelOf(req))
+			defer func() { err = call.end(ctx, recover(), err) }()
+			if err := guard.check(info.FullMethod, incoming(ctx)); err != nil {
+				return nil, err
+			}
+			return handler(ctx, req)
+		}),
+		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+			call := s.begin(info.FullMethod, "")
+			defer func() { err = call.end(ss.Context(), recover(), err) }()
+			if err := guard.check(info.FullMethod, incoming(ss.Context())); err != nil {
+				return err
+			}
+			return handler(srv, ss)
+		}),
+	)
+	s.grpc.RegisterService(s.description(), service)
+	grpc_health_v1.RegisterHealthServer(s.grpc, health{service: service})
+	reflection.Register(s.grpc)
+	return s
+}
+
+// description is the service's to grpc-go. It isn't the generated one, as requests
+// and replies of inferences aren't decoded.
+func (s *Server) description() *grpc.ServiceDesc {
+	d := &grpc.ServiceDesc{
+		ServiceName: kserveconnect.GRPCInferenceServiceName,
+		HandlerType: (*any)(nil),
+		Metadata:    kserve.GRPCInferenceService_ServiceDesc.Metadata,
+		Streams: []grpc.StreamDesc{{
+			StreamName: streamName, ServerStreams: true, ClientStreams: true,
+			Handler: func(_ any, ss grpc.ServerStream) error {
+				return s.service.streamInfer(ss.Context(), nativeExchange{ss}, wantsStatus(incoming(ss.Context())))
+			},
+		}},
+	}
+	for _, m := range s.service.methods() {
+		if m.native.Handler != nil {
+			d.Methods = append(d.Methods, m.native)
+		}
+	}
+	return d
+}
+
+// Start serves on the listener, if it is open.
+func (s *Server) Start(context.Context) error {
+	l := s.listener.open
+	if l == nil {
+		return nil
+	}
+	s.serving.Go(func() {
+		if err := s.grpc.Serve(l); err != nil {
+			s.abort(fmt.Errorf("serve KServe's gRPC: %w", err))
+		}
+	})
+	s.log.Info("listening for KServe v2 by gRPC", "address", l.Addr().String())
+	return nil
+}
+
+// Stop lets calls in flight end within the shutdown timeout and cancels the rest.
+// When it returns all have ended.
+func (s *Server) Stop(ctx context.Context) error {
+	grace, cancel := context.WithTimeout(ctx, s.service.cfg.ShutdownTimeout)
+	defer cancel()
+	s.service.core.Drain(grace)
+	defer time.AfterFunc(lastWords, s.grpc.Stop).Stop()
+	s.grpc.GracefulStop()
+	s.serving.Wait()
+	s.service.streams.Wait()
+	return nil
+}
+
+// lastWords is what answers get to reach their clients.
+const lastWords = time.Second
+
+// nativeExchange is grpc-go's side of a stream.
+type nativeExchange struct{ grpc.ServerStream }
+
+func (x nativeExchange) receive() (*request, error) {
+	req := &request{}
+	if err := x.RecvMsg(req); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }
+
+// abort can't: grpc-go ends what blocks when the call has ended.
+func (nativeExchange) abort() bool { return false }
+
+// incoming reads a call's metadata.
+func incoming(ctx context.Context) func(key string) string {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return func(key string) string {
+		if values := md.Get(key); len(values) > 0 {
+			return values[0]
+		}
+		return ""
+	}
+}
+
+// modelOf is the model that a request names, empty for none.
+func modelOf(req any) string {
+	switch req := req.(type) {
+	case *request:
+		return req.Head().GetModelName()
+	case interface{ GetModelName() string }:
+		return req.GetModelName()
+	case interface{ GetName() string }:
+		return req.GetName()
+	}
+	return ""
+}
+
+// call is one of gRPC's, for the log.
+type call struct {
+	log     *slog.Logger
+	method  string
+	model   string
+	started time.Time
+}
+
+func (s *Server) begin(method, model string) call {
+	return call{log: s.log, method: method, model: model, started: time.Now()}
+}
+
+// end makes the status of a call's error, or of a panic, and logs the call: what
+// went well for debugging only, as there may be many thousands a second.
+func (c call) end(ctx context.Context, p any, err error) error {
+	if p != nil {
+		err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
+	answer := statusOf(err)
+	level := slog.LevelDebug
+	switch answer.Code() {
+	case codes.OK:
+	case codes.Internal, codes.Unknown, codes.Unavailable, codes.DeadlineExceeded, codes.DataLoss:
+		level = slog.LevelError
+	default:
+		level = slog.LevelInfo
+	}
+	if c.log.Enabled(ctx, level) {
+		attrs := []slog.Attr{
+			slog.String("method", c.method), slog.String("code", answer.Code().String()),
+			slog.Duration("duration", time.Since(c.started).Round(time.Microsecond)),
+		}
+		if c.model != "" {
+			attrs = append(attrs, slog.String("model", c.model))
+		}
+		if err != nil {
+			attrs = append(attrs, slog.String("error", err.Error()))
+		}
+		c.log.LogAttrs(ctx, level, "call", attrs...)
+	}
+	return answer.Err()
+}
+
+// statusOf is an error in gRPC.
+func statusOf(err error) *status.Status {
+	if err == nil {
+		return nil
+	}
+	if _, known := errors.AsType[*inference.Error](err); !known {
+		if answer, ok := status.FromError(err); ok { // grpc-go's own
+			return answer
+		}
+	}
+	e := inference.AsError(err)
+	return status.New(codeOf(e), textOf(e))
+}

@@ -1,0 +1,113 @@
+// Package kserve is the frontend of KServe v2 with Triton's extensions: gRPC on a
+// port of its own, and Connect, gRPC and gRPC-Web on the shared one. It only
+// translates; where it speaks for several engines, several.go says how.
+package kserve
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Service answers inference.GRPCInferenceService from the shared service. Its
+// methods may be used concurrently; their errors are [inference.Error], which the
+// transports turn into their own.
+type Service struct {
+	cfg  Config
+	core *inference.Service
+	// streams counts the goroutines of streams.
+	streams sync.WaitGroup
+}
+
+// New makes the frontend.
+func New(cfg Config, core *inference.Service) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Service{cfg: cfg, core: core}, nil
+}
+
+// ServerLive is true: who answers lives. An engine that is away doesn't make this
+// process one to restart.
+func (s *Service) ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
+	return &kserve.ServerLiveResponse{Live: true}, nil
+}
+
+// ServerReady is true when every engine takes requests and no stop was asked for.
+func (s *Service) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
+	return &kserve.ServerReadyResponse{Ready: s.core.Ready(ctx) == nil}, nil
+}
+
+// ModelReady asks the model's engine.
+func (s *Service) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
+	return ask(ctx, s.core.EngineOf(ctx, req.GetName()), inference.Describer.ModelReady, req)
+}
+
+// ModelMetadata asks the model's engine.
+func (s *Service) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
+	return ask(ctx, s.core.EngineOf(ctx, req.GetName()), inference.Describer.ModelMetadata, req)
+}
+
+// ModelConfig asks the model's engine.
+func (s *Service) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+	return ask(ctx, s.core.EngineOf(ctx, req.GetName()), inference.Describer.ModelConfig, req)
+}
+
+// RepositoryModelLoad loads a model in the repository that has it. A configuration
+// or files of the request's own need [Config.AllowModelUpload].
+func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
+	if err := s.needsFrontends(); err != nil {
+		return nil, err
+	}
+	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
+		return nil, unsupported("a model is loaded as its repository has it: configurations and files of a load's own need --allow-model-upload")
+	}
+	return &kserve.RepositoryModelLoadResponse{}, s.core.Control(ctx, req.GetModelName(), func(ctx context.Context, repository inference.Repository) error {
+		_, err := repository.RepositoryModelLoad(ctx, req)
+		return err
+	})
+}
+
+// RepositoryModelUnload unloads a model where it is.
+func (s *Service) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
+	if err := s.needsFrontends(); err != nil {
+		return nil, err
+	}
+	return &kserve.RepositoryModelUnloadResponse{}, s.core.Control(ctx, req.GetModelName(), func(ctx context.Context, repository inference.Repository) error {
+		_, err := repository.RepositoryModelUnload(ctx, req)
+		return err
+	})
+}
+
+// needsFrontends refuses what operators have not asked for.
+func (s *Service) needsFrontends() error {
+	if s.cfg.Enabled {
+		return nil
+	}
+	return unsupported("this server takes no changes by KServe's protocol: they need --enable-kserve-frontends")
+}
+
+// needsLoopback refuses shared memory to clients of other machines, which could
+// read and write what this machine's processes share.
+func (s *Service) needsLoopback() error {
+	if ip := net.ParseIP(s.cfg.Host); s.cfg.AllowSharedMemory || s.cfg.Host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return unsupported("shared memory can't be registered at a server that listens to other machines: it needs --allow-shared-memory, or --host=127.0.0.1")
+}
+
+func unsupported(message string) error {
+	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
+}
+
+// ask calls a method of an interface that an engine may have.
+func ask[Interface, Req, Res any](ctx context.Context, engine inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
+	able, ok := engine.(Interface)
+	if !ok {
+		return nil, unsupported("the engine can't do that")
+	}
+	return method(able, ctx, req)
+}

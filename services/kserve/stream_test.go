@@ -1,0 +1,251 @@
+package kserve_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve"
+)
+
+// decoupled is an engine with one model, m, that is decoupled.
+func decoupled(play inferencetest.Script) *inferencetest.Engine {
+	engine := inferencetest.New()
+	engine.AddModel("m", play, nil)
+	return engine
+}
+
+type sender = func(*inference.Response) bool
+
+func stream(ctx context.Context, t *testing.T, config kserve.Config, engines ...inference.Engine) grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse] {
+	t.Helper()
+	conn := dial(t, serveNative(t, config, engines...)) //nolint:contextcheck // ctx is the call's
+	s, err := api.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustSend(t *testing.T, s grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse], ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		if err := s.Send(&api.ModelInferRequest{ModelName: "m", Id: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// await waits for a condition.
+func await(t *testing.T, otherwise string, met func() bool) {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !met() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal(otherwise)
+		}
+	}
+}
+
+// TestSlowReader has a model make responses without end for a client that reads
+// nothing: Trident stops to take them after what fits into the connection, holds no
+// more memory for it, and ends the stream after the write timeout.
+func TestSlowReader(t *testing.T) {
+	const size = 64 << 10
+	var made atomic.Int64
+	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+		tensor := make([]byte, size)
+		for ctx.Err() == nil {
+			if !send(&inference.Response{Version: "1", Outputs: []inference.Output{{Name: "o", Type: "UINT8", Shape: []int64{size}, Raw: tensor}}}) {
+				break
+			}
+			made.Add(1)
+		}
+		return ctx.Err()
+	})
+	config := open()
+	config.WriteTimeout = 300 * time.Millisecond
+	s := stream(t.Context(), t, config, engine)
+	mustSend(t, s, "1", "2", "3")
+	await(t, "no request began", func() bool { return engine.Active() == 3 })
+	await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
+	if got := made.Load(); got < 1 || got > 64 {
+		t.Errorf("%d responses of %d KiB were taken from the model for a client that reads nothing", got, size>>10)
+	}
+	var err error
+	for err == nil {
+		_, err = s.Recv()
+	}
+	if status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+// TestReadsNoFurther has a client send without end to a model that doesn't answer:
+// Trident takes a bounded number of requests.
+func TestReadsNoFurther(t *testing.T) {
+	release := make(chan struct{})
+	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+		select {
+		case <-release:
+			send(&inference.Response{Version: "1", Final: true})
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	})
+	s := stream(t.Context(), t, open(), engine)
+	const sent = 2000
+	go func() {
+		for i := range sent {
+			if s.Send(&api.ModelInferRequest{ModelName: "m", Id: fmt.Sprint(i), Parameters: params{"a": text(string(make([]byte, 4096)))}}) != nil {
+				return
+			}
+		}
+		_ = s.CloseSend()
+	}()
+	await(t, "fewer requests began", func() bool { return engine.Active() == 256 })
+	before := goroutines()
+	for range 20 {
+		runtime.Gosched()
+	}
+	if got := engine.Active(); got != 256 || goroutines() > before+10 {
+		t.Errorf("%d requests at once", got)
+	}
+	close(release)
+	for got := 0; ; got++ {
+		if _, err := s.Recv(); errors.Is(err, io.EOF) {
+			if got != sent {
+				t.Errorf("%d responses", got)
+			}
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func goroutines() int { return runtime.NumGoroutine() }
+
+// TestClientLeaves cancels a stream with many requests under way.
+func TestClientLeaves(t *testing.T) {
+	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ sender) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	s := stream(ctx, t, open(), engine)
+	mustSend(t, s, "1", "2", "3")
+	await(t, "not all began", func() bool { return engine.Active() == 3 })
+	cancel()
+	await(t, "requests go on after their client", func() bool { return engine.Active() == 0 })
+}
+
+// TestIdleStreamAtStop stops a server whose client holds a stream open and asks
+// nothing: the stream ends, at once.
+func TestIdleStreamAtStop(t *testing.T) {
+	engine := decoupled(inferencetest.Say("x"))
+	var s grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse]
+	var idle time.Time
+	t.Run("serve", func(t *testing.T) {
+		conn := dial(t, serveNative(t, open(), engine))
+		var err error
+		if s, err = api.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		mustSend(t, s, "1")
+		for final := false; !final; {
+			m, err := s.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			final = m.GetInferResponse().GetParameters()["triton_final_response"].GetBoolParam()
+		}
+		idle = time.Now()
+	}) // which stops the server
+	if took := time.Since(idle); took > 10*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+}
+
+// TestErrorsInStream are what tritonserver can't be asked, as it has no such
+// failures, or crashes on them.
+func TestErrorsInStream(t *testing.T) {
+	failed := &inference.Error{Code: inference.CodeNotFound, Triton: inference.TritonInvalidArg, Message: "bad", Text: "[request id: 1] bad"}
+	lost := &inference.Error{Code: inference.CodeUnavailable, Message: "the engine is gone", Err: errors.New("at 10.0.0.1")}
+	play := func(responses ...any) *inferencetest.Engine {
+		return decoupled(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+			for _, r := range responses {
+				switch r := r.(type) {
+				case *inference.Response:
+					send(r)
+				case error:
+					return r
+				}
+			}
+			return nil
+		})
+	}
+	response := &inference.Response{Version: "1", Outputs: []inference.Output{{Name: "o", Type: "BOOL", Shape: []int64{1}, Raw: []byte{1}}}}
+	tests := []struct {
+		name     string
+		engine   *inferencetest.Engine
+		asStatus bool
+		want     []string // error messages; "" for a response
+		final    bool     // what the last one says
+		code     codes.Code
+	}{
+		{"refused", play(failed), false, []string{"[request id: 1] bad"}, false, codes.OK},
+		{"refused, errors as status", play(failed), true, []string{"[request id: 1] bad"}, false, codes.OK},
+		{"model fails, and goes on", play(&inference.Response{Err: failed}, response), false, []string{"[request id: 1] bad", ""}, false, codes.OK},
+		{"model fails, errors as status", play(response, &inference.Response{Err: failed}, response), true, []string{""}, false, codes.InvalidArgument},
+		{"engine is lost", play(response, lost), false, []string{"", "the engine is gone"}, true, codes.OK},
+		{"engine is away", play(lost), false, []string{"the engine is gone"}, true, codes.OK},
+		{"engine is lost, errors as status", play(response, lost), true, []string{""}, false, codes.Unavailable},
+		{"panic", decoupled(func(context.Context, *api.ModelInferRequest, sender) error { panic("at the model") }), false, nil, false, codes.Internal},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx := t.Context()
+			if test.asStatus {
+				ctx = metadata.AppendToOutgoingContext(ctx, "triton_grpc_error", "true")
+			}
+			s := stream(ctx, t, open(), test.engine)
+			mustSend(t, s, "1")
+			if err := s.CloseSend(); err != nil {
+				t.Fatal(err)
+			}
+			got := received(s)
+			var texts []string
+			final := false
+			for _, m := range got.messages {
+				m := m.(*api.ModelStreamInferResponse)
+				texts = append(texts, m.GetErrorMessage())
+				if m.GetInferResponse().GetId() != "1" {
+					t.Errorf("id of %v", m)
+				}
+				final = m.GetInferResponse().GetParameters()["triton_final_response"].GetBoolParam()
+			}
+			if !slices.Equal(texts, test.want) || got.code != test.code || final != test.final {
+				t.Errorf("got %q, %s %q, final %t", texts, got.code, got.text, final)
+			}
+		})
+	}
+}
