@@ -79,6 +79,7 @@ test-short: ## Run the tests that need nothing installed
 .PHONY: test-local
 test-local: setup-test ## Run the tests of the in-process engine (minutes)
 	TRIDENT_TEST_LOCAL=1 go test -race -timeout 20m ./services/triton/local
+	TRIDENT_TEST_LOCAL=1 go test -race -timeout 10m -run TestLikeTritonserver ./services/kserve
 	TRIDENT_TEST_ENGINE=local go test -race -timeout 10m ./test/e2e
 
 # The sanitizer sees what Go's race detector can't: late and stray uses of memory in the shim's C and in Go's views of C

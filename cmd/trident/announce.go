@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -20,9 +22,9 @@ func announcement(cfg config) fx.Option {
 	if cfg.Table == nil {
 		return fx.Options()
 	}
-	return fx.Invoke(func(catalog *inference.Catalog, listener *server.Listener) {
+	return fx.Invoke(func(catalog *inference.Catalog, listener *server.Listener, native *kserve.Listener) {
 		catalog.Announce(func(cards []*inference.Card) {
-			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL())) // nobody could be told
+			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native.Addr())) // nobody could be told
 		})
 	})
 }
@@ -101,12 +103,16 @@ func contextLength(card *inference.Card) string {
 	return strconv.Itoa(card.ContextLength)
 }
 
-func addressTable(url string) string {
-	return align([][]string{
+func addressTable(url string, native net.Addr) string {
+	rows := [][]string{
 		{"OpenAI API", url + "/v1"},
 		{"Connect, gRPC, gRPC-Web", url},
 		{"health", url + "/health/ready"},
-	}) + "\n"
+	}
+	if native != nil {
+		rows = append(rows, []string{"KServe v2 by gRPC", native.String()})
+	}
+	return align(rows) + "\n"
 }
 
 // align puts cells below each other.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -56,9 +58,10 @@ models of the repository that are not loaded: 1
 	want := `OpenAI API               http://localhost:9000/v1
 Connect, gRPC, gRPC-Web  http://localhost:9000
 health                   http://localhost:9000/health/ready
+KServe v2 by gRPC        127.0.0.1:8001
 
 `
-	if got := addressTable("http://localhost:9000"); got != want {
+	if got := addressTable("http://localhost:9000", net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:8001"))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

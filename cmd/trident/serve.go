@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/tokenizer"
@@ -31,7 +32,7 @@ import (
 // ends it by abort.
 func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *fx.App {
 	return fx.New(
-		fx.Supply(cfg.Backend, cfg.Inference, cfg.OpenAI, cfg.Server),
+		fx.Supply(cfg.Backend, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Server),
 		fx.Supply(log, abort),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
@@ -40,6 +41,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *f
 		inference.Module, // the shared service
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
+		kserve.Module,    // frontend: KServe v2, with a listener for gRPC
 		server.Module,    // the listener
 		announcement(cfg),
 		fx.StopTimeout(cfg.stopTimeout()),
@@ -92,6 +94,7 @@ type config struct {
 	Backend   backend.Config
 	Inference inference.Config
 	OpenAI    openai.Config
+	KServe    kserve.Config
 	Server    server.Config
 	// Table takes the table of models at start; nil for log lines instead.
 	Table io.Writer
@@ -116,6 +119,7 @@ type flags struct {
 	Backend           string        `group:"Triton" placeholder:"NAME" help:"Contract of models that declare the tensors of several: vllm, tensorrtllm, llmapi or python; vllm comes first by default."`
 
 	tritonFlags `group:"Triton in this process"`
+	kserveFlags `group:"KServe v2"`
 
 	Host             string        `group:"Listener" default:"${host}" help:"Address to listen on."`
 	OpenAIPort       int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
@@ -150,7 +154,7 @@ const tritonEndpoint = "localhost:8001"
 // down once.
 func defaults() kong.Option {
 	t, i, o, s := triton.Default(), inference.Default(), openai.Default(), server.Default()
-	return tritonDefaults().CloneWith(kong.Vars{
+	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(kong.Vars{
 		"triton_endpoint":       tritonEndpoint,
 		"inactivity_timeout":    t.Inactivity.String(),
 		"sse_header_timeout":    t.KeepAlive.String(),
@@ -186,7 +190,11 @@ func (f *flags) config() (config, error) {
 	if f.LogFormat == "text" {
 		cfg.Table = os.Stderr
 	}
-	err := errors.Join(f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.Server.Validate())
+	cfg.KServe = f.kserveFlags.config(cfg.Server)
+	err := errors.Join(f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Server.Validate())
+	if err == nil {
+		err = f.errOwnPort(cfg)
+	}
 	if err != nil {
 		return config{}, fmt.Errorf("%w", err)
 	}

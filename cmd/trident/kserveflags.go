@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// kserveFlags are those of Triton's own frontend and of tritonserver, and what only
+// operators may allow.
+type kserveFlags struct {
+	EnableKServeFrontends bool                 `name:"enable-kserve-frontends" help:"Open the ports of KServe v2, and take changes of models, shared memory and settings by it."`
+	KServeGRPCPort        int                  `name:"kserve-grpc-port" default:"${kserve_grpc_port}" help:"Port of KServe v2 by gRPC; 0 takes a free one."`
+	GRPCRestricted        []kserve.Restriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...],KEY=VALUE" help:"Let only clients with the header triton-grpc-protocol-KEY: VALUE call these groups of methods, such as model-repository,admin-key=secret; repeatable."`
+	AllowModelUpload      bool                 `help:"Let a load bring a configuration or files of its own, which may be code that is run here."`
+	AllowSharedMemory     bool                 `help:"Let clients register shared memory though the ports are open to other machines."`
+}
+
+// kserveDefaults are the defaults of the flags, by the names in their tags.
+func kserveDefaults() kong.Vars {
+	return kong.Vars{"kserve_grpc_port": strconv.Itoa(kserve.Default().GRPCPort)}
+}
+
+func (f *kserveFlags) config(shared server.Config) kserve.Config {
+	return kserve.Config{
+		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort,
+		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory, Restrictions: f.GRPCRestricted,
+		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout,
+	}
+}
+
+// errOwnPort refuses to listen where the tritonserver is that is to be called: the
+// defaults of both are the same port.
+func (f *kserveFlags) errOwnPort(cfg config) error {
+	if !f.EnableKServeFrontends || cfg.Triton.Endpoint == "" {
+		return nil
+	}
+	host, port := endpointOf(cfg.Triton.Endpoint)
+	if port != strconv.Itoa(f.KServeGRPCPort) || !ofThisHost(host) {
+		return nil
+	}
+	return fmt.Errorf("--kserve-grpc-port: %s is the port of --triton-endpoint %s: choose another one", port, cfg.Triton.Endpoint)
+}
+
+// endpointOf takes an endpoint apart that has been checked.
+func endpointOf(endpoint string) (host, port string) {
+	if _, rest, found := strings.Cut(endpoint, "://"); found {
+		endpoint = strings.TrimPrefix(rest, "/")
+	}
+	u, err := url.Parse("//" + endpoint)
+	if err != nil {
+		return "", ""
+	}
+	if u.Port() == "" {
+		return u.Hostname(), strconv.Itoa(kserve.Default().GRPCPort) // tritonserver's too
+	}
+	return u.Hostname(), u.Port()
+}
+
+func ofThisHost(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+}
