@@ -46,7 +46,7 @@ const (
 
 // HealthClient is a client for the grpc.health.v1.Health service.
 type HealthClient interface {
-	// Check reports the status right now. An unknown service is NOT_FOUND.
+	// Check reports the status right now: of the server, whatever service is named.
 	Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error)
 }
 
@@ -86,7 +86,7 @@ func (c *healthClient) Check(ctx context.Context, req *grpc_health_v1.HealthChec
 
 // HealthHandler is an implementation of the grpc.health.v1.Health service.
 type HealthHandler interface {
-	// Check reports the status right now. An unknown service is NOT_FOUND.
+	// Check reports the status right now: of the server, whatever service is named.
 	Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error)
 }
 
