@@ -62,10 +62,9 @@ var sdkTypes = map[string][2]string{
 	"createEmbedding":      {"CreateEmbeddingResponse"},
 	"retrieveModel":        {"Model"},
 
-	"createResponse":           {"Response", "ResponseStreamEvent"},
-	"retrieveResponse":         {"Response"},
-	"listResponseInputItems":   {"ResponseItemList"},
-	"countResponseInputTokens": {"InputTokenCountResponse"},
+	"createResponse":         {"Response", "ResponseStreamEvent"},
+	"retrieveResponse":       {"Response"},
+	"listResponseInputItems": {"ResponseItemList"},
 }
 
 // add takes an object on its way. What isn't on the SDKs' list of types is an
@@ -78,6 +77,7 @@ func (rec *recording) add(operation *openapi3.Operation, kind answerKind, raw []
 		var wrapped struct{ Error json.RawMessage }
 		_ = json.Unmarshal(raw, &wrapped) // checked already
 		rec.seen = append(rec.seen, typedObject{"ErrorObject", wrapped.Error})
+	case operation.OperationID == "deleteResponse": // SDKs don't look at it
 	case operation.OperationID == "listModels":
 		var list struct{ Data []json.RawMessage }
 		_ = json.Unmarshal(raw, &list)
@@ -91,8 +91,9 @@ func (rec *recording) add(operation *openapi3.Operation, kind answerKind, raw []
 }
 
 // asSDKsSee changes what SDKs change, or have no type for, before they show it:
-// vectors in base64 are decoded; and the type of a whole completion is used for
-// chunks, whose finish reason and usage are null in OpenAI's API, too.
+// vectors in base64 are decoded; the type of a whole completion is used for chunks,
+// whose finish reason and usage are null in OpenAI's API, too; and some fields of
+// responses.
 func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 	var object map[string]any
 	_ = json.Unmarshal(raw, &object)
@@ -113,6 +114,12 @@ func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 				choice["finish_reason"] = "stop"
 			}
 		}
+	case name == "Response":
+		withoutTypes(object)
+	case object["response"] != nil:
+		withoutTypes(object["response"].(map[string]any))
+	case object["type"] == "response.function_call_arguments.done":
+		delete(object, "name") // the Node SDK has no type for it
 	default:
 		return raw
 	}
@@ -121,6 +128,17 @@ func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 		return raw
 	}
 	return changed
+}
+
+// withoutTypes takes out of a response what OpenAI's API sends and SDKs have no type
+// for.
+func withoutTypes(response map[string]any) {
+	delete(response, "store")
+	for _, field := range []string{"prompt_cache_key", "safety_identifier", "usage"} {
+		if response[field] == nil {
+			delete(response, field)
+		}
+	}
 }
 
 func decodeVector(text string) []float32 {

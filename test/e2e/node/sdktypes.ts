@@ -1,7 +1,7 @@
 // Recorded answers as literals of the Node SDK's types: the e2e tests append them to this file and compile it.
 import type OpenAI from 'openai';
-import type { InputTokenCountResponse } from 'openai/resources/responses/input-tokens';
-import type { Response, ResponseItemList, ResponseStreamEvent } from 'openai/resources/responses/responses';
+import type { ResponseItemList } from 'openai/resources/responses/input-items';
+import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import type { ErrorObject } from 'openai/resources/shared';
 
 // The one field of ours that the SDK doesn't know.
@@ -22,7 +22,6 @@ interface Types {
   Completion: OpenAI.Completion;
   CreateEmbeddingResponse: OpenAI.CreateEmbeddingResponse;
   ErrorObject: ErrorObject;
-  InputTokenCountResponse: InputTokenCountResponse;
   Model: OpenAI.Model;
   Response: Response;
   ResponseItemList: ResponseItemList;
