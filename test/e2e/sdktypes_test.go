@@ -134,7 +134,7 @@ func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 // for.
 func withoutTypes(response map[string]any) {
 	delete(response, "store")
-	for _, field := range []string{"prompt_cache_key", "safety_identifier", "usage"} {
+	for _, field := range []string{"prompt_cache_key", "safety_identifier", "usage", "user"} {
 		if response[field] == nil {
 			delete(response, field)
 		}

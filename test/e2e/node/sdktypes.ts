@@ -16,6 +16,10 @@ declare module 'openai/resources/chat/completions/completions' {
   }
 }
 
+// A response without what the SDK adds by itself, output_text, and what only OpenAI's hosted models have.
+type Sent = Omit<Response, 'output_text' | 'access_programs'>;
+type SentEvent<T = ResponseStreamEvent> = T extends { response: Response } ? Omit<T, 'response'> & { response: Sent } : T;
+
 interface Types {
   ChatCompletion: OpenAI.ChatCompletion;
   ChatCompletionChunk: OpenAI.ChatCompletionChunk;
@@ -23,8 +27,8 @@ interface Types {
   CreateEmbeddingResponse: OpenAI.CreateEmbeddingResponse;
   ErrorObject: ErrorObject;
   Model: OpenAI.Model;
-  Response: Response;
+  Response: Sent;
   ResponseItemList: ResponseItemList;
-  ResponseStreamEvent: ResponseStreamEvent;
+  ResponseStreamEvent: SentEvent;
 }
 
