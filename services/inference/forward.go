@@ -163,11 +163,12 @@ func (s *Service) stream(ctx context.Context, m *InferRequest) iter.Seq2[*Respon
 	return engine.Stream(ctx, req)
 }
 
-// End tells whether this is no response of a decoupled model's but only the end of
-// the request's, which tritonserver sends to clients that ask for it.
+// End tells whether this is no response of a model's but only the end of the
+// request's, which tritonserver sends to clients that ask for it. It then names the
+// version that the request does, as a response without outputs may.
 func (r *Response) End(req *kserve.ModelInferRequest) bool {
 	return r.Final && r.Err == nil && len(r.Outputs) == 0 && len(r.Parameters) == 0 &&
-		(r.Version == "" || r.Version == req.GetModelVersion())
+		(r.Version == "" || r.Encoded != nil && r.Version == req.GetModelVersion())
 }
 
 // Control has a change made in the repository that holds a model. Changes of one

@@ -6,6 +6,7 @@ package kserve
 import (
 	"context"
 	"net"
+	"strings"
 	"sync"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -64,6 +65,12 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 	}
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
 		return nil, unsupported("a model is loaded as its repository has it: configurations and files of a load's own need --allow-model-upload")
+	}
+	if name := req.GetModelName(); strings.ContainsAny(name, `/\`) || name == "." || name == ".." { // to Triton it is part of a path
+		return nil, &inference.Error{
+			Code: inference.CodeInvalid, Triton: inference.TritonInternal,
+			Message: "failed to load '" + name + "', failed to poll from model repository", // as for any that isn't there
+		}
 	}
 	return &kserve.RepositoryModelLoadResponse{}, s.core.Control(ctx, req.GetModelName(), func(ctx context.Context, repository inference.Repository) error {
 		_, err := repository.RepositoryModelLoad(ctx, req)

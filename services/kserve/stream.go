@@ -189,16 +189,15 @@ func (st *stream) read(ctx context.Context) {
 			return
 		}
 		weight := min(max(int64(req.Size()), leastWeight), streamRoom)
-		if st.room.Acquire(ctx, weight) != nil || !st.begin() {
+		if st.room.Acquire(ctx, weight) != nil || !st.dispatch(ctx, req, weight) {
 			req.Free()
 			return
 		}
-		st.dispatch(ctx, req, weight)
 	}
 }
 
-// dispatch starts a request.
-func (st *stream) dispatch(ctx context.Context, req *request, weight int64) {
+// dispatch starts a request, unless no further one is taken.
+func (st *stream) dispatch(ctx context.Context, req *request, weight int64) bool {
 	r := &run{stream: st, req: req, head: req.Head(), decoupled: st.service.core.Decoupled(ctx, req.Head().GetModelName())}
 	if !r.decoupled {
 		sent := make(chan struct{})
@@ -212,6 +211,9 @@ func (st *stream) dispatch(ctx context.Context, req *request, weight int64) {
 			delete(st.sequences, key)
 		}
 	}
+	if !st.begin() {
+		return false
+	}
 	st.service.streams.Go(func() {
 		defer st.done()
 		defer st.room.Release(weight)
@@ -219,6 +221,7 @@ func (st *stream) dispatch(ctx context.Context, req *request, weight int64) {
 		defer st.recover()
 		r.run(ctx)
 	})
+	return true
 }
 
 // sequenceOf is the sequence that a request belongs to. 0 and the empty text are
@@ -305,7 +308,7 @@ func (r *run) end() {
 // answer sends a response. An error means that no more can be sent.
 func (r *run) answer(ctx context.Context, resp *inference.Response, err error) error {
 	switch {
-	case err == nil && (resp.Idle || r.decoupled && resp.End(r.head) && !r.wantsEnd()):
+	case err == nil && (resp.Idle || resp.End(r.head) && !r.wantsEnd()):
 		return nil
 	case err != nil || resp.Final || !r.decoupled:
 		r.end()
@@ -323,9 +326,14 @@ func (r *run) answer(ctx context.Context, resp *inference.Response, err error) e
 	return err
 }
 
-// wantsEnd is whether the client wants to be told of the end by a response of its
-// own.
-func (r *run) wantsEnd() bool { return r.head.GetParameters()[enableEmptyFinal].GetBoolParam() }
+// wantsEnd is whether the client is told of the end by a response of its own: if it
+// asked for that, and of a model that isn't decoupled if that is its one response.
+func (r *run) wantsEnd() bool {
+	if !r.decoupled {
+		return !r.answered
+	}
+	return r.head.GetParameters()[enableEmptyFinal].GetBoolParam()
+}
 
 // encode encodes what the engine has yielded; an error is the call's.
 func (r *run) encode(resp *inference.Response, err error) (mem.BufferSlice, error) {

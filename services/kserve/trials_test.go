@@ -439,7 +439,7 @@ func controlling() []trial {
 	number := &parameter{ParameterChoice: &api.ModelRepositoryParameter_Int64Param{Int64Param: 1}}
 	return []trial{
 		steps("unload and load", unload("echo"), unloaded("echo"), ready, infer("infer", echo("x")), load("echo", nil), ready, infer("again", echo("x"))),
-		load("of none", nil), load("none", nil), load("", nil), unload("none"), unload(""),
+		load("of none", nil), load("none", nil), load("", nil), load("../models/none", nil), load("a/b", nil), unload("none"), unload(""),
 		steps("load what is loaded", load("echo", nil), ready, infer("infer", echo("x"))),
 		steps("load with a configuration", load("echo", words(configured)),
 			calling("config", client.ModelConfig, &api.ModelConfigRequest{Name: "echo"}), unload("echo"), unloaded("echo"), load("echo", nil),

@@ -221,7 +221,7 @@ func (s *stream) finish(ctx context.Context, err error) (*inference.Response, er
 	switch {
 	case !errors.Is(err, io.EOF):
 		return nil, s.engine.failure(ctx, err)
-	case s.flagged || !s.answered:
+	case !s.answered, s.flagged && !s.forwards: // a plain model's one response may say that it isn't final
 		return nil, unreachable(errCut)
 	}
 	return &inference.Response{ID: s.idle.ID, Final: true}, nil
