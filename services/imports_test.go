@@ -24,6 +24,7 @@ var arrows = map[string][]string{
 	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
 	"services/tokenizer":               {"services/inference"},
+	"services/models":                  {"gen/go/kserve", "services/inference"},
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},

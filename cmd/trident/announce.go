@@ -74,11 +74,17 @@ func status(card *inference.Card) string {
 	return string(card.State) + ": " + reason
 }
 
+// template tells where the chat template came from.
 func template(card *inference.Card) string {
-	if card.Template == nil {
-		return "none"
+	for _, s := range card.Settings {
+		if s.Name == inference.SettingChatTemplate || s.Name == inference.SettingHistoryTemplate {
+			return s.Origin
+		}
 	}
-	return "its own"
+	if card.Fetching {
+		return "being fetched"
+	}
+	return "none"
 }
 
 func tokenizerOf(card *inference.Card) string {

@@ -28,19 +28,22 @@ no models
 models of the repository that are not loaded: 2
 `},
 		{"all kinds", []*inference.Card{
-			{Name: "chat", Version: "3", State: inference.ModelReady, Backend: backend.VLLM{}, Template: noTemplate{}, ToolParser: "hermes", ReasoningParser: "qwen3", ContextLength: 2048},
+			{
+				Name: "chat", Version: "3", State: inference.ModelReady, Backend: backend.VLLM{}, Template: noTemplate{}, ToolParser: "hermes", ReasoningParser: "qwen3", ContextLength: 2048,
+				Settings: []inference.Setting{{Name: "chat_template", Origin: "config.pbtxt: trident.chat_template"}},
+			},
 			{Name: "embedding-of-texts", Version: "1", State: inference.ModelReady, Backend: backend.VLLM{}},
 			{Name: "plain", Version: "1", State: inference.ModelReady},
 			{Name: "slow", Version: "1", State: inference.ModelLoading},
 			{Name: "broken", State: inference.ModelUnavailable, Reason: "Internal: no\tGPU\nTraceback"},
 			{Name: "idle"},
 		}, `
-MODEL               VERSION  STATUS                         KIND          TEMPLATE  PARSERS        TOKENIZER     CONTEXT
-chat                3        READY                          vllm          its own   hermes, qwen3  the engine's  2048
-embedding-of-texts  1        READY                          vllm          none      -              the engine's  unknown
-plain               1        READY                          tensors only  none      -              the engine's  unknown
-slow                1        LOADING                        -             -         -              -             -
-broken              -        UNAVAILABLE: Internal: no GPU  -             -         -              -             -
+MODEL               VERSION  STATUS                         KIND          TEMPLATE                             PARSERS        TOKENIZER     CONTEXT
+chat                3        READY                          vllm          config.pbtxt: trident.chat_template  hermes, qwen3  the engine's  2048
+embedding-of-texts  1        READY                          vllm          none                                 -              the engine's  unknown
+plain               1        READY                          tensors only  none                                 -              the engine's  unknown
+slow                1        LOADING                        -             -                                    -              -             -
+broken              -        UNAVAILABLE: Internal: no GPU  -             -                                    -              -             -
 models of the repository that are not loaded: 1
 `},
 	}

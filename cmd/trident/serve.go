@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/models"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/tokenizer"
@@ -32,12 +34,13 @@ import (
 // ends it by abort.
 func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *fx.App {
 	return fx.New(
-		fx.Supply(cfg.Backend, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Server),
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Server),
 		fx.Supply(log, abort),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
 		chat.Module,      // messages to prompts
 		tokenizer.Module, // texts to token ids
+		models.Module,    // what models' files and makers say
 		inference.Module, // the shared service
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
@@ -92,6 +95,8 @@ type config struct {
 	Local     local.Config
 	Triton    triton.Config
 	Backend   backend.Config
+	Models    models.Config
+	Overrides []inference.Override
 	Inference inference.Config
 	OpenAI    openai.Config
 	KServe    kserve.Config
@@ -120,6 +125,7 @@ type flags struct {
 
 	tritonFlags `group:"Triton in this process"`
 	kserveFlags `group:"KServe v2"`
+	modelFlags  `group:"Models"`
 
 	Host             string        `group:"Listener" default:"${host}" help:"Address to listen on."`
 	OpenAIPort       int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
@@ -155,28 +161,32 @@ const tritonEndpoint = "localhost:8001"
 func defaults() kong.Option {
 	t, i, o, s := triton.Default(), inference.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(kong.Vars{
-		"triton_endpoint":       tritonEndpoint,
-		"inactivity_timeout":    t.Inactivity.String(),
-		"sse_header_timeout":    t.KeepAlive.String(),
-		"default_max_tokens":    strconv.Itoa(i.DefaultMaxTokens),
-		"responses_store_size":  strconv.Itoa(o.ResponsesStoreSize),
-		"responses_store_bytes": strconv.FormatInt(o.ResponsesStoreBytes, 10),
-		"responses_store_ttl":   o.ResponsesStoreTTL.String(),
-		"max_in_flight":         strconv.Itoa(i.MaxInFlight),
-		"request_timeout":       i.RequestTimeout.String(),
-		"write_timeout":         s.WriteTimeout.String(),
-		"host":                  s.Host,
-		"openai_port":           strconv.Itoa(s.Port),
-		"http_max_input_size":   strconv.FormatInt(s.MaxBody, 10),
-		"shutdown_timeout":      s.ShutdownTimeout.String(),
+		"triton_endpoint":           tritonEndpoint,
+		"inactivity_timeout":        t.Inactivity.String(),
+		"sse_header_timeout":        t.KeepAlive.String(),
+		"default_max_tokens":        strconv.Itoa(i.DefaultMaxTokens),
+		"max_tool_call_parse_bytes": strconv.Itoa(i.MaxCallBytes),
+		"responses_store_size":      strconv.Itoa(o.ResponsesStoreSize),
+		"responses_store_bytes":     strconv.FormatInt(o.ResponsesStoreBytes, 10),
+		"responses_store_ttl":       o.ResponsesStoreTTL.String(),
+		"max_in_flight":             strconv.Itoa(i.MaxInFlight),
+		"request_timeout":           i.RequestTimeout.String(),
+		"write_timeout":             s.WriteTimeout.String(),
+		"host":                      s.Host,
+		"openai_port":               strconv.Itoa(s.Port),
+		"http_max_input_size":       strconv.FormatInt(s.MaxBody, 10),
+		"shutdown_timeout":          s.ShutdownTimeout.String(),
 	})
 }
 
 // config makes the modules' configurations of the flags and checks them.
 func (f *flags) config() (config, error) {
 	cfg := config{
-		Backend:   backend.Config{First: f.Backend},
-		Inference: inference.Config{MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens, LoRASeparator: f.LoRASeparator},
+		Backend: backend.Config{First: f.Backend},
+		Inference: inference.Config{
+			MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens,
+			MaxCallBytes: f.MaxToolCallParseBytes, LoRASeparator: f.LoRASeparator,
+		},
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy,
 			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
@@ -190,8 +200,11 @@ func (f *flags) config() (config, error) {
 	if f.LogFormat == "text" {
 		cfg.Table = os.Stderr
 	}
+	var overrideErr error
+	cfg.Overrides, overrideErr = f.overrides()
+	cfg.Models = models.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: models.HubFromEnvironment(os.Getenv)}
 	cfg.KServe = f.kserveFlags.config(cfg.Server)
-	err := errors.Join(f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Server.Validate())
+	err := errors.Join(overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Server.Validate())
 	if err == nil {
 		err = f.errOwnPort(cfg)
 	}

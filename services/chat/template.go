@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -21,32 +22,70 @@ const (
 	maxMemory = 256 << 20 // bytes
 )
 
-// Templates compiles Hugging Face chat templates. It has no state.
+// Templates compiles chat templates: Hugging Face's, and Liquid ones for models that
+// have none. It has no state.
 type Templates struct{}
 
 // Compile parses a template and finds out how it wants its messages.
 func (Templates) Compile(model string, source inference.TemplateSource) (inference.Template, error) {
-	parsed, err := jinja.Parse(model, source.Source, jinja.WithLimits(jinja.Limits{Steps: maxSteps, Memory: maxMemory}))
+	if source.Liquid {
+		return compileHistory(source.Source)
+	}
+	plain, err := compile(model, source.Source, source.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := source.Named[inference.TemplateToolUse]
+	if !ok {
+		return plain, nil
+	}
+	tools, err := compile(model+" "+inference.TemplateToolUse, text, source.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	return &byTools{plain: plain, tools: tools}, nil
+}
+
+// byTools are two templates of a model, of which one is for chats with tools.
+type byTools struct{ plain, tools *template }
+
+// Render gives the prompt that asks for the next assistant message.
+func (t *byTools) Render(ctx context.Context, req *inference.Request) (string, error) {
+	if len(req.Tools) > 0 {
+		return t.tools.Render(ctx, req)
+	}
+	return t.plain.Render(ctx, req)
+}
+
+func compile(model, source string, tokens map[string]string) (*template, error) {
+	parsed, err := jinja.Parse(model, source, jinja.WithLimits(jinja.Limits{Steps: maxSteps, Memory: maxMemory}))
 	if err != nil {
 		return nil, err
 	}
 	t := &template{
-		parsed: parsed, source: source,
+		parsed: parsed, tokens: tokens,
 		// A template that doesn't know OpenAI's newer names gets the older ones.
-		developer: strings.Contains(source.Source, "developer"),
-		efforts:   effortsOf(source.Source),
+		developer: strings.Contains(source, "developer"),
+		efforts:   effortsOf(source),
+		none:      asksForNone.MatchString(source),
 	}
 	t.parts = t.takesParts()
 	return t, nil
 }
 
+// asksForNone finds templates that compare with none: they expect it as the content
+// of messages without one, as transformers 4 gives it. Others print "None" or fail
+// on it, so they get no content at all, as transformers 5 does.
+var asksForNone = regexp.MustCompile(`(?i)(\bis|[!=]=)\s+(not\s+)?none\b`)
+
 // template renders one model's chats.
 type template struct {
 	parsed    *jinja.Template
-	source    inference.TemplateSource
+	tokens    map[string]string
 	developer bool // knows the role developer
 	efforts   efforts
 	parts     bool // reads content that is a list of parts
+	none      bool // knows content that is none
 }
 
 // takesParts tries the template on a content list: one that can't read lists
@@ -126,10 +165,8 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 	vars.Set("tools", nil)
 	vars.Set("documents", nil)
 	vars.Set("add_generation_prompt", !req.Closed)
-	for name, token := range map[string]string{"bos_token": t.source.BOSToken, "eos_token": t.source.EOSToken} {
-		if token != "" {
-			vars.Set(name, token)
-		}
+	for name, token := range t.tokens {
+		vars.Set(name, token)
 	}
 	if len(req.Tools) > 0 {
 		tools, err := decodeAll(req.Tools)
@@ -187,15 +224,18 @@ func decodeAll(raw []json.RawMessage) ([]any, error) {
 func (t *template) message(m *inference.Message) (*jinja.Dict, error) {
 	d := jinja.NewDict()
 	d.Set("role", t.role(m.Role))
-	d.Set("content", t.content(m))
+	if content := t.content(m); content != nil || t.none {
+		d.Set("content", content)
+	}
+	if m.Reasoning != "" { // under both names that templates have for it
+		d.Set("thinking", m.Reasoning)
+		d.Set("reasoning_content", m.Reasoning)
+	}
 	if m.Name != "" {
 		d.Set("name", m.Name)
 	}
 	if m.ToolCallID != "" {
 		d.Set("tool_call_id", m.ToolCallID)
-	}
-	if m.Reasoning != "" {
-		d.Set("reasoning_content", m.Reasoning)
 	}
 	if len(m.ToolCalls) > 0 {
 		calls, err := toolCalls(m.ToolCalls)
@@ -218,9 +258,17 @@ func (t *template) role(role string) string {
 	return role
 }
 
-// content keeps a list for templates that read lists; others get its texts, a
-// line each, as vLLM joins them.
+// content keeps a list for templates that read lists.
 func (t *template) content(m *inference.Message) any {
+	if m.Parts != nil && !m.NoContent && t.parts {
+		return partList(m.Parts)
+	}
+	return textOf(m)
+}
+
+// textOf is the content as one text, or nil: lists become their texts, a line each,
+// as vLLM joins them.
+func textOf(m *inference.Message) any {
 	switch {
 	case m.NoContent && m.Refusal != "":
 		return m.Refusal
@@ -228,8 +276,6 @@ func (t *template) content(m *inference.Message) any {
 		return nil
 	case m.Parts == nil:
 		return m.Text
-	case t.parts:
-		return partList(m.Parts)
 	}
 	texts := make([]string, len(m.Parts))
 	for i, p := range m.Parts {

@@ -10,7 +10,7 @@ import (
 
 func render(t *testing.T, source string, req *inference.Request) (string, error) {
 	t.Helper()
-	template, err := Templates{}.Compile("m", inference.TemplateSource{Source: source, BOSToken: "<s>", EOSToken: "</s>"})
+	template, err := Templates{}.Compile("m", inference.TemplateSource{Source: source, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,4 +111,12 @@ func TestCompileTellsTheLine(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("got %v", err)
 	}
+}
+
+func tools(definitions ...string) []json.RawMessage {
+	list := make([]json.RawMessage, len(definitions))
+	for i, d := range definitions {
+		list[i] = json.RawMessage(d)
+	}
+	return list
 }

@@ -2,6 +2,11 @@ package inference
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
@@ -82,11 +87,29 @@ type Templates interface {
 	Compile(model string, source TemplateSource) (Template, error)
 }
 
+// TemplateToolUse is the named template for chats with tools.
+const TemplateToolUse = "tool_use"
+
 // TemplateSource is a chat template with what it may print besides the messages.
 type TemplateSource struct {
-	Source   string
-	BOSToken string
-	EOSToken string
+	// Source of the template without a name: Jinja as Hugging Face has it, or Liquid.
+	Source string
+	Liquid bool
+	// Named are the model's further templates, such as [TemplateToolUse].
+	Named map[string]string
+	// Tokens are texts of special tokens by their names in templates, such as
+	// bos_token.
+	Tokens map[string]string
+}
+
+// describe says for people what templates there are.
+func (s TemplateSource) describe() string {
+	syntax := "Jinja"
+	if s.Liquid {
+		syntax = "Liquid"
+	}
+	parts := append([]string{fmt.Sprintf("%s, %d characters", syntax, utf8.RuneCountInString(s.Source))}, slices.Sorted(maps.Keys(s.Named))...)
+	return strings.Join(parts, ", ")
 }
 
 // Template renders a chat into a prompt; it may be used concurrently.

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -16,25 +13,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// Parameters of a model's own config.pbtxt that Trident reads. They travel with
-// the model, so that a remote Triton's models describe themselves.
-const (
-	paramTask          = "trident.task"           // generate or embed; default: what the tensors allow
-	paramBackend       = "trident.backend"        // name of the contract; default: the first that the tensors allow
-	paramChatTemplate  = "trident.chat_template"  // Jinja source
-	paramContextLength = "trident.context_length" // tokens of prompt and answer together
-	paramBOSToken      = "trident.bos_token"
-	paramEOSToken      = "trident.eos_token"
-	paramTokenizer     = "trident.tokenizer" // folder with a tokenizer.json, on Trident's machine
-	paramHidden        = "trident.hidden"    // "true" keeps the model out of lists
-	paramAliases       = "trident.aliases"   // further names, separated by commas
-	paramLoRAs         = "trident.loras"     // names of its LoRA adapters, separated by commas
-	// The dialects of its answers; default: what the chat template teaches. noParser
-	// switches that off.
-	paramToolParser      = "trident.tool_call_parser"
-	paramReasoningParser = "trident.reasoning_parser"
-)
-
+// noParser switches a dialect off.
 const noParser = "none"
 
 // Card is what Trident knows of one model. It is immutable: a model that was
@@ -71,42 +50,30 @@ type Card struct {
 	// LoRAs are the adapters that the model can be asked for; nil where that isn't
 	// known.
 	LoRAs []string
+	// LoRA is true where the engine is known to take adapters.
+	LoRA bool
+	// Settings are the values of this card with their origins.
+	Settings []Setting
+	// Fetching is true until the hub has given what the model's maker published;
+	// then the model gets a new Card.
+	Fetching bool
 	// Loaded is when Trident first saw this configuration.
 	Loaded time.Time
 }
 
-// newCard reads the model's configuration. A parameter that can't be read is an
+// newCard reads the model's configuration. A setting that can't be read is an
 // error that names it; the card is usable all the same, without that property.
-func newCard(c *Catalog, engine Engine, m Model, now time.Time) (*Card, error) {
+func newCard(c *Catalog, engine Engine, m Model, others func(string) *kserve.ModelConfig) (*Card, error) {
 	card := &Card{
 		Name: m.Name, Version: m.Version, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
-		Engine: engine, Config: m.Config, Loaded: now,
+		Engine: engine, Config: m.Config, Loaded: time.Now(),
 	}
 	if m.Config == nil {
 		return card, nil
 	}
 	card.Fingerprint = fingerprint(m)
-	err := errors.Join(card.chooseBackend(c.backends), card.readParameters(c.templates, c.dialects, c.tokenizers))
+	err := card.describe(c, m, others)
 	return card, err
-}
-
-// chooseBackend takes the backend that the model names, or the first whose tensors
-// it declares.
-func (c *Card) chooseBackend(backends []Backend) error {
-	named := c.Config.GetParameters()[paramBackend].GetStringValue()
-	for _, b := range backends {
-		if named != "" && b.Name() != named {
-			continue
-		}
-		if tasks := b.Tasks(c.Config); tasks != 0 {
-			c.Backend, c.Tasks = b, tasks
-			return nil
-		}
-	}
-	if named != "" {
-		return fmt.Errorf("parameter %s: the model doesn't declare the tensors of a backend named %q", paramBackend, named)
-	}
-	return nil
 }
 
 // fingerprint is made of what is known to shape a model's answers.
@@ -126,78 +93,6 @@ func fingerprint(m Model) string {
 	}
 	_, _ = hash.Write(append([]byte("\x00"+m.Version+"\x00"), config...))
 	return "fp_" + hex.EncodeToString(hash.Sum(nil)[:5])
-}
-
-// readParameters takes each parameter by itself: one that can't be read spoils no
-// other.
-func (c *Card) readParameters(templates Templates, dialects Dialects, tokenizers Tokenizers) error {
-	params := c.Config.GetParameters()
-	c.ToolParser, c.ReasoningParser = dialects.Detect(params[paramChatTemplate].GetStringValue())
-	var errs []error
-	for _, p := range []struct {
-		key  string
-		read func(value string) error
-	}{
-		{paramTask, c.readTask},
-		{paramContextLength, c.readContextLength},
-		{paramTokenizer, func(value string) (err error) { c.Tokenizer, err = tokenizers.Load(value); return err }},
-		{paramHidden, func(value string) (err error) { c.Hidden, err = strconv.ParseBool(value); return err }},
-		{paramAliases, func(value string) error { c.Aliases = nameList(value); return nil }},
-		{paramChatTemplate, func(value string) (err error) {
-			tokens := TemplateSource{Source: value, BOSToken: params[paramBOSToken].GetStringValue(), EOSToken: params[paramEOSToken].GetStringValue()}
-			c.Template, err = templates.Compile(c.Name, tokens)
-			return err
-		}},
-		{paramToolParser, func(value string) (err error) {
-			c.ToolParser, err = parserNamed(value, func() error { return dialects.Check(value, "") })
-			return err
-		}},
-		{paramReasoningParser, func(value string) (err error) {
-			c.ReasoningParser, err = parserNamed(value, func() error { return dialects.Check("", value) })
-			return err
-		}},
-	} {
-		value := params[p.key].GetStringValue()
-		if value == "" {
-			continue
-		}
-		if err := p.read(value); err != nil {
-			errs = append(errs, fmt.Errorf("parameter %s: %w", p.key, err))
-		}
-	}
-	return errors.Join(append(errs, c.readLoRAs(params[paramLoRAs].GetStringValue()))...)
-}
-
-// parserNamed is empty for a name that means none or isn't known.
-func parserNamed(name string, check func() error) (string, error) {
-	if name == noParser {
-		return "", nil
-	}
-	if err := check(); err != nil {
-		return "", err
-	}
-	return name, nil
-}
-
-func (c *Card) readTask(value string) error {
-	switch value {
-	case "generate":
-		c.Tasks &= TaskGenerate
-	case "embed":
-		c.Tasks &= TaskEmbed
-	default:
-		return fmt.Errorf("%q is neither generate nor embed", value)
-	}
-	return nil
-}
-
-func (c *Card) readContextLength(value string) error {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a positive number of tokens", value)
-	}
-	c.ContextLength = n
-	return nil
 }
 
 // same tells whether the engine still shows the model as this card has it.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
 // refreshInterval is how often the engines are asked for their models, and
@@ -44,6 +46,9 @@ type Catalog struct {
 	announced  map[Engine]bool // guarded by refreshing: tell has told of its models
 
 	tell func([]*Card)
+
+	library   Library    // nil for none
+	overrides []Override // of the command line
 
 	turns turns // of loads and unloads
 
@@ -93,6 +98,12 @@ func NewCatalog(engines []Engine, backends []Backend, templates Templates, diale
 // changes are. It must be called before Start; tell must not call the catalog.
 func (c *Catalog) Announce(tell func([]*Card)) { c.tell = tell }
 
+// Consult has the models' cards made with what a library finds and the operator has
+// given. It must be called before Start.
+func (c *Catalog) Consult(library Library, overrides []Override) {
+	c.library, c.overrides = library, overrides
+}
+
 // Start begins to follow the engines' models until Stop.
 func (c *Catalog) Start() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -138,6 +149,12 @@ func (c *Catalog) Stop() {
 	c.done.Wait()
 }
 
+// Refresh asks the engines for their models now. Its error is why some are unknown.
+func (c *Catalog) Refresh(ctx context.Context) error {
+	c.refresh(ctx, 0)
+	return c.known.Load().err
+}
+
 // Cards lists all cards by name.
 func (c *Catalog) Cards() []*Card {
 	return slices.SortedFunc(maps.Values(c.known.Load().cards), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
@@ -148,7 +165,7 @@ func (c *Catalog) Cards() []*Card {
 func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	known := c.known.Load()
 	card := known.cards[name]
-	if card == nil || card.State != ModelReady {
+	if card == nil || card.State != ModelReady || card.Fetching {
 		c.refresh(ctx, lookupInterval)
 		known = c.known.Load()
 		card = known.cards[name]
@@ -224,9 +241,10 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 			}
 		}
 	}
+	others := func(name string) *kserve.ModelConfig { return offers[name].model.Config }
 	for name, o := range offers {
 		if _, kept := fresh.cards[name]; !kept || o.model.State == ModelReady {
-			fresh.cards[name] = c.card(old.cards[name], o.engine, o.model)
+			fresh.cards[name] = c.card(old.cards[name], o.engine, o.model, others)
 		}
 	}
 	fresh.aliases = aliases(fresh.cards)
@@ -271,20 +289,24 @@ func keep(fresh, old map[string]*Card, e Engine) {
 	}
 }
 
-func (c *Catalog) card(old *Card, e Engine, m Model) *Card {
-	if old != nil && old.Engine == e && old.same(m) {
+func (c *Catalog) card(old *Card, e Engine, m Model, others func(string) *kserve.ModelConfig) *Card {
+	same := old != nil && old.Engine == e && old.same(m)
+	if same && !old.Fetching {
 		return old
 	}
-	card, err := newCard(c, e, m, time.Now())
+	card, err := newCard(c, e, m, others)
+	if same && card.Fetching {
+		return old
+	}
 	if err != nil {
 		c.log.Warn("model configuration", "model", m.Name, "error", err)
 	}
 	if c.announced[e] {
 		c.logCard(card)
 	}
-	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 {
+	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching {
 		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
-			"model", card.Name, "remedy", "set parameter "+paramContextLength+" in the model's config.pbtxt, or --default-max-tokens")
+			"model", card.Name, "remedy", "set parameter "+paramPrefix+SettingContextLength+" in the model's config.pbtxt, or --default-max-tokens")
 	}
 	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && !m.Config.GetModelTransactionPolicy().GetDecoupled() {
 		c.log.Warn("model answers in one piece: its streams come whole, at the end",

@@ -12,11 +12,32 @@ import (
 // the process runs.
 var Module = fx.Module("inference", fx.Provide(newCatalog, New))
 
-func newCatalog(lc fx.Lifecycle, engines []Engine, backends []Backend, templates Templates, dialects Dialects, tokenizers Tokenizers, log *slog.Logger) *Catalog {
-	c := NewCatalog(engines, backends, templates, dialects, tokenizers, log)
+func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
+	c := CatalogOf(parts)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error { c.Start(); return nil },
 		OnStop:  func(context.Context) error { c.Stop(); return nil },
 	})
+	return c
+}
+
+// Parts of a catalog, from the graph.
+type Parts struct {
+	fx.In
+
+	Engines    []Engine // first the one whose models win
+	Backends   []Backend
+	Templates  Templates
+	Dialects   Dialects
+	Tokenizers Tokenizers
+	Library    Library
+	Overrides  []Override
+	Log        *slog.Logger
+}
+
+// CatalogOf makes a catalog that nobody has started.
+func CatalogOf(p Parts) *Catalog {
+	c := NewCatalog(p.Engines, p.Backends, p.Templates, p.Dialects, p.Tokenizers, p.Log)
+	c.Consult(p.Library, p.Overrides)
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Named is a model under one of its names: its own, an alias, or either of them,
@@ -144,7 +145,7 @@ func (k *knowledge) named(name string) *Card {
 // model is known not to have is [CodeNotFound].
 func (c *Catalog) Find(ctx context.Context, name, separator string) (Named, error) {
 	named := c.known.Load().find(name, separator)
-	if !named.ready() {
+	if !named.ready() || named.Card.Fetching {
 		own := name
 		if named.Card != nil {
 			own = named.Card.Name
@@ -164,6 +165,14 @@ func (c *Catalog) Find(ctx context.Context, name, separator string) (Named, erro
 }
 
 func (n Named) ready() bool { return n.Card != nil && n.Card.State == ModelReady }
+
+// errFetching says that something of a model isn't there yet.
+func errFetching(what, model string) error {
+	return &Error{
+		Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+		Message: fmt.Sprintf("the %s of the model `%s` is still being fetched", what, model),
+	}
+}
 
 func errNoModel(name string) error {
 	return &Error{

@@ -12,7 +12,7 @@ type reading struct {
 // model may call, and reasoning, when it is known to write some. A choice that
 // demands a call becomes a constraint; one that forbids calls keeps the tools from
 // the model.
-func (r *run) planReading(dialects Dialects) error {
+func (r *run) planReading(dialects Dialects, maxBytes int) error {
 	if r.req.Messages == nil {
 		return nil
 	}
@@ -25,6 +25,7 @@ func (r *run) planReading(dialects Dialects) error {
 	}
 	options := ParserOptions{
 		Reasoning: r.card.ReasoningParser, Choice: asked.ToolChoice, Definitions: asked.Tools, Single: asked.SingleCall, ID: rand.Text,
+		MaxBytes: maxBytes,
 	}
 	if len(asked.Tools) > 0 {
 		options.Tools = r.card.ToolParser
@@ -44,7 +45,7 @@ func (r *run) planReading(dialects Dialects) error {
 func (r *run) planTools(dialects Dialects, asked *Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == ToolAuto && r.card.ToolParser == "" {
 		return Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
-			asked.Model, paramToolParser)
+			asked.Model, paramPrefix+SettingToolParser)
 	}
 	constraint, err := dialects.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
 	switch given := asked.Sampling.Structured; {

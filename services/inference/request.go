@@ -110,7 +110,8 @@ type Message struct {
 	NoContent bool
 	// Refusal is the assistant's earlier refusal, empty for none.
 	Refusal string
-	// Reasoning is what the assistant thought before the message, empty for none.
+	// Reasoning that the assistant wrote before its text, empty for none. Some
+	// templates show it to the model again.
 	Reasoning string
 	// ToolCalls an assistant made.
 	ToolCalls []ToolCall

@@ -23,11 +23,14 @@ type Config struct {
 	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
 	// for no such names.
 	LoRASeparator string
+	// MaxCallBytes bounds the tool calls of one answer, in bytes; 0 for
+	// [DefaultMaxParseBytes].
+	MaxCallBytes int
 }
 
 // Default is the configuration without flags.
 func Default() Config {
-	return Config{MaxInFlight: 1024, RequestTimeout: 30 * time.Minute}
+	return Config{MaxInFlight: 1024, RequestTimeout: 30 * time.Minute, MaxCallBytes: DefaultMaxParseBytes}
 }
 
 // Validate names the field that can't be used.
@@ -39,6 +42,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--request-timeout: %s is negative", c.RequestTimeout)
 	case c.DefaultMaxTokens < 0:
 		return fmt.Errorf("--default-max-tokens: %d is negative", c.DefaultMaxTokens)
+	case c.MaxCallBytes < 0:
+		return fmt.Errorf("--max-tool-call-parse-bytes: %d is negative", c.MaxCallBytes)
 	}
 	return nil
 }
@@ -137,10 +142,14 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if run.card.Tokenizer == nil {
-		return 0, Unsupported("model", "the tokens of the model `%s` can't be counted here: set the parameter %s in its config.pbtxt", req.Model, paramTokenizer)
+	switch {
+	case run.card.Tokenizer == nil && run.card.Fetching:
+		return 0, errFetching("tokenizer", req.Model)
+	case run.card.Tokenizer == nil:
+		return 0, Unsupported("model", "the tokens of the model `%s` can't be counted here: give its tokenizer by --tokenizer, or by the parameter %s in its config.pbtxt",
+			req.Model, paramPrefix+SettingTokenizer)
 	}
-	if err := run.planReading(s.catalog.dialects); err != nil {
+	if err := run.planReading(s.catalog.dialects, s.cfg.MaxCallBytes); err != nil {
 		return 0, err
 	}
 	prompts, err := s.prompts(ctx, run.card, run.req)
@@ -187,7 +196,7 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 		run.planInputs()
 		return run, nil
 	}
-	if err := run.planReading(s.catalog.dialects); err != nil {
+	if err := run.planReading(s.catalog.dialects, s.cfg.MaxCallBytes); err != nil {
 		return nil, err
 	}
 	prompts, err := s.prompts(ctx, card, run.req)
@@ -221,9 +230,12 @@ func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]stri
 
 // render makes the prompt of a chat.
 func render(ctx context.Context, card *Card, req *Request) (string, error) {
-	if card.Template == nil {
-		return "", Unsupported("messages", "the model `%s` has no chat template: set the parameter %s in its config.pbtxt",
-			req.Model, paramChatTemplate)
+	switch {
+	case card.Template == nil && card.Fetching:
+		return "", errFetching("chat template", req.Model)
+	case card.Template == nil:
+		return "", Unsupported("messages", "the model `%s` has no chat template: give one by --chat-template, or by the parameter %s in its config.pbtxt",
+			req.Model, paramPrefix+SettingChatTemplate)
 	}
 	prompt, err := card.Template.Render(ctx, req)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestCountPrompt(t *testing.T) {
 		})
 	}
 	s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
-	if _, err := s.CountPrompt(t.Context(), chatRequest(1)); err == nil || !strings.Contains(err.Error(), "set the parameter trident.tokenizer") {
+	if _, err := s.CountPrompt(t.Context(), chatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
 		t.Errorf("without a tokenizer: %v", err)
 	}
 }

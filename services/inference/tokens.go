@@ -86,8 +86,12 @@ func (s *Service) tokenizing(ctx context.Context, model string) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	if named.Card.Tokenizer == nil {
-		return nil, Unsupported("model", "the tokenizer of the model `%s` isn't known: set the parameter %s in its config.pbtxt", model, paramTokenizer)
+	switch {
+	case named.Card.Tokenizer == nil && named.Card.Fetching:
+		return nil, errFetching("tokenizer", model)
+	case named.Card.Tokenizer == nil:
+		return nil, Unsupported("model", "the tokenizer of the model `%s` isn't known: give it by --tokenizer, or by the parameter %s in its config.pbtxt",
+			model, paramPrefix+SettingTokenizer)
 	}
 	return named.Card, nil
 }

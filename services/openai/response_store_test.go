@@ -78,7 +78,7 @@ func TestPreviousResponse(t *testing.T) {
 	for _, req := range engine.Requests()[1:] {
 		prompts = append(prompts, inferencetest.Input(req, "text_input"))
 	}
-	want := `[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Wait.", "reasoning_content": "Hm", "tool_calls": [{"type": "function", "id": "` + call.CallID +
+	want := `[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Wait.", "thinking": "Hm", "reasoning_content": "Hm", "tool_calls": [{"type": "function", "id": "` + call.CallID +
 		`", "function": {"name": "now", "arguments": {}}}]}, {"role": "tool", "content": "noon", "tool_call_id": "` + call.CallID + `"}]`
 	if !slices.Equal(prompts, []string{want, want, want}) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(prompts, "\n"), want)

@@ -373,15 +373,15 @@ func TestResponsePrompts(t *testing.T) {
 		{
 			"reasoning, text and a call are one message", `"input":[{"role":"user","content":"u"},{"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"r"}]},` +
 				`{"role":"assistant","content":"a"},` + call + `]`,
-			`[{"role": "user", "content": "u"}, {"role": "assistant", "content": "a", "reasoning_content": "r", "tool_calls": [` + called + `]}]`,
+			`[{"role": "user", "content": "u"}, {"role": "assistant", "content": "a", "thinking": "r", "reasoning_content": "r", "tool_calls": [` + called + `]}]`,
 		},
 		{
 			"reasoning before a call", `"input":[{"role":"assistant","content":"a"},{"type":"reasoning","summary":[{"type":"summary_text","text":"s"}],"encrypted_content":null},` + call + `]`,
-			`[{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "", "reasoning_content": "s", "tool_calls": [` + called + `]}]`,
+			`[{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "", "thinking": "s", "reasoning_content": "s", "tool_calls": [` + called + `]}]`,
 		},
 		{
 			"reasoning that led to nothing", `"input":[{"type":"reasoning","content":[{"type":"reasoning_text","text":"r"}]},{"role":"user","content":"u"},{"type":"reasoning","content":[{"type":"reasoning_text","text":"s"}]}]`,
-			`[{"role": "assistant", "content": "", "reasoning_content": "r"}, {"role": "user", "content": "u"}, {"role": "assistant", "content": "", "reasoning_content": "s"}]`,
+			`[{"role": "assistant", "content": "", "thinking": "r", "reasoning_content": "r"}, {"role": "user", "content": "u"}, {"role": "assistant", "content": "", "thinking": "s", "reasoning_content": "s"}]`,
 		},
 		{
 			"tools", `"input":"hi",` + flatTools,
@@ -473,7 +473,7 @@ func TestInputTokens(t *testing.T) {
 		{"text", `"model":"counted","input":"abc"`, 200, `{"input_tokens":3,"object":"response.input_tokens"}`},
 		{"with instructions and tools", `"model":"counted","input":[{"role":"user","content":"abc"}],"instructions":"de",` + flatTools, 200, `{"input_tokens":6,"object":"response.input_tokens"}`},
 		{"after a response", `"model":"counted","input":"abc","previous_response_id":"` + first + `"`, 200, `{"input_tokens":7,"object":"response.input_tokens"}`},
-		{"without a tokenizer", `"model":"chat","input":"abc"`, 400, "set the parameter trident.tokenizer"},
+		{"without a tokenizer", `"model":"chat","input":"abc"`, 400, "--tokenizer, or by the parameter trident.tokenizer"},
 		{"of an embedding model", `"model":"embedding","input":"abc"`, 400, `"param":"model"`},
 		{"of no model", `"model":"none","input":"abc"`, 404, "model_not_found"},
 		{"of no input", `"model":"counted"`, 400, `"param":"input"`},

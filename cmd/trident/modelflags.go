@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/chat/dialect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/models"
+)
+
+// modelFlags say what models don't say of themselves. Most may be given for one model
+// as MODEL=VALUE, and for all that have none of their own. In an environment twin of
+// a repeatable one each value stands on a line.
+type modelFlags struct {
+	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Folder of Hugging Face's layout, or id on its hub: tokenizer, chat template, context length; repeatable."`
+	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template; repeatable."`
+	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"How the model writes tool calls, by vLLM's name, or none; repeatable. Found in the chat template by default."`
+	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"How the model marks its reasoning, likewise; repeatable."`
+
+	HistoryTemplate     string `placeholder:"TEXT" help:"Liquid template of chats for models without a chat template."`
+	HistoryTemplateFile string `placeholder:"FILE" help:"The same from a file."`
+
+	MaxToolCallParseBytes int      `default:"${max_tool_call_parse_bytes}" help:"Most bytes of the tool calls in an answer; more end it with finish_reason length."`
+	TritonModelRepository []string `placeholder:"DIR" help:"Model repository of the tritonserver at --triton-endpoint, where this machine sees it; repeatable."`
+}
+
+// perModel is the value of a flag for one model, or for all.
+type perModel struct{ model, value string }
+
+// modelName matches what is taken for a model's name before "=": no path, unless it
+// is as simple; then ./ before it helps.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9_][\w.-]*$`)
+
+// UnmarshalText reads [MODEL=]VALUE.
+func (p *perModel) UnmarshalText(text []byte) error {
+	p.value = string(text)
+	if model, value, found := strings.Cut(p.value, "="); found && modelName.MatchString(model) {
+		p.model, p.value = model, value
+	}
+	if p.value == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+// overrides are the settings that the flags give, checked.
+func (f *modelFlags) overrides() ([]inference.Override, error) {
+	dialects := dialect.Dialects{}
+	var all []inference.Override
+	for _, row := range []struct {
+		flag, setting string
+		values        []perModel
+		read          func(value string) (string, error)
+	}{
+		{"--tokenizer", inference.SettingTokenizer, f.Tokenizer, asIs},
+		{"--chat-template", inference.SettingChatTemplate, f.ChatTemplate, readChatTemplate},
+		{"--tool-call-parser", inference.SettingToolParser, f.ToolCallParser, checked(func(name string) error { return dialects.Check(name, "") })},
+		{"--reasoning-parser", inference.SettingReasoningParser, f.ReasoningParser, checked(func(name string) error { return dialects.Check("", name) })},
+	} {
+		for i, v := range row.values {
+			if slices.ContainsFunc(row.values[:i], func(other perModel) bool { return other.model == v.model }) {
+				return nil, fmt.Errorf("%s: is given twice for %s", row.flag, forWhom(v.model))
+			}
+			value, err := row.read(v.value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", row.flag, err)
+			}
+			origin := row.flag
+			if value != v.value {
+				origin += " " + v.value
+			}
+			all = append(all, inference.Override{Model: v.model, Setting: inference.Setting{Name: row.setting, Value: value, Origin: origin}})
+		}
+	}
+	history, err := f.history()
+	return append(all, history...), err
+}
+
+func forWhom(model string) string {
+	if model == "" {
+		return "all models"
+	}
+	return "the model " + model
+}
+
+const noValue = "none"
+
+func asIs(value string) (string, error) { return value, nil }
+
+// checked passes none on, and names that the check knows.
+func checked(check func(string) error) func(string) (string, error) {
+	return func(name string) (string, error) {
+		if name == noValue {
+			return name, nil
+		}
+		return name, check(name)
+	}
+}
+
+// readChatTemplate gives the text of a template's file, which must be one.
+func readChatTemplate(file string) (string, error) {
+	if file == noValue {
+		return file, nil
+	}
+	source, err := models.LoadTemplate(file)
+	if err != nil {
+		return "", err
+	}
+	if _, err := (chat.Templates{}).Compile(file, source); err != nil {
+		return "", err
+	}
+	return source.Source, nil
+}
+
+// history is the template for models without a chat template.
+func (f *modelFlags) history() ([]inference.Override, error) {
+	s := inference.Setting{Name: inference.SettingHistoryTemplate, Value: f.HistoryTemplate, Origin: "--history-template"}
+	switch {
+	case f.HistoryTemplate != "" && f.HistoryTemplateFile != "":
+		return nil, errors.New("--history-template and --history-template-file: give one of them, not both")
+	case f.HistoryTemplateFile != "":
+		text, err := os.ReadFile(f.HistoryTemplateFile)
+		if err != nil {
+			return nil, fmt.Errorf("--history-template-file: %w", err)
+		}
+		s.Value, s.Origin = string(text), "--history-template-file "+f.HistoryTemplateFile
+	case f.HistoryTemplate == "":
+		return nil, nil
+	}
+	if _, err := (chat.Templates{}).Compile("", inference.TemplateSource{Source: s.Value, Liquid: true}); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Origin, err)
+	}
+	return []inference.Override{{Setting: s}}, nil
+}

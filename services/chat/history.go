@@ -1,0 +1,129 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/osteele/liquid/parser"
+	liquid "github.com/osteele/liquid/render"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// history renders chats by a Liquid template that goes through items: one for each
+// message, with its identity, its content and, where it has one, its name.
+type history struct{ root liquid.Node }
+
+// compileHistory parses a Liquid template, and tries it on a chat of all
+// identities: the library finds unknown filters only when it comes to them.
+func compileHistory(source string) (inference.Template, error) {
+	root, err := newHistoryConfig(&budget{}).Compile(source, parser.SourceLoc{LineNo: 1})
+	if err != nil {
+		return nil, fmt.Errorf("history template: %w", err)
+	}
+	bounded, failure := bound(root)
+	if failure != nil {
+		return nil, fmt.Errorf("history template: %w", failure)
+	}
+	t := &history{root: bounded}
+	var items []any
+	for _, role := range []string{"system", "user", "assistant", "tool"} {
+		items = append(items, item(&inference.Message{Role: role, Text: "text", Name: "name"}))
+	}
+	if _, err := t.render(context.Background(), items); err != nil {
+		return nil, fmt.Errorf("history template: %w", err)
+	}
+	return t, nil
+}
+
+// Render gives the prompt that the template makes of the messages.
+func (t *history) Render(ctx context.Context, req *inference.Request) (string, error) {
+	if len(req.Tools) > 0 {
+		return "", inference.Unsupported("tools", "the model `%s` has a history template only, which shows it no tools", req.Model)
+	}
+	if len(req.TemplateArgs) > 0 {
+		return "", inference.Unsupported("chat_template_kwargs", "the model `%s` has a history template only, which takes no variables", req.Model)
+	}
+	items := make([]any, len(req.Messages))
+	for i := range req.Messages {
+		items[i] = item(&req.Messages[i])
+	}
+	prompt, err := t.render(ctx, items)
+	switch {
+	case err == nil:
+		return prompt, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	}
+	return "", &inference.Error{
+		Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Param: "messages",
+		Message: "the model's history template can't render these messages", Err: err,
+	}
+}
+
+// item is a message as history templates see it.
+func item(m *inference.Message) map[string]any {
+	content, _ := textOf(m).(string)
+	d := map[string]any{"identity": identity(m.Role), "content": content}
+	if m.Name != "" {
+		d["name"] = m.Name
+	}
+	return d
+}
+
+func identity(role string) string {
+	switch role {
+	case "system", "developer":
+		return "System"
+	case "assistant":
+		return "Assistant"
+	case "tool", "function":
+		return "Tool"
+	}
+	return "User"
+}
+
+// render runs the template. The library panics on what it takes for impossible, a
+// writer that fails among it.
+func (t *history) render(ctx context.Context, items []any) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+	}()
+	b := &budget{ctx: ctx, steps: historySteps, bytes: historyBytes}
+	out := &boundedWriter{budget: b}
+	if err := liquid.Render(t.root, out, map[string]any{"items": items, budgetVar: b}, newHistoryConfig(b)); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// panicked is the error of a panic, without the stack that the library adds to it.
+func panicked(p any) error {
+	if e, ok := p.(interface{ Cause() error }); ok && e.Cause() != nil {
+		return e.Cause()
+	}
+	if err, ok := p.(error); ok {
+		return err
+	}
+	return fmt.Errorf("%v", p)
+}
+
+// boundedWriter takes what a template writes, at the budget's charge.
+type boundedWriter struct {
+	bytes.Buffer
+
+	budget *budget
+}
+
+var _ io.Writer = (*boundedWriter)(nil)
+
+func (w *boundedWriter) Write(p []byte) (int, error) {
+	if err := w.budget.take(len(p)); err != nil {
+		return 0, err
+	}
+	return w.Buffer.Write(p)
+}

@@ -1,0 +1,271 @@
+package inference
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// describe reads the model's settings, each by itself: one that can't be read
+// spoils no other.
+func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.ModelConfig) error {
+	detected, detectErr := catalog.detect(m, others)
+	given := catalog.settings(m, detected)
+	published, publishErr := catalog.open(given.get(SettingTokenizer))
+	if c.Fetching = errors.Is(publishErr, ErrFetching); c.Fetching {
+		publishErr = nil
+	}
+	d := description{card: c, catalog: catalog, given: given, published: published}
+	errs := []error{detectErr, publishErr}
+	for _, read := range []struct {
+		name string
+		read func(Setting) error
+	}{
+		{SettingBackend, d.backend},
+		{SettingTask, d.task},
+		{SettingTokenizer, d.tokenizer},
+		{SettingContextLength, d.contextLength},
+		{SettingChatTemplate, d.template},
+		{SettingToolParser, d.toolParser},
+		{SettingReasoningParser, d.reasoningParser},
+		{SettingLoRA, d.lora},
+		{SettingLoRAs, d.loras},
+		{SettingAliases, d.aliases},
+		{SettingHidden, d.hidden},
+	} {
+		setting := given.get(read.name)
+		if err := read.read(setting); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", cmp.Or(setting.Origin, read.name), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// detect finds settings in the model's files.
+func (c *Catalog) detect(m Model, others func(string) *kserve.ModelConfig) ([]Setting, error) {
+	if c.library == nil {
+		return nil, nil
+	}
+	return c.library.Detect(m, others)
+}
+
+// open reads what the model's maker published, as far as it can be read: an empty one
+// where nothing is known.
+func (c *Catalog) open(tokenizer Setting) (*Published, error) {
+	switch {
+	case tokenizer.Value == "" || tokenizer.Value == noParser:
+		return &Published{}, nil
+	case c.library == nil:
+		return &Published{Folder: tokenizer.Value, HasTokenizer: true}, nil
+	}
+	published, err := c.library.Open(tokenizer.Value)
+	if published == nil {
+		published = &Published{}
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", tokenizer.Origin, err)
+	}
+	return published, err
+}
+
+// description is one card in the making.
+type description struct {
+	card      *Card
+	catalog   *Catalog
+	given     settings
+	published *Published
+}
+
+// keep notes a value that the card has now.
+func (d *description) keep(name, value, origin string) {
+	d.card.Settings = append(d.card.Settings, Setting{Name: name, Value: value, Origin: origin})
+}
+
+// backend takes the one that the setting names, or the first whose tensors the model
+// declares.
+func (d *description) backend(s Setting) error {
+	for _, b := range d.catalog.backends {
+		if s.Value != "" && b.Name() != s.Value {
+			continue
+		}
+		if tasks := b.Tasks(d.card.Config); tasks != 0 {
+			d.card.Backend, d.card.Tasks = b, tasks
+			d.keepGiven(s)
+			return nil
+		}
+	}
+	if s.Value != "" {
+		return fmt.Errorf("the model doesn't declare the tensors of a backend named %q", s.Value)
+	}
+	return nil
+}
+
+// keepGiven notes a setting that somebody gave.
+func (d *description) keepGiven(s Setting) {
+	if s.Value != "" {
+		d.keep(s.Name, s.Value, s.Origin)
+	}
+}
+
+func (d *description) task(s Setting) error {
+	switch s.Value {
+	case "":
+		return nil
+	case "generate":
+		d.card.Tasks &= TaskGenerate
+	case "embed":
+		d.card.Tasks &= TaskEmbed
+	default:
+		return fmt.Errorf("%q is neither generate nor embed", s.Value)
+	}
+	d.keep(s.Name, s.Value, s.Origin)
+	return nil
+}
+
+func (d *description) tokenizer(s Setting) error {
+	if s.Value == "" || s.Value == noParser || d.published.Folder == "" {
+		return nil
+	}
+	d.keep(s.Name, s.Value, s.Origin)
+	if !d.published.HasTokenizer {
+		return fmt.Errorf("%s has no tokenizer.json: prompts are counted by the engine", s.Value)
+	}
+	var err error
+	d.card.Tokenizer, err = d.catalog.tokenizers.Load(d.published.Folder)
+	return err
+}
+
+func (d *description) contextLength(s Setting) error {
+	if s.Value == "" {
+		s = d.published.ContextLength
+	}
+	if s.Value == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a positive number of tokens", s.Value)
+	}
+	d.card.ContextLength = n
+	d.keep(SettingContextLength, s.Value, s.Origin)
+	return nil
+}
+
+// template compiles the chat template that was given, or else the published one,
+// or else the history template.
+func (d *description) template(s Setting) error {
+	source, name := d.published.Template, SettingChatTemplate
+	switch history := d.given.get(SettingHistoryTemplate); {
+	case s.Value == noParser:
+		return nil
+	case s.Value != "":
+		source.Source, source.Named = s.Value, nil
+	case source.Source != "":
+		s.Origin = d.published.TemplateOrigin
+	case d.card.Fetching || history.Value == "":
+		return nil
+	default:
+		source.Source, source.Liquid = history.Value, true
+		s.Origin, name = history.Origin, SettingHistoryTemplate
+	}
+	source.Tokens = d.tokens(source.Tokens)
+	d.detectParsers(source)
+	var err error
+	if d.card.Template, err = d.catalog.templates.Compile(d.card.Name, source); err != nil {
+		return err
+	}
+	d.keep(name, source.describe(), s.Origin)
+	return nil
+}
+
+// tokens are the published ones and, over them, those that were given.
+func (d *description) tokens(published map[string]string) map[string]string {
+	tokens := maps.Clone(published)
+	if tokens == nil {
+		tokens = map[string]string{}
+	}
+	for _, name := range []string{SettingBOSToken, SettingEOSToken} {
+		if s := d.given.get(name); s.Value != "" {
+			tokens[name] = s.Value
+		}
+	}
+	return tokens
+}
+
+// detectParsers takes the dialects that the template teaches, which settings may
+// replace.
+func (d *description) detectParsers(source TemplateSource) {
+	tools, reasoning := d.catalog.dialects.Detect(source.Source)
+	if text, ok := source.Named[TemplateToolUse]; ok {
+		var also string
+		tools, also = d.catalog.dialects.Detect(text)
+		reasoning = cmp.Or(reasoning, also)
+	}
+	d.card.ToolParser, d.card.ReasoningParser = tools, reasoning
+}
+
+func (d *description) toolParser(s Setting) (err error) {
+	d.card.ToolParser, err = d.parser(s, d.card.ToolParser, func() error { return d.catalog.dialects.Check(s.Value, "") })
+	return err
+}
+
+func (d *description) reasoningParser(s Setting) (err error) {
+	d.card.ReasoningParser, err = d.parser(s, d.card.ReasoningParser, func() error { return d.catalog.dialects.Check("", s.Value) })
+	return err
+}
+
+// parser is the one named by a setting, or else the detected one; empty for a name
+// that means none or isn't known.
+func (d *description) parser(s Setting, detected string, check func() error) (string, error) {
+	switch s.Value {
+	case "":
+		if detected != "" {
+			d.keep(s.Name, detected, "the chat template")
+		}
+		return detected, nil
+	case noParser:
+		d.keep(s.Name, noParser, s.Origin)
+		return "", nil
+	}
+	if err := check(); err != nil {
+		return "", err
+	}
+	d.keep(s.Name, s.Value, s.Origin)
+	return s.Value, nil
+}
+
+func (d *description) lora(s Setting) error {
+	return d.flag(s, &d.card.LoRA)
+}
+
+func (d *description) loras(s Setting) error {
+	d.keepGiven(s)
+	return d.card.readLoRAs(s.Value)
+}
+
+func (d *description) aliases(s Setting) error {
+	d.card.Aliases = nameList(s.Value)
+	d.keepGiven(s)
+	return nil
+}
+
+func (d *description) hidden(s Setting) error {
+	return d.flag(s, &d.card.Hidden)
+}
+
+func (d *description) flag(s Setting, field *bool) error {
+	if s.Value == "" {
+		return nil
+	}
+	value, err := strconv.ParseBool(s.Value)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", s.Value)
+	}
+	*field = value
+	d.keep(s.Name, s.Value, s.Origin)
+	return nil
+}

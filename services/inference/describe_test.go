@@ -1,0 +1,199 @@
+package inference_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/chat/dialect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/tokenizer"
+)
+
+// shelf is a library of one model's settings and of one folder.
+type shelf struct {
+	detected  []inference.Setting
+	published *inference.Published
+	err       error
+	opened    []string
+}
+
+func (s *shelf) Detect(inference.Model, func(string) *kserve.ModelConfig) ([]inference.Setting, error) {
+	return s.detected, nil
+}
+
+func (s *shelf) Open(reference string) (*inference.Published, error) {
+	s.opened = append(s.opened, reference)
+	return s.published, s.err
+}
+
+func override(model, name, value string) inference.Override {
+	return inference.Override{Model: model, Setting: inference.Setting{Name: name, Value: value, Origin: "flag for " + model}}
+}
+
+// consult makes a catalog of one model with parameters, and a log.
+func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*inference.Catalog, *strings.Builder) {
+	engine.AddModel("m", inferencetest.Say("x"), parameters)
+	log := &strings.Builder{}
+	catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{},
+		tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	catalog.Consult(library, overrides)
+	return catalog, log
+}
+
+func lines(settings []inference.Setting) string {
+	var b strings.Builder
+	for _, s := range settings {
+		fmt.Fprintf(&b, "%s=%s (%s)\n", s.Name, s.Value, s.Origin)
+	}
+	return b.String()
+}
+
+// TestSettings has who wins: flags for the model, its own parameters, flags for all,
+// its files, what its maker published.
+func TestSettings(t *testing.T) {
+	const hermes = `<tool_call>{"name": , "arguments": }</tool_call>`
+	published := &inference.Published{
+		Folder:   "/weights",
+		Template: inference.TemplateSource{Source: "published " + hermes, Tokens: map[string]string{"bos_token": "<s>"}}, TemplateOrigin: "chat_template.jinja",
+		ContextLength: inference.Setting{Name: inference.SettingContextLength, Value: "100", Origin: "config.json"},
+	}
+	named := *published
+	named.Template.Named = map[string]string{inference.TemplateToolUse: "<function=f> <tool_call> <parameter=p>"}
+	detected := []inference.Setting{
+		{Name: inference.SettingTokenizer, Value: "org/a", Origin: "1/model.json: model"},
+		{Name: inference.SettingContextLength, Value: "200", Origin: "1/model.json: max_model_len"},
+		{Name: inference.SettingLoRA, Value: "true", Origin: "1/model.json: enable_lora"},
+	}
+	tests := []struct {
+		name       string
+		detected   []inference.Setting
+		published  *inference.Published
+		overrides  []inference.Override
+		parameters map[string]string
+		want, log  string
+		opened     string
+	}{
+		{name: "nothing is known", want: ""},
+		{
+			name: "detected", detected: detected, published: published,
+			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=200 (1/model.json: max_model_len)\n" +
+				"chat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\nenable_lora=true (1/model.json: enable_lora)\n",
+			log: "has no tokenizer.json", opened: "org/a",
+		},
+		{
+			name: "the length that was published", detected: detected[:1], published: published, log: "has no tokenizer.json", opened: "org/a",
+			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\nchat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\n",
+		},
+		{
+			name: "a template for tools tells the parser", detected: detected[:1], published: &named, log: "has no tokenizer.json", opened: "org/a",
+			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\nchat_template=Jinja, 58 characters, tool_use (chat_template.jinja)\ntool_call_parser=qwen3_coder (the chat template)\n",
+		},
+		{
+			name: "flags for all are before it", detected: detected, published: &inference.Published{Folder: "/b"},
+			overrides: []inference.Override{override("", "tokenizer", "org/b"), override("", "chat_template", "flag"), override("other", "context_length", "1")},
+			want: "tokenizer=org/b (flag for )\ncontext_length=200 (1/model.json: max_model_len)\nchat_template=Jinja, 4 characters (flag for )\n" +
+				"enable_lora=true (1/model.json: enable_lora)\n",
+			log: "has no tokenizer.json", opened: "org/b",
+		},
+		{
+			name:      "parameters are before those",
+			overrides: []inference.Override{override("", "chat_template", "flag"), override("", "tool_call_parser", "mistral")}, parameters: map[string]string{"trident.chat_template": "own", "trident.tool_call_parser": "none"},
+			want: "chat_template=Jinja, 3 characters (config.pbtxt: trident.chat_template)\ntool_call_parser=none (config.pbtxt: trident.tool_call_parser)\n",
+		},
+		{
+			name:      "flags for the model are before all",
+			overrides: []inference.Override{override("", "chat_template", "all"), override("m", "chat_template", "{{ bos_token }}")}, parameters: map[string]string{"trident.chat_template": "own"},
+			want: "chat_template=Jinja, 15 characters (flag for m)\n",
+		},
+		{
+			name: "none", detected: detected, published: published, parameters: map[string]string{"trident.tokenizer": "none"},
+			want: "context_length=200 (1/model.json: max_model_len)\nenable_lora=true (1/model.json: enable_lora)\n",
+		},
+		{
+			name: "no template though one is published", detected: detected[:1], published: published, parameters: map[string]string{"trident.chat_template": "none"}, log: "has no tokenizer.json", opened: "org/a",
+			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\n",
+		},
+		{
+			name:      "a history template",
+			overrides: []inference.Override{override("", "history_template", "{{ items[0].content }}")},
+			want:      "history_template=Liquid, 22 characters (flag for )\n",
+		},
+		{
+			name:      "a history template beside a chat template",
+			overrides: []inference.Override{override("", "history_template", "h")}, parameters: map[string]string{"trident.chat_template": "own"},
+			want: "chat_template=Jinja, 3 characters (config.pbtxt: trident.chat_template)\n",
+		},
+		{
+			name: "a bad template that was published", detected: detected[1:2], parameters: map[string]string{"trident.chat_template": "{% for %}"},
+			want: "context_length=200 (1/model.json: max_model_len)\n", log: "config.pbtxt: trident.chat_template: template m, line 1",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			library := &shelf{detected: tt.detected, published: tt.published}
+			catalog, log := consult(inferencetest.New(), library, tt.overrides, tt.parameters)
+			if err := catalog.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			card := catalog.Cards()[0]
+			if got := lines(card.Settings); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+			if tt.log != "" && !strings.Contains(log.String(), tt.log) || tt.log == "" && strings.Contains(log.String(), "model configuration") {
+				t.Errorf("log %s", log)
+			}
+			if got := strings.Join(library.opened, " "); got != tt.opened {
+				t.Errorf("opened %q", got)
+			}
+			if card.LoRA != strings.Contains(tt.want, "enable_lora=true") {
+				t.Errorf("LoRA %v", card.LoRA)
+			}
+		})
+	}
+}
+
+// TestFetching: chats wait for what the hub has, and find it as soon as it is there.
+func TestFetching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		library := &shelf{
+			detected: []inference.Setting{{Name: inference.SettingTokenizer, Value: "org/a", Origin: "flag"}},
+			err:      inference.ErrFetching,
+		}
+		catalog, log := consult(inferencetest.New(), library, nil, map[string]string{"trident.context_length": "10"})
+		service, err := inference.New(inference.Config{}, catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() error {
+			for _, err := range service.Generate(t.Context(), &inference.Request{
+				Model: "m", Task: inference.TaskGenerate, Messages: []inference.Message{{Role: "user", Text: "x"}},
+			}) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		err = ask()
+		if e, ok := errors.AsType[*inference.Error](err); !ok || e.Code != inference.CodeUnavailable || e.RetryAfter == 0 || !strings.Contains(e.Message, "still being fetched") {
+			t.Errorf("at first: %v", err)
+		}
+		library.err, library.published = nil, &inference.Published{Template: inference.TemplateSource{Source: "prompt"}, TemplateOrigin: "hub"}
+		<-time.After(2 * time.Second)
+		if err := ask(); err != nil {
+			t.Errorf("then: %v", err)
+		}
+		if log.String() != "" {
+			t.Errorf("log: %s", log)
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package inference
+
+import (
+	"errors"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// paramPrefix is before the names of settings in a model's config.pbtxt.
+const paramPrefix = "trident."
+
+// The settings of a model. Given in its own config.pbtxt they travel with the
+// model, so that a remote Triton's models describe themselves.
+const (
+	SettingTask            = "task"           // generate or embed; default: what the tensors allow
+	SettingBackend         = "backend"        // name of the contract; default: the first that the tensors allow
+	SettingChatTemplate    = "chat_template"  // Jinja source
+	SettingContextLength   = "context_length" // tokens of prompt and answer together
+	SettingBOSToken        = "bos_token"
+	SettingEOSToken        = "eos_token"
+	SettingTokenizer       = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, or an id on its hub
+	SettingHidden          = "hidden"           // "true" keeps the model out of lists
+	SettingAliases         = "aliases"          // further names, separated by commas
+	SettingLoRAs           = "loras"            // names of its LoRA adapters, separated by commas
+	SettingToolParser      = "tool_call_parser" // dialect; default: what the chat template teaches; noParser for none
+	SettingReasoningParser = "reasoning_parser" // likewise
+	SettingHistoryTemplate = "history_template" // Liquid source, where there is no chat template
+	SettingLoRA            = "enable_lora"      // "true" when the engine takes adapters; detected only
+)
+
+// Setting is a value of a model's card and where it came from, for people.
+type Setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"` // such as "config.pbtxt: trident.context_length"
+}
+
+// Override is a setting that the operator gives on the command line.
+type Override struct {
+	Setting
+
+	// Model that it is for; empty for every model that has none of its own.
+	Model string
+}
+
+// Library finds what is known of models beside their tensors. It may be used
+// concurrently, and nothing in it waits for a network.
+type Library interface {
+	// Detect gives the settings that stand in the files of a model's repository, and
+	// in the configurations of the models that it is made of, which others finds by
+	// name. Files that can't be read are an error beside what the others say.
+	Detect(m Model, others func(name string) *kserve.ModelConfig) ([]Setting, error)
+	// Open reads what a model's maker published in a folder of Hugging Face's layout,
+	// which is given as a path or as an id on the hub, with @ and a revision if not
+	// main. It is [ErrFetching] while the hub is asked for it. Beside another error may
+	// come what could be read.
+	Open(reference string) (*Published, error)
+}
+
+// ErrFetching says that a folder is being fetched from the hub: ask again.
+var ErrFetching = errors.New("being fetched from the Hugging Face hub")
+
+// Published is what a model's maker published with it.
+type Published struct {
+	// Folder on this machine.
+	Folder string
+	// Template of chats with the tokens that it may print; without a Source for none.
+	Template TemplateSource
+	// TemplateOrigin is where the template stands.
+	TemplateOrigin string
+	// HasTokenizer tells whether there is a tokenizer.json.
+	HasTokenizer bool
+	// ContextLength with where it stands; a zero Setting when unknown.
+	ContextLength Setting
+}
+
+// settings are the values given for a model, first wins: those of the command line
+// for this model, those of its own config.pbtxt, those of the command line for all,
+// those detected.
+type settings []Setting
+
+func (c *Catalog) settings(m Model, detected []Setting) settings {
+	var s settings
+	for _, o := range c.overrides {
+		if o.Model == m.Name {
+			s = append(s, o.Setting)
+		}
+	}
+	for key, p := range m.Config.GetParameters() {
+		if len(key) > len(paramPrefix) && key[:len(paramPrefix)] == paramPrefix && p.GetStringValue() != "" {
+			s = append(s, Setting{Name: key[len(paramPrefix):], Value: p.GetStringValue(), Origin: "config.pbtxt: " + key})
+		}
+	}
+	for _, o := range c.overrides {
+		if o.Model == "" {
+			s = append(s, o.Setting)
+		}
+	}
+	return append(s, detected...)
+}
+
+// get is the setting that wins, with an empty value where nobody gave one.
+func (s settings) get(name string) Setting {
+	for _, setting := range s {
+		if setting.Name == name {
+			return setting
+		}
+	}
+	return Setting{Name: name}
+}

@@ -1,0 +1,239 @@
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// maxFile bounds the files of settings that are read, in bytes: tokenizer_config.json
+// is the largest, with some MB where a vocabulary has many special tokens.
+const maxFile = 32 << 20
+
+// Detect reads the settings of the kinds of models that Triton's backends have.
+func (l *Library) Detect(m inference.Model, others func(name string) *kserve.ModelConfig) ([]inference.Setting, error) {
+	d := &detection{folder: l.folderOf(m.Name), version: m.Version, config: m.Config, others: others}
+	d.vllm()
+	d.llmapi()
+	d.tensorrtLLM()
+	return d.settings, errors.Join(d.errs...)
+}
+
+// detection is what is found of one model.
+type detection struct {
+	folder  string // in a repository; empty where that isn't at hand
+	version string
+	config  *kserve.ModelConfig
+	others  func(name string) *kserve.ModelConfig
+
+	settings []inference.Setting
+	errs     []error
+}
+
+// found notes a value that isn't empty.
+func (d *detection) found(name, value, origin string) {
+	if value != "" {
+		d.settings = append(d.settings, inference.Setting{Name: name, Value: value, Origin: origin})
+	}
+}
+
+// read a file of the model's version into a value; false where there is none.
+func (d *detection) read(name string, decode func([]byte, any) error, into any) bool {
+	if d.folder == "" || d.version == "" {
+		return false
+	}
+	data, err := readFile(filepath.Join(d.folder, d.version, name))
+	if err == nil {
+		err = decode(data, into)
+	}
+	switch {
+	case err == nil:
+		return true
+	case !errors.Is(err, fs.ErrNotExist):
+		d.errs = append(d.errs, fmt.Errorf("%s/%s: %w", d.version, name, err))
+	}
+	return false
+}
+
+// readFile reads a file of a bounded size.
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("has more than %d bytes", maxFile)
+	}
+	return data, err
+}
+
+// vllm reads the engine's arguments of Triton's vLLM backend.
+func (d *detection) vllm() {
+	const file = "model.json"
+	var args struct {
+		Model             string      `json:"model"`
+		Tokenizer         string      `json:"tokenizer"`
+		Revision          string      `json:"revision"`
+		TokenizerRevision string      `json:"tokenizer_revision"`
+		MaxModelLen       json.Number `json:"max_model_len"`
+		EnableLoRA        any         `json:"enable_lora"`
+	}
+	if !d.read(file, json.Unmarshal, &args) {
+		return
+	}
+	origin := d.version + "/" + file + ": "
+	if args.Tokenizer != "" {
+		d.reference(args.Tokenizer, args.TokenizerRevision, origin+"tokenizer")
+	} else {
+		revision := args.Revision
+		if args.TokenizerRevision != "" {
+			revision = args.TokenizerRevision
+		}
+		d.reference(args.Model, revision, origin+"model")
+	}
+	d.found(inference.SettingContextLength, args.MaxModelLen.String(), origin+"max_model_len")
+	if args.EnableLoRA != nil {
+		d.found(inference.SettingLoRA, strings.ToLower(fmt.Sprint(args.EnableLoRA)), origin+"enable_lora")
+	}
+}
+
+// reference notes where the tokenizer is: a folder, or an id of the hub.
+func (d *detection) reference(value, revision, origin string) {
+	if value != "" && revision != "" {
+		if info, err := os.Stat(value); err != nil || !info.IsDir() {
+			value += "@" + revision
+		}
+	}
+	d.found(inference.SettingTokenizer, value, origin)
+}
+
+// llmapi reads the arguments of TensorRT-LLM's LLM API.
+func (d *detection) llmapi() {
+	const file = "model.yaml"
+	var args struct {
+		Model       string `yaml:"model"`
+		Tokenizer   string `yaml:"tokenizer"`
+		Revision    string `yaml:"revision"`
+		MaxSeqLen   int    `yaml:"max_seq_len"`
+		EnableLoRA  *bool  `yaml:"enable_lora"`
+		BuildConfig struct {
+			MaxSeqLen int `yaml:"max_seq_len"`
+		} `yaml:"build_config"`
+	}
+	if !d.read(file, yaml.Unmarshal, &args) {
+		return
+	}
+	origin := d.version + "/" + file + ": "
+	if args.Tokenizer != "" {
+		d.reference(args.Tokenizer, "", origin+"tokenizer")
+	} else {
+		d.reference(args.Model, args.Revision, origin+"model")
+	}
+	d.found(inference.SettingContextLength, positive(args.MaxSeqLen), origin+"max_seq_len")
+	d.found(inference.SettingContextLength, positive(args.BuildConfig.MaxSeqLen), origin+"build_config.max_seq_len")
+	if args.EnableLoRA != nil {
+		d.found(inference.SettingLoRA, strconv.FormatBool(*args.EnableLoRA), origin+"enable_lora")
+	}
+}
+
+func positive(n int) string {
+	if n < 1 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// Parameters of TensorRT-LLM's models, and the models that its bls calls by default.
+const (
+	paramTokenizerDir  = "tokenizer_dir"
+	paramEngineDir     = "gpt_model_path"
+	paramEngineModel   = "tensorrt_llm_model_name"
+	modelPreprocessing = "preprocessing"
+	modelEngine        = "tensorrt_llm"
+)
+
+// tensorrtLLM looks into the models that an ensemble consists of, or that a bls calls.
+func (d *detection) tensorrtLLM() {
+	var parts []string
+	for _, step := range d.config.GetEnsembleScheduling().GetStep() {
+		parts = append(parts, step.GetModelName())
+	}
+	if engine := parameter(d.config, paramEngineModel); engine != "" {
+		parts = append(parts, modelPreprocessing, engine)
+	} else if strings.HasSuffix(d.config.GetName(), "_bls") {
+		parts = append(parts, modelPreprocessing, modelEngine)
+	}
+	d.tensorrtPart(d.config, "")
+	for _, part := range parts {
+		d.tensorrtPart(d.others(part), part+"/")
+	}
+}
+
+func (d *detection) tensorrtPart(config *kserve.ModelConfig, prefix string) {
+	origin := prefix + "config.pbtxt: "
+	d.found(inference.SettingTokenizer, parameter(config, paramTokenizerDir), origin+paramTokenizerDir)
+	engine := parameter(config, paramEngineDir)
+	if engine == "" {
+		return
+	}
+	length, key, err := engineLength(engine)
+	if err != nil {
+		d.errs = append(d.errs, fmt.Errorf("%s%s: %w", origin, paramEngineDir, err))
+	}
+	d.found(inference.SettingContextLength, positive(length), "config.json of "+prefix+"config.pbtxt's "+paramEngineDir+": "+key)
+}
+
+// parameter is the text of a parameter, empty for one that was left as it stands in
+// TensorRT-LLM's samples.
+func parameter(config *kserve.ModelConfig, name string) string {
+	value := config.GetParameters()[name].GetStringValue()
+	if strings.HasPrefix(value, "${") {
+		return ""
+	}
+	return value
+}
+
+// engineLength reads the longest sequence that an engine was built for, 0 where its
+// folder isn't on this machine.
+func engineLength(folder string) (length int, key string, err error) {
+	var file struct {
+		Build struct {
+			MaxSeqLen   int `json:"max_seq_len"`
+			MaxInputLen int `json:"max_input_len"`
+		} `json:"build_config"`
+		Builder struct { // of old versions
+			MaxInputLen  int `json:"max_input_len"`
+			MaxOutputLen int `json:"max_output_len"`
+		} `json:"builder_config"`
+	}
+	data, err := readFile(filepath.Join(folder, "config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, "", nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("config.json: %w", err)
+	}
+	if n := file.Build.MaxSeqLen; n > 0 {
+		return n, "build_config.max_seq_len", nil
+	}
+	if file.Builder.MaxInputLen > 0 {
+		return file.Builder.MaxInputLen + file.Builder.MaxOutputLen, "builder_config.max_input_len + max_output_len", nil
+	}
+	return 0, "", nil
+}

@@ -1,0 +1,187 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// lay writes files into a new folder.
+func lay(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// show makes settings lines.
+func show(settings []inference.Setting) string {
+	lines := make([]string, len(settings))
+	for i, s := range settings {
+		lines[i] = fmt.Sprintf("%s=%s (%s)", s.Name, s.Value, s.Origin)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func config(name string, parameters ...string) *kserve.ModelConfig {
+	c := &kserve.ModelConfig{Name: name, Parameters: map[string]*kserve.ModelParameter{}}
+	for i := 0; i < len(parameters); i += 2 {
+		c.Parameters[parameters[i]] = &kserve.ModelParameter{StringValue: parameters[i+1]}
+	}
+	return c
+}
+
+func ensemble(steps ...string) *kserve.ModelConfig {
+	e := &kserve.ModelEnsembling{}
+	for _, step := range steps {
+		e.Step = append(e.Step, &kserve.ModelEnsembling_Step{ModelName: step})
+	}
+	return &kserve.ModelConfig{Name: "m", SchedulingChoice: &kserve.ModelConfig_EnsembleScheduling{EnsembleScheduling: e}}
+}
+
+func TestDetect(t *testing.T) {
+	engine := lay(t, map[string]string{"config.json": `{"build_config": {"max_seq_len": 4096, "max_input_len": 2048}}`})
+	old := lay(t, map[string]string{"config.json": `{"builder_config": {"max_input_len": 1000, "max_output_len": 24}}`})
+	broken := lay(t, map[string]string{"config.json": `{`})
+	local := t.TempDir()
+	parts := map[string]*kserve.ModelConfig{
+		"preprocessing": config("preprocessing", "tokenizer_dir", "/weights"),
+		"tensorrt_llm":  config("tensorrt_llm", "gpt_model_path", engine),
+		"old":           config("old", "gpt_model_path", old),
+		"broken":        config("broken", "gpt_model_path", broken),
+		"elsewhere":     config("elsewhere", "gpt_model_path", "/no/such/folder"),
+		"sample":        config("sample", "tokenizer_dir", "${tokenizer_dir}", "gpt_model_path", "${engine_dir}"),
+	}
+	tests := []struct {
+		name   string
+		files  map[string]string
+		config *kserve.ModelConfig
+		want   []string
+		err    string
+	}{
+		{name: "nothing", config: config("m")},
+		{
+			name: "vLLM", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"model": "org/a", "max_model_len": 2048, "enable_lora": "true", "gpu_memory_utilization": 0.5}`},
+			want:  []string{"tokenizer=org/a (1/model.json: model)", "context_length=2048 (1/model.json: max_model_len)", "enable_lora=true (1/model.json: enable_lora)"},
+		},
+		{
+			name: "vLLM with a tokenizer and revisions", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"model": "org/a", "revision": "r1", "tokenizer": "org/b", "tokenizer_revision": "r2", "enable_lora": false}`},
+			want:  []string{"tokenizer=org/b@r2 (1/model.json: tokenizer)", "enable_lora=false (1/model.json: enable_lora)"},
+		},
+		{
+			name: "vLLM with a revision", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"model": "org/a", "revision": "r1"}`},
+			want:  []string{"tokenizer=org/a@r1 (1/model.json: model)"},
+		},
+		{
+			name: "vLLM with a folder", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"model": "` + local + `", "revision": "r1"}`},
+			want:  []string{"tokenizer=" + local + " (1/model.json: model)"},
+		},
+		{name: "another version", config: config("m"), files: map[string]string{"m/2/model.json": `{"model": "org/a"}`}},
+		{name: "another model", config: config("m"), files: map[string]string{"n/1/model.json": `{"model": "org/a"}`}},
+		{name: "no JSON", config: config("m"), files: map[string]string{"m/1/model.json": `{"model"`}, err: "1/model.json: unexpected end of JSON input"},
+		{
+			name: "LLM API", config: config("m"),
+			files: map[string]string{"m/1/model.yaml": "model: org/a\nbackend: pytorch\nbuild_config:\n  max_seq_len: 1024\nenable_lora: true\ntriton_config:\n  decoupled: true\n"},
+			want:  []string{"tokenizer=org/a (1/model.yaml: model)", "context_length=1024 (1/model.yaml: build_config.max_seq_len)", "enable_lora=true (1/model.yaml: enable_lora)"},
+		},
+		{
+			name: "LLM API with a tokenizer", config: config("m"),
+			files: map[string]string{"m/1/model.yaml": "model: org/a\ntokenizer: org/b\nmax_seq_len: 512\n"},
+			want:  []string{"tokenizer=org/b (1/model.yaml: tokenizer)", "context_length=512 (1/model.yaml: max_seq_len)"},
+		},
+		{name: "no YAML", config: config("m"), files: map[string]string{"m/1/model.yaml": "a: [b"}, err: "1/model.yaml: yaml"},
+		{
+			name: "ensemble", config: ensemble("preprocessing", "tensorrt_llm", "postprocessing"),
+			want: []string{
+				"tokenizer=/weights (preprocessing/config.pbtxt: tokenizer_dir)",
+				"context_length=4096 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.max_seq_len)",
+			},
+		},
+		{
+			name: "ensemble over an old engine", config: ensemble("old"),
+			want: []string{"context_length=1024 (config.json of old/config.pbtxt's gpt_model_path: builder_config.max_input_len + max_output_len)"},
+		},
+		{name: "an engine that can't be read", config: ensemble("broken"), err: "broken/config.pbtxt: gpt_model_path: config.json:"},
+		{name: "an engine elsewhere", config: ensemble("elsewhere")},
+		{name: "parameters as in the samples", config: ensemble("sample")},
+		{
+			name: "bls", config: config("m", "tensorrt_llm_model_name", "tensorrt_llm"),
+			want: []string{
+				"tokenizer=/weights (preprocessing/config.pbtxt: tokenizer_dir)",
+				"context_length=4096 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.max_seq_len)",
+			},
+		},
+		{
+			name: "bls with a folder of its own", config: config("tensorrt_llm_bls", "tokenizer_dir", "/own"),
+			want: []string{
+				"tokenizer=/own (config.pbtxt: tokenizer_dir)", "tokenizer=/weights (preprocessing/config.pbtxt: tokenizer_dir)",
+				"context_length=4096 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.max_seq_len)",
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := New(Config{Repositories: []string{"s3://bucket/models", lay(t, tt.files)}}, slog.New(slog.DiscardHandler))
+			got, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: tt.config}, func(name string) *kserve.ModelConfig { return parts[name] })
+			if show(got) != strings.Join(tt.want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", show(got), strings.Join(tt.want, "\n"))
+			}
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("got error %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+// TestDetectStaysInTheRepository: a model's name is no path.
+func TestDetectStaysInTheRepository(t *testing.T) {
+	root := lay(t, map[string]string{"up/1/model.json": `{"model": "org/a"}`, "repository/m/config.pbtxt": ""})
+	l := New(Config{Repositories: []string{filepath.Join(root, "repository")}}, slog.New(slog.DiscardHandler))
+	got, err := l.Detect(inference.Model{Name: "../up", Version: "1"}, func(string) *kserve.ModelConfig { return nil })
+	if len(got) > 0 || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestDisk(t *testing.T) {
+	repository := lay(t, map[string]string{
+		"a/config.pbtxt": `backend: "vllm" unheard_of: 1`, "a/1/model.json": "{}", "a/12/model.json": "{}", "a/notes/x": "",
+		"b/3/model.py":   "",
+		"c/config.pbtxt": `backend: `,
+		"docs/README.md": "", "README.md": "",
+	})
+	got, err := NewDisk([]string{repository}).Models(t.Context())
+	if err != nil || len(got) != 3 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	if m := got[0]; m.Name != "a" || m.Version != "12" || m.Config.GetBackend() != "vllm" || m.Config.GetName() != "a" || m.State != inference.ModelReady {
+		t.Errorf("got %+v", m)
+	}
+	if m := got[1]; m.Name != "b" || m.Version != "3" || m.Config == nil {
+		t.Errorf("got %+v", m)
+	}
+	if m := got[2]; m.Name != "c" || m.State != inference.ModelUnavailable || !strings.Contains(m.Reason, "config.pbtxt") {
+		t.Errorf("got %+v", m)
+	}
+	for path, want := range map[string]string{"s3://bucket": "only Triton can list", "/no/such": "no such file"} {
+		if _, err := NewDisk([]string{path}).Models(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

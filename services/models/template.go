@@ -1,0 +1,53 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// LoadTemplate reads chat templates from a file of Jinja or, named .liquid, of Liquid;
+// from a tokenizer_config.json; or from a folder of Hugging Face's layout.
+func LoadTemplate(path string) (inference.TemplateSource, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return inference.TemplateSource{}, err
+	case info.IsDir():
+		published, err := readFolder(path)
+		if err == nil && published.Template.Source == "" {
+			err = fmt.Errorf("%s has no chat template", path)
+		}
+		if err != nil {
+			return inference.TemplateSource{}, err
+		}
+		return published.Template, nil
+	case filepath.Ext(path) == ".json":
+		return templatesOf(path)
+	}
+	text, err := readText(path)
+	return inference.TemplateSource{Source: text, Liquid: filepath.Ext(path) == ".liquid"}, err
+}
+
+// templatesOf are those in a tokenizer_config.json.
+func templatesOf(path string) (inference.TemplateSource, error) {
+	var config tokenizerConfig
+	data, err := readFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &config)
+	}
+	if err != nil {
+		return inference.TemplateSource{}, fmt.Errorf("%s: %w", path, err)
+	}
+	named, err := parseTemplates(config["chat_template"])
+	if err != nil || named[defaultTemplate] == "" {
+		return inference.TemplateSource{}, fmt.Errorf("%s has no chat_template that is a text, or a list with one named %q", path, defaultTemplate)
+	}
+	source := inference.TemplateSource{Source: named[defaultTemplate], Tokens: tokensOf(config)}
+	delete(named, defaultTemplate)
+	source.Named = named
+	return source, nil
+}
