@@ -31,8 +31,10 @@ func main() {
 type commandLine struct {
 	flags
 
-	Serve   serveCommand   `cmd:"" default:"1" help:"Serve models (what happens without a command)."`
-	Version versionCommand `cmd:"" help:"Print the version and the engines built in."`
+	Serve    serveCommand    `cmd:"" default:"1" help:"Serve models (what happens without a command)."`
+	Models   modelsCommand   `cmd:"" help:"Print what is known of the models, and from where."`
+	Template templateCommand `cmd:"" help:"Print the prompt of the messages on standard input."`
+	Version  versionCommand  `cmd:"" help:"Print the version and the engines built in."`
 }
 
 func run(args []string) error {

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"go.uber.org/dig"
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/models"
+	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/services/triton"
+)
+
+// modelsCommand tells what is known of the models.
+type modelsCommand struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Run prints the models of --triton-endpoint, or of --model-repository, whose files it
+// reads without loading them.
+func (c modelsCommand) Run(f *flags) error {
+	cards, err := f.cards()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(os.Stdout, cards)
+	}
+	_, err = os.Stdout.WriteString(settingsTable(cards))
+	return err
+}
+
+// modelsTimeout bounds the question to the engines, and what they fetch from the hub.
+const modelsTimeout = 6 * time.Minute
+
+// cards are those that serve would make, by the same modules but for the models of
+// repositories, which are read and not loaded.
+func (f *flags) cards() (_ []*inference.Card, err error) {
+	cfg, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	var catalog *inference.Catalog
+	var library *models.Library
+	app := fx.New(
+		fx.Supply(cfg.Backend, cfg.Inference, cfg.Models, cfg.Overrides),
+		fx.Supply(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+		unloaded(cfg),
+		backend.Module, chat.Module, tokenizer.Module, models.Module,
+		fx.Provide(inference.CatalogOf),
+		fx.Populate(&catalog, &library),
+		fx.NopLogger,
+	)
+	if err := app.Err(); err != nil {
+		return nil, dig.RootCause(err)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	ctx, done := context.WithTimeout(ctx, modelsTimeout)
+	defer done()
+	if err := app.Start(ctx); err != nil {
+		return nil, dig.RootCause(err)
+	}
+	defer func() { err = errors.Join(err, app.Stop(context.Background())) }()
+	// What isn't in the hub's cache is known at the second time only.
+	for range 2 {
+		if err := errors.Join(catalog.Refresh(ctx), library.Wait(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return catalog.Cards(), nil
+}
+
+// unloaded are the engines of the flags, with the files of repositories in place of
+// Triton in this process.
+func unloaded(cfg config) fx.Option {
+	remote := cfg
+	remote.Local.Repositories = nil
+	if len(cfg.Local.Repositories) == 0 {
+		return engines(remote)
+	}
+	disk := models.NewDisk(cfg.Local.Repositories)
+	if cfg.Triton.Endpoint == "" {
+		return fx.Provide(func() []inference.Engine { return []inference.Engine{disk} })
+	}
+	return fx.Options(triton.Module, fx.Supply(cfg.Triton), fx.Provide(func(e *triton.Engine) []inference.Engine { return []inference.Engine{disk, e} }))
+}
+
+// settingsTable has the settings of each model with their origins.
+func settingsTable(cards []*inference.Card) string {
+	rows := [][]string{{"MODEL", "SETTING", "VALUE", "FROM"}}
+	for _, card := range cards {
+		rows = append(rows, []string{card.Name, "state", stateOf(card), ""})
+		if card.Config == nil {
+			continue
+		}
+		kind, origin := kindOf(card)
+		rows = append(rows, []string{"", "kind", kind, origin})
+		for _, s := range card.Settings {
+			rows = append(rows, []string{"", s.Name, oneLine(s.Value), s.Origin})
+		}
+	}
+	if len(rows) == 1 {
+		return "no models\n"
+	}
+	text := align(rows)
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// stateOf a model; one that was read from its files isn't ready, but not loaded.
+func stateOf(card *inference.Card) string {
+	if _, ok := card.Engine.(*models.Disk); ok && card.State == inference.ModelReady {
+		return "not loaded"
+	}
+	return status(card)
+}
+
+// kindOf a model, which may only be known once Triton has loaded it: some backends
+// add the tensors then.
+func kindOf(card *inference.Card) (kind, origin string) {
+	if name := card.Config.GetBackend(); card.Backend == nil && len(card.Config.GetInput()) == 0 && name != "" {
+		return name, "config.pbtxt: backend"
+	}
+	return card.Kind(), "its tensors"
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// modelJSON is a model as --json prints it.
+type modelJSON struct {
+	Name     string              `json:"name"`
+	Version  string              `json:"version,omitempty"`
+	State    string              `json:"state"`
+	Kind     string              `json:"kind,omitempty"`
+	Settings []inference.Setting `json:"settings"`
+}
+
+func printJSON(w io.Writer, cards []*inference.Card) error {
+	list := make([]modelJSON, len(cards))
+	for i, card := range cards {
+		list[i] = modelJSON{Name: card.Name, Version: card.Version, State: stateOf(card), Settings: card.Settings}
+		if card.Config != nil {
+			list[i].Kind, _ = kindOf(card)
+		}
+		if card.Settings == nil {
+			list[i].Settings = []inference.Setting{}
+		}
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(list); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

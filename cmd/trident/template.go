@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/models"
+	"github.com/trident-inference/trident/services/openai"
+)
+
+// templateCommand shows what a model reads of a chat.
+type templateCommand struct {
+	Model string `placeholder:"NAME" xor:"template" help:"Use the template of this model."`
+	File  string `placeholder:"FILE" xor:"template" help:"Use this template: Jinja, a tokenizer_config.json, a folder with one, or Liquid (.liquid)."`
+	Tools string `placeholder:"FILE" help:"JSON list of tools, as in a chat request."`
+}
+
+// Run prints the prompt of the chat on standard input: a list of messages, or a whole
+// chat request.
+func (c templateCommand) Run(f *flags) error {
+	body, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return fmt.Errorf("read the messages: %w", err)
+	}
+	return c.show(f, body, os.Stdout)
+}
+
+func (c templateCommand) show(f *flags, body []byte, w io.Writer) error {
+	req, err := c.request(body)
+	if err != nil {
+		return err
+	}
+	template, err := c.template(f)
+	if err != nil {
+		return err
+	}
+	prompt, err := template.Render(context.Background(), req)
+	if err != nil {
+		// The cause tells the line, which clients of the API aren't shown.
+		if e, ok := errors.AsType[*inference.Error](err); ok && e.Err != nil {
+			return e.Err
+		}
+		return err
+	}
+	_, err = io.WriteString(w, prompt)
+	return err
+}
+
+func (c templateCommand) template(f *flags) (inference.Template, error) {
+	switch {
+	case c.File != "":
+		source, err := models.LoadTemplate(c.File)
+		if err != nil {
+			return nil, err
+		}
+		return chat.Templates{}.Compile(c.File, source)
+	case c.Model == "":
+		return nil, errors.New("give --model NAME or --file FILE")
+	}
+	cards, err := f.cards()
+	if err != nil {
+		return nil, err
+	}
+	for _, card := range cards {
+		if card.Name != c.Model {
+			continue
+		}
+		if card.Template == nil {
+			return nil, fmt.Errorf("the model %s has no chat template: see trident models, and give one by --chat-template", c.Model)
+		}
+		return card.Template, nil
+	}
+	return nil, fmt.Errorf("there is no model %s: see trident models", c.Model)
+}
+
+// request reads the messages as the chat endpoint does, with what else of a request
+// reaches templates.
+func (c templateCommand) request(body []byte) (*inference.Request, error) {
+	var chat struct {
+		Messages   json.RawMessage   `json:"messages"`
+		Tools      []json.RawMessage `json:"tools"`
+		ToolChoice any               `json:"tool_choice"`
+		Kwargs     json.RawMessage   `json:"chat_template_kwargs"`
+	}
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+		chat.Messages = trimmed
+	} else if err := json.Unmarshal(body, &chat); err != nil {
+		return nil, fmt.Errorf("standard input must be a JSON list of messages, or a chat request: %w", err)
+	}
+	messages, err := openai.DecodeMessages(chat.Messages)
+	if err != nil {
+		return nil, err
+	}
+	if c.Tools != "" {
+		data, err := os.ReadFile(c.Tools)
+		if err == nil {
+			err = json.Unmarshal(data, &chat.Tools)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--tools: %w", err)
+		}
+	} else if chat.ToolChoice == "none" {
+		chat.Tools = nil
+	}
+	return &inference.Request{Model: c.Model, Task: inference.TaskGenerate, Messages: messages, Tools: chat.Tools, TemplateArgs: chat.Kwargs}, nil
+}
