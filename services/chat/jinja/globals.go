@@ -140,8 +140,14 @@ func callStrftimeNow(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := strftime(c.rt.t.now(), layout)
-	return s, c.rt.grow(len(s))
+	// The longest field, %c, makes 24 bytes of two; each field takes a while.
+	if err := c.rt.grow(12 * len(layout)); err != nil {
+		return nil, err
+	}
+	if err := c.rt.step(len(layout)); err != nil {
+		return nil, err
+	}
+	return strftime(c.rt.t.now(), layout), nil
 }
 
 // cycler hands out its items in turn.
