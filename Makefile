@@ -138,4 +138,4 @@ bench-once: setup build ## Run each benchmark once and a short bench, so that no
 
 .PHONY: clean
 clean: ## Remove what make built and installed
-	rm -rf bin .cache .venv .venv-test .venv-bench test/e2e/node/node_modules test/tokenizer/node_modules
+	rm -rf bin .cache .venv .venv-test .venv-bench test/e2e/node/node_modules test/tokenizer/node_modules test/templates/node_modules

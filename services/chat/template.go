@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/trident-inference/trident/services/chat/jinja"
@@ -24,14 +25,16 @@ const (
 
 // Templates compiles chat templates: Hugging Face's, and Liquid ones for models that
 // have none. It has no state.
-type Templates struct{}
+type Templates struct {
+	now func() time.Time // what templates see of the clock; nil for time.Now
+}
 
 // Compile parses a template and finds out how it wants its messages.
-func (Templates) Compile(model string, source inference.TemplateSource) (inference.Template, error) {
+func (c Templates) Compile(model string, source inference.TemplateSource) (inference.Template, error) {
 	if source.Liquid {
 		return compileHistory(source.Source)
 	}
-	plain, err := compile(model, source.Source, source.Tokens)
+	plain, err := c.compile(model, source.Source, source.Tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +42,7 @@ func (Templates) Compile(model string, source inference.TemplateSource) (inferen
 	if !ok {
 		return plain, nil
 	}
-	tools, err := compile(model+" "+inference.TemplateToolUse, text, source.Tokens)
+	tools, err := c.compile(model+" "+inference.TemplateToolUse, text, source.Tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +60,12 @@ func (t *byTools) Render(ctx context.Context, req *inference.Request) (string, e
 	return t.plain.Render(ctx, req)
 }
 
-func compile(model, source string, tokens map[string]string) (*template, error) {
-	parsed, err := jinja.Parse(model, source, jinja.WithLimits(jinja.Limits{Steps: maxSteps, Memory: maxMemory}))
+func (c Templates) compile(model, source string, tokens map[string]string) (*template, error) {
+	options := []jinja.Option{jinja.WithLimits(jinja.Limits{Steps: maxSteps, Memory: maxMemory})}
+	if c.now != nil {
+		options = append(options, jinja.WithClock(c.now))
+	}
+	parsed, err := jinja.Parse(model, source, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -223,13 +230,12 @@ func decodeAll(raw []json.RawMessage) ([]any, error) {
 
 func (t *template) message(m *inference.Message) (*jinja.Dict, error) {
 	d := jinja.NewDict()
+	if m.Reasoning != "" {
+		d.Set("thinking", m.Reasoning) // the name that harmony's templates have
+	}
 	d.Set("role", t.role(m.Role))
 	if content := t.content(m); content != nil || t.none {
 		d.Set("content", content)
-	}
-	if m.Reasoning != "" { // under both names that templates have for it
-		d.Set("thinking", m.Reasoning)
-		d.Set("reasoning_content", m.Reasoning)
 	}
 	if m.Name != "" {
 		d.Set("name", m.Name)
@@ -243,6 +249,9 @@ func (t *template) message(m *inference.Message) (*jinja.Dict, error) {
 			return nil, err
 		}
 		d.Set("tool_calls", calls)
+	}
+	if m.Reasoning != "" {
+		d.Set("reasoning_content", m.Reasoning)
 	}
 	return d, nil
 }
@@ -311,8 +320,8 @@ func toolCalls(calls []inference.ToolCall) ([]any, error) {
 		function.Set("name", c.Name)
 		function.Set("arguments", args)
 		call := jinja.NewDict()
-		call.Set("type", "function")
 		call.Set("id", c.ID)
+		call.Set("type", "function")
 		call.Set("function", function)
 		list[i] = call
 	}

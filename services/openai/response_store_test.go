@@ -78,8 +78,8 @@ func TestPreviousResponse(t *testing.T) {
 	for _, req := range engine.Requests()[1:] {
 		prompts = append(prompts, inferencetest.Input(req, "text_input"))
 	}
-	want := `[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Wait.", "thinking": "Hm", "reasoning_content": "Hm", "tool_calls": [{"type": "function", "id": "` + call.CallID +
-		`", "function": {"name": "now", "arguments": {}}}]}, {"role": "tool", "content": "noon", "tool_call_id": "` + call.CallID + `"}]`
+	want := `[{"role": "user", "content": "hi"}, {"thinking": "Hm", "role": "assistant", "content": "Wait.", "tool_calls": [{"id": "` + call.CallID +
+		`", "type": "function", "function": {"name": "now", "arguments": {}}}], "reasoning_content": "Hm"}, {"role": "tool", "content": "noon", "tool_call_id": "` + call.CallID + `"}]`
 	if !slices.Equal(prompts, []string{want, want, want}) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(prompts, "\n"), want)
 	}
@@ -102,7 +102,7 @@ func TestPreviousResponse(t *testing.T) {
 	}
 	create(t, server, `"model":"chat","previous_response_id":"`+chained+`"`)
 	requests := engine.Requests()
-	if got := inferencetest.Input(requests[len(requests)-1], "text_input"); !strings.HasPrefix(got, strings.TrimSuffix(want, "]")+`, {"role": "assistant", "content": "Wait.`) {
+	if got := inferencetest.Input(requests[len(requests)-1], "text_input"); !strings.HasPrefix(got, strings.TrimSuffix(want, "]")+`, {"thinking": "Hm", "role": "assistant", "content": "Wait.`) {
 		t.Errorf("got %s", got)
 	}
 }

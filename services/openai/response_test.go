@@ -350,7 +350,7 @@ func TestResponseSettings(t *testing.T) {
 // asked for.
 func TestResponsePrompts(t *testing.T) {
 	call := `{"type":"function_call","call_id":"c1","name":"get","arguments":" {\"z\": 1, \"a\": 2} "}`
-	const called = `{"type": "function", "id": "c1", "function": {"name": "get", "arguments": {"z": 1, "a": 2}}}`
+	const called = `{"id": "c1", "type": "function", "function": {"name": "get", "arguments": {"z": 1, "a": 2}}}`
 	server, engine := serveResponses(t, Default(), inferencetest.Say("x"))
 	for _, tt := range []struct{ name, fields, prompt string }{
 		{"text", `"input":"hi"`, `[{"role": "user", "content": "hi"}]`},
@@ -367,21 +367,21 @@ func TestResponsePrompts(t *testing.T) {
 		{
 			"calls", `"input":[{"role":"user","content":"u"},` + call + `,{"type":"function_call","call_id":"c2","name":"now","arguments":""},` +
 				`{"type":"function_call_output","call_id":"c1","output":"4"},{"type":"function_call_output","call_id":"c2","output":[{"type":"input_text","text":"5"}]}]`,
-			`[{"role": "user", "content": "u"}, {"role": "assistant", "content": "", "tool_calls": [` + called + `, {"type": "function", "id": "c2", "function": {"name": "now", "arguments": {}}}]}, ` +
+			`[{"role": "user", "content": "u"}, {"role": "assistant", "content": "", "tool_calls": [` + called + `, {"id": "c2", "type": "function", "function": {"name": "now", "arguments": {}}}]}, ` +
 				`{"role": "tool", "content": "4", "tool_call_id": "c1"}, {"role": "tool", "content": "5", "tool_call_id": "c2"}]`,
 		},
 		{
 			"reasoning, text and a call are one message", `"input":[{"role":"user","content":"u"},{"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"r"}]},` +
 				`{"role":"assistant","content":"a"},` + call + `]`,
-			`[{"role": "user", "content": "u"}, {"role": "assistant", "content": "a", "thinking": "r", "reasoning_content": "r", "tool_calls": [` + called + `]}]`,
+			`[{"role": "user", "content": "u"}, {"thinking": "r", "role": "assistant", "content": "a", "tool_calls": [` + called + `], "reasoning_content": "r"}]`,
 		},
 		{
 			"reasoning before a call", `"input":[{"role":"assistant","content":"a"},{"type":"reasoning","summary":[{"type":"summary_text","text":"s"}],"encrypted_content":null},` + call + `]`,
-			`[{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "", "thinking": "s", "reasoning_content": "s", "tool_calls": [` + called + `]}]`,
+			`[{"role": "assistant", "content": "a"}, {"thinking": "s", "role": "assistant", "content": "", "tool_calls": [` + called + `], "reasoning_content": "s"}]`,
 		},
 		{
 			"reasoning that led to nothing", `"input":[{"type":"reasoning","content":[{"type":"reasoning_text","text":"r"}]},{"role":"user","content":"u"},{"type":"reasoning","content":[{"type":"reasoning_text","text":"s"}]}]`,
-			`[{"role": "assistant", "content": "", "thinking": "r", "reasoning_content": "r"}, {"role": "user", "content": "u"}, {"role": "assistant", "content": "", "thinking": "s", "reasoning_content": "s"}]`,
+			`[{"thinking": "r", "role": "assistant", "content": "", "reasoning_content": "r"}, {"role": "user", "content": "u"}, {"thinking": "s", "role": "assistant", "content": "", "reasoning_content": "s"}]`,
 		},
 		{
 			"tools", `"input":"hi",` + flatTools,

