@@ -166,15 +166,6 @@ func ask(t *testing.T, f family, compiled *template, c conversation, s setting, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range messages { // the frontend's business
-		var extra struct {
-			Reasoning string `json:"reasoning_content"`
-		}
-		if err := json.Unmarshal(c.Messages[i], &extra); err != nil {
-			t.Fatal(err)
-		}
-		messages[i].Reasoning = extra.Reasoning
-	}
 	vars := map[string]any{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 	if err := json.Unmarshal([]byte(s.vars), &vars); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -233,6 +234,13 @@ func checkCacheHint(part map[string]any) error {
 func decodeAssistant(r *jsonReader, object map[string]any, m *inference.Message) (err error) {
 	if m.Refusal, err = text(object, "refusal", false); err != nil {
 		return err
+	}
+	for _, key := range []string{"reasoning", "reasoning_content"} {
+		thoughts, err := text(object, key, false)
+		if err != nil {
+			return err
+		}
+		m.Reasoning = cmp.Or(thoughts, m.Reasoning)
 	}
 	if err := checkSpoken(object); err != nil {
 		return err

@@ -41,6 +41,8 @@ func TestDecodeMessages(t *testing.T) {
 		{"assistant's parts", `{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "refusal", "refusal": "no"}]}`, inference.Message{
 			Role: "assistant", Parts: []inference.Part{{Kind: inference.PartText, Text: "a"}, {Kind: inference.PartRefusal, Text: "no"}},
 		}},
+		{"reasoning", `{"role": "assistant", "content": "a", "reasoning": "x", "reasoning_content": "why"}`, inference.Message{Role: "assistant", Text: "a", Reasoning: "why"}},
+		{"reasoning by its newer name", `{"role": "assistant", "content": "a", "reasoning": "why", "reasoning_content": null}`, inference.Message{Role: "assistant", Text: "a", Reasoning: "why"}},
 		{"refusal", `{"role": "assistant", "content": null, "refusal": "no"}`, inference.Message{Role: "assistant", NoContent: true, Refusal: "no"}},
 		{"calls keep their arguments' order", `{"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": " {\"z\": 1, \"a\": [1.50]} "}}]}`, inference.Message{
 			Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: "c1", Name: "f", Arguments: json.RawMessage(`{"z": 1, "a": [1.50]}`)}},
@@ -271,7 +273,7 @@ func spoil(t *rapid.T, object map[string]any) map[string]any {
 		return object
 	}
 	keys := []string{
-		"role", "content", "name", "tool_call_id", "tool_calls", "function_call", "refusal", "audio", "type", "text", "image_url",
+		"role", "content", "name", "tool_call_id", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "audio", "type", "text", "image_url",
 		"input_audio", "file", "url", "detail", "data", "format", "id", "function", "custom", "arguments", "input", "mode", "prompt_cache_breakpoint",
 		"status", "phase", "call_id", "output", "summary", "encrypted_content", "annotations", "logprobs",
 	}
