@@ -144,22 +144,28 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // modelJSON is a model as --json prints it.
 type modelJSON struct {
-	Name     string              `json:"name"`
-	Version  string              `json:"version,omitempty"`
-	State    string              `json:"state"`
-	Kind     string              `json:"kind,omitempty"`
-	Settings []inference.Setting `json:"settings"`
+	Name     string        `json:"name"`
+	Version  string        `json:"version,omitempty"`
+	State    string        `json:"state"`
+	Kind     string        `json:"kind,omitempty"`
+	Settings []settingJSON `json:"settings"`
+}
+
+type settingJSON struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
 }
 
 func printJSON(w io.Writer, cards []*inference.Card) error {
 	list := make([]modelJSON, len(cards))
 	for i, card := range cards {
-		list[i] = modelJSON{Name: card.Name, Version: card.Version, State: stateOf(card), Settings: card.Settings}
+		list[i] = modelJSON{Name: card.Name, Version: card.Version, State: stateOf(card), Settings: []settingJSON{}}
 		if card.Config != nil {
 			list[i].Kind, _ = kindOf(card)
 		}
-		if card.Settings == nil {
-			list[i].Settings = []inference.Setting{}
+		for _, s := range card.Settings {
+			list[i].Settings = append(list[i].Settings, settingJSON(s))
 		}
 	}
 	encoder := json.NewEncoder(w)

@@ -32,10 +32,10 @@ func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.M
 		{SettingChatTemplate, d.template},
 		{SettingToolParser, d.toolParser},
 		{SettingReasoningParser, d.reasoningParser},
-		{SettingLoRA, d.lora},
+		{SettingLoRA, func(s Setting) error { return d.flag(s, &c.LoRA) }},
 		{SettingLoRAs, d.loras},
 		{SettingAliases, d.aliases},
-		{SettingHidden, d.hidden},
+		{SettingHidden, func(s Setting) error { return d.flag(s, &c.Hidden) }},
 	} {
 		setting := given.get(read.name)
 		if err := read.read(setting); err != nil {
@@ -238,10 +238,6 @@ func (d *description) parser(s Setting, detected string, check func() error) (st
 	return s.Value, nil
 }
 
-func (d *description) lora(s Setting) error {
-	return d.flag(s, &d.card.LoRA)
-}
-
 func (d *description) loras(s Setting) error {
 	d.keepGiven(s)
 	return d.card.readLoRAs(s.Value)
@@ -251,10 +247,6 @@ func (d *description) aliases(s Setting) error {
 	d.card.Aliases = nameList(s.Value)
 	d.keepGiven(s)
 	return nil
-}
-
-func (d *description) hidden(s Setting) error {
-	return d.flag(s, &d.card.Hidden)
 }
 
 func (d *description) flag(s Setting, field *bool) error {

@@ -30,9 +30,9 @@ const (
 
 // Setting is a value of a model's card and where it came from, for people.
 type Setting struct {
-	Name   string `json:"name"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"` // such as "config.pbtxt: trident.context_length"
+	Name   string
+	Value  string
+	Origin string // such as "config.pbtxt: trident.context_length"
 }
 
 // Override is a setting that the operator gives on the command line.

@@ -102,13 +102,13 @@ func (r repo) String() string {
 	return r.id + "@" + r.revision
 }
 
-// wantedFiles are those that Trident reads. needed says which of them must be known,
-// be it to be missing, for a snapshot in the cache to do: others tell of older
-// versions.
+// wantedFiles are those that Trident reads.
 func wantedFiles() []string {
 	return []string{fileConfig, fileTokenizerConfig, fileTokenizer, fileSpecialTokens, fileTemplate, fileTemplateJSON}
 }
 
+// neededFiles must be in a snapshot of the cache, or be known to be missing, for it to
+// do without asking the hub. The others are of older versions.
 func neededFiles() []string {
 	return []string{fileConfig, fileTokenizerConfig, fileTokenizer, fileTemplate}
 }

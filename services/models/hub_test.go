@@ -308,6 +308,11 @@ func TestPartOfASnapshot(t *testing.T) {
 	if got, err := await(t, newLibrary(t, config), "org/model"); err != nil || got.Template.Source != "part" {
 		t.Errorf("a hub that doesn't have it: %+v, %v", got, err)
 	}
+	away := config
+	away.Endpoint = "http://127.0.0.1:1"
+	if got, err := await(t, newLibrary(t, away), "org/model"); err != nil || got.Template.Source != "part" {
+		t.Errorf("a hub that isn't there: %+v, %v", got, err)
+	}
 	hub.failing = func(string) int { return 0 }
 	if got, err := await(t, newLibrary(t, config), "org/model"); err != nil || got.Template.Source != "{{ bos_token }}new" {
 		t.Errorf("a hub that has it: %+v, %v", got, err)
@@ -338,7 +343,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("Wait: %v", err)
 	}
 	l.Stop()
-	if _, err := l.Open("org/other"); !errors.Is(err, inference.ErrFetching) {
+	if _, err := l.Open("org/model"); !errors.Is(err, inference.ErrFetching) {
 		t.Errorf("after Stop: %v", err)
 	}
 }

@@ -26,8 +26,11 @@ type Config struct {
 	Hub HubConfig
 }
 
-// retryAfter is how long the hub is left alone after it couldn't be asked.
-const retryAfter = 30 * time.Second
+// The hub is left alone after it couldn't be asked, twice as long after each failure.
+const (
+	firstRetry = 30 * time.Second
+	maxRetry   = 10 * time.Minute
+)
 
 // Library implements [inference.Library]. What the hub is asked for is fetched in the
 // background, by one goroutine a model, until Stop. It may be used concurrently.
@@ -49,7 +52,8 @@ type fetch struct {
 	running chan struct{} // closed at its end; nil when it doesn't run
 	folder  string
 	err     error
-	retry   time.Time // when to ask again after an error that may pass; zero for never
+	pause   time.Duration // before it is asked again after an error that may pass; 0 for never
+	retry   time.Time     // its end
 }
 
 // New makes a library that has read nothing and asks nobody yet.
@@ -114,19 +118,23 @@ func (l *Library) Open(reference string) (*inference.Published, error) {
 	case l.hub.config.Offline:
 		return nil, fmt.Errorf("%s is neither a folder nor in the hub's cache (%s), and HF_HUB_OFFLINE is set", reference, l.hub.config.Cache)
 	}
-	fetched, err := l.fetched(repo)
+	f := l.fetched(repo)
 	switch {
-	case fetched != "":
-		return readFolder(fetched)
-	case err != nil && folder != "" && !errors.Is(err, inference.ErrFetching):
+	case f.running != nil:
+		return nil, inference.ErrFetching
+	case f.err == nil:
+		return readFolder(f.folder)
+	case folder != "":
 		return readFolder(folder) // what there is of it
+	case f.pause > 0:
+		return nil, fmt.Errorf("%w, for now in vain: %w", inference.ErrFetching, f.err)
 	}
-	return nil, err
+	return nil, f.err
 }
 
-// fetched is the folder of an id, which is fetched in the background the first time.
-// Its error wraps [inference.ErrFetching] as long as that may still succeed.
-func (l *Library) fetched(repo repo) (string, error) {
+// fetched is the state of an id, which is fetched in the background the first time
+// and, after errors that may pass, from time to time.
+func (l *Library) fetched(repo repo) fetch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.fetches[repo.String()]
@@ -134,19 +142,12 @@ func (l *Library) fetched(repo repo) (string, error) {
 		f = &fetch{}
 		l.fetches[repo.String()] = f
 	}
-	switch {
-	case f.running != nil, l.ctx.Err() != nil:
-		return "", inference.ErrFetching
-	case f.folder != "":
-		return f.folder, nil
-	case f.err != nil && f.retry.IsZero():
-		return "", f.err
-	case f.err != nil && time.Now().Before(f.retry):
-		return "", fmt.Errorf("%w, for now in vain: %w", inference.ErrFetching, f.err)
+	again := f.folder == "" && f.err == nil || f.pause > 0 && time.Now().After(f.retry)
+	if f.running == nil && again {
+		f.running = make(chan struct{})
+		l.running.Go(func() { l.fetch(repo, f) })
 	}
-	f.running = make(chan struct{})
-	l.running.Go(func() { l.fetch(repo, f) })
-	return "", inference.ErrFetching
+	return *f
 }
 
 func (l *Library) fetch(repo repo, f *fetch) {
@@ -162,10 +163,13 @@ func (l *Library) fetch(repo repo, f *fetch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(f.running)
-	f.running, f.folder, f.err, f.retry = nil, folder, err, time.Time{}
-	if err != nil && !errors.Is(err, errFinal) {
-		f.retry = time.Now().Add(retryAfter)
+	f.running, f.folder, f.err = nil, folder, err
+	if err == nil || errors.Is(err, errFinal) {
+		f.pause = 0
+		return
 	}
+	f.pause = min(max(2*f.pause, firstRetry), maxRetry)
+	f.retry = time.Now().Add(f.pause)
 }
 
 // folderOf is the folder of a model in the first repository that has one, empty for
