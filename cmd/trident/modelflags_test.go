@@ -80,6 +80,7 @@ func repository(t *testing.T) string {
 		"weights/config.json":           `{"max_position_embeddings": 64}`,
 		"models/llm/config.pbtxt":       `backend: "vllm"`,
 		"models/llm/1/model.json":       `{"model": "` + folder + `/weights", "enable_lora": true}`,
+		"models/llm/1/multi_lora.json":  `{"doll": "/loras/doll"}`,
 		"models/broken/config.pbtxt":    `nonsense`,
 	} {
 		path := filepath.Join(folder, name)
@@ -122,8 +123,8 @@ func TestModels(t *testing.T) {
 		"\n        tokenizer       DIR/weights ",
 		"\n        context_length  64 ",
 		"\n        chat_template   Jinja, 79 characters, tool_use ",
-		"\n        enable_lora     true ",
-		" 1/model.json: model\n", " config.json: max_position_embeddings\n", " tokenizer_config.json: chat_template\n", " 1/model.json: enable_lora\n",
+		"\n        loras           doll ",
+		" 1/model.json: model\n", " config.json: max_position_embeddings\n", " tokenizer_config.json: chat_template\n", " 1/multi_lora.json\n",
 	} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)

@@ -50,8 +50,6 @@ type Card struct {
 	// LoRAs are the adapters that the model can be asked for; nil where that isn't
 	// known.
 	LoRAs []string
-	// LoRA is true where the engine is known to take adapters.
-	LoRA bool
 	// Settings are the values of this card with their origins.
 	Settings []Setting
 	// Fetching is true until the hub has given what the model's maker published;

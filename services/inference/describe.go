@@ -32,10 +32,9 @@ func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.M
 		{SettingChatTemplate, d.template},
 		{SettingToolParser, d.toolParser},
 		{SettingReasoningParser, d.reasoningParser},
-		{SettingLoRA, func(s Setting) error { return d.flag(s, &c.LoRA) }},
 		{SettingLoRAs, d.loras},
 		{SettingAliases, d.aliases},
-		{SettingHidden, func(s Setting) error { return d.flag(s, &c.Hidden) }},
+		{SettingHidden, d.hidden},
 	} {
 		setting := given.get(read.name)
 		if err := read.read(setting); err != nil {
@@ -239,8 +238,15 @@ func (d *description) parser(s Setting, detected string, check func() error) (st
 }
 
 func (d *description) loras(s Setting) error {
-	d.keepGiven(s)
-	return d.card.readLoRAs(s.Value)
+	switch s.Value {
+	case "":
+	case noParser:
+		d.card.LoRAs = []string{}
+	default:
+		d.card.LoRAs = nameList(s.Value)
+		d.keepGiven(s)
+	}
+	return nil
 }
 
 func (d *description) aliases(s Setting) error {
@@ -249,7 +255,7 @@ func (d *description) aliases(s Setting) error {
 	return nil
 }
 
-func (d *description) flag(s Setting, field *bool) error {
+func (d *description) hidden(s Setting) error {
 	if s.Value == "" {
 		return nil
 	}
@@ -257,7 +263,7 @@ func (d *description) flag(s Setting, field *bool) error {
 	if err != nil {
 		return fmt.Errorf("%q is neither true nor false", s.Value)
 	}
-	*field = value
+	d.card.Hidden = value
 	d.keep(s.Name, s.Value, s.Origin)
 	return nil
 }

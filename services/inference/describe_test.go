@@ -71,7 +71,7 @@ func TestSettings(t *testing.T) {
 	detected := []inference.Setting{
 		{Name: inference.SettingTokenizer, Value: "org/a", Origin: "1/model.json: model"},
 		{Name: inference.SettingContextLength, Value: "200", Origin: "1/model.json: max_model_len"},
-		{Name: inference.SettingLoRA, Value: "true", Origin: "1/model.json: enable_lora"},
+		{Name: inference.SettingLoRAs, Value: "doll, sheep", Origin: "1/multi_lora.json"},
 	}
 	tests := []struct {
 		name       string
@@ -86,7 +86,7 @@ func TestSettings(t *testing.T) {
 		{
 			name: "detected", detected: detected, published: published,
 			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=200 (1/model.json: max_model_len)\n" +
-				"chat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\nenable_lora=true (1/model.json: enable_lora)\n",
+				"chat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\nloras=doll, sheep (1/multi_lora.json)\n",
 			log: "has no tokenizer.json", opened: "org/a",
 		},
 		{
@@ -101,7 +101,7 @@ func TestSettings(t *testing.T) {
 			name: "flags for all are before it", detected: detected, published: &inference.Published{Folder: "/b"},
 			overrides: []inference.Override{override("", "tokenizer", "org/b"), override("", "chat_template", "flag"), override("other", "context_length", "1")},
 			want: "tokenizer=org/b (flag for )\ncontext_length=200 (1/model.json: max_model_len)\nchat_template=Jinja, 4 characters (flag for )\n" +
-				"enable_lora=true (1/model.json: enable_lora)\n",
+				"loras=doll, sheep (1/multi_lora.json)\n",
 			log: "has no tokenizer.json", opened: "org/b",
 		},
 		{
@@ -116,11 +116,19 @@ func TestSettings(t *testing.T) {
 		},
 		{
 			name: "none", detected: detected, published: published, parameters: map[string]string{"trident.tokenizer": "none"},
-			want: "context_length=200 (1/model.json: max_model_len)\nenable_lora=true (1/model.json: enable_lora)\n",
+			want: "context_length=200 (1/model.json: max_model_len)\nloras=doll, sheep (1/multi_lora.json)\n",
 		},
 		{
 			name: "no template though one is published", detected: detected[:1], published: published, parameters: map[string]string{"trident.chat_template": "none"}, log: "has no tokenizer.json", opened: "org/a",
 			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\n",
+		},
+		{
+			name: "names and the backend", detected: detected[2:], parameters: map[string]string{"trident.backend": "vllm", "trident.aliases": "a, b", "trident.loras": "none"},
+			want: "backend=vllm (config.pbtxt: trident.backend)\naliases=a, b (config.pbtxt: trident.aliases)\n",
+		},
+		{
+			name: "a backend whose tensors aren't there", parameters: map[string]string{"trident.backend": "python"},
+			log: "config.pbtxt: trident.backend: the model doesn't declare the tensors of a backend named",
 		},
 		{
 			name:      "a history template",
@@ -154,8 +162,8 @@ func TestSettings(t *testing.T) {
 			if got := strings.Join(library.opened, " "); got != tt.opened {
 				t.Errorf("opened %q", got)
 			}
-			if card.LoRA != strings.Contains(tt.want, "enable_lora=true") {
-				t.Errorf("LoRA %v", card.LoRA)
+			if strings.Join(card.LoRAs, " ") == "doll sheep" != strings.Contains(tt.want, "loras=") {
+				t.Errorf("LoRAs %v", card.LoRAs)
 			}
 		})
 	}

@@ -3,10 +3,7 @@ package inference
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -21,77 +18,6 @@ type Named struct {
 	Card *Card
 	// LoRA adapter of the model that the name asks for; empty for none.
 	LoRA string
-}
-
-// Files reads files that lie beside a model, for engines whose repository is on
-// this machine.
-type Files interface {
-	// ModelFile reads a file of the folder of a model's version. The error wraps
-	// [fs.ErrNotExist] where that has no such file, and is [ErrNoFolder] where the
-	// model has no folder on this machine.
-	ModelFile(model, version, name string) ([]byte, error)
-}
-
-// ErrNoFolder says that a model's files lie elsewhere.
-var ErrNoFolder = errors.New("the model has no folder on this machine")
-
-// readLoRAs finds the adapters that the model can be asked for: those of the
-// parameter, or else of the files that Triton's backends read. They stay nil where
-// nobody knows: then the model is asked.
-func (c *Card) readLoRAs(parameter string) error {
-	if parameter != "" {
-		c.LoRAs = nameList(parameter)
-		return nil
-	}
-	files, ok := c.Engine.(Files)
-	if !ok {
-		return nil
-	}
-	loras, err := loraNames(c.Config.GetBackend(), func(name string) ([]byte, error) { return files.ModelFile(c.Name, c.Version, name) })
-	if err != nil && !errors.Is(err, ErrNoFolder) {
-		return fmt.Errorf("LoRA adapters: %w", err)
-	}
-	c.LoRAs = loras
-	return nil
-}
-
-// loraNames are the keys of multi_lora.json, none where there is no such file. The
-// vLLM backend reads it only if its model.json says "enable_lora", a boolean or
-// the text of one.
-func loraNames(backend string, read func(name string) ([]byte, error)) ([]string, error) {
-	if backend == "vllm" {
-		if enabled, err := loraEnabled(read); err != nil {
-			return nil, err
-		} else if !enabled {
-			return []string{}, nil
-		}
-	}
-	data, err := read("multi_lora.json")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return []string{}, nil
-	case err != nil:
-		return nil, err
-	}
-	var paths map[string]json.RawMessage
-	if err := json.Unmarshal(data, &paths); err != nil {
-		return nil, fmt.Errorf("multi_lora.json: %w", err)
-	}
-	return slices.AppendSeq([]string{}, maps.Keys(paths)), nil
-}
-
-func loraEnabled(read func(name string) ([]byte, error)) (bool, error) {
-	data, err := read("model.json")
-	if err != nil {
-		return false, err
-	}
-	var arguments struct {
-		EnableLoRA any `json:"enable_lora"`
-	}
-	if err := json.Unmarshal(data, &arguments); err != nil {
-		return false, fmt.Errorf("model.json: %w", err)
-	}
-	return strings.EqualFold(fmt.Sprint(arguments.EnableLoRA), "true"), nil
 }
 
 // nameList reads names that are separated by commas.

@@ -1,8 +1,6 @@
 package inference_test
 
 import (
-	"io/fs"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,51 +8,26 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// filed is an engine whose models have folders on this machine.
-type filed struct {
-	*inferencetest.Engine
-	files map[string]string // by model/version/name
-}
-
-func (f *filed) ModelFile(model, version, name string) ([]byte, error) {
-	if model == "away" {
-		return nil, inference.ErrNoFolder
-	}
-	text, ok := f.files[model+"/"+version+"/"+name]
-	if !ok {
-		return nil, fs.ErrNotExist
-	}
-	return []byte(text), nil
-}
-
 // named is an engine with models of many names.
-func named() *filed {
+func named() *inferencetest.Engine {
 	engine := inferencetest.New()
 	say := inferencetest.Say("x")
-	engine.AddModel("plain", say, nil)
+	engine.AddModel("plain", say, map[string]string{"trident.loras": "none"})
 	engine.AddModel("org/chat", say, map[string]string{"trident.aliases": "gpt-4o, org/small ,,plain,gpt-4o", "trident.loras": "doll,sheep"})
 	engine.AddModel("other", say, map[string]string{"trident.aliases": "gpt-4o,ghost"})
 	engine.AddModel("secret", say, map[string]string{"trident.hidden": "true", "trident.aliases": "whisper", "trident.loras": "x"})
 	engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed", "trident.loras": "x"})
-	engine.AddModel("file", say, nil)
-	engine.AddModel("bad", say, nil)
-	engine.AddModel("off", say, nil)
 	engine.AddModel("away", say, nil)
 	engine.AddModel("a_lora_b", say, map[string]string{"trident.loras": "c"})
-	return &filed{engine, map[string]string{
-		"file/1/model.json": `{"enable_lora": "True"}`, "file/1/multi_lora.json": `{"wolf": "/loras/wolf", "bear": {}}`,
-		"bad/1/model.json": `{"enable_lora": true}`, "bad/1/multi_lora.json": `[]`,
-		"off/1/model.json": `{"enable_lora": false}`, "off/1/multi_lora.json": `{"wolf": "/loras/wolf"}`,
-		"plain/1/model.json": `{}`, "org/chat/1/model.json": `{"enable_lora": true}`, "org/chat/1/multi_lora.json": `{"file": ""}`,
-	}}
+	return engine
 }
 
 func TestListHasEveryName(t *testing.T) {
 	for _, tt := range []struct{ name, separator, want string }{
-		{"without adapters", "", "a_lora_b away bad file ghost gpt-4o off org/chat org/small other plain vectors"},
+		{"without adapters", "", "a_lora_b away ghost gpt-4o org/chat org/small other plain vectors"},
 		{
-			"with adapters", "_lora_", "a_lora_b a_lora_b_lora_c away bad file file_lora_bear file_lora_wolf ghost gpt-4o gpt-4o_lora_doll gpt-4o_lora_sheep " +
-				"off org/chat org/chat_lora_doll org/chat_lora_sheep org/small org/small_lora_doll org/small_lora_sheep other plain vectors",
+			"with adapters", "_lora_", "a_lora_b a_lora_b_lora_c away ghost gpt-4o gpt-4o_lora_doll gpt-4o_lora_sheep " +
+				"org/chat org/chat_lora_doll org/chat_lora_sheep org/small org/small_lora_doll org/small_lora_sheep other plain vectors",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,13 +60,12 @@ func TestNamesLeadToModels(t *testing.T) {
 		{"an alias of a hidden one", "whisper", "secret", "", ""},
 		{"an adapter", "org/chat_lora_sheep", "org/chat", "sheep", ""},
 		{"an adapter by an alias", "gpt-4o_lora_doll", "org/chat", "doll", ""},
-		{"an adapter of a file", "file_lora_bear", "file", "bear", ""},
 		{"an adapter where nobody knows", "away_lora_any", "away", "any", ""},
 		{"a name with the separator", "a_lora_b", "a_lora_b", "", ""},
 		{"an adapter of one with the separator", "a_lora_b_lora_c", "a_lora_b", "c", ""},
 		{"an adapter with the separator", "away_lora_x_lora_y", "away", "x_lora_y", ""},
 		{"an adapter that the model hasn't", "org/chat_lora_cow", "", "", "the model `org/chat` has no LoRA adapter `cow`"},
-		{"an adapter where they are off", "off_lora_wolf", "", "", "the model `off` has no LoRA adapter `wolf`"},
+		{"an adapter where there are none", "plain_lora_wolf", "", "", "the model `plain` has no LoRA adapter `wolf`"},
 		{"no adapter after the separator", "org/chat_lora_", "", "", "the model `org/chat_lora_` does not exist or is not loaded"},
 		{"no model before the separator", "_lora_doll", "", "", "the model `_lora_doll` does not exist or is not loaded"},
 		{"another case", "GPT-4o", "", "", "the model `GPT-4o` does not exist or is not loaded"},
@@ -135,8 +107,5 @@ func TestAdapterReachesTheModel(t *testing.T) {
 	}
 	if n := len(engine.Requests()); n != 1 {
 		t.Errorf("%d requests", n)
-	}
-	if known := slices.IndexFunc(s.Models(), func(n inference.Named) bool { return n.Name == "bad:x" }); known >= 0 {
-		t.Error("a file that can't be read lists adapters")
 	}
 }

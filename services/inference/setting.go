@@ -21,11 +21,10 @@ const (
 	SettingTokenizer       = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, or an id on its hub
 	SettingHidden          = "hidden"           // "true" keeps the model out of lists
 	SettingAliases         = "aliases"          // further names, separated by commas
-	SettingLoRAs           = "loras"            // names of its LoRA adapters, separated by commas
+	SettingLoRAs           = "loras"            // names of its LoRA adapters, separated by commas, or none
 	SettingToolParser      = "tool_call_parser" // dialect; default: what the chat template teaches; noParser for none
 	SettingReasoningParser = "reasoning_parser" // likewise
 	SettingHistoryTemplate = "history_template" // Liquid source, where there is no chat template
-	SettingLoRA            = "enable_lora"      // "true" when the engine takes adapters; detected only
 )
 
 // Setting is a value of a model's card and where it came from, for people.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,12 +23,16 @@ import (
 // is the largest, with some MB where a vocabulary has many special tokens.
 const maxFile = 32 << 20
 
+// none is the value of a setting that is known not to be there.
+const none = "none"
+
 // Detect reads the settings of the kinds of models that Triton's backends have.
 func (l *Library) Detect(m inference.Model, others func(name string) *kserve.ModelConfig) ([]inference.Setting, error) {
 	d := &detection{folder: l.folderOf(m.Name), version: m.Version, config: m.Config, others: others}
 	d.vllm()
 	d.llmapi()
 	d.tensorrtLLM()
+	d.loras()
 	return d.settings, errors.Join(d.errs...)
 }
 
@@ -36,6 +42,7 @@ type detection struct {
 	version string
 	config  *kserve.ModelConfig
 	others  func(name string) *kserve.ModelConfig
+	engine  *vllmArguments // nil where there is no file of them
 
 	settings []inference.Setting
 	errs     []error
@@ -80,21 +87,26 @@ func readFile(path string) ([]byte, error) {
 	return data, err
 }
 
+// fileVLLM has the engine's arguments of Triton's vLLM backend.
+const fileVLLM = "model.json"
+
+type vllmArguments struct {
+	Model             string      `json:"model"`
+	Tokenizer         string      `json:"tokenizer"`
+	Revision          string      `json:"revision"`
+	TokenizerRevision string      `json:"tokenizer_revision"`
+	MaxModelLen       json.Number `json:"max_model_len"`
+	EnableLoRA        any         `json:"enable_lora"`
+}
+
 // vllm reads the engine's arguments of Triton's vLLM backend.
 func (d *detection) vllm() {
-	const file = "model.json"
-	var args struct {
-		Model             string      `json:"model"`
-		Tokenizer         string      `json:"tokenizer"`
-		Revision          string      `json:"revision"`
-		TokenizerRevision string      `json:"tokenizer_revision"`
-		MaxModelLen       json.Number `json:"max_model_len"`
-		EnableLoRA        any         `json:"enable_lora"`
-	}
-	if !d.read(file, json.Unmarshal, &args) {
+	var args vllmArguments
+	if !d.read(fileVLLM, json.Unmarshal, &args) {
 		return
 	}
-	origin := d.version + "/" + file + ": "
+	d.engine = &args
+	origin := d.version + "/" + fileVLLM + ": "
 	if args.Tokenizer != "" {
 		d.reference(args.Tokenizer, args.TokenizerRevision, origin+"tokenizer")
 	} else {
@@ -105,9 +117,6 @@ func (d *detection) vllm() {
 		d.reference(args.Model, revision, origin+"model")
 	}
 	d.found(inference.SettingContextLength, args.MaxModelLen.String(), origin+"max_model_len")
-	if args.EnableLoRA != nil {
-		d.found(inference.SettingLoRA, strings.ToLower(fmt.Sprint(args.EnableLoRA)), origin+"enable_lora")
-	}
 }
 
 // reference notes where the tokenizer is: a folder, or an id of the hub.
@@ -128,7 +137,6 @@ func (d *detection) llmapi() {
 		Tokenizer   string `yaml:"tokenizer"`
 		Revision    string `yaml:"revision"`
 		MaxSeqLen   int    `yaml:"max_seq_len"`
-		EnableLoRA  *bool  `yaml:"enable_lora"`
 		BuildConfig struct {
 			MaxSeqLen int `yaml:"max_seq_len"`
 		} `yaml:"build_config"`
@@ -144,8 +152,32 @@ func (d *detection) llmapi() {
 	}
 	d.found(inference.SettingContextLength, positive(args.MaxSeqLen), origin+"max_seq_len")
 	d.found(inference.SettingContextLength, positive(args.BuildConfig.MaxSeqLen), origin+"build_config.max_seq_len")
-	if args.EnableLoRA != nil {
-		d.found(inference.SettingLoRA, strconv.FormatBool(*args.EnableLoRA), origin+"enable_lora")
+}
+
+// loras reads the names of adapters, which Triton's backends have in multi_lora.json.
+// The vLLM backend reads it only if its model.json says "enable_lora", a boolean or
+// the text of one. Nothing is found where the files aren't at hand.
+func (d *detection) loras() {
+	const file = "multi_lora.json"
+	switch vllm := d.config.GetBackend() == "vllm"; {
+	case d.folder == "" || d.version == "" || vllm && d.engine == nil:
+		return
+	case vllm && !strings.EqualFold(fmt.Sprint(d.engine.EnableLoRA), "true"):
+		d.found(inference.SettingLoRAs, none, d.version+"/"+fileVLLM+": enable_lora")
+		return
+	}
+	var paths map[string]json.RawMessage
+	failures := len(d.errs)
+	d.read(file, json.Unmarshal, &paths)
+	names, origin := slices.Sorted(maps.Keys(paths)), d.version+"/"+file
+	switch {
+	case len(d.errs) > failures:
+	case len(names) == 0:
+		d.found(inference.SettingLoRAs, none, origin)
+	case strings.Contains(strings.Join(names, ""), ","):
+		d.errs = append(d.errs, fmt.Errorf("%s: names of adapters can't have commas", origin))
+	default:
+		d.found(inference.SettingLoRAs, strings.Join(names, ","), origin)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,13 +75,13 @@ func TestDetect(t *testing.T) {
 		{name: "nothing", config: config("m")},
 		{
 			name: "vLLM", config: config("m"),
-			files: map[string]string{"m/1/model.json": `{"model": "org/a", "max_model_len": 2048, "enable_lora": "true", "gpu_memory_utilization": 0.5}`},
-			want:  []string{"tokenizer=org/a (1/model.json: model)", "context_length=2048 (1/model.json: max_model_len)", "enable_lora=true (1/model.json: enable_lora)"},
+			files: map[string]string{"m/1/model.json": `{"model": "org/a", "max_model_len": 2048, "gpu_memory_utilization": 0.5}`},
+			want:  []string{"tokenizer=org/a (1/model.json: model)", "context_length=2048 (1/model.json: max_model_len)"},
 		},
 		{
 			name: "vLLM with a tokenizer and revisions", config: config("m"),
-			files: map[string]string{"m/1/model.json": `{"model": "org/a", "revision": "r1", "tokenizer": "org/b", "tokenizer_revision": "r2", "enable_lora": false}`},
-			want:  []string{"tokenizer=org/b@r2 (1/model.json: tokenizer)", "enable_lora=false (1/model.json: enable_lora)"},
+			files: map[string]string{"m/1/model.json": `{"model": "org/a", "revision": "r1", "tokenizer": "org/b", "tokenizer_revision": "r2"}`},
+			want:  []string{"tokenizer=org/b@r2 (1/model.json: tokenizer)"},
 		},
 		{
 			name: "vLLM with a revision", config: config("m"),
@@ -97,8 +98,8 @@ func TestDetect(t *testing.T) {
 		{name: "no JSON", config: config("m"), files: map[string]string{"m/1/model.json": `{"model"`}, err: "1/model.json: unexpected end of JSON input"},
 		{
 			name: "LLM API", config: config("m"),
-			files: map[string]string{"m/1/model.yaml": "model: org/a\nbackend: pytorch\nbuild_config:\n  max_seq_len: 1024\nenable_lora: true\ntriton_config:\n  decoupled: true\n"},
-			want:  []string{"tokenizer=org/a (1/model.yaml: model)", "context_length=1024 (1/model.yaml: build_config.max_seq_len)", "enable_lora=true (1/model.yaml: enable_lora)"},
+			files: map[string]string{"m/1/model.yaml": "model: org/a\nbackend: pytorch\nbuild_config:\n  max_seq_len: 1024\ntriton_config:\n  decoupled: true\n"},
+			want:  []string{"tokenizer=org/a (1/model.yaml: model)", "context_length=1024 (1/model.yaml: build_config.max_seq_len)"},
 		},
 		{
 			name: "LLM API with a tokenizer", config: config("m"),
@@ -139,10 +140,47 @@ func TestDetect(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := New(Config{Repositories: []string{"s3://bucket/models", lay(t, tt.files)}}, slog.New(slog.DiscardHandler))
 			got, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: tt.config}, func(name string) *kserve.ModelConfig { return parts[name] })
+			// TestDetectLoRAs has these.
+			got = slices.DeleteFunc(got, func(s inference.Setting) bool { return s.Name == inference.SettingLoRAs })
 			if show(got) != strings.Join(tt.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", show(got), strings.Join(tt.want, "\n"))
 			}
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("got error %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+// TestDetectLoRAs: names of adapters are known where the model's folder is.
+func TestDetectLoRAs(t *testing.T) {
+	const adapters = `{"wolf": "/loras/wolf", "bear": {}}`
+	tests := []struct {
+		name, backend string
+		files         map[string]string
+		want, err     string
+	}{
+		{"elsewhere", "vllm", map[string]string{"n/1/multi_lora.json": adapters}, "", ""},
+		{"another version", "python", map[string]string{"m/2/multi_lora.json": adapters}, "loras=none (1/multi_lora.json)", ""},
+		{"of a Python model", "python", map[string]string{"m/1/multi_lora.json": adapters}, "loras=bear,wolf (1/multi_lora.json)", ""},
+		{"none", "python", map[string]string{"m/1/model.py": ""}, "loras=none (1/multi_lora.json)", ""},
+		{"of vLLM", "vllm", map[string]string{"m/1/model.json": `{"enable_lora": true}`, "m/1/multi_lora.json": adapters}, "loras=bear,wolf (1/multi_lora.json)", ""},
+		{"of vLLM, as a text", "vllm", map[string]string{"m/1/model.json": `{"enable_lora": "True"}`, "m/1/multi_lora.json": adapters}, "loras=bear,wolf (1/multi_lora.json)", ""},
+		{"off in vLLM", "vllm", map[string]string{"m/1/model.json": `{"enable_lora": false}`, "m/1/multi_lora.json": adapters}, "loras=none (1/model.json: enable_lora)", ""},
+		{"off in vLLM by default", "vllm", map[string]string{"m/1/model.json": `{}`, "m/1/multi_lora.json": adapters}, "loras=none (1/model.json: enable_lora)", ""},
+		{"no arguments of vLLM", "vllm", map[string]string{"m/1/multi_lora.json": adapters}, "", ""},
+		{"arguments of vLLM that can't be read", "vllm", map[string]string{"m/1/model.json": `{`, "m/1/multi_lora.json": adapters}, "", "1/model.json: unexpected end of JSON input"},
+		{"a list", "python", map[string]string{"m/1/multi_lora.json": `["wolf"]`}, "", "1/multi_lora.json: json: cannot unmarshal array"},
+		{"a comma", "python", map[string]string{"m/1/multi_lora.json": `{"a,b": ""}`}, "", "1/multi_lora.json: names of adapters can't have commas"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := New(Config{Repositories: []string{lay(t, tt.files)}}, slog.New(slog.DiscardHandler))
+			got, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: &kserve.ModelConfig{Name: "m", Backend: tt.backend}}, func(string) *kserve.ModelConfig { return nil })
+			if show(got) != tt.want {
+				t.Errorf("got %s, want %s", show(got), tt.want)
+			}
+			if (err == nil) != (tt.err == "") || err != nil && !strings.HasPrefix(err.Error(), tt.err) {
 				t.Errorf("got error %v, want %q", err, tt.err)
 			}
 		})

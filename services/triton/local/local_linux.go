@@ -39,7 +39,6 @@ var (
 	_ inference.SharedMemory = (*Engine)(nil)
 	_ inference.Settings     = (*Engine)(nil)
 	_ inference.Metrics      = (*Engine)(nil)
-	_ inference.Files        = (*Engine)(nil)
 )
 
 // BuiltIn says whether this binary has the engine.
@@ -83,11 +82,6 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 		return nil, err
 	}
 	return &Engine{config: config, log: log}, nil
-}
-
-// ModelFile reads a file of a model's version from the repository's folder.
-func (e *Engine) ModelFile(model, version, name string) ([]byte, error) {
-	return modelFile(e.config.Repositories, model, version, name)
 }
 
 // Start opens the library, makes the server and begins to load the models, for
