@@ -88,6 +88,7 @@ func (c templateCommand) request(body []byte) (*inference.Request, error) {
 		Tools      []json.RawMessage `json:"tools"`
 		ToolChoice any               `json:"tool_choice"`
 		Kwargs     json.RawMessage   `json:"chat_template_kwargs"`
+		Effort     string            `json:"reasoning_effort"`
 	}
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
 		chat.Messages = trimmed
@@ -109,5 +110,7 @@ func (c templateCommand) request(body []byte) (*inference.Request, error) {
 	} else if chat.ToolChoice == "none" {
 		chat.Tools = nil
 	}
-	return &inference.Request{Model: c.Model, Task: inference.TaskGenerate, Messages: messages, Tools: chat.Tools, TemplateArgs: chat.Kwargs}, nil
+	return &inference.Request{
+		Model: c.Model, Task: inference.TaskGenerate, Messages: messages, Tools: chat.Tools, TemplateArgs: chat.Kwargs, ReasoningEffort: chat.Effort,
+	}, nil
 }

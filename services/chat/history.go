@@ -46,12 +46,20 @@ func (t *history) Render(ctx context.Context, req *inference.Request) (string, e
 	if len(req.TemplateArgs) > 0 {
 		return "", inference.Unsupported("chat_template_kwargs", "the model `%s` has a history template only, which takes no variables", req.Model)
 	}
+	if req.Closed && !req.Continue {
+		return "", inference.Unsupported("add_generation_prompt", "the model `%s` has a history template only, which always asks for the next message", req.Model)
+	}
+	if err := (efforts{}).set(nil, req.ReasoningEffort); err != nil {
+		return "", err
+	}
 	items := make([]any, len(req.Messages))
 	for i := range req.Messages {
 		items[i] = item(&req.Messages[i])
 	}
 	prompt, err := t.render(ctx, items)
 	switch {
+	case err == nil && req.Continue:
+		return open(prompt, &req.Messages[len(req.Messages)-1])
 	case err == nil:
 		return prompt, nil
 	case ctx.Err() != nil:

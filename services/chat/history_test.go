@@ -62,6 +62,8 @@ func TestHistoryRefuses(t *testing.T) {
 	}{
 		{"tools", inference.Request{Messages: user, Tools: tools(`{}`)}, "tools"},
 		{"variables", inference.Request{Messages: user, TemplateArgs: []byte(`{"a":1}`)}, "chat_template_kwargs"},
+		{"no next message", inference.Request{Messages: user, Closed: true}, "add_generation_prompt"},
+		{"an effort", inference.Request{Messages: user, ReasoningEffort: "high"}, "reasoning_effort"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,6 +72,17 @@ func TestHistoryRefuses(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+func TestHistoryContinues(t *testing.T) {
+	const source = `{% for i in items %}{{ i.identity }}: {{ i.content }}; {% endfor %}Assistant:`
+	got, err := renderHistory(t, source, &inference.Request{
+		Messages: []inference.Message{{Role: "user", Text: "x"}, {Role: "assistant", Text: "Once upon"}},
+		Closed:   true, Continue: true, ReasoningEffort: inference.EffortDefault,
+	})
+	if want := "User: x; Assistant: Once upon"; err != nil || got != want {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 
