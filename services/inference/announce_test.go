@@ -82,6 +82,39 @@ func TestAnnounce(t *testing.T) {
 	})
 }
 
+// TestReadyIsTold: nobody takes the server for ready, or sees a model, before its
+// operator is told.
+func TestReadyIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := inferencetest.New()
+		engine.AddModel("m", inferencetest.Say("x"), nil)
+		loaded := make(chan struct{})
+		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
+			[]inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.DiscardHandler))
+		told := false
+		catalog.Announce(func([]*inference.Card) { told = true })
+		catalog.Start()
+		defer catalog.Stop()
+		if err := catalog.Ready(t.Context()); err == nil {
+			t.Error("ready before the models of the start are there")
+		}
+		close(loaded)
+		synctest.Wait()
+		if err := catalog.Ready(t.Context()); err != nil || !told {
+			t.Errorf("told %v, ready %v", told, err)
+		}
+	})
+	engine := inferencetest.New()
+	engine.AddModel("m", inferencetest.Say("x"), nil)
+	catalog := inference.NewCatalog([]inference.Engine{engine},
+		[]inference.Backend{backend.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.DiscardHandler))
+	seen := -1
+	catalog.Announce(func([]*inference.Card) { seen = len(catalog.Cards()) })
+	if err := catalog.Refresh(t.Context()); err != nil || seen != 0 {
+		t.Errorf("%d models were seen before they were told of, %v", seen, err)
+	}
+}
+
 // TestStartIsLogged: without a table the models are lines of the log, once, and
 // changes are, too.
 func TestStartIsLogged(t *testing.T) {

@@ -157,7 +157,12 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 
 // Cards lists all cards by name.
 func (c *Catalog) Cards() []*Card {
-	return slices.SortedFunc(maps.Values(c.known.Load().cards), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
+	return c.known.Load().sorted()
+}
+
+// sorted are the cards by name.
+func (k *knowledge) sorted() []*Card {
+	return slices.SortedFunc(maps.Values(k.cards), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Lookup finds a model that is ready. A name that isn't known, or not ready, is
@@ -201,9 +206,23 @@ func (c *Catalog) Ready(ctx context.Context) error {
 		if known := c.known.Load(); known.err != nil {
 			return known.err
 		}
+		if !c.told(ctx) {
+			return errStarting
+		}
 		c.stale.Store(false)
 	}
 	return nil
+}
+
+// told is whether all engines' models have been told of.
+func (c *Catalog) told(ctx context.Context) bool {
+	select {
+	case c.refreshing <- struct{}{}:
+		defer func() { <-c.refreshing }()
+		return !slices.ContainsFunc(c.engines, func(e Engine) bool { return !c.announced[e] })
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // refresh asks the engines for their models unless that was done less than
@@ -249,12 +268,13 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	}
 	fresh.aliases = aliases(fresh.cards)
 	c.refreshed = time.Now()
+	c.announce(fresh.sorted())
 	c.known.Store(fresh)
-	c.announce()
 }
 
-// announce tells of the engines whose models have become known.
-func (c *Catalog) announce() {
+// announce tells of the engines whose models have become known, before clients can
+// know of them: the log has no request before the model that it was for.
+func (c *Catalog) announce(cards []*Card) {
 	fresh := map[Engine]bool{}
 	for _, e := range c.engines {
 		switch {
@@ -269,7 +289,7 @@ func (c *Catalog) announce() {
 		return
 	}
 	maps.Copy(c.announced, fresh)
-	c.tell(slices.DeleteFunc(c.Cards(), func(card *Card) bool { return !fresh[card.Engine] }))
+	c.tell(slices.DeleteFunc(cards, func(card *Card) bool { return !fresh[card.Engine] }))
 }
 
 // offer is a model of the first engine where it is ready, or else of the first

@@ -151,7 +151,7 @@ func (s *trident) kill() error {
 	return err
 }
 
-// awaitModels waits until both demo models are listed.
+// awaitModels waits until both demo models are listed, and Trident is ready.
 func (s *trident) awaitModels() error {
 	ok := poll(startLimit, func() bool {
 		r, err := client.Get(s.url + "/v1/models")
@@ -160,7 +160,15 @@ func (s *trident) awaitModels() error {
 		}
 		defer r.Body.Close()
 		var list struct{ Data []struct{ ID string } }
-		return r.StatusCode == http.StatusOK && json.NewDecoder(r.Body).Decode(&list) == nil && len(list.Data) == 2
+		if r.StatusCode != http.StatusOK || json.NewDecoder(r.Body).Decode(&list) != nil || len(list.Data) != 2 {
+			return false
+		}
+		ready, err := client.Get(s.url + "/health/ready") // then the log has told of the models
+		if err != nil {
+			return false
+		}
+		defer ready.Body.Close()
+		return ready.StatusCode == http.StatusOK
 	})
 	if !ok {
 		return fmt.Errorf("the models are not listed; trident's log:\n%s", s.log)
