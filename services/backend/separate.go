@@ -242,6 +242,9 @@ func (c contract) encode(card *inference.Card, req *inference.Request, job *infe
 	if err := refuseParts(req.Messages); err != nil {
 		return nil, err
 	}
+	if job.LoRA != "" {
+		return nil, inference.Unsupported("model", "LoRA adapters of the model `%s` are not supported: adapters are served of models of the vLLM backend", card.Name)
+	}
 	e, s := &separate{tensors: newTensors(card), card: card, model: req.Model}, &req.Sampling
 	e.text(inText, job.Prompt)
 	e.limit(s, job)

@@ -357,6 +357,16 @@ func TestSeparateRefuses(t *testing.T) {
 	}
 }
 
+// TestSeparateTakesNoAdapters: an adapter that can't be had is no answer without it.
+func TestSeparateTakesNoAdapters(t *testing.T) {
+	for _, kind := range []inference.Backend{TensorRTLLM{}, LLMAPI{}, Python{}} {
+		_, err := kind.Encode(&inference.Card{Name: "m", Config: ensembleConfig()}, &inference.Request{}, &inference.Job{Prompt: "p", LoRA: "doll"})
+		if e := inference.AsError(err); e == nil || e.Param != "model" || e.Reason != inference.ReasonUnsupported {
+			t.Errorf("%s: %v", kind.Name(), err)
+		}
+	}
+}
+
 // TestNeutralValues: what changes nothing is never refused, whatever the model
 // lacks.
 func TestNeutralValues(t *testing.T) {
