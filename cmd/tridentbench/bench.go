@@ -65,10 +65,7 @@ func (o *options) validatePeers() error {
 // it returns.
 func (b *bench) run(ctx context.Context) (err error) {
 	fmt.Fprintln(os.Stderr, "Starting Triton, Trident and the rest; their logs are in .cache/bench.")
-	if b.fleet, err = launch(ctx, b.options); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.fleet.stop()) }() //nolint:contextcheck // it runs after the context's end
+	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context's end
 	version, err := b.version(ctx)
 	if err != nil {
 		return err
@@ -96,12 +93,30 @@ func (b *bench) write() error {
 	return err
 }
 
-// rounds lets the columns have their turns: within a round each scenario, within
-// a scenario each column. A round that wouldn't end in time isn't begun.
-func (b *bench) rounds(ctx context.Context) error {
-	if err := b.warmUp(ctx); err != nil {
+// restart begins with processes that have done nothing yet but answer once.
+func (b *bench) restart(ctx context.Context) (err error) {
+	if err := b.stop(); err != nil { //nolint:contextcheck // nothing may be left when it fails
 		return err
 	}
+	if b.fleet, err = launch(ctx, b.options); err != nil {
+		return err
+	}
+	return b.warmUp(ctx)
+}
+
+func (b *bench) stop() error {
+	if b.fleet == nil {
+		return nil
+	}
+	fleet := b.fleet
+	b.fleet = nil
+	return fleet.stop()
+}
+
+// rounds lets the columns have their turns: within a round each scenario, within
+// a scenario each column. Each round has processes of its own: what one leaves behind
+// in them is no matter of the next. A round that wouldn't end in time isn't begun.
+func (b *bench) rounds(ctx context.Context) error {
 	if err := b.round(ctx, 0, true); err != nil {
 		return err
 	}
@@ -131,6 +146,12 @@ func (b *bench) warmUp(ctx context.Context) error {
 }
 
 func (b *bench) round(ctx context.Context, number int, once bool) error {
+	if !slices.ContainsFunc(b.scenarios, func(s scenario) bool { return s.once == once }) {
+		return nil
+	}
+	if err := b.restart(ctx); err != nil {
+		return err
+	}
 	latest := map[string]float64{} // tokens a write, by column
 	for i := range b.scenarios {
 		s := &b.scenarios[i]
