@@ -151,10 +151,11 @@ func await(t *testing.T, l *Library, reference string) (*inference.Published, er
 func TestFetch(t *testing.T) {
 	hub := newFakeHub(t)
 	config := hub.config(t)
-	if _, err := newLibrary(t, config).Open("org/model"); !errors.Is(err, inference.ErrFetching) {
+	library := newLibrary(t, config)
+	if _, err := library.Open("org/model"); !errors.Is(err, inference.ErrFetching) {
 		t.Errorf("at first: %v", err)
 	}
-	got, err := await(t, newLibrary(t, config), "org/model")
+	got, err := await(t, library, "org/model")
 	if err != nil {
 		t.Fatal(err)
 	}
