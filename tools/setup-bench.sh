@@ -22,7 +22,7 @@ fi
 rm -rf "$dir"
 say "${dir##*/}: download and install, 350 MB"
 "$python" -m venv "$dir"
-"$dir/bin/python" -m pip --disable-pip-version-check --quiet --progress-bar off --log "$dir/setup.log" install --no-deps --only-binary=:all: -r "$requirements" ||
+"$dir/bin/python" -m pip --disable-pip-version-check --quiet --log "$dir/setup.log" install --progress-bar off --no-deps --only-binary=:all: -r "$requirements" ||
     die "pip failed: check the network, the proxy (HTTPS_PROXY), the mirror (PIP_INDEX_URL) and the disk, then run this again (all of its output in $dir/setup.log)"
 "$dir/bin/aiperf" --version >/dev/null 2>>"$dir/setup.log" || die "aiperf doesn't start: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
 echo "$stamp" >"$dir/.stamp"
