@@ -92,9 +92,15 @@ func newHandler(cfg Config, service *inference.Service, validator *Validator) *H
 		Middlewares:      []api.MiddlewareFunc{h.checkBody},
 	})
 	h.mux.HandleFunc("GET /openapi.json", serveDocument())
-	h.mux.HandleFunc("/", h.refuse)
+	for _, pattern := range refusing {
+		h.mux.HandleFunc(pattern, h.refuse)
+	}
 	return h
 }
+
+// refusing are the patterns of what no operation takes. The path that counts tokens
+// would be that of a response by its pattern.
+var refusing = []string{"/", "GET /v1/responses/input_tokens", "DELETE /v1/responses/input_tokens"} //nolint:gochecknoglobals // a constant list
 
 // ServeHTTP routes a request. What no route takes is answered in OpenAI's error
 // shape, too.
@@ -147,7 +153,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 		other := r.WithContext(r.Context())
 		other.Method = method
-		if _, pattern := h.mux.Handler(other); pattern != "/" {
+		if _, pattern := h.mux.Handler(other); !slices.Contains(refusing, pattern) {
 			allowed = append(allowed, method)
 		}
 	}
