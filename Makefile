@@ -97,7 +97,7 @@ test-asan: setup-test ## Run them under the address sanitizer (gcc or clang; min
 test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; skips without a GPU
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
 
-# Making the requests costs more than answering them: some 10 a second on two cores, fewer of chats.
+# Making the requests costs more than answering them: some 50 a second on two cores, fewer of chats.
 .PHONY: fuzz
 fuzz: setup-test ## Fuzz each operation by 10,000 requests made of the OpenAPI document (hours; CASES=... for another number)
 	TRIDENT_TEST_FUZZ=$${CASES:-10000} go test -timeout 48h -v -run '^TestFuzz$$/^contract$$' ./test/e2e
