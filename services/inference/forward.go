@@ -72,7 +72,7 @@ func (s *Service) Draining() <-chan struct{} { return s.admission.draining }
 // Admission, deadline and cancellation are those of Generate. The message must
 // live until the loop has ended.
 func (s *Service) Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
-	return s.admitted(ctx, func(ctx context.Context, yield func(*Response, error) bool) {
+	return admitted(ctx, s, func(ctx context.Context, yield func(*Response, error) bool) {
 		for resp, err := range s.stream(ctx, m) {
 			if err != nil {
 				yield(nil, cause(ctx, err))
@@ -89,7 +89,7 @@ func (s *Service) Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Respo
 // response: encoded, as a ModelInferResponse, where the engine gives that. An error
 // may follow the response, which then doesn't count.
 func (s *Service) Infer(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
-	return s.admitted(ctx, func(ctx context.Context, yield func(*Response, error) bool) {
+	return admitted(ctx, s, func(ctx context.Context, yield func(*Response, error) bool) {
 		if caller, ok := s.EngineOf(ctx, m.Head().GetModelName()).(Caller); ok && m.Encoded() != nil {
 			answer, err := caller.Call(ctx, m)
 			if err != nil {
@@ -106,12 +106,13 @@ func (s *Service) Infer(ctx context.Context, m *InferRequest) iter.Seq2[*Respons
 	})
 }
 
-// admitted runs a request within the admission.
-func (s *Service) admitted(ctx context.Context, run func(context.Context, func(*Response, error) bool)) iter.Seq2[*Response, error] {
-	return func(yield func(*Response, error) bool) {
+// admitted runs what yields several values within the admission.
+func admitted[T any](ctx context.Context, s *Service, run func(context.Context, func(T, error) bool)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
 		if err != nil {
-			yield(nil, err)
+			var none T
+			yield(none, err)
 			return
 		}
 		defer leave()

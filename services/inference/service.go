@@ -97,13 +97,7 @@ func (s *Service) Fingerprint(ctx context.Context, name string) string {
 // [*Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
 // the request is left running when the loop has ended.
 func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	return func(yield func(Delta, error) bool) {
-		ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
-		if err != nil {
-			yield(Delta{}, err)
-			return
-		}
-		defer leave()
+	return admitted(ctx, s, func(ctx context.Context, yield func(Delta, error) bool) {
 		run, err := s.plan(ctx, req)
 		if err != nil {
 			yield(Delta{}, cause(ctx, err))
@@ -119,22 +113,28 @@ func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, e
 			}
 		}
 		yield(Delta{Usage: run.usage()}, nil)
-	}
+	})
 }
 
 // CountPrompt is how many tokens the prompt of a chat has, as the engine will count
 // them. Errors are [*Error]; the model isn't asked.
 func (s *Service) CountPrompt(ctx context.Context, req *Request) (int, error) {
+	return call(ctx, s, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, req) })
+}
+
+// call runs what gives one value within the admission.
+func call[T any](ctx context.Context, s *Service, run func(context.Context) (T, error)) (T, error) {
+	var none T
 	ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
 	defer leave()
-	tokens, err := s.countPrompt(ctx, req)
+	value, err := run(ctx)
 	if err != nil {
-		return 0, cause(ctx, err)
+		return none, cause(ctx, err)
 	}
-	return tokens, nil
+	return value, nil
 }
 
 func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
@@ -142,12 +142,8 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch {
-	case run.card.Tokenizer == nil && run.card.Fetching:
-		return 0, errFetching("tokenizer", req.Model)
-	case run.card.Tokenizer == nil:
-		return 0, Unsupported("model", "the tokens of the model `%s` can't be counted here: give its tokenizer by --tokenizer, or by the parameter %s in its config.pbtxt",
-			req.Model, paramPrefix+SettingTokenizer)
+	if err := run.card.needTokenizer(req.Model, "the tokens of the model `%s` can't be counted here: give its tokenizer"); err != nil {
+		return 0, err
 	}
 	if err := run.planReading(s.catalog.dialects, s.cfg.MaxCallBytes); err != nil {
 		return 0, err

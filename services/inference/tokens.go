@@ -20,16 +20,7 @@ type Tokens struct {
 // expects around every text. A model whose tokenizer isn't known is
 // [CodeInvalid]. Admission, deadline and cancellation are those of Generate.
 func (s *Service) Tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
-	ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	tokens, err := s.tokenize(ctx, req, special)
-	if err != nil {
-		return nil, cause(ctx, err)
-	}
-	return tokens, nil
+	return call(ctx, s, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, req, special) })
 }
 
 func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
@@ -64,14 +55,13 @@ func readable(ctx context.Context, card *Card, req *Request) (string, error) {
 // the model doesn't have is [CodeInvalid] about tokens. All else is as for
 // Tokenize.
 func (s *Service) Detokenize(ctx context.Context, model string, ids []int) (string, error) {
-	ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
-	if err != nil {
-		return "", err
-	}
-	defer leave()
+	return call(ctx, s, func(ctx context.Context) (string, error) { return s.detokenize(ctx, model, ids) })
+}
+
+func (s *Service) detokenize(ctx context.Context, model string, ids []int) (string, error) {
 	card, err := s.tokenizing(ctx, model)
 	if err != nil {
-		return "", cause(ctx, err)
+		return "", err
 	}
 	unknown := func(id int) bool { _, ok := card.Tokenizer.Token(id); return !ok }
 	if i := slices.IndexFunc(ids, unknown); i >= 0 {
@@ -86,12 +76,17 @@ func (s *Service) tokenizing(ctx context.Context, model string) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
+	return named.Card, named.Card.needTokenizer(model, "the tokenizer of the model `%s` isn't known: give it")
+}
+
+// needTokenizer refuses what needs the tokenizer of a model under that name, where
+// it isn't known; lack says what can't be done, and what to give.
+func (c *Card) needTokenizer(model, lack string) error {
 	switch {
-	case named.Card.Tokenizer == nil && named.Card.Fetching:
-		return nil, errFetching("tokenizer", model)
-	case named.Card.Tokenizer == nil:
-		return nil, Unsupported("model", "the tokenizer of the model `%s` isn't known: give it by --tokenizer, or by the parameter %s in its config.pbtxt",
-			model, paramPrefix+SettingTokenizer)
+	case c.Tokenizer != nil:
+		return nil
+	case c.Fetching:
+		return errFetching("tokenizer", model)
 	}
-	return named.Card, nil
+	return Unsupported("model", lack+" by --tokenizer, or by the parameter %s in its config.pbtxt", model, paramPrefix+SettingTokenizer)
 }
