@@ -236,11 +236,10 @@ func TestIdleStreamSendsComments(t *testing.T) {
 	}
 }
 
-// TestStreamFlushesEachToken: a token reaches the client while the model waits.
-func TestStreamFlushesEachToken(t *testing.T) {
-	next := make(chan struct{})
-	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-		for i := range 3 {
+// stepwise says t0, t1 … and waits after each.
+func stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
+	return func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for i := range tokens {
 			send(inferencetest.Token(fmt.Sprintf("t%d", i), ""))
 			select {
 			case <-next:
@@ -251,8 +250,12 @@ func TestStreamFlushesEachToken(t *testing.T) {
 		send(inferencetest.Token("", "stop"))
 		return nil
 	}
-	server, engine := serve(t, Config{}, script)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":true`)))
+}
+
+// begin gives an answer whose body is still to be read.
+func begin(t *testing.T, url, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +263,15 @@ func TestStreamFlushesEachToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// TestStreamFlushesEachToken: a token reaches the client while the model waits.
+func TestStreamFlushesEachToken(t *testing.T) {
+	next := make(chan struct{})
+	server, engine := serve(t, Config{}, stepwise(3, next))
+	resp := begin(t, server.URL+chatPath, ask(`"stream":true`))
 	lines := bufio.NewScanner(resp.Body)
 	for i := range 3 {
 		want := fmt.Sprintf(`"content":"t%d"`, i)

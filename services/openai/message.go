@@ -142,25 +142,31 @@ func decodeParts(list []any, kinds []string, m *inference.Message) error {
 		}
 		return wrong("a string or a list of at least 1 part", list)
 	}
-	m.Parts = make([]inference.Part, len(list))
-	for i, value := range list {
-		var err error
-		if m.Parts[i], err = decodePart(value, kinds); err != nil {
-			return at(index(i), err)
-		}
-	}
-	return nil
+	var err error
+	m.Parts, err = eachPart(list, kinds, decodePart)
+	return err
 }
 
-func decodePart(value any, kinds []string) (inference.Part, error) {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return inference.Part{}, wrong("an object", value)
+// eachPart decodes a list of objects whose type is one of kinds.
+func eachPart(list []any, kinds []string, decode func(object map[string]any, kind string) (inference.Part, error)) ([]inference.Part, error) {
+	parts := make([]inference.Part, len(list))
+	for i, value := range list {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil, at(index(i), wrong("an object", value))
+		}
+		kind, err := word(object, "type", kinds)
+		if err == nil {
+			parts[i], err = decode(object, kind)
+		}
+		if err != nil {
+			return nil, at(index(i), err)
+		}
 	}
-	kind, err := word(object, "type", kinds)
-	if err != nil {
-		return inference.Part{}, err
-	}
+	return parts, nil
+}
+
+func decodePart(object map[string]any, kind string) (_ inference.Part, err error) {
 	part := inference.Part{Kind: inference.PartKind(kind)}
 	switch part.Kind {
 	case inference.PartText, inference.PartRefusal:

@@ -197,12 +197,9 @@ func decodeItemContent(object map[string]any, key string, kinds []string, it *it
 	case len(list) == 0:
 		return at(key, wrong("a string or a list of at least 1 part", value))
 	}
-	it.parts = make([]inference.Part, len(list))
-	for i, value := range list {
-		var err error
-		if it.parts[i], err = decodeItemPart(value, kinds); err != nil {
-			return at(key, at(index(i), err))
-		}
+	var err error
+	if it.parts, err = eachPart(list, kinds, decodeItemPart); err != nil {
+		return at(key, err)
 	}
 	if len(list) == 1 && it.parts[0].Kind == inference.PartText {
 		it.text, it.parts = it.parts[0].Text, nil
@@ -210,15 +207,7 @@ func decodeItemContent(object map[string]any, key string, kinds []string, it *it
 	return nil
 }
 
-func decodeItemPart(value any, kinds []string) (inference.Part, error) {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return inference.Part{}, wrong("an object", value)
-	}
-	kind, err := word(object, "type", kinds)
-	if err != nil {
-		return inference.Part{}, err
-	}
+func decodeItemPart(object map[string]any, kind string) (_ inference.Part, err error) {
 	part := inference.Part{Kind: inference.PartText}
 	switch kind {
 	case partInputText, partOutputText:

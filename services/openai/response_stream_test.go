@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -35,28 +34,8 @@ func TestIdleResponse(t *testing.T) {
 // while the model waits.
 func TestResponseFlushesEachToken(t *testing.T) {
 	next := make(chan struct{})
-	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-		for i := range 2 {
-			send(inferencetest.Token(fmt.Sprintf("t%d", i), ""))
-			select {
-			case <-next:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		send(inferencetest.Token("", "stop"))
-		return nil
-	}
-	server, engine := serveResponses(t, Default(), script)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+responsePath, strings.NewReader(respond(`"input":"hi","stream":true`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
+	server, engine := serveResponses(t, Default(), stepwise(2, next))
+	resp := begin(t, server.URL+responsePath, respond(`"input":"hi","stream":true`))
 	read := make([]byte, 64<<10)
 	for i := range 2 {
 		var got string
@@ -101,21 +80,5 @@ func TestLeavingAResponseStopsTheModel(t *testing.T) {
 
 // BenchmarkResponseStream is [BenchmarkStream] for responses.
 func BenchmarkResponseStream(b *testing.B) {
-	token := inferencetest.Token(" token", "")
-	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-		for range b.N {
-			send(token)
-		}
-		send(inferencetest.Token("", "stop"))
-		return nil
-	}
-	engine := inferencetest.New()
-	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	handler, err := New(Default(), inferencetest.Service(b, inference.Config{}, engine))
-	if err != nil {
-		b.Fatal(err)
-	}
-	req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, responsePath, strings.NewReader(respond(`"input":"hi","stream":true,"store":false`)))
-	b.ReportAllocs()
-	handler.ServeHTTP(discard{http.Header{}}, req)
+	benchmarkTokens(b, Default(), responsePath, respond(`"input":"hi","stream":true,"store":false`))
 }

@@ -103,7 +103,10 @@ func (discard) Flush()                        {}
 // BenchmarkStream: what does a token cost from the engine's response to the
 // bytes of its event? ns/op and allocs/op are those of one token: 0 allocations
 // are wanted. Compare two revisions with benchstat.
-func BenchmarkStream(b *testing.B) {
+func BenchmarkStream(b *testing.B) { benchmarkTokens(b, Config{}, chatPath, ask(`"stream":true`)) }
+
+func benchmarkTokens(b *testing.B, cfg Config, path, body string) {
+	b.Helper()
 	token := inferencetest.Token(" token", "")
 	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for range b.N {
@@ -114,11 +117,11 @@ func BenchmarkStream(b *testing.B) {
 	}
 	engine := inferencetest.New()
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	handler, err := New(Config{}, inferencetest.Service(b, inference.Config{}, engine))
+	handler, err := New(cfg, inferencetest.Service(b, inference.Config{}, engine))
 	if err != nil {
 		b.Fatal(err)
 	}
-	req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, chatPath, strings.NewReader(ask(`"stream":true`)))
+	req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, path, strings.NewReader(body))
 	b.ReportAllocs()
 	handler.ServeHTTP(discard{http.Header{}}, req)
 }
