@@ -19,11 +19,17 @@ import (
 func Guarded(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration) (exited <-chan error, err error) {
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // the kernel ends a child with the thread that started it
+		keepThread()
+		defer runtime.UnlockOSThread()
 		ended <- live(cmd, prefix, grace, started)
 	}()
 	return ended, <-started
 }
+
+// keepThread keeps a goroutine on its thread: the kernel ends a child with the
+// thread that started it. It must be undone in the end. A goroutine that ends
+// without that takes its thread along, and all children that others started on it.
+func keepThread() { runtime.LockOSThread() }
 
 // live runs a program to its end. Its thread must live as long.
 func live(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration, started chan<- error) error {

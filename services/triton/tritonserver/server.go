@@ -190,7 +190,8 @@ func (s *Server) run() *process {
 // keep starts the processes and waits for them, all on one thread: the kernel
 // ends a child when the thread that started it ends, so it must live as long.
 func (s *Server) keep() {
-	runtime.LockOSThread()
+	keepThread()
+	defer runtime.UnlockOSThread()
 	defer close(s.kept)
 	for p := range s.starts {
 		// How it ended is nobody's question.
