@@ -93,7 +93,7 @@ func (b *bench) write() error {
 	return err
 }
 
-// restart begins with processes that have done nothing yet but answer once.
+// restart begins with processes that have done little yet.
 func (b *bench) restart(ctx context.Context) (err error) {
 	if err := b.stop(); err != nil { //nolint:contextcheck // nothing may be left when it fails
 		return err
@@ -134,11 +134,12 @@ func (b *bench) rounds(ctx context.Context) error {
 	return nil
 }
 
-// warmUp lets every column answer once.
+// warmUp brings every column to what a server in use is: its first requests meet
+// memory that the kernel has yet to give, and say nothing of the later ones.
 func (b *bench) warmUp(ctx context.Context) error {
 	for _, c := range b.fleet.columns {
-		_, err := c.measure(ctx, &job{Address: c.address, Path: c.path, Model: "burst", Streams: 1, Requests: 2, Tokens: 8})
-		if err := b.failed(ctx, c, "first answer", err); err != nil {
+		_, err := c.measure(ctx, &job{Address: c.address, Path: c.path, Model: "burst", Streams: 8, Requests: 512, Tokens: 32})
+		if err := b.failed(ctx, c, "warming up", err); err != nil {
 			return err
 		}
 	}
