@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -90,6 +91,16 @@ const (
 	leastPingPause   = 10 * time.Second
 )
 
+// What clients may send that isn't read yet, by call and by connection, in bytes.
+// With windows of a fixed size grpc-go measures none, which takes a ping and its
+// answer for many a message.
+const (
+	streamWindow     = 4 << 20
+	connectionWindow = 16 << 20
+	// bufferSize is that of reads and writes: large tensors take fewer.
+	bufferSize = 128 << 10
+)
+
 // NewServer makes a server that doesn't serve yet. It calls abort when serving ends
 // though nobody had asked for it.
 func NewServer(service *Service, listener *Listener, abort context.CancelCauseFunc, log *slog.Logger) *Server {
@@ -99,6 +110,11 @@ func NewServer(service *Service, listener *Listener, abort context.CancelCauseFu
 		grpc.ForceServerCodecV2(newGRPCCodec()),
 		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
 		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.InitialWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(connectionWindow),
+		grpc.ReadBufferSize(bufferSize),
+		grpc.WriteBufferSize(bufferSize),
+		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingPause, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
@@ -195,9 +211,8 @@ func (nativeExchange) abort() bool { return false }
 
 // incoming reads a call's metadata.
 func incoming(ctx context.Context) func(key string) string {
-	md, _ := metadata.FromIncomingContext(ctx)
 	return func(key string) string {
-		if values := md.Get(key); len(values) > 0 {
+		if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
 			return values[0]
 		}
 		return ""

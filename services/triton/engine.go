@@ -87,6 +87,9 @@ func (e *Engine) Stop(context.Context) error {
 	return conn.Close()
 }
 
+// bufferSize is that of reads and writes, in bytes: large tensors take fewer.
+const bufferSize = 128 << 10
+
 func (e *Engine) options() []grpc.DialOption {
 	security := insecure.NewCredentials()
 	if e.secure {
@@ -98,6 +101,8 @@ func (e *Engine) options() []grpc.DialOption {
 			grpc.MaxCallRecvMsgSize(e.config.MaxMessage),
 			grpc.MaxCallSendMsgSize(math.MaxInt32),
 		),
+		grpc.WithReadBufferSize(bufferSize),
+		grpc.WithWriteBufferSize(bufferSize),
 		// Keepalive pings stay off: tritonserver answers frequent ones by closing
 		// the connection. A silent server is found by the inactivity limit.
 		grpc.WithConnectParams(grpc.ConnectParams{
