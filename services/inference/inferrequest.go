@@ -63,23 +63,76 @@ func (m *InferRequest) Encoded() mem.BufferSlice { return m.encoded }
 // Size of the encoded request in bytes.
 func (m *InferRequest) Size() int { return m.encoded.Len() }
 
+// Content is a raw tensor, in the pieces that it lies in.
+type Content [][]byte
+
+// Len is its size in bytes.
+func (c Content) Len() (n int) {
+	for _, piece := range c {
+		n += len(piece)
+	}
+	return n
+}
+
+// Contents gives raw contents that lie in one piece each.
+func Contents(raw [][]byte) []Content {
+	contents := make([]Content, len(raw))
+	for i := range raw {
+		contents[i] = raw[i : i+1 : i+1]
+	}
+	return contents
+}
+
 // Request decodes all of it. The raw contents are views of the message, copied
 // only where one lies in several buffers, and end with it.
 func (m *InferRequest) Request() (*kserve.ModelInferRequest, error) {
 	if m.request != nil {
 		return m.request, nil
 	}
-	fields, raw, err := m.split(rawContentField - 1)
+	req, contents, err := m.Split()
 	if err != nil {
-		return nil, errDecode(err)
+		return nil, err
+	}
+	for i, content := range contents {
+		req.RawInputContents[i] = m.join(content)
+	}
+	m.request = req
+	return req, nil
+}
+
+// Split decodes all but the raw contents, which it gives apart: views of the
+// message, which end with it. In the request itself they are empty then.
+func (m *InferRequest) Split() (*kserve.ModelInferRequest, []Content, error) {
+	if m.request != nil {
+		return m.request, Contents(m.request.GetRawInputContents()), nil
+	}
+	fields, contents, err := m.split(rawContentField - 1)
+	if err != nil {
+		return nil, nil, errDecode(err)
 	}
 	req := &kserve.ModelInferRequest{}
 	if err := proto.Unmarshal(fields, req); err != nil {
-		return nil, errDecode(err)
+		return nil, nil, errDecode(err)
 	}
-	req.RawInputContents = raw
-	m.request = req
-	return req, nil
+	if len(contents) > 0 {
+		req.RawInputContents = make([][]byte, len(contents))
+	}
+	return req, contents, nil
+}
+
+// join puts a content's pieces together, in a buffer of the message's.
+func (m *InferRequest) join(content Content) []byte {
+	if len(content) == 1 {
+		return content[0]
+	}
+	pool := mem.DefaultBufferPool()
+	whole := pool.Get(content.Len())
+	m.joined = append(m.joined, mem.NewBuffer(whole, pool))
+	joined := (*whole)[:0]
+	for _, piece := range content {
+		joined = append(joined, piece...)
+	}
+	return joined
 }
 
 // Free lets go of the buffers. The message must not be used any more.
@@ -91,8 +144,8 @@ func (m *InferRequest) Free() {
 
 // split gives the encoded fields up to a number, and the raw contents if they are
 // the next one. Unknown fields are left out.
-func (m *InferRequest) split(last protowire.Number) (fields []byte, raw [][]byte, err error) {
-	c := cursor{request: m, rest: m.encoded}
+func (m *InferRequest) split(last protowire.Number) (fields []byte, raw []Content, err error) {
+	c := cursor{rest: m.encoded}
 	for !c.ended() {
 		tag, err := c.varint()
 		if err != nil {
@@ -104,7 +157,7 @@ func (m *InferRequest) split(last protowire.Number) (fields []byte, raw [][]byte
 		case err != nil:
 			return nil, nil, err
 		case number == rawContentField && last == rawContentField-1 && wire == protowire.BytesType:
-			content, err := c.view(size)
+			content, err := c.views(size)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -127,9 +180,8 @@ var errWire = errors.New("not protobuf's wire format")
 
 // cursor goes over a message that lies in several buffers.
 type cursor struct {
-	request *InferRequest
-	rest    mem.BufferSlice // those not begun
-	part    []byte          // what is left of the one begun
+	rest mem.BufferSlice // those not begun
+	part []byte          // what is left of the one begun
 }
 
 // ended begins the next buffer when one is used up.
@@ -190,41 +242,32 @@ func (c *cursor) size(wire protowire.Type) (int, error) {
 }
 
 func (c *cursor) skip(n int) error {
+	return c.each(n, func([]byte) {})
+}
+
+func (c *cursor) appendTo(to []byte, n int) ([]byte, error) {
+	err := c.each(n, func(piece []byte) { to = append(to, piece...) })
+	return to, err
+}
+
+// views gives the next bytes without a copy, in at least one piece.
+func (c *cursor) views(n int) (content Content, err error) {
+	if n == 0 {
+		return Content{nil}, nil
+	}
+	err = c.each(n, func(piece []byte) { content = append(content, piece) })
+	return content, err
+}
+
+// each gives the next bytes, in the pieces that they lie in.
+func (c *cursor) each(n int, take func(piece []byte)) error {
 	for n > 0 {
 		if c.ended() {
 			return io.ErrUnexpectedEOF
 		}
 		step := min(n, len(c.part))
+		take(c.part[:step:step])
 		c.part, n = c.part[step:], n-step
 	}
 	return nil
-}
-
-func (c *cursor) appendTo(to []byte, n int) ([]byte, error) {
-	for n > 0 {
-		if c.ended() {
-			return nil, io.ErrUnexpectedEOF
-		}
-		step := min(n, len(c.part))
-		to = append(to, c.part[:step]...)
-		c.part, n = c.part[step:], n-step
-	}
-	return to, nil
-}
-
-// view gives the next bytes without a copy where they lie together.
-func (c *cursor) view(n int) ([]byte, error) {
-	if n > 0 && c.ended() {
-		return nil, io.ErrUnexpectedEOF
-	}
-	if n <= len(c.part) {
-		content := c.part[:n:n]
-		c.part = c.part[n:]
-		return content, nil
-	}
-	pool := mem.DefaultBufferPool()
-	whole := pool.Get(n)
-	c.request.joined = append(c.request.joined, mem.NewBuffer(whole, pool))
-	content, err := c.appendTo((*whole)[:0], n)
-	return content, err
 }

@@ -2,6 +2,7 @@ package inference_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -18,7 +19,7 @@ func sampleRequest() *kserve.ModelInferRequest {
 		Parameters:       map[string]*kserve.InferParameter{"sequence_id": {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: 7}}},
 		Inputs:           []*kserve.ModelInferRequest_InferInputTensor{{Name: "a", Datatype: "UINT8", Shape: []int64{300}}, {Name: "b", Datatype: "BYTES", Shape: []int64{0}}},
 		Outputs:          []*kserve.ModelInferRequest_InferRequestedOutputTensor{{Name: "o"}},
-		RawInputContents: [][]byte{make([]byte, 300), {}},
+		RawInputContents: [][]byte{bytes.Repeat([]byte("0123456789"), 30), {}},
 	}
 }
 
@@ -41,10 +42,38 @@ func TestInferRequest(t *testing.T) {
 		if !proto.Equal(req.Head(), head) {
 			t.Errorf("cut at %d: head %v", i, req.Head())
 		}
+		checkSplit(t, req, want)
 		if got, err := req.Request(); err != nil || !proto.Equal(got, want) {
 			t.Errorf("cut at %d: got %v, %v", i, got, err)
 		}
 		req.Free()
+	}
+}
+
+// checkSplit wants the raw contents apart, and the rest as it was.
+func checkSplit(t *testing.T, req *inference.InferRequest, want *kserve.ModelInferRequest) {
+	t.Helper()
+	got, contents, err := req.Split()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, content := range contents {
+		if len(got.GetRawInputContents()[i]) > 0 || content.Len() != len(want.GetRawInputContents()[i]) {
+			t.Errorf("content %d has %d bytes, and %d in the request", i, content.Len(), len(got.GetRawInputContents()[i]))
+		}
+		got.RawInputContents[i] = slices.Concat(content...)
+	}
+	if !proto.Equal(got, want) {
+		t.Errorf("apart: %v", got)
+	}
+}
+
+// TestSplitDecoded is for requests that were never encoded.
+func TestSplitDecoded(t *testing.T) {
+	want := sampleRequest()
+	got, contents, err := inference.InferRequestOf(want).Split()
+	if err != nil || got != want || len(contents) != 2 || !bytes.Equal(slices.Concat(contents[0]...), want.GetRawInputContents()[0]) || contents[1].Len() != 0 {
+		t.Errorf("got %v, %v, %v", got, contents, err)
 	}
 }
 

@@ -69,8 +69,9 @@ func array[T any](b *block, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&piece[0])), n)
 }
 
-// newRequest makes Triton's request, of which the caller owns a part.
-func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_request, *extras, error) {
+// newRequest makes Triton's request, of which the caller owns a part. Its raw
+// contents come apart.
+func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest, raw []inference.Content) (*C.tr_request, *extras, error) {
 	if err := checkRequest(req); err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +86,7 @@ func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_r
 	if err != nil {
 		return nil, nil, err
 	}
-	request, err := c.layOut(stream, version, req, x)
+	request, err := c.layOut(stream, version, req, raw, x)
 	if err != nil {
 		release(x.leases())
 		return nil, nil, err
@@ -95,8 +96,8 @@ func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest) (*C.tr_r
 }
 
 // layOut puts the request into memory of C's.
-func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRequest, x *extras) (*C.tr_request, error) {
-	contents, err := contentsOf(req, x)
+func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRequest, raw []inference.Content, x *extras) (*C.tr_request, error) {
+	contents, err := contentsOf(req, raw, x)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +137,8 @@ func checkRequest(req *kserve.ModelInferRequest) error {
 // contentsOf gives the inputs' contents as raw bytes, in the inputs' order; nil for
 // those in shared memory, which have none in the request. Raw contents that are left
 // over mean nothing, as in tritonserver.
-func contentsOf(req *kserve.ModelInferRequest, x *extras) ([][]byte, error) {
-	raw := req.GetRawInputContents()
-	contents := make([][]byte, len(req.GetInputs()))
+func contentsOf(req *kserve.ModelInferRequest, raw []inference.Content, x *extras) ([]inference.Content, error) {
+	contents := make([]inference.Content, len(req.GetInputs()))
 	for i, in := range req.GetInputs() {
 		if x.shared(i).lease != nil {
 			continue
@@ -148,7 +148,7 @@ func contentsOf(req *kserve.ModelInferRequest, x *extras) ([][]byte, error) {
 		}
 		switch {
 		case in.GetContents() != nil:
-			contents[i] = triton.Flatten(in.GetDatatype(), in.GetContents())
+			contents[i] = inference.Content{triton.Flatten(in.GetDatatype(), in.GetContents())}
 		case len(raw) > 0:
 			contents[i], raw = raw[0], raw[1:]
 		default:
@@ -159,12 +159,12 @@ func contentsOf(req *kserve.ModelInferRequest, x *extras) ([][]byte, error) {
 }
 
 // sizeOf is how large a block the request needs.
-func sizeOf(req *kserve.ModelInferRequest, contents [][]byte) int {
+func sizeOf(req *kserve.ModelInferRequest, contents []inference.Content) int {
 	text := func(s string) int { return padded(len(s) + 1) }
 	size := padded(C.sizeof_tr_inference) + text(req.GetModelName()) + text(req.GetId())
 	size += padded(len(req.GetInputs()) * C.sizeof_tr_tensor)
 	for i, in := range req.GetInputs() {
-		size += text(in.GetName()) + padded(len(in.GetShape())*8) + padded(len(contents[i]))
+		size += text(in.GetName()) + padded(len(in.GetShape())*8) + padded(contents[i].Len())
 	}
 	size += padded(len(req.GetOutputs()) * int(unsafe.Sizeof((*C.char)(nil))))
 	for _, out := range req.GetOutputs() {
@@ -177,13 +177,16 @@ func sizeOf(req *kserve.ModelInferRequest, contents [][]byte) int {
 	return size
 }
 
-func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, contents [][]byte, x *extras) {
+func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, contents []inference.Content, x *extras) {
 	inputs := array[C.tr_tensor](b, len(req.GetInputs()))
 	for i, in := range req.GetInputs() {
 		shape := array[int64](b, len(in.GetShape()))
 		copy(shape, in.GetShape())
-		data := b.carve(len(contents[i]))
-		copy(data, contents[i])
+		data := b.carve(contents[i].Len())
+		at := 0
+		for _, piece := range contents[i] {
+			at += copy(data[at:], piece)
+		}
 		inputs[i] = C.tr_tensor{
 			name:     b.text(in.GetName()),
 			shape:    (*C.int64_t)(unsafe.SliceData(shape)),

@@ -72,19 +72,19 @@ type stream struct {
 // has been cancelled or has ended; a model that looks late keeps its copy until
 // then.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
-	return e.stream(ctx, req, false)
+	return e.stream(ctx, req, inference.Contents(req.GetRawInputContents()), false)
 }
 
 // Forward implements [inference.Forwarder].
 func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.Seq2[*inference.Response, error] {
-	decoded, err := req.Request()
+	decoded, raw, err := req.Split()
 	if err != nil {
 		return func(yield func(*inference.Response, error) bool) { yield(nil, err) }
 	}
-	return e.stream(ctx, decoded, true)
+	return e.stream(ctx, decoded, raw, true)
 }
 
-func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, forwards bool) iter.Seq2[*inference.Response, error] {
+func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, raw []inference.Content, forwards bool) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		if ctx.Err() != nil {
 			yield(nil, triton.Ended(ctx, ctx.Err()))
@@ -98,7 +98,7 @@ func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, forw
 		defer c.users.Done()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		s, err := c.send(cancel, req)
+		s, err := c.send(cancel, req, raw)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -110,7 +110,7 @@ func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, forw
 }
 
 // send hands the request to Triton.
-func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferRequest) (*stream, error) {
+func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferRequest, raw []inference.Content) (*stream, error) {
 	if err := c.health.check(req.GetModelName()); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferReques
 		idle:     inference.Response{ID: req.GetId(), Idle: true},
 	}
 	var err error
-	if s.request, s.extras, err = c.newRequest(s.id, req); err != nil {
+	if s.request, s.extras, err = c.newRequest(s.id, req, raw); err != nil {
 		return nil, err
 	}
 	if !c.queue.add(s) {
