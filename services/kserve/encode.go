@@ -37,10 +37,9 @@ func encodeInfer(req *kserve.ModelInferRequest, resp *inference.Response) (mem.B
 		return nil, err
 	}
 	a := answer{req: req, resp: resp, parameters: parameters}
-	pool := mem.DefaultBufferPool()
-	whole := pool.Get(a.size())
+	whole := replies.Get(a.size())
 	a.appendTo((*whole)[:0])
-	return mem.BufferSlice{mem.NewBuffer(whole, pool)}, nil
+	return mem.BufferSlice{mem.NewBuffer(whole, replies)}, nil
 }
 
 // encodeStream encodes a response as a ModelStreamInferResponse, which tells
@@ -55,11 +54,10 @@ func encodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 		a.final = isFinal
 	}
 	size := a.size()
-	pool := mem.DefaultBufferPool()
-	whole := pool.Get(protowire.SizeTag(fieldInferResponse) + protowire.SizeBytes(size))
+	whole := replies.Get(protowire.SizeTag(fieldInferResponse) + protowire.SizeBytes(size))
 	b := protowire.AppendTag((*whole)[:0], fieldInferResponse, protowire.BytesType)
 	a.appendTo(protowire.AppendVarint(b, uint64(size)))
-	return mem.BufferSlice{mem.NewBuffer(whole, pool)}, nil
+	return mem.BufferSlice{mem.NewBuffer(whole, replies)}, nil
 }
 
 // encodeFailure is an error in a stream. Of a request that was refused only the id

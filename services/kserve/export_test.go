@@ -16,3 +16,6 @@ func EncodeInfer(req *kserve.ModelInferRequest, resp *inference.Response) (mem.B
 func EncodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
 	return encodeStream(req, resp)
 }
+
+// NewBufferPool is for the test of the pool.
+func NewBufferPool() mem.BufferPool { return new(bufferPool) }
