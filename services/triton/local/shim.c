@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -512,8 +513,19 @@ static ts_error *set_options(ts_options *options, const tr_options *o) {
   return api.ServerOptionsSetBackendDirectory(options, o->backend_directory);
 }
 
+// Large tensors come and go at the rate of requests. By default malloc gives the memory of each back to the kernel,
+// which must clear it before it is lent again. It may keep as much as it comes to by itself once a tensor of 32 MiB
+// has been freed.
+static void keep_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 tr_error tr_server_new(const tr_options *o, ts_server **server) {
   ts_options *options = NULL;
+  keep_memory();
   ts_error *failed = api.ServerOptionsNew(&options);
   if (failed != NULL) return tr_take(failed);
   tr_error error = tr_take(set_options(options, o));
