@@ -24,14 +24,29 @@ import (
 type bareClient struct{ conn *grpc.ClientConn }
 
 func newBareClient(endpoint string) (*bareClient, error) {
-	conn, err := grpc.NewClient(endpoint,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(leanCodec{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-	)
+	conn, err := dial(endpoint)
 	if err != nil {
 		return nil, err
 	}
 	return &bareClient{conn}, nil
+}
+
+func dial(endpoint string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(endpoint,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(leanCodec{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
+	)
+}
+
+// connected waits until a connection is open.
+func connected(ctx context.Context, conn *grpc.ClientConn) error {
+	conn.Connect()
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		if !conn.WaitForStateChange(ctx, state) {
+			return fmt.Errorf("connect to %s: %w", conn.Target(), ctx.Err())
+		}
+	}
+	return nil
 }
 
 // encodeRequest makes the message of a job, for [bareClient.stream].
@@ -76,15 +91,15 @@ func (c *bareClient) stream(ctx context.Context, request []byte, each func(text 
 }
 
 func (c *bareClient) open(ctx context.Context, j *job) ([]session, error) {
+	if j.Address != "" {
+		return openKServe(ctx, j)
+	}
 	request, err := encodeRequest(j)
 	if err != nil {
 		return nil, err
 	}
-	c.conn.Connect()
-	for state := c.conn.GetState(); state != connectivity.Ready; state = c.conn.GetState() {
-		if !c.conn.WaitForStateChange(ctx, state) {
-			return nil, fmt.Errorf("connect to tritonserver: %w", ctx.Err())
-		}
+	if err := connected(ctx, c.conn); err != nil {
+		return nil, err
 	}
 	sessions := make([]session, j.Streams)
 	for i := range sessions {
@@ -131,7 +146,7 @@ func (leanCodec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (leanCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	r, ok := v.(*reply)
+	r, ok := v.(interface{ decode(message []byte) error })
 	if !ok {
 		return fmt.Errorf("can't read into a %T", v)
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // figure is a number that the project has set itself, with what it must reach.
 type figure struct {
@@ -72,8 +75,26 @@ func figures() []figure {
 		{Name: "the same: bytes a token", AtMost: 512, of: of(flat64, colLocal, allocBytes)},
 		{Name: "1,024 streams paced at 50 ms: inter-token p99, in process", Unit: millis, AtMost: 100, of: of(slow1024, colLocal, gap99)},
 		{Name: "the same, remote", Unit: millis, AtMost: 100, of: of(slow1024, colRemote, gap99)},
+		inferFigure(1<<10, 1, colLocalRPC, 1), inferFigure(1<<10, 64, colLocalRPC, 1),
+		inferFigure(1<<20, 1, colLocalRPC, 1), inferFigure(1<<20, 64, colLocalRPC, 1),
+		{Name: "decoupled streams, 64: tokens/s, in process ÷ tritonserver's own gRPC", AtLeast: 1, of: ratio(decoupled64, colLocalRPC, colTriton, tokenRate)},
+		inferFigure(1<<10, 1, colRemoteRPC, 0.45), inferFigure(1<<10, 64, colRemoteRPC, 0.45),
+		inferFigure(1<<20, 1, colRemoteRPC, 0.45), inferFigure(1<<20, 64, colRemoteRPC, 0.45),
+		{Name: "decoupled streams, 64: tokens/s, remote ÷ tritonserver's own gRPC", AtLeast: 0.45, of: ratio(decoupled64, colRemoteRPC, colTriton, tokenRate)},
 		{Name: "memory a stream, 1,024 idle streams, in process", Unit: "KiB", AtMost: 64, of: of(idleStreams, colLocal, growth)},
 		{Name: "the same, remote", Unit: "KiB", AtMost: 64, of: of(idleStreams, colRemote, growth)},
+	}
+}
+
+// inferFigure compares unary calls with those to tritonserver itself.
+func inferFigure(size, clients int, column string, least float64) figure {
+	where := "in process"
+	if column == colRemoteRPC {
+		where = "remote"
+	}
+	return figure{
+		Name:    fmt.Sprintf("unary calls of %d KiB, clients: %d: requests/s, %s ÷ tritonserver's own gRPC", size>>10, clients, where),
+		AtLeast: least, of: ratio(inferName(clients, size), column, colTriton, requestRate),
 	}
 }
 

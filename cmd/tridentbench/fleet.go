@@ -29,6 +29,9 @@ const (
 	colCanned    = "canned SSE"
 	colCannedAs  = "canned SSE, as in process"
 	colCanned64  = "canned SSE, 64 a write"
+	colTriton    = "tritonserver"
+	colLocalRPC  = "Trident in process, gRPC"
+	colRemoteRPC = "Trident remote, gRPC"
 	cannedMany   = 64
 	chatPath     = "/v1/chat/completions"
 	roleTrident  = "Trident" // or what stands in its place
@@ -44,7 +47,9 @@ type column struct {
 	worker  *worker // the driver, or a worker that is the column itself
 	address string  // of an HTTP server
 	path    string
-	roles   []role
+	// native is the address by gRPC, where it has one.
+	native string
+	roles  []role
 	// even is the column whose tokens per write this one takes; many fixes them.
 	even string
 	many float64
@@ -130,8 +135,10 @@ type fleet struct {
 	columns  []*column
 }
 
-// idleModel makes a token every five seconds.
-const idleModel = "burst_idle"
+const (
+	idleModel = "burst_idle" // makes a token every five seconds
+	echoModel = "echo"       // gives a tensor back
+)
 
 // launch starts all and waits until it is ready. It must be called on a thread
 // that lives as long as the bench. On an error everything has ended.
@@ -177,7 +184,7 @@ func (f *fleet) repository(ctx context.Context, python bool) (string, error) {
 
 // models are those of all scenarios.
 func models(python bool) []burst.Model {
-	list := []burst.Model{{Name: idleModel, Pace: idlePace}}
+	list := []burst.Model{{Name: idleModel, Pace: idlePace}, {Name: echoModel, Echo: true}}
 	for _, m := range burst.Models() {
 		if python || !m.Python {
 			list = append(list, m)
@@ -262,7 +269,21 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	relay.roles = append(relay.roles, role{roleTriton, f.triton.Pid()})
 	// In a round each comes after the one whose tokens per write it takes.
 	f.columns = append(f.columns, inProcess, remote, relay, canned, &as, &many)
+	f.columns = append(f.columns, f.native()...)
 	return nil
+}
+
+// native are the columns of KServe v2, which the bare client drives.
+func (f *fleet) native() []*column {
+	client := f.column(colBare).worker
+	triton := &column{name: colTriton, worker: client, address: f.triton.GRPC(), roles: []role{{roleTriton, f.triton.Pid()}}}
+	list := []*column{triton}
+	for name, of := range map[string]string{colLocalRPC: colLocal, colRemoteRPC: colRemote} {
+		c := *f.column(of)
+		c.name, c.worker, c.address, c.path = name, client, c.native, ""
+		list = append(list, &c)
+	}
+	return list
 }
 
 // ownServer starts one of the bench's own servers, whose first line is its
@@ -284,11 +305,15 @@ func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*
 func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine string) (*column, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(engine, "--"), "=")
 	c, err := f.child("trident-"+name, binary, engine, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
-		"--max-in-flight=0", "--profile-address=127.0.0.1:0")
+		"--max-in-flight=0", "--profile-address=127.0.0.1:0", "--enable-kserve-frontends", "--kserve-grpc-port=0")
 	if err != nil {
 		return nil, err
 	}
 	address, err := c.logged(ctx, "listening", "address")
+	if err != nil {
+		return nil, err
+	}
+	native, err := c.logged(ctx, "listening for KServe v2 by gRPC", "address")
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +324,9 @@ func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine strin
 	if err := c.awaitReady(ctx, address); err != nil {
 		return nil, err
 	}
-	return &column{worker: drive, address: address, path: chatPath, roles: []role{{roleTrident, c.cmd.Process.Pid}}, profiles: profiles}, nil
+	return &column{
+		worker: drive, address: address, path: chatPath, native: native, roles: []role{{roleTrident, c.cmd.Process.Pid}}, profiles: profiles,
+	}, nil
 }
 
 func (c *child) awaitReady(ctx context.Context, address string) error {

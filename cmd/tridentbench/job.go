@@ -6,8 +6,9 @@ import (
 
 // job is the fixed work of one measurement. A worker gets it as a line of JSON.
 type job struct {
-	// Address of the server, host:port, and the path of its chat completions. Only
-	// for the driver: the other workers are clients of one engine.
+	// Address of the server, host:port, and the path of its chat completions. For
+	// the driver, and for the bare client where it is to speak to another server than
+	// tritonserver; the engine loop is the client of one engine.
 	Address string `json:"address,omitempty"`
 	Path    string `json:"path,omitempty"`
 
@@ -15,6 +16,9 @@ type job struct {
 	Streams  int    `json:"streams"`  // at once
 	Requests int    `json:"requests"` // in all, which the streams share
 	Tokens   int    `json:"tokens"`   // of each answer
+	// Bytes is the size of a tensor that comes back as it was sent, by a unary call;
+	// 0 for jobs of tokens. Such an answer counts as one token.
+	Bytes int `json:"bytes,omitempty"`
 	// Whole asks for answers in one piece.
 	Whole bool `json:"whole,omitempty"`
 	// Pause before each request, so that all is idle.

@@ -63,7 +63,7 @@ func (c *column) measure(ctx context.Context, j *job) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := burst.Text(j.Tokens); sum.Text != want {
+	if want := burst.Text(j.Tokens); j.Bytes == 0 && sum.Text != want { // bytes are compared where they come
 		return nil, fmt.Errorf("the answer is %.100q, not %.100q", sum.Text, want)
 	}
 	s := sampleOf(sum)

@@ -26,6 +26,7 @@ const (
 	clientsParts = "clients-100"
 	clientsWhole = "clients-100-whole"
 	python64     = "python-64"
+	decoupled64  = "decoupled-64"
 )
 
 // Paces of the models, from a token of a stream to its next.
@@ -55,6 +56,10 @@ func scenarios() []scenario {
 	for _, n := range []int{1, 8, 64} {
 		list = append(list, flat(n))
 	}
+	list = append(list, infer(1, 1<<10), infer(64, 1<<10), infer(1, 1<<20), infer(64, 1<<20), scenario{
+		name: decoupled64, title: "64 streams flat out by KServe v2", columns: kserveColumns(),
+		job: flat(64).job,
+	})
 	for _, n := range []int{1, 8, 64} {
 		list = append(list, paced(n))
 	}
@@ -105,6 +110,24 @@ func paced(streams int) scenario {
 		job:     job{Model: "burst_10ms", Streams: streams, Requests: streams, Tokens: 150, Pace: fastPace},
 	}
 }
+
+func kserveColumns() []string { return []string{colTriton, colLocalRPC, colRemoteRPC} }
+
+// infer: clients that send tensors of so many bytes and get them back, by unary
+// calls of KServe v2.
+func infer(clients, size int) scenario {
+	s := scenario{
+		name: inferName(clients, size), title: fmt.Sprintf("%d KiB by unary calls of KServe v2, clients: %d", size>>10, clients),
+		columns: kserveColumns(), quick: clients == 64 && size < 1<<20,
+		job: job{Model: echoModel, Streams: clients, Requests: 4000, Bytes: size},
+	}
+	if size >= 1<<20 {
+		s.job.Requests = 500
+	}
+	return s
+}
+
+func inferName(clients, size int) string { return fmt.Sprintf("infer-%dk-%d", size>>10, clients) }
 
 func count(streams int) string {
 	if streams == 1 {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-//go:embed config.pbtxt.tmpl python/model.py
+//go:embed config.pbtxt.tmpl echo.pbtxt.tmpl python/model.py
 var files embed.FS
 
 // words are those of every answer, in turn. They are as long as an engine's
@@ -36,6 +36,9 @@ type Model struct {
 	Pace time.Duration
 	// Outputs says where they are made; empty for Host, the one that Python knows.
 	Outputs Memory
+	// Echo is a model of another kind: it gives its input back as output, a list of
+	// UINT8, and has none of the above.
+	Echo bool
 }
 
 // Memory is where a model makes its outputs.
@@ -122,7 +125,11 @@ func (m Model) write(ctx context.Context, dir string) error {
 }
 
 func (m Model) writeConfig(path string) error {
-	config, err := template.ParseFS(files, "config.pbtxt.tmpl")
+	name := "config.pbtxt.tmpl"
+	if m.Echo {
+		name = "echo.pbtxt.tmpl"
+	}
+	config, err := template.ParseFS(files, name)
 	if err != nil {
 		return err
 	}

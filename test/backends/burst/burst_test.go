@@ -1,8 +1,10 @@
 package burst_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +120,40 @@ func stateOf(t *testing.T, engine *triton.Engine, model string) string {
 		}
 	}
 	return "unknown"
+}
+
+// TestEcho gives bytes back as they were.
+func TestEcho(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a real Triton")
+	}
+	repository := t.TempDir()
+	if err := burst.Repository(t.Context(), repository, burst.Model{Name: "echo", Echo: true}); err != nil {
+		t.Fatal(err)
+	}
+	engine := tritontest.Connect(t, tritontest.StartServer(t, tritonserver.Options{Repositories: []string{repository}}))
+	for _, size := range []int{1, 1 << 10, 3 << 20} {
+		sent := bytes.Repeat([]byte{0, 1, 2, 3, 250, 255, 7}, size/7+1)[:size]
+		req := &kserve.ModelInferRequest{
+			ModelName:        "echo",
+			Inputs:           []*kserve.ModelInferRequest_InferInputTensor{{Name: "input", Datatype: "UINT8", Shape: []int64{int64(size)}}},
+			RawInputContents: [][]byte{sent},
+		}
+		var got []byte
+		for response, err := range engine.Stream(t.Context(), req) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, out := range response.Outputs {
+				if out.Name == "output" && slices.Equal(out.Shape, []int64{int64(size)}) {
+					got = append(got, out.Raw...)
+				}
+			}
+		}
+		if !bytes.Equal(got, sent) {
+			t.Errorf("%d bytes came back as %d", size, len(got))
+		}
+	}
 }
 
 func refusesGPU(t *testing.T, engine *triton.Engine) {

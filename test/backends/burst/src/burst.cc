@@ -8,6 +8,7 @@
 //   pace_us        microseconds from step to step; 0 for no wait
 //   output_memory  where the outputs are made: CPU, GPU for a GPU's memory, or MISLABELLED for host memory that is
 //                  said to be a GPU's
+// With the parameter "echo", which must be true, a model gives its first input back as "output" instead.
 #include <charconv>
 #include <chrono>
 #include <memory>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "echo.h"
 #include "engine.h"
 #include "failure.h"
 #include "json.h"
@@ -54,7 +56,8 @@ Settings Read(std::string_view config) {
   return settings;
 }
 
-Settings ReadModel(TRITONBACKEND_Model* model) {
+// MakeEngine reads the model's configuration. None is what answers as an echo.
+std::unique_ptr<Engine> MakeEngine(TRITONBACKEND_Model* model) {
   TRITONSERVER_Message* message = nullptr;
   Must(TRITONBACKEND_ModelConfig(model, 1, &message));
   std::unique_ptr<TRITONSERVER_Message, void (*)(TRITONSERVER_Message*)> owner(
@@ -62,7 +65,11 @@ Settings ReadModel(TRITONBACKEND_Model* model) {
   const char* base = nullptr;
   size_t size = 0;
   Must(TRITONSERVER_MessageSerializeToJson(message, &base, &size));
-  return Read({base, size});
+  std::string_view config(base, size);
+  std::optional<std::string> echo = Json::Find(config, {"parameters", "echo", "string_value"});
+  if (!echo.has_value()) return std::make_unique<Engine>(Read(config));
+  if (*echo != "true") throw Failure(triton::kInvalid, "the parameter echo must be true");
+  return nullptr;
 }
 
 // Refuse answers a request with an error.
@@ -102,7 +109,7 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelIns
   return Guarded([instance] {
     TRITONBACKEND_Model* model = nullptr;
     Must(TRITONBACKEND_ModelInstanceModel(instance, &model));
-    auto engine = std::make_unique<Engine>(burst::ReadModel(model));
+    std::unique_ptr<Engine> engine = burst::MakeEngine(model);
     Must(TRITONBACKEND_ModelInstanceSetState(instance, engine.get()));
     engine.release();
   });
@@ -123,6 +130,7 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstan
   if (failed != nullptr) return failed;
   for (uint32_t i = 0; i < count; i++) {
     TRITONSERVER_Error* error = Guarded([&] {
+      if (state == nullptr) return burst::Echo(instance, requests[i]);
       static_cast<Engine*>(state)->Add(std::make_unique<Sequence>(instance, requests[i]));
     });
     if (error != nullptr) burst::Refuse(instance, requests[i], error);

@@ -17,6 +17,7 @@
 #include "cuda.h"
 #include "failure.h"
 #include "request.h"
+#include "statistics.h"
 
 namespace burst {
 
@@ -27,12 +28,6 @@ struct Settings {
   bool gpu = false;          // outputs are made in a GPU's memory
   bool mislabelled = false;  // outputs are said to be there and aren't
 };
-
-using Clock = std::chrono::steady_clock;
-
-inline uint64_t Nanoseconds() {
-  return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
-}
 
 // Number is the single element of a UINT32 tensor.
 inline std::string_view Number(const uint32_t& number) {
@@ -68,9 +63,7 @@ class Sequence {
   // Release counts the request, once, and lets go of it.
   void Release(bool success) {
     if (request_ == nullptr) return;
-    uint64_t now = Nanoseconds();
-    LogIf(TRITONBACKEND_ModelInstanceReportStatistics(instance_, request_, success, began_, began_, now, now));
-    LogIf(TRITONBACKEND_ModelInstanceReportBatchStatistics(instance_, 1, began_, began_, now, now));
+    Count(instance_, request_, success, began_);
     LogIf(TRITONBACKEND_RequestRelease(request_, triton::kReleaseAll));
     request_ = nullptr;
   }
