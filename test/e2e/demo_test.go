@@ -68,11 +68,12 @@ func (d *demo) processes(t *testing.T) []process {
 }
 
 // trident is the process that serves, whose id names what its models have in
-// shared memory.
+// shared memory. The children that it forks look the same until they have become
+// models; whoever kills one of these lets Triton wait for it.
 func (d *demo) trident(t *testing.T) int {
 	t.Helper()
 	for _, p := range d.processes(t) {
-		if strings.HasPrefix(p.command, tridentBinary(t)+" ") {
+		if p.parent == d.cmd.Process.Pid && strings.HasPrefix(p.command, tridentBinary(t)+" ") {
 			d.server = p.id
 		}
 	}

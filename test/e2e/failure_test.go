@@ -199,7 +199,7 @@ func killStub(t *testing.T) {
 
 // process is what /proc tells of one.
 type process struct {
-	id          int
+	id, parent  int
 	command     string // words with spaces between them
 	environment string // words with NULs between them
 }
@@ -227,6 +227,7 @@ func processes(t *testing.T, fits func(process) bool) []process {
 		environ, _ := os.ReadFile(filepath.Join(folder, "environ"))
 		p := process{command: strings.ReplaceAll(string(command), "\x00", " "), environment: string(environ)}
 		p.id, _ = strconv.Atoi(filepath.Base(folder))
+		p.parent, _ = strconv.Atoi(fields[1])
 		if fields[0] != "Z" {
 			all = append(all, p)
 		}
