@@ -25,6 +25,7 @@ var arrows = map[string][]string{
 	"services/chat/jinja":              {},
 	"services/tokenizer":               {"services/inference"},
 	"services/models":                  {"gen/go/kserve", "services/inference"},
+	"services/images":                  {"services/inference"},
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
@@ -40,7 +41,7 @@ var arrows = map[string][]string{
 	"test/e2e":                         {"services/triton/tritonserver"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
-	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/chat/dialect", "services/inference", "services/tokenizer"},
+	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/chat/dialect", "services/images", "services/inference", "services/tokenizer"},
 }
 
 // confined are imports that only the named files or packages may have.

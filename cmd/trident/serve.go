@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/connect"
+	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/models"
@@ -34,12 +35,13 @@ import (
 // ends it by abort.
 func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *fx.App {
 	return fx.New(
-		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Server),
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Server),
 		fx.Supply(log, abort),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
 		chat.Module,      // messages to prompts
 		tokenizer.Module, // texts to token ids
+		images.Module,    // pictures of requests
 		models.Module,    // what models' files and makers say
 		inference.Module, // the shared service
 		openai.Module,    // frontend: /v1/*
@@ -97,6 +99,7 @@ type config struct {
 	Backend   backend.Config
 	Models    models.Config
 	Overrides []inference.Override
+	Images    images.Config
 	Inference inference.Config
 	OpenAI    openai.Config
 	KServe    kserve.Config
@@ -140,6 +143,12 @@ type flags struct {
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`
 	Strict           bool          `group:"Requests" help:"Refuse request fields that neither OpenAI's API nor the engine knows."`
 
+	AllowImageURLs     bool          `group:"Requests" name:"allow-image-urls" help:"Fetch images of requests from http and https addresses, public ones only; without it, images come as data: URIs."`
+	ImageMaxCount      int           `group:"Requests" default:"${image_max_count}" help:"Images that a request may have, 0 for none."`
+	ImageMaxBytes      int64         `group:"Requests" default:"${image_max_bytes}" help:"Largest image in bytes."`
+	ImageMaxTotalBytes int64         `group:"Requests" default:"${image_max_total_bytes}" help:"Most bytes of all images of a request."`
+	ImageFetchTimeout  time.Duration `group:"Requests" default:"${image_fetch_timeout}" help:"Time that the fetch of one image may take."`
+
 	ResponsesStoreSize  int           `group:"Requests" default:"${responses_store_size}" help:"Responses kept in memory for requests that go on from them, 0 for none; the oldest go first."`
 	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Memory in bytes that they may take, about."`
 	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that they are kept."`
@@ -159,13 +168,17 @@ const tritonEndpoint = "localhost:8001"
 // defaults gives the flags the defaults of the modules, so that each is written
 // down once.
 func defaults() kong.Option {
-	t, i, o, s := triton.Default(), inference.Default(), openai.Default(), server.Default()
+	t, i, p, o, s := triton.Default(), inference.Default(), images.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(kong.Vars{
 		"triton_endpoint":           tritonEndpoint,
 		"inactivity_timeout":        t.Inactivity.String(),
 		"sse_header_timeout":        t.KeepAlive.String(),
 		"default_max_tokens":        strconv.Itoa(i.DefaultMaxTokens),
 		"max_tool_call_parse_bytes": strconv.Itoa(i.MaxCallBytes),
+		"image_max_count":           strconv.Itoa(p.MaxCount),
+		"image_max_bytes":           strconv.FormatInt(p.MaxBytes, 10),
+		"image_max_total_bytes":     strconv.FormatInt(p.MaxTotalBytes, 10),
+		"image_fetch_timeout":       p.FetchTimeout.String(),
 		"responses_store_size":      strconv.Itoa(o.ResponsesStoreSize),
 		"responses_store_bytes":     strconv.FormatInt(o.ResponsesStoreBytes, 10),
 		"responses_store_ttl":       o.ResponsesStoreTTL.String(),
@@ -187,6 +200,10 @@ func (f *flags) config() (config, error) {
 			MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens,
 			MaxCallBytes: f.MaxToolCallParseBytes, LoRASeparator: f.LoRASeparator,
 		},
+		Images: images.Config{
+			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
+			FetchTimeout: f.ImageFetchTimeout,
+		},
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy,
 			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
@@ -204,7 +221,7 @@ func (f *flags) config() (config, error) {
 	cfg.Overrides, overrideErr = f.overrides()
 	cfg.Models = models.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: models.HubFromEnvironment(os.Getenv)}
 	cfg.KServe = f.kserveFlags.config(cfg.Server)
-	err := errors.Join(overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Server.Validate())
+	err := errors.Join(overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Server.Validate())
 	if err == nil {
 		err = f.errOwnPort(cfg)
 	}

@@ -21,6 +21,14 @@ func (Python) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
+// Images tells of the input for images, under any of its names. Such a model puts them
+// where it likes.
+func (Python) Images(config *kserve.ModelConfig) inference.ImageInput {
+	images := imagesOf(config)
+	images.Placed = true
+	return images
+}
+
 // Encode makes the request of one job.
 func (Python) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	return contract{}.encode(card, req, job)

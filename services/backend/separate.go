@@ -239,14 +239,12 @@ type contract struct {
 
 // encode makes the request of one job.
 func (c contract) encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	if err := refuseParts(req.Messages); err != nil {
-		return nil, err
-	}
 	if job.LoRA != "" {
 		return nil, inference.Unsupported("model", "LoRA adapters of the model `%s` are not supported: adapters are served of models of the vLLM backend", card.Name)
 	}
 	e, s := &separate{tensors: newTensors(card), card: card, model: req.Model}, &req.Sampling
 	e.text(inText, job.Prompt)
+	e.images(job.Images)
 	e.limit(s, job)
 	c.sample(e, s, job)
 	if stays := s.IncludeStop != nil && *s.IncludeStop; len(s.Stop) > 0 && (c.keepsStop || !stays) {

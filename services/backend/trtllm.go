@@ -28,6 +28,19 @@ func (TensorRTLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
+// Images tells of the input image_url_input. The preprocessing model passes over what
+// comes there unless it has a multimodal_model_path, and puts the images' tokens into
+// the prompt.
+func (TensorRTLLM) Images(config *kserve.ModelConfig) inference.ImageInput {
+	return selfPlacing(config)
+}
+
+func selfPlacing(config *kserve.ModelConfig) inference.ImageInput {
+	images := imagesOf(config)
+	images.Placed, images.Silent = true, true
+	return images
+}
+
 // Encode makes the request of one job.
 func (TensorRTLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	return trtContract(card).encode(card, req, job)
@@ -70,6 +83,9 @@ const trtNoGuide = "GuidedDecoder is not setup"
 func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 	if err.Code != inference.CodeInternal && err.Code != inference.CodeInvalid {
 		return err
+	}
+	if about := explainImages(req, err); about != nil {
+		return about
 	}
 	if c := req.Sampling.Structured; c != nil && strings.Contains(err.Message, trtNoGuide) {
 		return because(err, inference.Unsupported(c.Param, "%s is not supported by the model `%s`: its engine runs without guided decoding (guided_decoding_backend)", c.Param, req.Model))

@@ -62,6 +62,10 @@ func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	return tasks
 }
 
+// Images tells of the input image, which all models of the backend declare; those
+// that read texts only fail on it, and their chat templates show no images.
+func (VLLM) Images(config *kserve.ModelConfig) inference.ImageInput { return imagesOf(config) }
+
 // Encode makes the request of one job.
 func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	t := newTensors(card)
@@ -72,13 +76,11 @@ func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inferenc
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseParts(req.Messages); err != nil {
-		return nil, err
-	}
 	if err := t.require(req.Sampling.Logprobs != nil, vllmReturnLogprobs, "logprobs"); err != nil {
 		return nil, err
 	}
 	t.text(vllmText, job.Prompt)
+	t.images(job.Images)
 	t.text(vllmSampling, sampling)
 	// A model that isn't decoupled answers once, whatever was asked for.
 	t.bool(vllmStream, req.Stream && card.Config.GetModelTransactionPolicy().GetDecoupled())
@@ -109,18 +111,6 @@ func (VLLM) encodeEmbedding(t *tensors, job *inference.Job) (*kserve.ModelInferR
 	t.bool(vllmStream, false)
 	t.bool(vllmReturnInput, true)
 	return t.req, nil
-}
-
-// refuseParts names the first content part that is no text.
-func refuseParts(messages []inference.Message) error {
-	for i, m := range messages {
-		for j, p := range m.Parts {
-			if p.Kind != inference.PartText && p.Kind != inference.PartRefusal {
-				return inference.Unsupported(fmt.Sprintf("messages[%d].content[%d]", i, j), "this model takes no %s content", p.Kind)
-			}
-		}
-	}
-	return nil
 }
 
 // vllmSamplingParams has the names of vllm.SamplingParams; what is nil is left
@@ -348,6 +338,9 @@ const vllmRefused = "'NoneType' object has no attribute 'lora_name'"
 func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
 	if err.Code != inference.CodeInternal && err.Code != inference.CodeInvalid {
 		return err
+	}
+	if about := explainImages(req, err); about != nil {
+		return about
 	}
 	explained := *err
 	explained.Code, explained.RetryAfter = inference.CodeInvalid, 0

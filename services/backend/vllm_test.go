@@ -137,9 +137,6 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		{"priority without levels", vllmConfig(), func(r *inference.Request) { r.Priority = new(1) }, "priority", nil, ""},
 		{"priority above the levels", priority, func(r *inference.Request) { r.Priority = new(4) }, "priority", nil, ""},
 		{"priority", priority, func(r *inference.Request) { r.Priority = new(2) }, "", map[string]string{"stream": "true"}, ""},
-		{"an image", vllmConfig(), func(r *inference.Request) {
-			r.Messages = []inference.Message{{}, {Parts: []inference.Part{{Kind: inference.PartText}, {Kind: inference.PartImage}}}}
-		}, "messages[1].content[1]", nil, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -143,7 +143,7 @@ func questions(t *testing.T, f family, now time.Time) []question {
 		}
 	}
 	tokens := map[string]string{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-	compiled, err := Templates{now: func() time.Time { return now }}.compile(f.Model, f.Template, tokens)
+	compiled, err := Templates{now: func() time.Time { return now }}.compile(f.Model, f.Template, inference.TemplateSource{Tokens: tokens})
 	if err != nil {
 		t.Fatalf("%s: %v", f.Model, err)
 	}
@@ -294,7 +294,7 @@ func BenchmarkRender(b *testing.B) {
 	withTools := *req
 	withTools.Tools = tools
 	for _, f := range ourFamilies(b) {
-		compiled, err := Templates{}.compile(f.Model, f.Template, map[string]string{"bos_token": "<s>", "eos_token": "</s>"})
+		compiled, err := Templates{}.compile(f.Model, f.Template, inference.TemplateSource{Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
 		if err != nil {
 			b.Fatal(err)
 		}

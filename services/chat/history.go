@@ -14,11 +14,14 @@ import (
 
 // history renders chats by a Liquid template that goes through items: one for each
 // message, with its identity, its content and, where it has one, its name.
-type history struct{ root liquid.Node }
+type history struct {
+	root   liquid.Node
+	images imagePlaces
+}
 
 // compileHistory parses a Liquid template, and tries it on a chat of all
 // identities: the library finds unknown filters only when it comes to them.
-func compileHistory(source string) (inference.Template, error) {
+func compileHistory(source, imageToken string) (inference.Template, error) {
 	root, err := newHistoryConfig(&budget{}).Compile(source, parser.SourceLoc{LineNo: 1})
 	if err != nil {
 		return nil, fmt.Errorf("history template: %w", err)
@@ -27,10 +30,10 @@ func compileHistory(source string) (inference.Template, error) {
 	if failure != nil {
 		return nil, fmt.Errorf("history template: %w", failure)
 	}
-	t := &history{root: bounded}
+	t := &history{root: bounded, images: imagePlaces{token: imageToken}}
 	var items []any
 	for _, role := range []string{"system", "user", "assistant", "tool"} {
-		items = append(items, item(&inference.Message{Role: role, Text: "text", Name: "name"}))
+		items = append(items, item(&inference.Message{Role: role, Name: "name"}, "text"))
 	}
 	if _, err := t.render(context.Background(), items); err != nil {
 		return nil, fmt.Errorf("history template: %w", err)
@@ -53,8 +56,13 @@ func (t *history) Render(ctx context.Context, req *inference.Request) (string, e
 		return "", err
 	}
 	items := make([]any, len(req.Messages))
+	places := placer{imagePlaces: t.images}
 	for i := range req.Messages {
-		items[i] = item(&req.Messages[i])
+		content, err := places.text(i, &req.Messages[i])
+		if err != nil {
+			return "", err
+		}
+		items[i] = item(&req.Messages[i], content)
 	}
 	prompt, err := t.render(ctx, items)
 	switch {
@@ -72,9 +80,9 @@ func (t *history) Render(ctx context.Context, req *inference.Request) (string, e
 }
 
 // item is a message as history templates see it.
-func item(m *inference.Message) map[string]any {
-	content, _ := textOf(m).(string)
-	d := map[string]any{"identity": identity(m.Role), "content": content}
+func item(m *inference.Message, content any) map[string]any {
+	text, _ := content.(string)
+	d := map[string]any{"identity": identity(m.Role), "content": text}
 	if m.Name != "" {
 		d["name"] = m.Name
 	}

@@ -32,9 +32,9 @@ type Templates struct {
 // Compile parses a template and finds out how it wants its messages.
 func (c Templates) Compile(model string, source inference.TemplateSource) (inference.Template, error) {
 	if source.Liquid {
-		return compileHistory(source.Source)
+		return compileHistory(source.Source, source.ImageToken)
 	}
-	plain, err := c.compile(model, source.Source, source.Tokens)
+	plain, err := c.compile(model, source.Source, source)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (c Templates) Compile(model string, source inference.TemplateSource) (infer
 	if !ok {
 		return plain, nil
 	}
-	tools, err := c.compile(model+" "+inference.TemplateToolUse, text, source.Tokens)
+	tools, err := c.compile(model+" "+inference.TemplateToolUse, text, source)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (t *byTools) Render(ctx context.Context, req *inference.Request) (string, e
 	return t.plain.Render(ctx, req)
 }
 
-func (c Templates) compile(model, source string, tokens map[string]string) (*template, error) {
+func (c Templates) compile(model, source string, of inference.TemplateSource) (*template, error) {
 	options := []jinja.Option{jinja.WithLimits(jinja.Limits{Steps: maxSteps, Memory: maxMemory})}
 	if c.now != nil {
 		options = append(options, jinja.WithClock(c.now))
@@ -70,13 +70,14 @@ func (c Templates) compile(model, source string, tokens map[string]string) (*tem
 		return nil, err
 	}
 	t := &template{
-		parsed: parsed, tokens: tokens,
+		parsed: parsed, tokens: of.Tokens, images: imagePlaces{token: of.ImageToken},
 		// A template that doesn't know OpenAI's newer names gets the older ones.
 		developer: strings.Contains(source, "developer"),
 		efforts:   effortsOf(source),
 		none:      asksForNone.MatchString(source),
 	}
 	t.parts = t.takesParts()
+	t.images.shown = t.parts && t.showsImages()
 	return t, nil
 }
 
@@ -92,22 +93,28 @@ type template struct {
 	developer bool // knows the role developer
 	efforts   efforts
 	parts     bool // reads content that is a list of parts
+	images    imagePlaces
 	none      bool // knows content that is none
 }
 
 // takesParts tries the template on a content list: one that can't read lists
 // fails on it, or prints it as a list.
 func (t *template) takesParts() bool {
-	const probe = "probe-text"
-	message := inference.Message{Role: "user", Parts: []inference.Part{{Kind: inference.PartText, Text: probe}}}
+	out, err := t.probe(inference.Part{Kind: inference.PartText, Text: probeText})
+	return err == nil && strings.Contains(out, probeText) && !strings.Contains(out, "'"+probeText) && !strings.Contains(out, `"`+probeText)
+}
+
+const probeText = "probe-text"
+
+// probe renders a message that is a list.
+func (t *template) probe(parts ...inference.Part) (string, error) {
 	probing := *t
-	probing.parts = true
-	vars, err := probing.vars(&inference.Request{Messages: []inference.Message{message}})
+	probing.parts, probing.images.shown = true, true
+	vars, err := probing.vars(&inference.Request{Messages: []inference.Message{{Role: "user", Parts: parts}}})
 	if err != nil {
-		return false
+		return "", err
 	}
-	out, err := t.parsed.Render(context.Background(), vars)
-	return err == nil && strings.Contains(out, probe) && !strings.Contains(out, "'"+probe) && !strings.Contains(out, `"`+probe)
+	return t.parsed.Render(context.Background(), vars)
 }
 
 // Render gives the prompt that asks for the next assistant message, unless the
@@ -160,8 +167,13 @@ func open(prompt string, last *inference.Message) (string, error) {
 // template; the request's own may add to them and win.
 func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 	messages := make([]any, len(req.Messages))
+	places := placer{imagePlaces: t.images}
 	for i := range req.Messages {
-		m, err := t.message(&req.Messages[i])
+		content, err := t.content(&places, i, &req.Messages[i])
+		if err != nil {
+			return nil, err
+		}
+		m, err := t.message(&req.Messages[i], content)
 		if err != nil {
 			return nil, inference.Invalid(fmt.Sprintf("messages[%d].tool_calls", i), "tool call arguments must be a JSON object: %v", err)
 		}
@@ -228,13 +240,13 @@ func decodeAll(raw []json.RawMessage) ([]any, error) {
 	return values, nil
 }
 
-func (t *template) message(m *inference.Message) (*jinja.Dict, error) {
+func (t *template) message(m *inference.Message, content any) (*jinja.Dict, error) {
 	d := jinja.NewDict()
 	if m.Reasoning != "" {
 		d.Set("thinking", m.Reasoning) // the name that harmony's templates have
 	}
 	d.Set("role", t.role(m.Role))
-	if content := t.content(m); content != nil || t.none {
+	if content != nil || t.none {
 		d.Set("content", content)
 	}
 	if m.Name != "" {
@@ -267,12 +279,13 @@ func (t *template) role(role string) string {
 	return role
 }
 
-// content keeps a list for templates that read lists.
-func (t *template) content(m *inference.Message) any {
-	if m.Parts != nil && !m.NoContent && t.parts {
-		return partList(m.Parts)
+// content keeps a list for templates that read lists, but for one with images that the
+// template doesn't show.
+func (t *template) content(places *placer, index int, m *inference.Message) (any, error) {
+	if m.Parts != nil && !m.NoContent && t.parts && (t.images.shown || !hasImages(m)) {
+		return partList(m.Parts), nil
 	}
-	return textOf(m)
+	return places.text(index, m)
 }
 
 // textOf is the content as one text, or nil: lists become their texts, a line each,
@@ -286,9 +299,11 @@ func textOf(m *inference.Message) any {
 	case m.Parts == nil:
 		return m.Text
 	}
-	texts := make([]string, len(m.Parts))
-	for i, p := range m.Parts {
-		texts[i] = p.Text
+	texts := make([]string, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		if p.Kind != inference.PartImage {
+			texts = append(texts, p.Text)
+		}
 	}
 	return strings.Join(texts, "\n")
 }

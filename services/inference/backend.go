@@ -20,6 +20,8 @@ type Backend interface {
 	// Tasks that a model with this configuration can do; 0 when the model
 	// doesn't speak this backend's contract.
 	Tasks(config *kserve.ModelConfig) Task
+	// Images tells how models with this configuration take pictures.
+	Images(config *kserve.ModelConfig) ImageInput
 	// Encode makes the inference request of one job. It sends only inputs that
 	// the card's configuration declares, and refuses by name, with an [*Error],
 	// what the model can't honour.
@@ -79,6 +81,9 @@ type Job struct {
 	// LoRA adapter to answer with, by the model's own name for it; empty for none. A
 	// backend that can't refuses it as [Unsupported] in model.
 	LoRA string
+	// Images of the request; nil for none. Where the model's [Card] takes none there are
+	// none.
+	Images *Images
 }
 
 // Templates compiles chat templates.
@@ -100,7 +105,14 @@ type TemplateSource struct {
 	// Tokens are texts of special tokens by their names in templates, such as
 	// bos_token.
 	Tokens map[string]string
+	// ImageToken stands for a picture in the prompt where the template shows none; {n} in
+	// it is the picture's number, from 1. Empty refuses pictures that the template doesn't
+	// show, [NoImageToken] leaves them out of the prompt.
+	ImageToken string
 }
+
+// NoImageToken is for models that put pictures into the prompt themselves.
+const NoImageToken = noParser
 
 // describe says for people what templates there are.
 func (s TemplateSource) describe() string {

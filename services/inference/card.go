@@ -31,6 +31,10 @@ type Card struct {
 	// takes tensors only.
 	Backend Backend
 	Tasks   Task
+	// Images is how the model takes pictures.
+	Images ImageInput
+	// blind says why it takes none although it declares an input for them.
+	blind string
 	// Template is nil for a model without a chat template.
 	Template Template
 	// ToolParser and ReasoningParser are the dialects of [Dialects] in which the

@@ -27,6 +27,7 @@ func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.M
 	}{
 		{SettingBackend, d.backend},
 		{SettingTask, d.task},
+		{SettingVision, d.vision},
 		{SettingTokenizer, d.tokenizer},
 		{SettingContextLength, d.contextLength},
 		{SettingChatTemplate, d.template},
@@ -110,6 +111,33 @@ func (d *description) keepGiven(s Setting) {
 	}
 }
 
+// vision finds out whether the model takes pictures. One that would drop them in
+// silence has to be said to see.
+func (d *description) vision(s Setting) error {
+	if d.card.Backend == nil {
+		return nil
+	}
+	d.card.Images = d.card.Backend.Images(d.card.Config)
+	if s.Value == "" {
+		if d.card.Images.Most > 0 && d.card.Images.Silent {
+			d.card.Images.Most = 0
+			d.card.blind = "nothing says that it reads images; its parameter " + paramPrefix + SettingVision + ", set to true, does"
+		}
+		return nil
+	}
+	sees, err := strconv.ParseBool(s.Value)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", s.Value)
+	}
+	if !sees {
+		d.card.Images.Most = 0
+	} else if d.card.Images.Most == 0 {
+		return errors.New("the model declares no input for images")
+	}
+	d.keep(s.Name, s.Value, s.Origin)
+	return nil
+}
+
 func (d *description) task(s Setting) error {
 	switch s.Value {
 	case "":
@@ -172,6 +200,7 @@ func (d *description) template(s Setting) error {
 		s.Origin, name = history.Origin, SettingHistoryTemplate
 	}
 	source.Tokens = d.tokens(source.Tokens)
+	source.ImageToken = d.imageToken()
 	d.detectParsers(source)
 	var err error
 	if d.card.Template, err = d.catalog.templates.Compile(d.card.Name, source); err != nil {
@@ -179,6 +208,25 @@ func (d *description) template(s Setting) error {
 	}
 	d.keep(name, source.describe(), s.Origin)
 	return nil
+}
+
+// imageToken is the given one, or else that of the model's family, or none for
+// models that need none.
+func (d *description) imageToken() string {
+	if d.card.Images.Most == 0 {
+		return ""
+	}
+	s := d.given.get(SettingImageToken)
+	if s.Value == "" && d.card.Images.Placed {
+		return NoImageToken
+	}
+	if s.Value == "" {
+		s = d.published.ImageToken
+	}
+	if s.Value != "" {
+		d.keep(SettingImageToken, s.Value, s.Origin)
+	}
+	return s.Value
 }
 
 // tokens are the published ones and, over them, those that were given.

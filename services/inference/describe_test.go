@@ -141,6 +141,17 @@ func TestSettings(t *testing.T) {
 			want: "chat_template=Jinja, 3 characters (config.pbtxt: trident.chat_template)\n",
 		},
 		{
+			name: "an image token", detected: detected[:1], log: "has no tokenizer.json", opened: "org/a",
+			published: &inference.Published{Folder: "/weights", Template: published.Template, TemplateOrigin: "chat_template.jinja", ImageToken: inference.Setting{Name: inference.SettingImageToken, Value: "<image>", Origin: "config.json: model_type llava"}},
+			want:      "tokenizer=org/a (1/model.json: model)\nimage_token=<image> (config.json: model_type llava)\nchat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\n",
+		},
+		{
+			name:       "an image token that is given, of a model without eyes",
+			parameters: map[string]string{"trident.chat_template": "own", "trident.image_token": "<i>", "trident.vision": "false"},
+			want:       "vision=false (config.pbtxt: trident.vision)\nchat_template=Jinja, 3 characters (config.pbtxt: trident.chat_template)\n",
+		},
+		{name: "an unclear word", parameters: map[string]string{"trident.vision": "perhaps"}, log: `config.pbtxt: trident.vision: \"perhaps\" is neither true nor false`},
+		{
 			name: "a bad template that was published", detected: detected[1:2], parameters: map[string]string{"trident.chat_template": "{% for %}"},
 			want: "context_length=200 (1/model.json: max_model_len)\n", log: "config.pbtxt: trident.chat_template: template m, line 1",
 		},
@@ -177,7 +188,7 @@ func TestFetching(t *testing.T) {
 			err:      inference.ErrFetching,
 		}
 		catalog, log := consult(inferencetest.New(), library, nil, map[string]string{"trident.context_length": "10"})
-		service, err := inference.New(inference.Config{}, catalog)
+		service, err := inference.New(inference.Config{}, catalog, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ type run struct {
 	req          *Request
 	lora         string // the adapter; empty for none
 	jobs         []*Job
+	images       *Images  // nil for none
 	tokens       int      // of the answers
 	promptTokens []int    // of each prompt or input
 	hidden       bool     // the client didn't ask for the log probabilities
@@ -34,7 +35,7 @@ func (r *run) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
 		for i := range r.req.candidates() {
-			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, LoRA: r.lora}
+			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, LoRA: r.lora, Images: r.images}
 			if seed := r.req.Sampling.Seed; seed != nil {
 				s := *seed + int64(i)
 				job.Seed = &s

@@ -60,15 +60,17 @@ const (
 type Service struct {
 	cfg       Config
 	catalog   *Catalog
+	images    ImageReader
 	admission *admission
 }
 
-// New makes a service over the catalog's engines. It starts nothing.
-func New(cfg Config, catalog *Catalog) (*Service, error) {
+// New makes a service over the catalog's engines, whose requests' pictures images
+// reads. It starts nothing.
+func New(cfg Config, catalog *Catalog, images ImageReader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, catalog: catalog, admission: newAdmission(cfg.MaxInFlight)}, nil
+	return &Service{cfg: cfg, catalog: catalog, images: images, admission: newAdmission(cfg.MaxInFlight)}, nil
 }
 
 // Drain refuses new requests, waits for those in flight until ctx ends and
@@ -152,6 +154,9 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(req.ImageRefs()) > 0 {
+		return 0, Unsupported(req.ImagesParam(), "the tokens of images can't be counted here: the model alone knows them")
+	}
 	return run.card.longest(prompts)
 }
 
@@ -171,6 +176,9 @@ func (s *Service) newRun(ctx context.Context, req *Request) (*run, error) {
 			what = "embeddings"
 		}
 		return nil, Unsupported("model", "the model `%s` has no %s", req.Model, what)
+	}
+	if err := s.checkParts(card, req); err != nil {
+		return nil, err
 	}
 	return &run{card: card, req: req, lora: named.LoRA}, nil
 }
@@ -205,6 +213,10 @@ func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
 	}
 	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
 		return nil, Invalid("min_tokens", "min_tokens must not be above the tokens that the answer may have (%d), got %d", maxTokens, *least)
+	}
+	// Nothing is fetched for a request that can't be served.
+	if run.images, err = s.readImages(ctx, req); err != nil {
+		return nil, err
 	}
 	run.rank()
 	run.planChoices(prompts, maxTokens)

@@ -24,6 +24,8 @@ const (
 	SettingLoRAs           = "loras"            // names of its LoRA adapters, separated by commas, or none
 	SettingToolParser      = "tool_call_parser" // dialect; default: what the chat template teaches; noParser for none
 	SettingReasoningParser = "reasoning_parser" // likewise
+	SettingVision          = "vision"           // whether the model reads images; default: what its files and tensors say
+	SettingImageToken      = "image_token"      // text of an image in the prompt where the template shows none, or none
 	SettingHistoryTemplate = "history_template" // Liquid source, where there is no chat template
 )
 
@@ -67,6 +69,8 @@ type Published struct {
 	Template TemplateSource
 	// TemplateOrigin is where the template stands.
 	TemplateOrigin string
+	// ImageToken with where it comes from; a zero Setting when unknown.
+	ImageToken Setting
 	// HasTokenizer tells whether there is a tokenizer.json.
 	HasTokenizer bool
 	// ContextLength with where it stands; a zero Setting when unknown.

@@ -28,6 +28,9 @@ func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*To
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkParts(card, req); err != nil {
+		return nil, err
+	}
 	text, err := readable(ctx, card, req)
 	if err != nil {
 		return nil, err

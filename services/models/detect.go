@@ -140,6 +140,9 @@ func (d *detection) llmapi() {
 		BuildConfig struct {
 			MaxSeqLen int `yaml:"max_seq_len"`
 		} `yaml:"build_config"`
+		Triton struct {
+			Multimodal bool `yaml:"multimodal"`
+		} `yaml:"triton_config"`
 	}
 	if !d.read(file, yaml.Unmarshal, &args) {
 		return
@@ -152,6 +155,9 @@ func (d *detection) llmapi() {
 	}
 	d.found(inference.SettingContextLength, positive(args.MaxSeqLen), origin+"max_seq_len")
 	d.found(inference.SettingContextLength, positive(args.BuildConfig.MaxSeqLen), origin+"build_config.max_seq_len")
+	if args.Triton.Multimodal {
+		d.found(inference.SettingVision, "true", origin+"triton_config.multimodal")
+	}
 }
 
 // loras reads the names of adapters, which Triton's backends have in multi_lora.json.
@@ -193,6 +199,7 @@ const (
 	paramTokenizerDir  = "tokenizer_dir"
 	paramEngineDir     = "gpt_model_path"
 	paramEngineModel   = "tensorrt_llm_model_name"
+	paramVisionDir     = "multimodal_model_path"
 	modelPreprocessing = "preprocessing"
 	modelEngine        = "tensorrt_llm"
 )
@@ -217,6 +224,9 @@ func (d *detection) tensorrtLLM() {
 func (d *detection) tensorrtPart(config *kserve.ModelConfig, prefix string) {
 	origin := prefix + "config.pbtxt: "
 	d.found(inference.SettingTokenizer, parameter(config, paramTokenizerDir), origin+paramTokenizerDir)
+	if prefix != "" && parameter(config, paramVisionDir) != "" {
+		d.found(inference.SettingVision, "true", origin+paramVisionDir)
+	}
 	engine := parameter(config, paramEngineDir)
 	if engine == "" {
 		return

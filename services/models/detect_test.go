@@ -58,7 +58,8 @@ func TestDetect(t *testing.T) {
 	broken := lay(t, map[string]string{"config.json": `{`})
 	local := t.TempDir()
 	parts := map[string]*kserve.ModelConfig{
-		"preprocessing": config("preprocessing", "tokenizer_dir", "/weights"),
+		"preprocessing": config("preprocessing", "tokenizer_dir", "/weights", "multimodal_model_path", "${multimodal_model_path}"),
+		"pre_vision":    config("pre_vision", "tokenizer_dir", "/weights", "multimodal_model_path", "/vision"),
 		"tensorrt_llm":  config("tensorrt_llm", "gpt_model_path", engine),
 		"old":           config("old", "gpt_model_path", old),
 		"broken":        config("broken", "gpt_model_path", broken),
@@ -106,6 +107,11 @@ func TestDetect(t *testing.T) {
 			files: map[string]string{"m/1/model.yaml": "model: org/a\ntokenizer: org/b\nmax_seq_len: 512\n"},
 			want:  []string{"tokenizer=org/b (1/model.yaml: tokenizer)", "context_length=512 (1/model.yaml: max_seq_len)"},
 		},
+		{
+			name: "LLM API that reads images", config: config("m"),
+			files: map[string]string{"m/1/model.yaml": "model: org/a\ntriton_config:\n  multimodal: true\n"},
+			want:  []string{"tokenizer=org/a (1/model.yaml: model)", "vision=true (1/model.yaml: triton_config.multimodal)"},
+		},
 		{name: "no YAML", config: config("m"), files: map[string]string{"m/1/model.yaml": "a: [b"}, err: "1/model.yaml: yaml"},
 		{
 			name: "ensemble", config: ensemble("preprocessing", "tensorrt_llm", "postprocessing"),
@@ -121,6 +127,10 @@ func TestDetect(t *testing.T) {
 		{name: "an engine that can't be read", config: ensemble("broken"), err: "broken/config.pbtxt: gpt_model_path: config.json:"},
 		{name: "an engine elsewhere", config: ensemble("elsewhere")},
 		{name: "parameters as in the samples", config: ensemble("sample")},
+		{
+			name: "ensemble that reads images", config: ensemble("pre_vision"),
+			want: []string{"tokenizer=/weights (pre_vision/config.pbtxt: tokenizer_dir)", "vision=true (pre_vision/config.pbtxt: multimodal_model_path)"},
+		},
 		{
 			name: "bls", config: config("m", "tensorrt_llm_model_name", "tensorrt_llm"),
 			want: []string{

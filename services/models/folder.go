@@ -55,8 +55,10 @@ func readFolder(folder string) (*inference.Published, error) {
 		p.Template.Named = named
 	}
 	p.TemplateOrigin = origin
-	p.ContextLength, err = contextLength(folder, config)
-	return p, errors.Join(append(errs, err)...)
+	var model modelConfig
+	errs = append(errs, readJSON(folder, fileConfig, &model))
+	p.ContextLength, p.ImageToken = contextLength(model, config), imageToken(model)
+	return p, errors.Join(errs...)
 }
 
 // readJSON leaves the value as it is when there is no such file.
@@ -196,11 +198,7 @@ const endless = 1 << 40
 
 // contextLength is the smaller of what the model was made for and what its tokenizer
 // says.
-func contextLength(folder string, tokenizer tokenizerConfig) (inference.Setting, error) {
-	var config modelConfig
-	if err := readJSON(folder, fileConfig, &config); err != nil {
-		return inference.Setting{}, err
-	}
+func contextLength(config modelConfig, tokenizer tokenizerConfig) inference.Setting {
 	length, key := config.length()
 	origin := fileConfig + ": " + key
 	var limit float64
@@ -209,9 +207,41 @@ func contextLength(folder string, tokenizer tokenizerConfig) (inference.Setting,
 		length, origin = int(limit), fileTokenizerConfig+": model_max_length"
 	}
 	if length == 0 {
-		return inference.Setting{}, nil
+		return inference.Setting{}
 	}
-	return inference.Setting{Name: inference.SettingContextLength, Value: strconv.Itoa(length), Origin: origin}, nil
+	return inference.Setting{Name: inference.SettingContextLength, Value: strconv.Itoa(length), Origin: origin}
+}
+
+// imageTokens are the texts that stand for an image in the prompts of families whose
+// chat templates may show none.
+//
+// Source: get_placeholder_str of vLLM's models.
+var imageTokens = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"blip-2":         inference.NoImageToken,
+	"chameleon":      "<image>",
+	"deepseek_vl_v2": "<image>",
+	"dots_ocr":       "<|img|><|imgpad|><|endofimg|>",
+	"fuyu":           inference.NoImageToken,
+	"internvl_chat":  "<image>",
+	"llava":          "<image>",
+	"llava_next":     "<image>",
+	"minicpmv":       "(<image>./</image>)",
+	"paligemma":      inference.NoImageToken,
+	"phi3_v":         "<|image_{n}|>",
+	"qwen2_vl":       "<|vision_start|><|image_pad|><|vision_end|>",
+	"qwen2_5_vl":     "<|vision_start|><|image_pad|><|vision_end|>",
+	"qwen3_vl":       "<|vision_start|><|image_pad|><|vision_end|>",
+}
+
+// imageToken is that of the model's family.
+func imageToken(config modelConfig) inference.Setting {
+	var family string
+	_ = json.Unmarshal(config["model_type"], &family) // none, or not a text
+	token := imageTokens[family]
+	if token == "" {
+		return inference.Setting{}
+	}
+	return inference.Setting{Name: inference.SettingImageToken, Value: token, Origin: fileConfig + ": model_type " + family}
 }
 
 // modelConfig is a model's config.json.

@@ -106,6 +106,25 @@ func TestContextLength(t *testing.T) {
 	}
 }
 
+func TestImageToken(t *testing.T) {
+	tests := []struct{ name, config, value, origin string }{
+		{"nothing", `{}`, "", ""},
+		{"a family", `{"model_type": "llava"}`, "<image>", "config.json: model_type llava"},
+		{"one with numbers", `{"model_type": "phi3_v"}`, "<|image_{n}|>", "config.json: model_type phi3_v"},
+		{"one that needs none", `{"model_type": "paligemma"}`, "none", "config.json: model_type paligemma"},
+		{"one that reads texts", `{"model_type": "llama"}`, "", ""},
+		{"no text", `{"model_type": 5}`, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := readFolder(lay(t, map[string]string{"config.json": tt.config}))
+			if err != nil || got.ImageToken.Value != tt.value || got.ImageToken.Origin != tt.origin {
+				t.Errorf("got %+v, %v", got.ImageToken, err)
+			}
+		})
+	}
+}
+
 func TestLoadTemplate(t *testing.T) {
 	folder := lay(t, map[string]string{
 		"a.jinja": "jinja", "a.liquid": "liquid", "empty/config.json": "{}",

@@ -184,6 +184,7 @@ func (c *errorCase) handler(t *testing.T) *Handler {
 	}
 	s.engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.context_length": "100"})
 	s.engine.AddModel("caller", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes"})
+	s.engine.AddModel("seeing", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.image_token": "<image>"})
 	s.engine.AddModel("plain", script, nil)
 	s.engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
 	if c.prepare != nil {

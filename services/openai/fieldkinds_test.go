@@ -23,7 +23,7 @@ var fieldKinds = map[string]func(t *testing.T, engine *inferencetest.Engine){
 	"vLLM": func(_ *testing.T, engine *inferencetest.Engine) { addVLLM(engine) },
 	"ensemble, bls": func(t *testing.T, engine *inferencetest.Engine) {
 		t.Helper()
-		addContract(t, engine, "ensemble", sayAsEnsemble)
+		addContract(t, engine, "bls", sayAsEnsemble)
 	},
 	"llmapi": func(t *testing.T, engine *inferencetest.Engine) {
 		t.Helper()
@@ -32,7 +32,7 @@ var fieldKinds = map[string]func(t *testing.T, engine *inferencetest.Engine){
 }
 
 func addVLLM(engine *inferencetest.Engine) {
-	model := map[string]string{"trident.chat_template": fieldTemplate, "trident.context_length": "100", "trident.tool_call_parser": "hermes"}
+	model := map[string]string{"trident.chat_template": fieldTemplate, "trident.context_length": "100", "trident.tool_call_parser": "hermes", "trident.image_token": "<image>"}
 	for _, name := range []string{"chat", "other"} {
 		engine.AddModel(name, sayWithLogprobs, model)
 		engine.Configure(name, withPriorities)
@@ -60,6 +60,7 @@ func addContract(t *testing.T, engine *inferencetest.Engine, contract string, sc
 	config.Parameters = map[string]*kserve.ModelParameter{}
 	for name, value := range map[string]string{
 		"chat_template": fieldTemplate, "context_length": "300", "tool_call_parser": "hermes", "tokenizer": folder + "ensemble/tokenizer",
+		"vision": "true",
 	} {
 		config.Parameters["trident."+name] = &kserve.ModelParameter{StringValue: value}
 	}
@@ -189,6 +190,8 @@ func ensembleProbes(operation string) map[string][]probe {
 		"parallel_tool_calls": {{fields: `"parallel_tool_calls":false`, with: tools + `,"tool_choice":"required"`, sent: `guided_decoding_guide={"anyOf":`}},
 		"logprobs":            {{fields: `"logprobs":true`, sent: "return_log_probs=true ", got: `"logprobs":{"content":[{"bytes":[72,101,108]`}},
 		"top_logprobs":        {{fields: `"top_logprobs":2`, with: `"logprobs":true`}},
+
+		"messages[].content[].image_url": {{fields: onePicture, sent: "image_url_input=data:image/jpeg;base64,iVBORw0KGgo= "}},
 	})
 	if operation == "POST "+completionPath {
 		probes["logprobs"] = []probe{{fields: `"logprobs":0`, sent: "return_log_probs=true ", got: `"token_logprobs":[-0.5,-0.5]`}}
@@ -219,6 +222,8 @@ func llmapiProbes(operation string) map[string][]probe {
 			fields: `"response_format":{"type":"json_schema","json_schema":{"name":"x","strict":true,"schema":{"type":"array"}}}`, param: "response_format.json_schema.schema",
 		}},
 		"best_of": {{fields: `"best_of":2`}},
+
+		"messages[].content[].image_url": {{fields: onePicture, sent: "image_url=data:image/png;base64,iVBORw0KGgo= "}},
 		"stream_options.include_usage": {{
 			fields: `"stream_options":{"include_usage":true}`, with: `"stream":true`, got: `"choices":[],"usage":{"prompt_tokens":`,
 		}},

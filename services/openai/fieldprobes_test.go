@@ -105,21 +105,25 @@ func chatProbes() map[string][]probe {
 	}
 }
 
+// onePicture is a message that is one.
+const onePicture = `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]`
+
 // nestedProbes are those of what stands inside a chat's fields.
 func nestedProbes() map[string][]probe {
+	const detailed = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo=","detail":"low"}}`
 	const tools = `"tools":[{"type":"function","function":{"name":"f"}}]`
-	const image = `"url":"data:image/png;base64,AA=="`
 	user := func(part string) string { return `"messages":[{"role":"user","content":[` + part + `]}]` }
 	return map[string][]probe{
-		"messages[].name":                  {{fields: `"messages":[{"role":"user","content":"U","name":"ann"}]`, sent: "U@ann"}},
-		"messages[].tool_calls":            {{fields: `"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":5}"}}]}]`, sent: "f(5)"}},
-		"messages[].function_call":         {{fields: `"messages":[{"role":"assistant","function_call":{"name":"f","arguments":"{\"x\":5}"}}]`, sent: "f(5)"}},
-		"messages[].tool_call_id":          {{fields: `"messages":[{"role":"tool","tool_call_id":"c","content":"T"}]`, sent: "T=c"}},
-		"messages[].refusal":               {{fields: `"messages":[{"role":"assistant","refusal":"No."}]`, sent: "[assistant]No."}},
-		"messages[].audio":                 {{fields: `"messages":[{"role":"assistant","audio":{"id":"a"}}]`, param: "messages[0].audio"}},
-		"messages[].content[].image_url":   {{fields: user(`{"type":"image_url","image_url":{` + image + `}}`), param: "messages[0].content[0]"}},
-		"messages[].content[].input_audio": {{fields: user(`{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}`), param: "messages[0].content[0]"}},
-		"messages[].content[].file":        {{fields: user(`{"type":"file","file":{"file_id":"f"}}`), param: "messages[0].content[0]"}},
+		"messages[].name":                       {{fields: `"messages":[{"role":"user","content":"U","name":"ann"}]`, sent: "U@ann"}},
+		"messages[].tool_calls":                 {{fields: `"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":5}"}}]}]`, sent: "f(5)"}},
+		"messages[].function_call":              {{fields: `"messages":[{"role":"assistant","function_call":{"name":"f","arguments":"{\"x\":5}"}}]`, sent: "f(5)"}},
+		"messages[].tool_call_id":               {{fields: `"messages":[{"role":"tool","tool_call_id":"c","content":"T"}]`, sent: "T=c"}},
+		"messages[].refusal":                    {{fields: `"messages":[{"role":"assistant","refusal":"No."}]`, sent: "[assistant]No."}},
+		"messages[].audio":                      {{fields: `"messages":[{"role":"assistant","audio":{"id":"a"}}]`, param: "messages[0].audio"}},
+		"messages[].content[].image_url":        {{fields: onePicture, sent: "text_input=[user]<image>[assistant] image=iVBORw0KGgo= "}},
+		"messages[].content[].image_url.detail": {{with: onePicture, fields: user(detailed)}},
+		"messages[].content[].input_audio":      {{fields: user(`{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}`), param: "messages[0].content[0]"}},
+		"messages[].content[].file":             {{fields: user(`{"type":"file","file":{"file_id":"f"}}`), param: "messages[0].content[0]"}},
 		"messages[].content[].prompt_cache_breakpoint": {{
 			with:   user(`{"type":"text","text":"U"}`),
 			fields: user(`{"type":"text","text":"U","prompt_cache_breakpoint":{"mode":"explicit"}}`),

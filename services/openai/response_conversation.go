@@ -97,6 +97,7 @@ func (c *conversation) clientsNames(err error) error {
 					rename(".content", ".output")
 				}
 				rename(from, origin)
+				rename(".image_url.url", ".image_url")
 				break
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/chat/dialect"
+	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
 )
@@ -190,6 +191,7 @@ func vllmConfig(name string) *kserve.ModelConfig {
 	} {
 		config.Input = append(config.Input, &kserve.ModelInput{Name: in, Dims: []int64{1}})
 	}
+	config.Input = append(config.Input, &kserve.ModelInput{Name: "image", DataType: kserve.DataType_TYPE_STRING, Dims: []int64{-1}, Optional: true})
 	for _, out := range []string{"text_output", "finish_reason", "logprobs", "num_input_tokens", "num_output_tokens"} {
 		config.Output = append(config.Output, &kserve.ModelOutput{Name: out, Dims: []int64{-1}})
 	}
@@ -260,8 +262,18 @@ const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% end
 // Service makes a started service over the engines; it is stopped with the test.
 func Service(tb testing.TB, cfg inference.Config, engines ...inference.Engine) *inference.Service {
 	tb.Helper()
+	return Seeing(tb, cfg, images.Default(), engines...)
+}
+
+// Seeing is a Service that reads pictures under given rules.
+func Seeing(tb testing.TB, cfg inference.Config, rules images.Config, engines ...inference.Engine) *inference.Service {
+	tb.Helper()
 	catalog := inference.NewCatalog(engines, backend.All(backend.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
-	service, err := inference.New(cfg, catalog)
+	reader, err := images.New(rules)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	service, err := inference.New(cfg, catalog, reader)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,109 @@
+package backend
+
+import (
+	"encoding/binary"
+	"regexp"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Inputs for images.
+const (
+	inImage         = "image"           // vLLM: base64
+	inImageURL      = "image_url"       // TensorRT-LLM's LLM API: URLs
+	inImageURLInput = "image_url_input" // its bls and multimodal ensemble: URLs
+)
+
+// imageForms are what stands before the base64 of an image in each input. Models get
+// no addresses: whatever may be fetched the core has fetched.
+var imageForms = []struct { //nolint:gochecknoglobals // a constant table
+	input  string
+	prefix func(mediaType string) string
+}{
+	{inImage, func(string) string { return "" }},
+	{inImageURL, func(mediaType string) string { return "data:" + mediaType + ";base64," }},
+	// TensorRT-LLM's preprocessing takes a data: URI of any other type for an address, and
+	// finds the type in the bytes.
+	{inImageURLInput, func(string) string { return "data:image/jpeg;base64," }},
+}
+
+// imagesOf tells how many images the model's input for them holds.
+func imagesOf(config *kserve.ModelConfig) inference.ImageInput {
+	inputs := declared(config)
+	for _, form := range imageForms {
+		in := inputs[form.input]
+		if in.GetDataType() != kserve.DataType_TYPE_STRING {
+			continue
+		}
+		if _, several := listShape(in, nil, 2); several {
+			return inference.ImageInput{Most: inference.AnyImages}
+		}
+		if _, one := listShape(in, nil, 1); one {
+			return inference.ImageInput{Most: 1}
+		}
+	}
+	return inference.ImageInput{}
+}
+
+// images sends those of the request, of which there are no more than imagesOf says.
+func (t *tensors) images(images *inference.Images) {
+	if images == nil {
+		return
+	}
+	for _, form := range imageForms {
+		if t.inputs[form.input].GetDataType() != kserve.DataType_TYPE_STRING {
+			continue
+		}
+		raw := images.Tensor(func(list []inference.Image) []byte { return imageTexts(list, form.prefix) })
+		if t.list(form.input, "BYTES", raw, len(images.List)) {
+			return
+		}
+	}
+}
+
+func imageTexts(list []inference.Image, prefix func(mediaType string) string) []byte {
+	size := 0
+	for _, image := range list {
+		size += 4 + len(prefix(image.Type)) + len(image.Base64)
+	}
+	raw := make([]byte, 0, size)
+	for _, image := range list {
+		before := prefix(image.Type)
+		raw = binary.LittleEndian.AppendUint32(raw, uint32(len(before)+len(image.Base64)))
+		raw = append(append(raw, before...), image.Base64...)
+	}
+	return raw
+}
+
+// Texts of vLLM, of TensorRT-LLM and of Python's image library.
+var (
+	tooManyImages = regexp.MustCompile(`At most (\d+) image\(s\) may be provided`)
+	noImages      = regexp.MustCompile(`is not a multimodal model|does not support multimodal`)
+	badImage      = regexp.MustCompile(`cannot identify image file|image file is truncated|[Tt]runcated (File Read|image)|broken (PNG file|data stream)|unrecognized data stream contents|[Dd]ecompress(ion|ed) .*(bomb|too large)|codec .* not available`)
+	badPlaces     = regexp.MustCompile(`Failed to apply prompt \w+ for mm_items|Expected there to be \d+ prompt \w+ corresponding to`)
+)
+
+// explainImages knows the errors that are a request's images' fault; nil for others.
+func explainImages(req *inference.Request, err *inference.Error) *inference.Error {
+	if len(req.ImageRefs()) == 0 {
+		return nil
+	}
+	param := req.ImagesParam()
+	most := "" // not told
+	if m := tooManyImages.FindStringSubmatch(err.Message); len(m) == 2 {
+		most = m[1]
+	}
+	switch {
+	case most == "0" || noImages.MatchString(err.Message):
+		return because(err, inference.Unsupported(param, "this model takes no images"))
+	case most != "":
+		return because(err, inference.Unsupported("messages", "this model takes no more than %s images in a request", most))
+	case badImage.MatchString(err.Message):
+		return because(err, inference.Invalid(param, "the model can't read an image of this request: it is broken, or too large"))
+	case badPlaces.MatchString(err.Message):
+		return because(err, inference.Invalid("messages", "the prompt has another number of places for images than the request has images: "+
+			"the chat template shows images in the user's messages only, or a text of the request has the model's own sign for an image"))
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// imagePlaces is how the images of a chat get into its prompt.
+type imagePlaces struct {
+	shown bool   // by the template, in the places where they are
+	token string // as in [inference.TemplateSource], where they aren't
+}
+
+// showsImages tries the template on a list with an image: one that passes over it
+// renders the same as without.
+func (t *template) showsImages() bool {
+	text := inference.Part{Kind: inference.PartText, Text: probeText}
+	without, err := t.probe(text)
+	if err != nil {
+		return false
+	}
+	with, err := t.probe(inference.Part{Kind: inference.PartImage}, text)
+	return err == nil && with != without && strings.Contains(with, probeText) && !strings.Contains(with, "'image'")
+}
+
+func hasImages(m *inference.Message) bool {
+	return slices.ContainsFunc(m.Parts, isImage)
+}
+
+func isImage(p inference.Part) bool { return p.Kind == inference.PartImage }
+
+// placer counts the images of a chat.
+type placer struct {
+	imagePlaces
+
+	placed int
+}
+
+// text is the content of a message as one text. As in vLLM, the tokens of its images
+// stand before it, a line each, but for those that it has already.
+func (p *placer) text(index int, m *inference.Message) (any, error) {
+	content := textOf(m)
+	if !hasImages(m) || p.token == inference.NoImageToken {
+		return content, nil
+	}
+	if p.token == "" {
+		part := fmt.Sprintf("messages[%d].content[%d]", index, slices.IndexFunc(m.Parts, isImage))
+		return nil, inference.Unsupported(part, "this model takes no image_url content: its chat template shows no images, and no trident.image_token says what stands for one in a prompt")
+	}
+	text, _ := content.(string) // a message with parts has one
+	rest, lines := text, []string{}
+	for _, part := range m.Parts {
+		if !isImage(part) {
+			continue
+		}
+		p.placed++
+		token := strings.ReplaceAll(p.token, "{n}", strconv.Itoa(p.placed))
+		if before, after, found := strings.Cut(rest, token); found {
+			rest = before + after
+		} else {
+			lines = append(lines, token)
+		}
+	}
+	if text != "" {
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n"), nil
+}

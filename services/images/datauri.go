@@ -1,0 +1,79 @@
+package images
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+const scheme = "data:"
+
+func isDataURI(url string) bool { return hasFold(url, scheme) }
+
+// readDataURI reads data:TYPE;base64,DATA without a copy of the data: what the
+// picture has is a part of the URI.
+//
+// Source: RFC 2397. Its other form, percent-encoded, is refused.
+func readDataURI(url string, most int64, left *room) (inference.Image, error) {
+	header, data, found := strings.Cut(url[len(scheme):], ",")
+	kind, isBase64 := cutBase64(header)
+	switch {
+	case !found || !isBase64:
+		return inference.Image{}, errors.New("must be a data: URI in base64, such as data:image/png;base64,iVBORw0KGgo=")
+	case kind != "" && !hasFold(kind, "image/"):
+		return inference.Image{}, errors.New("is a data: URI of another type than image/…")
+	case len(data)%4 != 0:
+		return inference.Image{}, errors.New("is not valid base64: its length isn't a multiple of 4, which padding makes it")
+	}
+	size := int64(len(data)/4*3 - strings.Count(data[max(0, len(data)-2):], "="))
+	if size > most {
+		return inference.Image{}, errTooBig
+	}
+	if err := left.take(size); err != nil {
+		return inference.Image{}, err
+	}
+	head, err := decodeAll(data)
+	if err != nil {
+		return inference.Image{}, err
+	}
+	image := inference.Image{Type: imageType(head), Base64: data}
+	if image.Type == "" {
+		return inference.Image{}, errNoImage
+	}
+	return image, nil
+}
+
+var errAlphabet = errors.New("is not valid base64 of the standard alphabet without line breaks")
+
+// cutBase64 takes ;base64 off a header and gives the media type.
+func cutBase64(header string) (kind string, isBase64 bool) {
+	const mark = ";base64"
+	if len(header) < len(mark) || !strings.EqualFold(header[len(header)-len(mark):], mark) {
+		return "", false
+	}
+	kind, _, _ = strings.Cut(header[:len(header)-len(mark)], ";")
+	return kind, true
+}
+
+// decodeAll checks all of the data and gives its first bytes. Python's decoder would
+// pass over what isn't in the alphabet, and give another picture.
+func decodeAll(data string) (head []byte, err error) {
+	const piece = 4096 // characters
+	var from [piece]byte
+	var to [piece / 4 * 3]byte
+	for start := 0; start < len(data); start += piece {
+		n := copy(from[:], data[start:])
+		last := start+n == len(data)
+		got, err := base64.StdEncoding.Strict().Decode(to[:], from[:n])
+		// The decoder passes over line breaks, and padding ends what it reads.
+		if whole := n / 4 * 3; err != nil || got < whole-2 || !last && got < whole {
+			return nil, errAlphabet
+		}
+		if start == 0 {
+			head = append(head, to[:min(got, sniffed)]...)
+		}
+	}
+	return head, nil
+}

@@ -1,0 +1,182 @@
+package images
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// maxRedirects bounds the addresses after the first one.
+const maxRedirects = 3
+
+var (
+	errScheme    = errors.New("must be a data: URI, or an http: or https: address")
+	errUser      = errors.New("must be an address without a user name")
+	errRedirects = fmt.Errorf("redirects more than %d times", maxRedirects)
+	errPrivate   = errors.New("is at an address that isn't public")
+)
+
+// newClient makes the client of all fetches. It keeps no connections, cookies or
+// credentials, takes no proxy from the environment, as that would connect in its
+// place, and asks for no compression, which would hide a picture's size.
+func newClient(cfg Config) *http.Client {
+	permit := cfg.Permit
+	if permit == nil {
+		permit = public
+	}
+	dialer := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return checkDial(address, permit) }}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
+			TLSHandshakeTimeout: cfg.FetchTimeout,
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			req.Header.Del("Referer") // the address before may hold a secret
+			if len(via) > maxRedirects {
+				return errRedirects
+			}
+			return checkURL(req.URL)
+		},
+	}
+}
+
+// checkDial looks at the address that is about to be connected to: a name may mean
+// another one each time it is asked for.
+func checkDial(address string, permit func(netip.Addr) bool) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || at.Addr().Zone() != "" || !permit(at.Addr()) {
+		return errPrivate
+	}
+	return nil
+}
+
+// checkAddress finds what is wrong with an address before anything is fetched.
+func (r *Reader) checkAddress(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return errScheme
+	case checkURL(u) != nil:
+		return checkURL(u)
+	case !r.cfg.AllowURLs:
+		return notAllowedError("is an address, which this server doesn't fetch images from (--allow-image-urls): send a data: URI")
+	}
+	return nil
+}
+
+func checkURL(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return errScheme
+	case u.User != nil:
+		return errUser
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.Is4In6() {
+		return errPrivate // it would be dialled as the IPv4 address in it
+	}
+	return nil
+}
+
+// fetch gets a picture.
+func (r *Reader) fetch(ctx context.Context, address string, left *room) (inference.Image, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.cfg.FetchTimeout, slowError(r.cfg.FetchTimeout))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return inference.Image{}, errScheme
+	}
+	req.Header.Set("User-Agent", "trident")
+	req.Header.Set("Accept", "image/png, image/jpeg, image/gif, image/webp, image/bmp")
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return inference.Image{}, failure(ctx, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return inference.Image{}, fmt.Errorf("can't be fetched: its server answers %d", resp.StatusCode)
+	case resp.ContentLength > r.cfg.MaxBytes:
+		return inference.Image{}, errTooBig
+	}
+	image, err := encode(resp.Body, resp.ContentLength, r.cfg.MaxBytes, left)
+	if err != nil {
+		return inference.Image{}, failure(ctx, err)
+	}
+	return image, nil
+}
+
+type slowError time.Duration
+
+func (e slowError) Error() string {
+	return fmt.Sprintf("can't be fetched within %s (--image-fetch-timeout)", time.Duration(e))
+}
+
+// failure leaves out of an error what it tells of names and addresses.
+func failure(ctx context.Context, err error) error {
+	for _, known := range []error{errScheme, errUser, errRedirects, errPrivate, errTooBig, errTotal, errNoImage} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	if slow, ok := errors.AsType[slowError](context.Cause(ctx)); ok {
+		return slow
+	}
+	return errors.New("can't be fetched: its server can't be reached, or ends the answer early")
+}
+
+// encode reads a picture of at most so many bytes straight into base64. Its length is
+// what the server says, -1 for nothing.
+func encode(body io.Reader, length, most int64, left *room) (inference.Image, error) {
+	reader := bufio.NewReaderSize(&limited{from: body, most: most, left: left}, 16<<10)
+	head, err := reader.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return inference.Image{}, err
+	}
+	image := inference.Image{Type: imageType(head)}
+	if image.Type == "" {
+		return inference.Image{}, errNoImage
+	}
+	var text strings.Builder
+	if length > 0 {
+		text.Grow(base64.StdEncoding.EncodedLen(int(length))) // it is within the bound
+	}
+	encoder := base64.NewEncoder(base64.StdEncoding, &text)
+	if _, err := io.Copy(encoder, reader); err != nil {
+		return inference.Image{}, err
+	}
+	if err := encoder.Close(); err != nil { // a builder takes all there is
+		return inference.Image{}, err
+	}
+	image.Base64 = text.String()
+	return image, nil
+}
+
+// limited fails where one picture or all of them are too large.
+type limited struct {
+	from io.Reader
+	most int64
+	left *room
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	if l.most -= int64(n); l.most < 0 {
+		return 0, errTooBig
+	}
+	if full := l.left.take(int64(n)); full != nil {
+		return 0, full
+	}
+	return n, err
+}

@@ -1,0 +1,148 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// Image is a picture of a request, read and checked.
+type Image struct {
+	// Type is its media type as its first bytes tell it, such as image/png.
+	Type string
+	// Base64 are its bytes in the standard alphabet, with padding.
+	Base64 string
+}
+
+// ImageRef is where a picture of a request is.
+type ImageRef struct {
+	// URL is a data: URI or an address.
+	URL string
+	// Param is the field that holds it, for errors.
+	Param string
+}
+
+// ImageReader reads the pictures of requests. It may be used concurrently.
+type ImageReader interface {
+	// Check finds what is wrong before anything is read: too many pictures, or one that
+	// is no data: URI and may not be fetched. Its error is an [*Error] that names the
+	// Param.
+	Check(refs []ImageRef) error
+	// Read gives the pictures that have passed Check, in their order. What isn't a
+	// picture, is too large or can't be fetched is an [*Error] that names its Param. It
+	// ends with ctx, whose error it then gives, and leaves nothing running.
+	Read(ctx context.Context, refs []ImageRef) ([]Image, error)
+}
+
+// AnyImages is the [ImageInput.Most] of models without a limit of their own.
+const AnyImages = math.MaxInt
+
+// ImageInput is how a model takes pictures.
+type ImageInput struct {
+	// Most that one request may have; 0 of a model that declares no input for them.
+	Most int
+	// Placed is true of models that put them into the prompt themselves.
+	Placed bool
+	// Silent is true of models that drop them without a word unless they are set up
+	// for them: such a model gets none unless its settings say that it sees.
+	Silent bool
+}
+
+// Images are the pictures of a request, in the order of its messages. The jobs of
+// the request share them.
+type Images struct {
+	List []Image
+
+	once sync.Once
+	raw  []byte
+}
+
+// Tensor gives what build makes of the pictures at the first call: all jobs of a
+// request send the same bytes, which must not be changed.
+func (i *Images) Tensor(build func([]Image) []byte) []byte {
+	i.once.Do(func() { i.raw = build(i.List) })
+	return i.raw
+}
+
+// partParam is the path of a message's part.
+func partParam(message, part int) string {
+	return fmt.Sprintf("messages[%d].content[%d]", message, part)
+}
+
+// imageParam is the path of a picture's URL.
+func imageParam(message, part int) string { return partParam(message, part) + ".image_url.url" }
+
+// ImageRefs lists the pictures of the messages.
+func (r *Request) ImageRefs() []ImageRef {
+	var refs []ImageRef
+	for i := range r.Messages {
+		for j := range r.Messages[i].Parts {
+			if p := &r.Messages[i].Parts[j]; p.Kind == PartImage {
+				refs = append(refs, ImageRef{URL: p.URL, Param: imageParam(i, j)})
+			}
+		}
+	}
+	return refs
+}
+
+// ImagesParam is the field to blame for the pictures: that of the only one, or all
+// messages.
+func (r *Request) ImagesParam() string {
+	if refs := r.ImageRefs(); len(refs) == 1 {
+		return refs[0].Param
+	}
+	return "messages"
+}
+
+// checkParts refuses the first part that the model can't read, or this server not.
+func (s *Service) checkParts(card *Card, req *Request) error {
+	if err := card.checkParts(req); err != nil {
+		return err
+	}
+	if refs := req.ImageRefs(); len(refs) > 0 {
+		return s.images.Check(refs)
+	}
+	return nil
+}
+
+// checkParts refuses the first part that the model can't read.
+func (c *Card) checkParts(req *Request) error {
+	images := 0
+	for i := range req.Messages {
+		for j := range req.Messages[i].Parts {
+			switch p := &req.Messages[i].Parts[j]; p.Kind {
+			case PartText, PartRefusal:
+				continue
+			case PartImage:
+				images++
+				if images <= c.Images.Most {
+					continue
+				}
+				if c.Images.Most > 0 {
+					return Unsupported(partParam(i, j), "the model `%s` takes no more than %d images in a request", req.Model, c.Images.Most)
+				}
+				if c.blind != "" {
+					return Unsupported(partParam(i, j), "this model takes no %s content: %s", p.Kind, c.blind)
+				}
+			case PartAudio, PartFile:
+			}
+			return Unsupported(partParam(i, j), "this model takes no %s content", req.Messages[i].Parts[j].Kind)
+		}
+	}
+	return nil
+}
+
+// readImages gives the pictures of a request whose parts have been checked; nil where
+// it has none.
+func (s *Service) readImages(ctx context.Context, req *Request) (*Images, error) {
+	refs := req.ImageRefs()
+	if len(refs) == 0 {
+		return nil, nil //nolint:nilnil // no pictures
+	}
+	list, err := s.images.Read(ctx, refs)
+	if err != nil {
+		return nil, fmt.Errorf("read images: %w", err)
+	}
+	return &Images{List: list}, nil
+}

@@ -1,0 +1,191 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/images"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// gallery serves pictures on this machine, and a handler that may fetch them.
+type gallery struct {
+	*httptest.Server
+
+	engine   *inferencetest.Engine
+	pictures string // the address of their server
+	fetched  atomic.Int32
+}
+
+const (
+	smallPNG = "\x89PNG\r\n\x1a\nsmall"
+	smallGIF = "GIF89a..."
+)
+
+func inBase64(image string) string { return base64.StdEncoding.EncodeToString([]byte(image)) }
+
+func newGallery(t *testing.T) *gallery {
+	t.Helper()
+	g := &gallery{engine: inferencetest.New()}
+	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.fetched.Add(1)
+		if r.URL.Path == "/a.gif" {
+			_, _ = io.WriteString(w, smallGIF)
+		} else {
+			_, _ = io.WriteString(w, "secret")
+		}
+	}))
+	t.Cleanup(pictures.Close)
+	g.pictures = pictures.URL
+	const template = `{% for m in messages %}[{{ m.role }}]{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'image' %}<image>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}`
+	settings := map[string]string{"trident.chat_template": template, "trident.context_length": "100", "trident.tokenizer": byteTokenizer}
+	g.engine.AddModel("chat", inferencetest.Say("Hello"), settings)
+	g.engine.AddModel("one", inferencetest.Say("Hello"), settings)
+	g.engine.Configure("one", func(c *kserve.ModelConfig) { c.Input[len(c.GetInput())-1].Dims = []int64{1} })
+	g.engine.AddModel("blind", inferencetest.Say("Hello"), map[string]string{"trident.chat_template": template, "trident.vision": "false", "trident.tokenizer": byteTokenizer})
+	rules := images.Default()
+	rules.AllowURLs, rules.Permit = true, netip.Addr.IsLoopback
+	g.Server = httptest.NewServer(newHandler(Default(), inferencetest.Seeing(t, inference.Config{}, rules, g.engine), newValidator(t)))
+	t.Cleanup(g.Close)
+	return g
+}
+
+// ask sends a request and gives what the engine got for it.
+func (g *gallery) ask(t *testing.T, path, body string) (status int, answer string, sent []string) {
+	t.Helper()
+	before := len(g.engine.Requests())
+	resp, answer := do(t, http.MethodPost, g.URL+path, body)
+	for _, req := range g.engine.Requests()[before:] {
+		inputs, _, _ := strings.Cut(inputsOf(req), " sampling_parameters")
+		sent = append(sent, inputs)
+	}
+	return resp.StatusCode, answer, sent
+}
+
+func TestImages(t *testing.T) {
+	g := newGallery(t)
+	png, gif := "data:image/png;base64,"+inBase64(smallPNG), g.pictures+"/a.gif"
+	const prompt = "text_input=[user]a<image>b<image> image="
+	both := inBase64(smallPNG) + "," + inBase64(smallGIF)
+	chat := fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":%q}},`+
+		`{"type":"text","text":"b"},{"type":"image_url","image_url":{"url":%q,"detail":"high"}}]}]`, png, gif)
+	items := fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":%q},`+
+		`{"type":"input_text","text":"b"},{"type":"input_image","image_url":%q,"detail":"original"}]}]`, png, gif)
+	for _, tt := range []struct {
+		name, path, body string
+		jobs             int
+	}{
+		{"a chat", chatPath, chat + "}", 1},
+		{"a stream", chatPath, chat + `,"stream":true}`, 1},
+		{"choices", chatPath, chat + `,"n":3}`, 3},
+		{"items", responsePath, items + "}", 1},
+		{"items in a stream", responsePath, items + `,"stream":true}`, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fetched := g.fetched.Load()
+			status, answer, sent := g.ask(t, tt.path, tt.body)
+			if status != http.StatusOK || !strings.Contains(answer, "Hello") || len(sent) != tt.jobs || g.fetched.Load() != fetched+1 {
+				t.Errorf("%d %s: %d requests, %d fetches", status, answer, len(sent), g.fetched.Load()-fetched)
+			}
+			for _, inputs := range sent {
+				if inputs != prompt+both {
+					t.Errorf("sent %s", inputs)
+				}
+			}
+		})
+	}
+}
+
+// TestImagesAreKept: a response that goes on from another has its pictures, those of
+// addresses fetched again.
+func TestImagesAreKept(t *testing.T) {
+	g := newGallery(t)
+	_, first, _ := g.ask(t, responsePath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.pictures+"/a.gif"))
+	var response struct{ ID string }
+	if err := json.Unmarshal([]byte(first), &response); err != nil {
+		t.Fatal(err)
+	}
+	_, _, sent := g.ask(t, responsePath, fmt.Sprintf(`{"model":"chat","input":"and?","previous_response_id":%q}`, response.ID))
+	if want := "text_input=[user]<image>[assistant]Hello[user]and? image=" + inBase64(smallGIF); len(sent) != 1 || sent[0] != want {
+		t.Errorf("sent %s, want %s", sent, want)
+	}
+}
+
+func TestImagesOfFunctions(t *testing.T) {
+	g := newGallery(t)
+	body := `{"model":"chat","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":%q}]}]}`
+	_, _, sent := g.ask(t, responsePath, fmt.Sprintf(body, "data:image/png;base64,"+inBase64(smallPNG)))
+	if len(sent) != 1 || !strings.HasSuffix(sent[0], "[tool]<image> image="+inBase64(smallPNG)) {
+		t.Errorf("sent %s", sent)
+	}
+	status, answer, _ := g.ask(t, responsePath, fmt.Sprintf(body, g.pictures+"/none"))
+	if status != http.StatusBadRequest || !strings.Contains(answer, `"param":"input[1].output[0].image_url"`) {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+func TestImagesThatAreRefused(t *testing.T) {
+	g := newGallery(t)
+	png := "data:image/png;base64," + inBase64(smallPNG)
+	chat := func(model, more string, urls ...string) string {
+		var parts []string
+		for _, url := range urls {
+			parts = append(parts, fmt.Sprintf(`{"type":"image_url","image_url":{"url":%q}}`, url))
+		}
+		return fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"x"},{"role":"user","content":[%s]}]%s}`, model, strings.Join(parts, ","), more)
+	}
+	item := func(url string) string {
+		return fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_text","text":"x"},{"type":"input_image","image_url":%q}]}]}`, url)
+	}
+	for _, tt := range []struct {
+		name, path, body     string
+		param, code, message string
+		fetched              int32
+	}{
+		{"what is fetched is no image", chatPath, chat("chat", "", png, g.pictures+"/none"), "messages[1].content[1].image_url.url", "invalid_value", "messages[1].content[1].image_url.url is not a PNG", 1},
+		{"of an item", responsePath, item(g.pictures + "/none"), "input[0].content[1].image_url", "invalid_value", "input[0].content[1].image_url is not a PNG", 1},
+		{"a model that doesn't see", chatPath, chat("blind", "", g.pictures+"/a.gif"), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
+		{"more than the model takes", chatPath, chat("one", "", g.pictures+"/a.gif", g.pictures+"/a.gif"), "messages[1].content[1]", "unsupported_parameter", "no more than 1 images", 0},
+		{"a request that can't be served", chatPath, chat("chat", `,"max_tokens":101`, g.pictures+"/a.gif"), "messages", "context_length_exceeded", "100 tokens", 0},
+		{"tokens of images", responsePath + "/input_tokens", item(png), "input[0].content[1].image_url", "unsupported_parameter", "can't be counted", 0},
+		{"a stream", chatPath, chat("chat", `,"stream":true`, g.pictures+"/none"), "messages[1].content[0].image_url.url", "invalid_value", "is not a PNG", 1},
+		{"a bad one to tokenize", "/v1/tokenize", chat("blind", "", png), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
+		{"an address of no kind", chatPath, chat("chat", "", "gopher://x"), "messages[1].content[0].image_url.url", "invalid_value", "http: or https:", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fetched := g.fetched.Load()
+			status, answer, sent := g.ask(t, tt.path, tt.body)
+			var got struct{ Error wireError }
+			if err := json.Unmarshal([]byte(answer), &got); err != nil {
+				t.Fatal(err)
+			}
+			e := got.Error
+			if status != http.StatusBadRequest || value(e.Param) != tt.param || value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) || strings.Contains(answer, "secret") {
+				t.Errorf("%d %s", status, answer)
+			}
+			if len(sent) > 0 || g.fetched.Load()-fetched != tt.fetched {
+				t.Errorf("%d requests, %d fetches", len(sent), g.fetched.Load()-fetched)
+			}
+		})
+	}
+}
+
+// TestImagesTokenized: the tokens of a prompt are those that the model is sent, with a
+// place for each image.
+func TestImagesTokenized(t *testing.T) {
+	g := newGallery(t)
+	_, answer, _ := g.ask(t, "/v1/tokenize", `{"model":"chat",`+onePicture+`}`)
+	if want := fmt.Sprintf(`"count":%d`, len("[user]<image>")); !strings.Contains(answer, want) {
+		t.Errorf("got %s, want %s", answer, want)
+	}
+}
