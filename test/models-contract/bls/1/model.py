@@ -1,4 +1,7 @@
-"""TensorRT-LLM's tensorrt_llm_bls without weights. It accumulates tokens, and its errors are Python's stacks."""
+"""TensorRT-LLM's tensorrt_llm_bls without weights. It accumulates tokens, and its errors are Python's stacks.
+
+Without the parameter multimodal_model_path, which is its preprocessing model's, it passes over images.
+"""
 
 import json
 import os
@@ -9,6 +12,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import engine
 import executor
+import picture
 
 
 class TritonPythonModel:
@@ -16,6 +20,7 @@ class TritonPythonModel:
 
     def initialize(self, args):
         config = json.loads(args["model_config"])
+        self.sees = bool(config["parameters"].get("multimodal_model_path", {}).get("string_value"))
         self.accumulate = config["parameters"]["accumulate_tokens"]["string_value"] == "true"
 
     def execute(self, requests):
@@ -23,6 +28,9 @@ class TritonPythonModel:
             engine.record(request, "bls")
             sender = request.get_response_sender()
             try:
+                if self.sees:
+                    for uri in engine.texts(request, "image_url_input"):
+                        picture.of_uri(uri, "jpeg")
                 executor.respond(executor.Request(request), sender, self.accumulate)
             except ValueError:
                 engine.fail(sender, traceback.format_exc())

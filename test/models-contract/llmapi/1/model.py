@@ -1,11 +1,16 @@
-"""TensorRT-LLM's model over its LLM API, without weights: texts hold all that came before and end before the stop text."""
+"""TensorRT-LLM's model over its LLM API, without weights: texts hold all that came before and end before the stop text.
 
+Without the parameter multimodal, which stands for triton_config.multimodal of model.yaml, it passes over images.
+"""
+
+import json
 import os
 import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 import engine
+import picture
 from engine import END, decode, encode, scalar, send, strings, tensor, texts
 
 SCALARS = ("max_tokens", "temperature", "top_k", "top_p", "frequency_penalty", "presence_penalty", "seed", "best_of")
@@ -14,11 +19,18 @@ SCALARS = ("max_tokens", "temperature", "top_k", "top_p", "frequency_penalty", "
 class TritonPythonModel:
     """What Triton loads."""
 
+    def initialize(self, args):
+        parameters = json.loads(args["model_config"])["parameters"]
+        self.multimodal = parameters.get("multimodal", {}).get("string_value") == "true"
+
     def execute(self, requests):
         for request in requests:
             engine.record(request, "llmapi")
             sender = request.get_response_sender()
             try:
+                if self.multimodal:
+                    for uri in texts(request, "image_url"):
+                        picture.of_uri(uri, r"\w+")
                 respond(request, sender)
             except ValueError as error:
                 engine.fail(sender, f"Error generating request: {error}", text_output=strings("N/A"))

@@ -6,6 +6,8 @@ It takes and sends the tensors of vllm_backend's main branch (September 2025 on,
 - A constrained answer is the smallest that satisfies a JSON schema, a choice or a regular expression; a grammar and a structural
   tag are taken and not followed.
 - A token is a byte, but for <|im_start|> and <|im_end|>; ../tokenizer has that as tokenizer.json. The end is a token of its own.
+- It reads images if the parameter vision says so, at most as many as limit_mm_per_prompt in model.json allows; each needs its
+  <|image|> in the prompt, and is IMAGE tokens of it.
 - An embedding has DIMENSIONS components, of a length that isn't 1, and depends on the input alone.
 
 Unlike a real one it generates and embeds, both in one model. With CONTRACT_RECORD in the environment it appends what it gets to
@@ -16,16 +18,22 @@ import hashlib
 import json
 import os
 import re
+import sys
 import threading
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 from constraint import smallest
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+
+import picture
+
 DIMENSIONS = 16
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 SPECIAL = re.compile("(<\\|im_start\\|>|<\\|im_end\\|>)")
 EOS = 257
+PLACE, IMAGE = "<|image|>", 16
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
 CHUNKS = 12  # of a streamed answer, about
 MAX_LOGPROBS = 20
@@ -68,6 +76,10 @@ class TritonPythonModel:
         self._context = int(config["parameters"]["trident.context_length"]["string_value"])
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "multi_lora.json")) as loras:
             self._loras = list(json.load(loras))
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "model.json")) as file:
+            self._images = json.load(file)["limit_mm_per_prompt"]["image"]
+        if config["parameters"].get("vision", {}).get("string_value") != "true":
+            self._images = None
         self._record = os.environ.get("CONTRACT_RECORD")
         self._lock = threading.Lock()
 
@@ -89,7 +101,7 @@ class TritonPythonModel:
         if pb_utils.get_input_tensor_by_name(request, "embedding_request") is not None:
             sender.send(self._embed(request), flags=FINAL)
             return None
-        for response, last in Answer(request, sampling, self._context).responses():
+        for response, last in Answer(request, sampling, self._context, self._images).responses():
             if sender.is_cancelled():
                 return cancel(sender)
             sender.send(response, flags=FINAL if last else 0)
@@ -134,8 +146,9 @@ class TritonPythonModel:
 class Answer:
     """One generation. Raises what vLLM raises for what it doesn't take."""
 
-    def __init__(self, request, sampling, context):
+    def __init__(self, request, sampling, context, images):
         self._prompt = scalar(request, "text_input").decode()
+        pictures = seen(request, self._prompt, images)
         self._stream = bool(scalar(request, "stream", False))
         exclude = scalar(request, "exclude_input_in_output", None)
         self._echo = not exclude if exclude is not None else not self._stream
@@ -148,7 +161,7 @@ class Answer:
         if allowed and not all(0 <= token <= EOS for token in allowed):
             raise ValueError("allowed_token_ids contains out-of-vocab token id!")
         self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
-        tokens = tokenize(self._prompt)
+        tokens = tokenize(self._prompt) + [EOS] * pictures * IMAGE
         if not tokens:
             raise ValueError("The decoder prompt cannot be empty")
         keep = self._sampling.get("truncate_prompt_tokens", -1)
@@ -235,6 +248,25 @@ class Answer:
         text = (self._prompt if self._echo else "") + text
         tensors = [pb_utils.Tensor("text_output", np.array([text.encode()], dtype=np.object_))]
         return pb_utils.InferenceResponse(tensors + [pb_utils.Tensor(n, v) for n, v in values.items() if n in self._return])
+
+
+def seen(request, prompt, most):
+    """How many images a request has, if the model can read them and each has its place."""
+    tensor = pb_utils.get_input_tensor_by_name(request, "image")
+    if tensor is None:
+        return 0
+    for text in tensor.as_numpy():
+        picture.opened(text.decode())
+    count, places = len(tensor.as_numpy()), prompt.count(PLACE)
+    if most is None:
+        raise ValueError("contract is not a multimodal model")
+    if count > most:
+        raise ValueError(f"At most {most} image(s) may be provided in one prompt.")
+    if places < count:
+        raise AssertionError(f"Failed to apply prompt replacement for mm_items['image'][{places}]")
+    if places > count:
+        raise RuntimeError(f"Expected there to be {places} prompt placeholders corresponding to {count} image items, but instead found {count}")
+    return count
 
 
 def cancel(sender):

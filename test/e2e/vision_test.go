@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/png"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// seeing is a trident before models that read images, which fetches images, and before
+// one of vLLM's that doesn't see.
+var seeing = shared(func(t *testing.T) (contract, error) {
+	t.Helper()
+	c := contract{record: filepath.Join(scratch(t), "vision-record")}
+	repository, err := os.MkdirTemp(scratch(t), "vision-*") //nolint:usetesting // it outlives the test that needs it first
+	if err != nil {
+		return c, err
+	}
+	source := filepath.Join(root(t), "test", "models-contract")
+	if err := blindModel(source, repository); err != nil {
+		return c, err
+	}
+	models := []string{"--model-control-mode=explicit", "--load-model=vllm", "--load-model=bls", "--load-model=llmapi", "--load-model=blind"}
+	variable := "CONTRACT_RECORD=" + c.record
+	flags := append([]string{"--model-repository=" + source, "--model-repository=" + repository}, models...)
+	if !inProcess() {
+		server, err := tritonserver.Launch(context.Background(), tritonserver.Options{Repositories: []string{source, repository}, Args: models, Env: []string{variable}})
+		if err != nil {
+			return c, err
+		}
+		undos = append(undos, server.Close)
+		flags = []string{"--triton-endpoint=" + server.GRPC()}
+	}
+	if c.trident, err = launchAt(t, root(t), variable, append(flags, "--allow-image-urls")...); err != nil {
+		return c, err
+	}
+	undos = append(undos, c.stop)
+	for _, model := range []string{"vllm", "bls", "llmapi", "blind"} {
+		if !poll(startLimit, func() bool { return c.get(t, "/v1/models/"+model).status == http.StatusOK }) {
+			t.Fatalf("%s isn't served:\n%s", model, c.log)
+		}
+	}
+	return c, nil
+})
+
+// blindModel is that of vLLM's contract without eyes, whose template shows images all
+// the same.
+func blindModel(source, repository string) error {
+	if err := os.Mkdir(filepath.Join(repository, "blind"), 0o755); err != nil {
+		return err
+	}
+	config, err := os.ReadFile(filepath.Join(source, "vllm", "config.pbtxt"))
+	if err != nil {
+		return err
+	}
+	text := strings.Replace(string(config), `name: "vllm"`, `name: "blind"`, 1)
+	text = strings.Replace(text, `{ key: "vision", value: { string_value: "true" } },`, "", 1)
+	if err := os.WriteFile(filepath.Join(repository, "blind", "config.pbtxt"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Symlink(filepath.Join(source, "vllm", "1"), filepath.Join(repository, "blind", "1"))
+}
+
+// pictures are a PNG and a GIF of one pixel.
+func pictures(t *testing.T) (onePNG, oneGIF string) {
+	t.Helper()
+	var first, second bytes.Buffer
+	pixel := image.NewGray(image.Rect(0, 0, 1, 1))
+	if err := png.Encode(&first, pixel); err != nil {
+		t.Fatal(err)
+	}
+	if err := gif.Encode(&second, pixel, nil); err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(first.Bytes()), base64.StdEncoding.EncodeToString(second.Bytes())
+}
+
+// look is a chat, or a response, with a text and images.
+func look(path, model, prompt string, urls ...string) object {
+	text, picture, list := "text", "image_url", "messages"
+	if path == "/v1/responses" {
+		text, picture, list = "input_text", "input_image", "input"
+	}
+	parts := []object{{"type": text, "text": prompt}}
+	for _, url := range urls {
+		var at any = object{"url": url}
+		if path == "/v1/responses" {
+			at = url
+		}
+		parts = append(parts, object{"type": picture, "image_url": at})
+	}
+	return object{"model": model, list: []object{{"role": "user", "content": parts}}}
+}
+
+// seen are the images that a model got last.
+func (c contract) seen(t *testing.T, input string) string {
+	t.Helper()
+	lines, err := os.ReadFile(c.record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := lines[bytes.LastIndexByte(bytes.TrimSpace(lines), '\n')+1:]
+	line := decode[struct{ Inputs map[string]any }](t, answer{body: last})
+	switch in := line.Inputs[input].(type) {
+	case []any: // as the model of vLLM's contract writes them
+		return joined(in)
+	case map[string]any:
+		values, _ := in["values"].([]any)
+		return joined(values)
+	}
+	return ""
+}
+
+func joined(values []any) string {
+	var list []string
+	for _, v := range values {
+		s, _ := v.(string)
+		list = append(list, s)
+	}
+	return strings.Join(list, "|")
+}
+
+func TestVision(t *testing.T) {
+	onePNG, oneGIF := pictures(t)
+	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // a type that isn't the image's
+	for _, test := range []struct {
+		name, model, input string
+		urls               []string
+		want               string
+	}{
+		{"vllm", "vllm", "image", []string{first, second}, onePNG + "|" + oneGIF},
+		{"llmapi", "llmapi", "image_url", []string{first, second}, "data:image/png;base64," + onePNG + "|data:image/gif;base64," + oneGIF},
+		{"bls", "bls", "image_url_input", []string{first}, "data:image/jpeg;base64," + onePNG},
+	} {
+		for _, path := range []string{"/v1/chat/completions", "/v1/responses"} {
+			for _, stream := range []bool{false, true} {
+				t.Run(test.name+path, func(t *testing.T) {
+					c := seeing(t)
+					body := look(path, test.model, " one two", test.urls...)
+					body["stream"] = stream
+					a := c.post(t, path, body).want(t, http.StatusOK)
+					if !strings.Contains(string(a.body), "two") {
+						t.Errorf("got %s", a.body)
+					}
+					if got := c.seen(t, test.input); got != test.want {
+						t.Errorf("the model got %s, want %s", got, test.want)
+					}
+				})
+			}
+		}
+	}
+	t.Run("an image's tokens are the prompt's", func(t *testing.T) {
+		c := seeing(t)
+		count := func(urls ...string) int {
+			return decode[completion](t, c.post(t, "/v1/chat/completions", look("", "vllm", "x", urls...)).want(t, http.StatusOK)).Usage.Prompt
+		}
+		if none, two := count(), count(first, second); two != none+2*(len("<|image|>")+16) {
+			t.Errorf("%d tokens without images, %d with two", none, two)
+		}
+	})
+}
+
+func TestVisionRefuses(t *testing.T) {
+	onePNG, _ := pictures(t)
+	good := "data:image/png;base64," + onePNG
+	raw, err := base64.StdEncoding.DecodeString(onePNG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := "data:image/png;base64," + base64.StdEncoding.EncodeToString(raw[:30])
+	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a private address was asked") }))
+	defer private.Close()
+	const field = "[0].content[1].image_url"
+	for _, test := range []struct {
+		name, model, prompt string
+		urls                []string
+		param, code         string
+		message             string
+	}{
+		{"a model without eyes", "blind", "x", []string{good}, field, "unsupported_parameter", "takes no images"},
+		{"more than the engine takes", "vllm", "x", []string{good, good, good, good}, "", "unsupported_parameter", "no more than 3 images"},
+		{"more than the input takes", "bls", "x", []string{good, good}, "[0].content[2]", "unsupported_parameter", "no more than 1 images"},
+		{"an image that is cut", "vllm", "x", []string{cut}, field, "invalid_value", "can't read an image"},
+		{"one that bls can't read", "bls", "x", []string{cut}, field, "invalid_value", "can't read an image"},
+		{"one that llmapi can't read", "llmapi", "x", []string{cut}, field, "invalid_value", "can't read an image"},
+		{"a place without an image", "vllm", "x<|image|>", []string{good}, "", "invalid_value", "another number of places"},
+		{"no image", "vllm", "x", []string{"data:image/png;base64,aGVsbG8K"}, field, "invalid_value", "is not a PNG"},
+		{"an address of this machine", "vllm", "x", []string{private.URL + "/" + marker}, field, "invalid_value", "isn't public"},
+		{"an address of this machine by its name", "llmapi", "x", []string{strings.Replace(private.URL, "127.0.0.1", "localhost", 1)}, field, "invalid_value", "isn't public"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := seeing(t)
+			for path, prefix := range map[string]string{"/v1/chat/completions": "messages", "/v1/responses": "input"} {
+				mark, id := c.log.len(), fmt.Sprint("vision-", rand.Uint64())
+				e := c.post(t, path, look(path, test.model, test.prompt, test.urls...), "X-Request-Id", id).want(t, http.StatusBadRequest).failure(t)
+				param := prefix + test.param
+				if prefix == "messages" && test.param == field {
+					param += ".url"
+				}
+				if text(e.Param) != param || text(e.Code) != test.code || !strings.Contains(text(e.Message), test.message) {
+					t.Errorf("%s: param %s, code %s: %s", path, text(e.Param), text(e.Code), text(e.Message))
+				}
+				for _, secret := range []string{marker, "127.0.0.1", "BytesIO", "Traceback"} {
+					if strings.Contains(text(e.Message), secret) {
+						t.Errorf("the message tells %s: %s", secret, text(e.Message))
+					}
+				}
+				checkOneLine(t, c.trident, mark, id, http.StatusBadRequest)
+			}
+		})
+	}
+}
