@@ -21,7 +21,7 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 	tb.Helper()
 	engine := inferencetest.New()
 	engine.AddModel("m", script, map[string]string{
-		"trident.tokenizer": byteTokenizer, "trident.context_length": "4096", "trident.aliases": "org/m", "trident.tool_call_parser": "hermes",
+		"trident.tokenizer": byteTokenizer, "trident.context_length": "4096", "trident.aliases": "org/m", "trident.tool_call_parser": "hermes", "trident.image_token": "<{n}>",
 		"trident.chat_template": `{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}{{ tools | tojson if tools }}[assistant]`,
 	})
 	service := inferencetest.Service(tb, inference.Config{LoRASeparator: ":"}, engine)
@@ -89,6 +89,7 @@ func FuzzOperations(f *testing.F) {
 	}
 	f.Add(uint8(0), `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>"}],"tools":[{"type":"function","function":{"name":"f"}}]}`)
 	f.Add(uint8(0), `{"model":"m","messages":[{"role":"user","content":"a"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"$ref":"#"}}}}`)
+	f.Add(uint8(0), `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}},{"type":"text","text":"<1>"}]}]}`)
 	f.Add(uint8(1), `{"model":"m:lora","prompt":[97,98],"stream":true,"logprobs":2,"guided_regex":"a*","top_p":0,"truncate_prompt_tokens":-1}`)
 	f.Add(uint8(3), `{"model":"m","prompt":"a<|im_end|>","return_token_strs":true}`)
 	f.Fuzz(func(t *testing.T, operation uint8, body string) {

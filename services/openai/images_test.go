@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -8,9 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/images"
@@ -25,6 +28,7 @@ type gallery struct {
 	engine   *inferencetest.Engine
 	pictures string // the address of their server
 	fetched  atomic.Int32
+	left     chan struct{} // who asked for what never comes
 }
 
 const (
@@ -34,14 +38,18 @@ const (
 
 func inBase64(image string) string { return base64.StdEncoding.EncodeToString([]byte(image)) }
 
-func newGallery(t *testing.T) *gallery {
+func newGallery(t *testing.T, cfg inference.Config) *gallery {
 	t.Helper()
-	g := &gallery{engine: inferencetest.New()}
+	g := &gallery{engine: inferencetest.New(), left: make(chan struct{})}
 	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.fetched.Add(1)
-		if r.URL.Path == "/a.gif" {
+		switch r.URL.Path {
+		case "/a.gif":
 			_, _ = io.WriteString(w, smallGIF)
-		} else {
+		case "/never":
+			<-r.Context().Done()
+			g.left <- struct{}{}
+		default:
 			_, _ = io.WriteString(w, "secret")
 		}
 	}))
@@ -55,7 +63,7 @@ func newGallery(t *testing.T) *gallery {
 	g.engine.AddModel("blind", inferencetest.Say("Hello"), map[string]string{"trident.chat_template": template, "trident.vision": "false", "trident.tokenizer": byteTokenizer})
 	rules := images.Default()
 	rules.AllowURLs, rules.Permit = true, netip.Addr.IsLoopback
-	g.Server = httptest.NewServer(newHandler(Default(), inferencetest.Seeing(t, inference.Config{}, rules, g.engine), newValidator(t)))
+	g.Server = httptest.NewServer(newHandler(Default(), inferencetest.Seeing(t, cfg, rules, g.engine), newValidator(t)))
 	t.Cleanup(g.Close)
 	return g
 }
@@ -73,7 +81,7 @@ func (g *gallery) ask(t *testing.T, path, body string) (status int, answer strin
 }
 
 func TestImages(t *testing.T) {
-	g := newGallery(t)
+	g := newGallery(t, inference.Config{})
 	png, gif := "data:image/png;base64,"+inBase64(smallPNG), g.pictures+"/a.gif"
 	const prompt = "text_input=[user]a<image>b<image> image="
 	both := inBase64(smallPNG) + "," + inBase64(smallGIF)
@@ -109,7 +117,7 @@ func TestImages(t *testing.T) {
 // TestImagesAreKept: a response that goes on from another has its pictures, those of
 // addresses fetched again.
 func TestImagesAreKept(t *testing.T) {
-	g := newGallery(t)
+	g := newGallery(t, inference.Config{})
 	_, first, _ := g.ask(t, responsePath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.pictures+"/a.gif"))
 	var response struct{ ID string }
 	if err := json.Unmarshal([]byte(first), &response); err != nil {
@@ -122,7 +130,7 @@ func TestImagesAreKept(t *testing.T) {
 }
 
 func TestImagesOfFunctions(t *testing.T) {
-	g := newGallery(t)
+	g := newGallery(t, inference.Config{})
 	body := `{"model":"chat","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":%q}]}]}`
 	_, _, sent := g.ask(t, responsePath, fmt.Sprintf(body, "data:image/png;base64,"+inBase64(smallPNG)))
 	if len(sent) != 1 || !strings.HasSuffix(sent[0], "[tool]<image> image="+inBase64(smallPNG)) {
@@ -135,7 +143,7 @@ func TestImagesOfFunctions(t *testing.T) {
 }
 
 func TestImagesThatAreRefused(t *testing.T) {
-	g := newGallery(t)
+	g := newGallery(t, inference.Config{})
 	png := "data:image/png;base64," + inBase64(smallPNG)
 	chat := func(model, more string, urls ...string) string {
 		var parts []string
@@ -180,10 +188,45 @@ func TestImagesThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestImagesTakeTheRequestsTime: a fetch ends with the request, by its clock or as its
+// client leaves.
+func TestImagesTakeTheRequestsTime(t *testing.T) {
+	body := func(g *gallery) string {
+		return fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}}]}]}`, g.pictures+"/never")
+	}
+	t.Run("its time is over", func(t *testing.T) {
+		g := newGallery(t, inference.Config{RequestTimeout: 50 * time.Millisecond})
+		status, answer, _ := g.ask(t, chatPath, body(g))
+		if status != http.StatusGatewayTimeout || !strings.Contains(answer, `"code":"timeout"`) {
+			t.Errorf("%d %s", status, answer)
+		}
+		<-g.left
+	})
+	t.Run("the client leaves", func(t *testing.T) {
+		g := newGallery(t, inference.Config{})
+		ctx, leave := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+chatPath, strings.NewReader(body(g)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for g.fetched.Load() == 0 {
+				runtime.Gosched()
+			}
+			leave()
+		}()
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			t.Errorf("answered %d", resp.StatusCode)
+			_ = resp.Body.Close()
+		}
+		<-g.left
+	})
+}
+
 // TestImagesTokenized: the tokens of a prompt are those that the model is sent, with a
 // place for each image.
 func TestImagesTokenized(t *testing.T) {
-	g := newGallery(t)
+	g := newGallery(t, inference.Config{})
 	_, answer, _ := g.ask(t, "/v1/tokenize", `{"model":"chat",`+onePicture+`}`)
 	if want := fmt.Sprintf(`"count":%d`, len("[user]<image>")); !strings.Contains(answer, want) {
 		t.Errorf("got %s, want %s", answer, want)
