@@ -204,6 +204,7 @@ func TestFetch(t *testing.T) {
 }
 
 func TestFetchFails(t *testing.T) {
+	var rounds atomic.Int32
 	big := bytes.Repeat([]byte("x"), 1<<20)
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -224,6 +225,7 @@ func TestFetchFails(t *testing.T) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, png)
 		case "/round":
+			rounds.Add(1)
 			http.Redirect(w, r, "/round", http.StatusFound)
 		case "/file":
 			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
@@ -254,6 +256,9 @@ func TestFetchFails(t *testing.T) {
 			_, err := read(t.Context(), r, dataURI(png), url+tt.path)
 			wantError(t, err, 1, inference.ReasonInvalidValue, tt.message)
 		})
+	}
+	if n := rounds.Load(); n != 1+maxRedirects {
+		t.Errorf("%d requests before a circle was left", n)
 	}
 	t.Run("together too large", func(t *testing.T) {
 		_, err := read(t.Context(), r, url+"/large", url+"/large")
