@@ -223,6 +223,21 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 	})
 }
 
+// TestImagesOfSilentModels: a model that would drop images in silence gets none unless it
+// is said to see.
+func TestImagesOfSilentModels(t *testing.T) {
+	for _, contract := range []string{"llmapi", "bls"} {
+		engine := inferencetest.New()
+		addContract(t, engine, contract, sayAsEnsemble)
+		engine.Configure("chat", func(c *kserve.ModelConfig) { delete(c.GetParameters(), "trident.vision") })
+		server := fieldServer(t, engine)
+		resp, body := do(t, http.MethodPost, server.URL+chatPath, `{"model":"chat",`+onePicture+`}`)
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"messages[0].content[0]"`) || !strings.Contains(body, "trident.vision, set to true") || len(engine.Requests()) > 0 {
+			t.Errorf("%s: %d %s", contract, resp.StatusCode, body)
+		}
+	}
+}
+
 // TestImagesTokenized: the tokens of a prompt are those that the model is sent, with a
 // place for each image.
 func TestImagesTokenized(t *testing.T) {
