@@ -54,15 +54,26 @@ func (c *Catalog) engineOf(ctx context.Context, model string) Engine {
 // Decoupled tells whether a model answers a request with any number of responses,
 // as its configuration says; a model that isn't ready doesn't.
 func (s *Service) Decoupled(ctx context.Context, model string) bool {
+	config, err := s.ConfigOf(ctx, model)
+	return err == nil && config.GetModelTransactionPolicy().GetDecoupled()
+}
+
+// ConfigOf is a model's configuration: the one of its card, which must not be
+// changed, or of a model that has none, what its engine says.
+func (s *Service) ConfigOf(ctx context.Context, model string) (*kserve.ModelConfig, error) {
 	if card := s.catalog.known.Load().cards[model]; card != nil && card.State == ModelReady {
-		return card.Config.GetModelTransactionPolicy().GetDecoupled()
+		return card.Config, nil
 	}
 	describer, ok := s.EngineOf(ctx, model).(Describer)
 	if !ok {
-		return false
+		named, err := s.catalog.Find(ctx, model, s.cfg.LoRASeparator)
+		if err != nil {
+			return nil, err
+		}
+		return named.Card.Config, nil
 	}
 	answer, err := describer.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: model})
-	return err == nil && answer.GetConfig().GetModelTransactionPolicy().GetDecoupled()
+	return answer.GetConfig(), err
 }
 
 // Draining is closed when no more requests are taken.
