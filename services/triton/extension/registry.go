@@ -247,7 +247,7 @@ func (r *Registry) Use(part inference.SharedRegion) (*Lease, error) {
 	case part.Size > math.MaxUint64-part.Offset:
 		return nil, invalid("Integer overflow detected: byte_size (%d) + offset (%d) exceeds maximum value (%d) for region '%s'",
 			part.Size, part.Offset, uint64(math.MaxUint64), part.Name)
-	case part.Offset+part.Size > found.size:
+	case part.Offset+part.Size > found.size, part.Offset+part.Size == 0: // Triton counts to the last byte
 		return nil, invalid("Invalid offset + byte size for shared memory region: '%s'", part.Name)
 	}
 	if !found.isCUDA() && !found.system.holds(found.offset+part.Offset+part.Size) {

@@ -146,9 +146,10 @@ func TestUse(t *testing.T) {
 	}{
 		{"all", inference.SharedRegion{Name: "r", Size: page}, 0, ""},
 		{"the end", inference.SharedRegion{Name: "r", Offset: page - 1, Size: 1}, 0, ""},
-		{"nothing", inference.SharedRegion{Name: "r"}, 0, ""},
+		{"nothing", inference.SharedRegion{Name: "r", Offset: 1}, 0, ""},
 		{"unknown", inference.SharedRegion{Name: "q", Size: 1}, inference.CodeNotFound, "Unable to find shared memory region: 'q'"},
 		{"beyond", inference.SharedRegion{Name: "r", Offset: page, Size: 1}, inference.CodeInvalid, "Invalid offset for shared memory region: 'r'"},
+		{"nothing at the beginning", inference.SharedRegion{Name: "r"}, inference.CodeInvalid, "Invalid offset + byte size for shared memory region: 'r'"},
 		{"a byte too far", inference.SharedRegion{Name: "r", Offset: 1, Size: page}, inference.CodeInvalid, "Invalid offset + byte size for shared memory region: 'r'"},
 		{
 			"overflow",
