@@ -51,25 +51,25 @@ func TestLikeTritonserver(t *testing.T) {
 	})
 }
 
-func localEngine(t *testing.T, repositories []string) *local.Engine {
-	t.Helper()
+func localEngine(tb testing.TB, repositories []string) *local.Engine {
+	tb.Helper()
 	config := local.Default()
 	config.LogInfo = true // as tritonserver
 	config.Repositories, config.ControlMode, config.LoadModels = repositories, local.ControlExplicit, []string{local.AllModels}
 	engine, err := local.New(config, slog.New(slog.DiscardHandler))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := engine.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := engine.Stop(context.Background()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	if err := engine.AwaitModels(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := engine.AwaitModels(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
 	return engine
 }

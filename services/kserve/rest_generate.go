@@ -1,0 +1,249 @@
+package kserve
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// restGenerate answers POST /v2/models/{model}[/versions/{version}]/generate, and
+// with stream generate_stream, by Triton's generate extension. The body must be
+// bounded and not compressed.
+func (s *Service) restGenerate(w http.ResponseWriter, r *http.Request, model, version string, stream bool) {
+	server.RecordOf(r.Context()).Model = model
+	ctx := r.Context()
+	req, config, err := s.readGenerate(r, model, version)
+	switch {
+	case err != nil:
+	case stream:
+		err = s.streamGenerate(ctx, w, req)
+	case config.GetModelTransactionPolicy().GetDecoupled():
+		err = s.generateOne(ctx, w, req)
+	default:
+		err = s.generateSingle(ctx, w, req)
+	}
+	if err != nil {
+		restFail(w, r, err)
+	}
+}
+
+func (s *Service) readGenerate(r *http.Request, model, version string) (*restRequest, *kserve.ModelConfig, error) {
+	config, err := s.core.ConfigOf(r.Context(), model)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := readBody(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer body.Free()
+	req := newRESTRequest(model, version)
+	parsed, err := newDocument(prefixOf(body, body.Len()))
+	if err == nil {
+		err = req.readGenerate(config, parsed.root())
+	}
+	if err != nil {
+		return nil, nil, s.orOfModel(r.Context(), model, version, err)
+	}
+	return req, config, nil
+}
+
+// generateSingle answers by the one response of a model that isn't decoupled.
+func (s *Service) generateSingle(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+	message, err := req.encode()
+	if err != nil {
+		return err
+	}
+	defer message.Free()
+	out := newEvents(w, req)
+	defer out.close()
+	out.whole = true
+	for resp, err := range s.core.Infer(ctx, message) {
+		if err == nil {
+			err = out.add(resp)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	out.reply()
+	return nil
+}
+
+// generateOne answers with the one response of a decoupled model. More than one is
+// an error, as in tritonserver; the model isn't waited for then.
+func (s *Service) generateOne(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+	out := newEvents(w, req)
+	defer out.close()
+	var failed error
+	count := 0
+	for resp, err := range s.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
+		switch {
+		case err != nil:
+			return err
+		case resp.Idle || resp.End(req.head):
+			continue
+		}
+		count++
+		if count > 1 {
+			break
+		}
+		failed = out.add(resp)
+	}
+	switch {
+	case count != 1:
+		return &inference.Error{
+			Code: inference.CodeInternal, Triton: inference.TritonInternal, Message: "generate expects model to produce exactly 1 response, " +
+				"use generate stream for model that generates various number of responses",
+		}
+	case failed != nil:
+		return failed
+	}
+	out.reply()
+	return nil
+}
+
+// streamGenerate writes each response as an event. Errors of the model are events
+// too: the status tells of one that comes first.
+func (s *Service) streamGenerate(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+	out := newEvents(w, req)
+	defer out.close()
+	rec := server.RecordOf(ctx)
+	for resp, err := range s.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
+		if err != nil && !out.started {
+			return err
+		}
+		switch {
+		case err != nil:
+			rec.Error = err
+			out.fail(inference.AsError(err))
+			out.send(false)
+			return nil
+		case resp.Idle || resp.End(req.head):
+			continue
+		}
+		first := rec.FirstToken.IsZero()
+		if first {
+			rec.FirstToken = time.Now()
+		}
+		*out.buf = append(*out.buf, "data: "...)
+		if err := out.add(resp); err != nil {
+			rec.Error = err
+			out.fail(inference.AsError(err))
+		} else {
+			*out.buf = append(*out.buf, "\n\n"...)
+		}
+		if !out.send(resp.More && !first) {
+			rec.Error = inference.AsError(context.Canceled)
+			return nil
+		}
+	}
+	out.send(false)
+	return nil
+}
+
+// events writes server-sent events. Those that are ready together leave in one
+// write, and an event costs its own bytes.
+type events struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	req     *restRequest
+	buf     *[]byte
+	members []generated // of the latest response; kept for reuse
+	status  int
+	started bool
+	whole   bool // responses come encoded, not decoded
+}
+
+const (
+	// maxBatch is the size at which waiting events are written though more are ready.
+	maxBatch = 16 << 10
+	// maxPooled keeps the buffers of odd requests out of the pool.
+	maxPooled = 64 << 10
+)
+
+var eventBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
+
+func newEvents(w http.ResponseWriter, req *restRequest) *events {
+	return &events{
+		w: w, control: http.NewResponseController(w), req: req, status: http.StatusOK,
+		buf: eventBuffers.Get().(*[]byte), //nolint:forcetypeassert // the pool's own
+	}
+}
+
+// close gives the buffer back.
+func (e *events) close() {
+	if cap(*e.buf) <= maxPooled {
+		*e.buf = (*e.buf)[:0]
+		eventBuffers.Put(e.buf)
+	}
+}
+
+// reply writes what is in the buffer as an answer of its own.
+func (e *events) reply() {
+	e.w.Header().Set("Content-Type", "application/json")
+	e.w.Header().Set("Content-Length", strconv.Itoa(len(*e.buf)))
+	_, _ = e.w.Write(*e.buf) //nolint:gosec // JSON; and a client that has left needs none
+}
+
+// add adds a response's JSON, or nothing of one that failed.
+func (e *events) add(resp *inference.Response) error {
+	if e.whole && resp.Encoded != nil {
+		decoded, err := decodeInfer(resp.Encoded.Materialize())
+		if err != nil {
+			return err
+		}
+		resp = decoded
+	}
+	if resp.Err != nil {
+		return resp.Err
+	}
+	start := len(*e.buf)
+	to, err := e.appendGenerated(*e.buf, resp)
+	if err != nil {
+		*e.buf = to[:start]
+		return err
+	}
+	*e.buf = to
+	return nil
+}
+
+// fail ends an event that was begun, or one of its own, with an error.
+func (e *events) fail(err *inference.Error) {
+	const prefix = "data: "
+	if n := len(*e.buf); n < len(prefix) || string((*e.buf)[n-len(prefix):]) != prefix {
+		*e.buf = append(*e.buf, prefix...)
+	}
+	if !e.started && len(*e.buf) == len(prefix) {
+		e.status = httpStatus(err)
+	}
+	*e.buf = append(appendError(*e.buf, err), "\n\n"...)
+}
+
+// send writes what is in the buffer unless more is coming at once. It is false when
+// the client has gone.
+func (e *events) send(more bool) bool {
+	if more && len(*e.buf) < maxBatch {
+		return true
+	}
+	if !e.started {
+		e.started = true
+		h := e.w.Header()
+		h.Set("Content-Type", "text/event-stream; charset=utf-8")
+		h.Set("Cache-Control", "no-cache")
+		h.Set("X-Accel-Buffering", "no") // proxies must not collect events
+		e.w.WriteHeader(e.status)
+	}
+	_, err := e.w.Write(*e.buf) //nolint:gosec // an event stream of JSON
+	*e.buf = (*e.buf)[:0]
+	if err == nil {
+		err = e.control.Flush()
+	}
+	return err == nil
+}

@@ -1,0 +1,184 @@
+package kserve
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// readGenerate reads the JSON of Triton's generate extension. Members that are named
+// as inputs of the model become tensors, and so do those inside of "parameters";
+// all others become request parameters, "id" too, which also is the request's id. A
+// tensor's value is one element or a list; its shape follows from the model's,
+// whose innermost free dimension takes what is left.
+//
+// Parameters that KServe gives a meaning, as "sequence_id" or "priority", get it;
+// tritonserver hands those of generate to the model unread.
+func (q *restRequest) readGenerate(config *kserve.ModelConfig, root jsonValue) error {
+	if err := q.readID(root); err != nil {
+		return err
+	}
+	q.head.Parameters = map[string]*kserve.InferParameter{}
+	return q.readMembers(config, root, true)
+}
+
+// readMembers reads an object's. Of members of one name the first counts.
+func (q *restRequest) readMembers(config *kserve.ModelConfig, object jsonValue, outer bool) error {
+	if object.kind() != '{' {
+		return internal("attempt to get members for non-object")
+	}
+	read := map[string]bool{}
+	for key, value := range object.members {
+		name := string(key.appendText(nil))
+		input := slices.IndexFunc(config.GetInput(), func(in *kserve.ModelInput) bool { return in.GetName() == name })
+		var err error
+		switch {
+		case outer && name == keyParameters && input >= 0:
+			return invalid("Keyword '%s' for nested schema also given as input tensor name", name)
+		case input >= 0:
+			err = q.readGenerateInput(config, config.GetInput()[input], value)
+		case read[name]:
+		case outer && name == keyParameters:
+			err = q.readNested(config, value)
+		default:
+			var parameter *kserve.InferParameter
+			var wrong *inference.Error
+			if parameter, wrong = parameterOf(name, value); wrong != nil {
+				return wrong
+			}
+			q.head.Parameters[name] = parameter
+		}
+		if err != nil {
+			return err
+		}
+		read[name] = true
+	}
+	return nil
+}
+
+// readNested reads "parameters", whose own members count as the body's.
+func (q *restRequest) readNested(config *kserve.ModelConfig, object jsonValue) error {
+	if object.kind() != '{' {
+		return internal("Expected JSON object for keyword: '%s': attempt to access JSON non-object as object", keyParameters)
+	}
+	if err := q.readMembers(config, object, false); err != nil {
+		return in("Converting keyword: '"+keyParameters+"'", inference.AsError(err))
+	}
+	return nil
+}
+
+func (q *restRequest) readGenerateInput(config *kserve.ModelConfig, input *kserve.ModelInput, value jsonValue) error {
+	name, datatype := input.GetName(), datatypeOf(input.GetDataType())
+	if datatype == typeBytes { // tritonserver looks at texts first
+		for element := range value.flat {
+			if element.kind() != '"' {
+				return internal("Unable to parse JSON bytes array: attempt to access JSON non-string as string")
+			}
+		}
+	}
+	var declared []int64
+	if config.GetMaxBatchSize() > 0 {
+		declared = append(declared, -1)
+	}
+	length := value.length()
+	shape, ok := fit(append(declared, input.GetDims()...), length)
+	if !ok {
+		return invalid("The schema can not convert input '%s' to tensor with proper shape", name)
+	}
+	raw, err := readTensor(name, datatype, value, length)
+	if err != nil {
+		return err
+	}
+	for _, other := range q.head.GetInputs() {
+		if other.GetName() == name {
+			return invalid("%sinput '%s' already exists in request", requestPrefix(q.head.GetId()), name)
+		}
+	}
+	q.head.Inputs = append(q.head.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape})
+	q.contents = append(q.contents, mem.BufferSlice{mem.SliceBuffer(raw)})
+	return nil
+}
+
+// fit gives the shape of so many elements: fixed dimensions take their share, the
+// innermost free one the rest.
+func fit(shape []int64, elements int64) ([]int64, bool) {
+	for _, d := range shape {
+		if d == -1 {
+			continue
+		}
+		if d <= 0 || elements%d != 0 {
+			return nil, false
+		}
+		elements /= d
+	}
+	for i := len(shape) - 1; i >= 0; i-- {
+		if shape[i] == -1 {
+			shape[i], elements = elements, 1
+		}
+	}
+	return shape, elements == 1
+}
+
+// whole is the message of a request whose contents come from JSON.
+func (q *restRequest) whole() *kserve.ModelInferRequest {
+	for _, content := range q.contents {
+		q.head.RawInputContents = append(q.head.RawInputContents, content[0].ReadOnlyData())
+	}
+	return q.head
+}
+
+// generated is a member of a response's JSON: a parameter, an output, or one of the
+// texts that each response has.
+type generated struct {
+	name      string
+	text      string
+	parameter *kserve.InferParameter
+	output    *inference.Output
+}
+
+// appendGenerated adds the JSON object of a response: its id, the model's name and
+// version, the response's parameters and the outputs, sorted by name. An output of
+// one element is that element, any other a list. Of equal names the former of
+// these counts.
+func (e *events) appendGenerated(to []byte, resp *inference.Response) ([]byte, error) {
+	all := e.members[:0]
+	if id := e.req.head.GetId(); id != "" {
+		all = append(all, generated{name: keyID, text: id})
+	}
+	all = append(all, generated{name: "model_name", text: e.req.head.GetModelName()}, generated{name: "model_version", text: resp.Version})
+	for name, p := range resp.Parameters {
+		all = append(all, generated{name: name, parameter: p})
+	}
+	for i := range resp.Outputs {
+		all = append(all, generated{name: resp.Outputs[i].Name, output: &resp.Outputs[i]})
+	}
+	slices.SortStableFunc(all, func(a, b generated) int { return strings.Compare(a.name, b.name) })
+	e.members = all
+	to = append(to, '{')
+	for i := range all {
+		m := &all[i]
+		if i > 0 && all[i-1].name == m.name {
+			continue
+		}
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = append(appendQuoted(to, m.name), ':')
+		switch {
+		case m.parameter != nil:
+			to = appendParameter(to, m.parameter)
+		case m.output != nil:
+			var err *inference.Error
+			if to, err = appendData(to, m.output, true); err != nil {
+				return to, err
+			}
+		default:
+			to = appendQuoted(to, m.text)
+		}
+	}
+	return append(to, '}'), nil
+}

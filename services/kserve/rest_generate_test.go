@@ -1,0 +1,213 @@
+package kserve_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// speaking is an engine with one decoupled model, m, that takes a text.
+func speaking(play inferencetest.Script) *inferencetest.Engine {
+	engine := inferencetest.New()
+	engine.AddOther("m", &api.ModelConfig{
+		Name: "m", ModelTransactionPolicy: &api.ModelTransactionPolicy{Decoupled: true},
+		Input: []*api.ModelInput{{Name: "text_input", DataType: api.DataType_TYPE_STRING, Dims: []int64{1}}},
+	}, play)
+	return engine
+}
+
+// piece is a response with one text.
+func piece(text string) *inference.Response {
+	return &inference.Response{Version: "1", Outputs: []inference.Output{inferencetest.Bytes("text_output", text)}}
+}
+
+func generate(ctx context.Context, t *testing.T, url, method, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v2/models/m/"+method, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func bodyOf(t *testing.T, answer *http.Response) string {
+	t.Helper()
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestGenerateStream has events in order, with all that a response holds, and an
+// error of the engine's as the last one.
+func TestGenerateStream(t *testing.T) {
+	engine := speaking(func(_ context.Context, req *api.ModelInferRequest, send sender) error {
+		if inferencetest.Input(req, "text_input") != "hi" || req.GetParameters()["temperature"].GetDoubleParam() != 0.5 || req.GetId() != "7" {
+			return inference.Invalid("", "got %v", req)
+		}
+		send(&inference.Response{Idle: true})
+		send(&inference.Response{
+			Version: "3", More: true, Parameters: params{"b": truth(true), "model_name": text("x"), "d": double(2)},
+			Outputs: []inference.Output{inferencetest.Bytes("text_output", "a\n"), {Name: "b", Type: "INT8", Shape: []int64{1}, Raw: []byte{1}}, {Name: "a", Type: "FP32", Shape: []int64{2}, Raw: floats(1, 2)}},
+		})
+		for _, text := range []string{"b", "c", "d"} {
+			resp := piece(text)
+			resp.More = true
+			send(resp)
+		}
+		return &inference.Error{Code: inference.CodeUnavailable, Message: "the engine was <lost>"}
+	})
+	answer := generate(t.Context(), t, serveREST(t, engine), "generate_stream", `{"text_input": "hi", "id": "7", "parameters": {"temperature": 0.5}}`)
+	want := `data: {"a":[1.0,2.0],"b":true,"d":2.0,"id":"7","model_name":"m","model_version":"3","text_output":"a\n"}` + "\n\n"
+	for _, text := range []string{"b", "c", "d"} {
+		want += `data: {"id":"7","model_name":"m","model_version":"1","text_output":"` + text + `"}` + "\n\n"
+	}
+	want += `data: {"error":"the engine was <lost>"}` + "\n\n"
+	if got := bodyOf(t, answer); got != want || answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
+		t.Errorf("got %s %v\n%s\nwant\n%s", answer.Status, answer.Header, got, want)
+	}
+}
+
+// TestGenerateFails has errors before the first event as answers of their own.
+func TestGenerateFails(t *testing.T) {
+	engine := speaking(func(context.Context, *api.ModelInferRequest, sender) error {
+		return &inference.Error{Code: inference.CodeOverloaded, Message: "too much", RetryAfter: time.Second}
+	})
+	url := serveREST(t, engine)
+	for _, method := range []string{"generate", "generate_stream"} {
+		answer := generate(t.Context(), t, url, method, `{"text_input": "hi"}`)
+		if got := bodyOf(t, answer); answer.StatusCode != http.StatusTooManyRequests || got != `{"error":"too much"}` || answer.Header.Get("Retry-After") != "1" || answer.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: got %s %v %s", method, answer.Status, answer.Header, got)
+		}
+	}
+}
+
+// TestGenerateClientLeaves cancels the model when its client has gone, in the middle
+// of a stream and before anything has come.
+func TestGenerateClientLeaves(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		t.Run(fmt.Sprintf("after an event %t", first), func(t *testing.T) {
+			began, ended := make(chan struct{}), make(chan error, 1)
+			engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+				if first {
+					send(piece("a"))
+				}
+				close(began)
+				<-ctx.Done()
+				ended <- context.Cause(ctx)
+				return ctx.Err()
+			})
+			url := serveREST(t, engine)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				<-began
+				if !first {
+					cancel()
+				}
+			}()
+			if first {
+				answer := generate(ctx, t, url, "generate_stream", `{"text_input": "hi"}`)
+				line, err := bufio.NewReader(answer.Body).ReadString('\n')
+				if err != nil || line != `data: {"model_name":"m","model_version":"1","text_output":"a"}`+"\n" {
+					t.Errorf("got %q, %v", line, err)
+				}
+				cancel()
+				_ = answer.Body.Close()
+			} else {
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v2/models/m/generate_stream", strings.NewReader(`{"text_input": "hi"}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+				if answer, err := client.Do(req); err == nil {
+					_ = answer.Body.Close()
+					t.Error("got an answer")
+				}
+			}
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Error("the model wasn't cancelled")
+			}
+		})
+	}
+}
+
+// TestGenerateSlowReader has a model make events without end for a client that reads
+// nothing: Trident stops to take them, and ends the stream after the write timeout.
+func TestGenerateSlowReader(t *testing.T) {
+	var made atomic.Int64
+	long := strings.Repeat("x", 64<<10)
+	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+		for send(piece(long)) {
+			made.Add(1)
+		}
+		return ctx.Err()
+	})
+	shared := server.Default()
+	shared.WriteTimeout = 300 * time.Millisecond
+	answer := generate(t.Context(), t, serveRESTBy(t, shared, engine), "generate_stream", `{"text_input": "hi"}`)
+	defer answer.Body.Close()
+	await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
+	if got := made.Load(); got < 1 || got > 512 {
+		t.Errorf("%d events of %d KiB were made for a client that reads nothing", got, len(long)>>10)
+	}
+}
+
+// TestGenerateStops ends a decoupled model that has more to say than one answer
+// holds.
+func TestGenerateStops(t *testing.T) {
+	var made atomic.Int64
+	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+		for send(piece("x")) {
+			made.Add(1)
+		}
+		return ctx.Err()
+	})
+	answer := generate(t.Context(), t, serveREST(t, engine), "generate", `{"text_input": "hi"}`)
+	want := `{"error":"generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses"}`
+	if got := bodyOf(t, answer); got != want || answer.StatusCode != http.StatusInternalServerError || made.Load() != 1 {
+		t.Errorf("got %s %s after %d responses", answer.Status, got, made.Load())
+	}
+}
+
+// BenchmarkGenerateStream asks what an event costs, from an engine of this process
+// to the client. `make bench-go` runs it; compare two runs with benchstat.
+func BenchmarkGenerateStream(b *testing.B) {
+	const events = 1000
+	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+		resp := piece(" token")
+		resp.More = true
+		for range events {
+			send(resp)
+		}
+		return nil
+	})
+	url := serveREST(b, engine)
+	client := http.Client{Transport: &http.Transport{}}
+	b.Cleanup(client.CloseIdleConnections)
+	b.ReportAllocs()
+	for b.Loop() {
+		postBody(b, &client, url+"/v2/models/m/generate_stream", []byte(`{"text_input": "hi"}`))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
+}

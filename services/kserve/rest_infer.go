@@ -1,0 +1,222 @@
+package kserve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// headerLength is how many bytes of a body with binary tensors are its JSON
+// (Triton's binary tensor data extension).
+const headerLength = "Inference-Header-Content-Length"
+
+// restInfer answers POST /v2/models/{model}[/versions/{version}]/infer. The body
+// must be bounded and not compressed.
+func (s *Service) restInfer(w http.ResponseWriter, r *http.Request, model, version string) {
+	server.RecordOf(r.Context()).Model = model
+	answer, err := s.inferByREST(r, model, version)
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	defer answer.free()
+	answer.write(w)
+}
+
+func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnswer, error) {
+	ctx := r.Context()
+	if s.core.Decoupled(ctx, model) {
+		return nil, &inference.Error{
+			Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Triton: inference.TritonUnsupported,
+			Message: "HTTP end point doesn't support models with decoupled transaction policy",
+		}
+	}
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Free()
+	req := newRESTRequest(model, version)
+	defer req.free()
+	config := func() (*kserve.ModelConfig, error) { return s.core.ConfigOf(ctx, model) }
+	if err := req.readBody(r.Header, body, config); err != nil {
+		return nil, s.orOfModel(ctx, model, version, err)
+	}
+	message, err := req.encode()
+	if err != nil {
+		return nil, err
+	}
+	defer message.Free()
+	var answer *restAnswer
+	for resp, err := range s.core.Infer(ctx, message) {
+		if err == nil {
+			answer, err = req.answer(resp)
+		}
+		if err != nil {
+			answer.free()
+			return nil, err
+		}
+	}
+	return answer, nil
+}
+
+// readBody reads a body: JSON, JSON and tensors, or a tensor alone, whose model's
+// configuration is asked for.
+func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config func() (*kserve.ModelConfig, error)) error {
+	size := body.Len()
+	length := size
+	if text := header.Get(headerLength); text != "" {
+		if length = leadingNumber(text); length < 0 || length > size {
+			return invalid("inference header size should be in range (0, %d), got: %s", size, text)
+		}
+	}
+	if length == 0 {
+		config, err := config()
+		if err != nil {
+			return err
+		}
+		return q.readRaw(config, body)
+	}
+	parsed, err := newDocument(prefixOf(body, length))
+	if err != nil {
+		return err
+	}
+	return q.read(parsed.root(), &tensorData{rest: body, at: length})
+}
+
+// orOfModel is an error about a request's body, unless there is no such model:
+// tritonserver looks at that first.
+func (s *Service) orOfModel(ctx context.Context, model, version string, err error) error {
+	describer, ok := s.core.EngineOf(ctx, model).(inference.Describer)
+	if !ok {
+		return err
+	}
+	if _, wrong := describer.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: model, Version: version}); wrong != nil {
+		return wrong
+	}
+	return err
+}
+
+// leadingNumber reads a number as C's atoi does: what follows it means nothing, and
+// what is none is 0. A number that is too large for any body is negative.
+func leadingNumber(text string) int {
+	end := 0
+	for end < len(text) && (text[end]-'0' <= 9 || end == 0 && (text[0] == '-' || text[0] == '+')) {
+		end++
+	}
+	n, err := strconv.Atoi(text[:end])
+	if errors.Is(err, strconv.ErrRange) {
+		return -1
+	}
+	return n
+}
+
+// firstBuffer is how much memory a body gets before any of it has come, whatever
+// length it claims.
+const firstBuffer = 1 << 20
+
+// readBody reads a request's body into buffers that together are at most twice as
+// large. The caller frees them.
+func readBody(r *http.Request) (mem.BufferSlice, error) {
+	const least = 512
+	pool := mem.DefaultBufferPool()
+	var body mem.BufferSlice
+	announced := int(max(r.ContentLength, 0))
+	next := min(max(announced, least), firstBuffer)
+	for total := 0; ; {
+		buffer := pool.Get(next)
+		n, err := fill(*buffer, r.Body)
+		*buffer = (*buffer)[:n]
+		total += n
+		if n > 0 {
+			body = append(body, mem.NewBuffer(buffer, pool))
+		} else {
+			pool.Put(buffer)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case err != nil:
+			body.Free()
+			return nil, errBody(err)
+		}
+		next = max(total, least)
+		if announced >= total {
+			next = max(min(next, announced-total), least)
+		}
+	}
+}
+
+// fill reads until the buffer is full, or an error says why it isn't.
+func fill(buffer []byte, r io.Reader) (n int, err error) {
+	for n < len(buffer) && err == nil {
+		var more int
+		more, err = r.Read(buffer[n:])
+		n += more
+	}
+	return n, err
+}
+
+// errBody is what went wrong as a body came.
+func errBody(err error) *inference.Error {
+	message := "the request's body couldn't be read"
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		message = "the request's body is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes, the most that this port takes"
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		message = "the request's body stopped coming"
+	}
+	return &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Message: message, Err: err}
+}
+
+// prefixOf gives the first bytes of buffers in one piece, copied only if they lie in
+// several.
+func prefixOf(body mem.BufferSlice, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	if first := body[0].ReadOnlyData(); n <= len(first) {
+		return first[:n:n]
+	}
+	whole := make([]byte, n)
+	for at, i := 0, 0; at < n; i++ {
+		at += copy(whole[at:], body[i].ReadOnlyData())
+	}
+	return whole
+}
+
+// tensorData is the part of a body behind its JSON.
+type tensorData struct {
+	rest mem.BufferSlice
+	at   int // bytes of it that have been taken
+}
+
+// take gives the next bytes, as views that the caller frees, and how many are
+// missing.
+func (d *tensorData) take(n uint64) (content mem.BufferSlice, missing uint64) {
+	for n > 0 && d.more() {
+		buffer := d.rest[0]
+		end := d.at + int(min(n, uint64(buffer.Len()-d.at)))
+		content = append(content, buffer.Slice(d.at, end))
+		n -= uint64(end - d.at)
+		d.at = end
+	}
+	return content, n
+}
+
+// more is whether anything is left.
+func (d *tensorData) more() bool {
+	for len(d.rest) > 0 && d.at >= d.rest[0].Len() {
+		d.at -= d.rest[0].Len()
+		d.rest = d.rest[1:]
+	}
+	return len(d.rest) > 0
+}

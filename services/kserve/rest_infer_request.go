@@ -1,0 +1,498 @@
+package kserve
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// outputForm is how a response's tensor goes to the client.
+type outputForm int
+
+const (
+	formJSON outputForm = iota
+	formBinary
+	formShared // not at all: it lies in the client's memory
+)
+
+// restRequest is a request as it is read from a body. What it checks, in which order
+// and in which words, is as in tritonserver's HTTP endpoint; the rest the
+// engine checks.
+type restRequest struct {
+	head *kserve.ModelInferRequest // without contents
+	// contents of the inputs that don't lie in shared memory.
+	contents []mem.BufferSlice
+	// forms of the outputs asked for, and of any when none is.
+	forms map[string]outputForm
+	form  outputForm
+}
+
+func newRESTRequest(model, version string) *restRequest {
+	return &restRequest{head: &kserve.ModelInferRequest{ModelName: model, ModelVersion: version}}
+}
+
+func (q *restRequest) free() {
+	for _, content := range q.contents {
+		content.Free()
+	}
+	q.contents = nil
+}
+
+const fieldRawInput = 7 // raw_input_contents of ModelInferRequest
+
+// encode makes the message for the engine; tensors are views of what the request
+// holds. The message is the caller's to free.
+func (q *restRequest) encode() (*inference.InferRequest, error) {
+	head, err := proto.Marshal(q.head)
+	if err != nil {
+		wrong := invalid("a name, an id or a parameter of the request isn't valid UTF-8")
+		wrong.Err = err
+		return nil, wrong
+	}
+	encoded := mem.BufferSlice{mem.SliceBuffer(head)}
+	for _, content := range q.contents {
+		prefix := protowire.AppendTag(nil, fieldRawInput, protowire.BytesType)
+		encoded = append(encoded, mem.SliceBuffer(protowire.AppendVarint(prefix, uint64(content.Len()))))
+		content.Ref()
+		encoded = append(encoded, content...)
+	}
+	return inference.NewInferRequest(encoded)
+}
+
+// Members of a request's objects.
+const (
+	keyID         = "id"
+	keyParameters = "parameters"
+	keyOutputs    = "outputs"
+	keyData       = "data"
+	keyBinarySize = "binary_data_size"
+	keyBinary     = "binary_data"
+	keyRegion     = "shared_memory_region"
+	keyOffset     = "shared_memory_offset"
+	keySize       = "shared_memory_byte_size"
+	keyClasses    = "classification"
+)
+
+// read reads the JSON of a body, and the tensors behind it.
+func (q *restRequest) read(root jsonValue, tensors *tensorData) error {
+	if err := q.readID(root); err != nil {
+		return err
+	}
+	if err := q.readParameters(root.member(keyParameters)); err != nil {
+		return err
+	}
+	inputs, err := root.listOf("inputs")
+	if err != nil {
+		return in("Unable to parse 'inputs'", err)
+	}
+	for input := range inputs.items {
+		if err := q.readInput(input, tensors); err != nil {
+			return err
+		}
+	}
+	if tensors.more() {
+		return invalid("unexpected additional input data for model '%s'", q.head.GetModelName())
+	}
+	if root.member(keyOutputs).none() {
+		return nil
+	}
+	outputs, err := root.listOf(keyOutputs)
+	if err != nil {
+		return in("Unable to parse 'outputs'", err)
+	}
+	q.forms = map[string]outputForm{}
+	for output := range outputs.items {
+		if err := q.readOutput(output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *restRequest) readID(root jsonValue) error {
+	id := root.member(keyID)
+	if id.none() {
+		return nil
+	}
+	text, err := id.asText()
+	if err != nil {
+		return in("Unable to parse 'id'", err)
+	}
+	q.head.Id = text
+	return nil
+}
+
+// readParameters reads those of the request. Of parameters of one name the first
+// counts.
+func (q *restRequest) readParameters(all jsonValue) error {
+	switch all.kind() {
+	case 0:
+		return nil
+	case '{':
+	default:
+		return internal("failed to get request params.: attempt to get members for non-object")
+	}
+	q.head.Parameters = map[string]*kserve.InferParameter{}
+	read := map[string]bool{}
+	for key, value := range all.members {
+		name := string(key.appendText(nil))
+		if read[name] {
+			continue
+		}
+		read[name] = true
+		if err := q.readParameter(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *restRequest) readParameter(name string, value jsonValue) error {
+	var parameter *kserve.InferParameter
+	var err *inference.Error
+	switch name {
+	case "sequence_id":
+		if parameter, err = unsignedParameter(value); err != nil {
+			parameter, err = textParameter(value)
+		}
+	case "sequence_start", "sequence_end":
+		parameter, err = boolParameter(value)
+	case "priority":
+		var n uint64
+		n, err = value.asUnsigned()
+		parameter = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Uint64Param{Uint64Param: n}}
+	case "timeout":
+		parameter, err = unsignedParameter(value)
+	case "binary_data_output":
+		var is bool
+		if is, err = value.asBool(); is {
+			q.form = formBinary
+		}
+	default:
+		if strings.HasPrefix(name, "triton_") {
+			return invalid("parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.")
+		}
+		if parameter, err = parameterOf(name, value); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return in("Unable to parse '"+name+"'", err)
+	}
+	if parameter != nil {
+		q.head.Parameters[name] = parameter
+	}
+	return nil
+}
+
+// unsignedParameter has the bits of a number up to 2^64-1 in KServe's int64_param,
+// as Triton reads them.
+func unsignedParameter(v jsonValue) (*kserve.InferParameter, *inference.Error) {
+	n, err := v.asUnsigned()
+	return wholeParameter(int64(n)), err
+}
+
+func wholeParameter(n int64) *kserve.InferParameter {
+	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: n}}
+}
+
+func textParameter(v jsonValue) (*kserve.InferParameter, *inference.Error) {
+	s, err := v.asText()
+	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: s}}, err
+}
+
+func boolParameter(v jsonValue) (*kserve.InferParameter, *inference.Error) {
+	b, err := v.asBool()
+	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: b}}, err
+}
+
+// parameterOf is a parameter of the model's own, of the type that it has in JSON.
+func parameterOf(name string, v jsonValue) (*kserve.InferParameter, *inference.Error) {
+	if n, err := v.asSigned(); err == nil {
+		return wholeParameter(n), nil
+	}
+	switch {
+	case v.kind() == '"':
+		return textParameter(v)
+	case v.kind() == 't', v.kind() == 'f':
+		return boolParameter(v)
+	case v.number():
+		f, err := v.asFloat()
+		return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_DoubleParam{DoubleParam: f}}, err
+	}
+	return nil, invalid("parameter '%s' has invalid type. It should be either 'int', 'bool', or 'string'.", name)
+}
+
+func (q *restRequest) readInput(input jsonValue, tensors *tensorData) error {
+	data, parameters := input.member(keyData), input.member(keyParameters)
+	binarySize := parameters.member(keyBinarySize)
+	if err := checkSources(data, binarySize, parameters.member(keyRegion)); err != nil {
+		return err
+	}
+	tensor, err := describeInput(input)
+	if err != nil {
+		return err
+	}
+	q.head.Inputs = append(q.head.Inputs, tensor)
+	if !binarySize.none() {
+		size, err := binarySize.asUnsigned()
+		if err != nil {
+			return in("Unable to parse 'binary_data_size'", err)
+		}
+		content, missing := tensors.take(size)
+		q.contents = append(q.contents, content)
+		if missing > 0 {
+			return invalid("unexpected size for input '%s', expecting %d additional bytes for model '%s'", tensor.GetName(), missing, q.head.GetModelName())
+		}
+		return nil
+	}
+	shared, err := sharedParameters(parameters)
+	if err != nil {
+		return err
+	}
+	if shared != nil {
+		tensor.Parameters = shared
+		return nil
+	}
+	raw, err := readData(tensor, data)
+	if err != nil {
+		return err
+	}
+	q.contents = append(q.contents, mem.BufferSlice{mem.SliceBuffer(raw)})
+	return nil
+}
+
+// checkSources is for an input's contents, which come in one of three ways.
+func checkSources(data, binarySize, region jsonValue) error {
+	set := ""
+	count := 0
+	for _, source := range []struct {
+		given jsonValue
+		name  string
+	}{{data, "'data'"}, {binarySize, "'binary_data_size'"}, {region, "'shared_memory_region'"}} {
+		if !source.given.none() {
+			set += " " + source.name
+			count++
+		}
+	}
+	switch count {
+	case 1:
+		return nil
+	case 0:
+		set = " no field is"
+	}
+	const rule = "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'. But"
+	if count == 0 {
+		return invalid("%s%s set", rule, set)
+	}
+	return invalid("%s set%s", rule, set)
+}
+
+func describeInput(input jsonValue) (*kserve.ModelInferRequest_InferInputTensor, error) {
+	name, err := input.textOf("name")
+	if err != nil {
+		return nil, in("Unable to parse 'name'", err)
+	}
+	datatype, err := input.textOf("datatype")
+	if err != nil {
+		return nil, in("Unable to parse 'datatype'", err)
+	}
+	dimensions, err := input.listOf("shape")
+	if err != nil {
+		return nil, in("Unable to parse 'shape'", err)
+	}
+	var shape []int64
+	for dimension := range dimensions.items {
+		d, err := dimension.asUnsigned()
+		if err != nil {
+			return nil, in("Unable to parse 'shape'", err)
+		}
+		shape = append(shape, int64(d))
+	}
+	return &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape}, nil
+}
+
+// readData reads an input's contents from JSON. A shape without elements has none,
+// whatever data says.
+func readData(tensor *kserve.ModelInferRequest_InferInputTensor, data jsonValue) ([]byte, error) {
+	count, ok := elementsOf(tensor.GetShape())
+	if ok && count == 0 || len(tensor.GetShape()) == 0 {
+		return nil, nil
+	}
+	if data.kind() != '[' {
+		return nil, internal("Unable to parse 'data': attempt to access JSON non-array as array")
+	}
+	if !ok {
+		count = math.MaxInt64 // which no data has
+	}
+	raw, err := readTensor(tensor.GetName(), tensor.GetDatatype(), data, count)
+	if err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// sharedParameters gives the part of shared memory that the parameters of a tensor
+// name, as KServe's messages have it; nil for none.
+func sharedParameters(parameters jsonValue) (map[string]*kserve.InferParameter, error) {
+	all := map[string]*kserve.InferParameter{keyOffset: wholeParameter(0), keySize: wholeParameter(0)}
+	region := parameters.member(keyRegion)
+	if !region.none() {
+		name, err := textParameter(region)
+		if err != nil {
+			return nil, in("Unable to parse '"+keyRegion+"'", err)
+		}
+		all[keyRegion] = name
+	}
+	for _, key := range []string{keyOffset, keySize} {
+		number := parameters.member(key)
+		if number.none() {
+			continue
+		}
+		var err *inference.Error
+		if all[key], err = unsignedParameter(number); err != nil {
+			return nil, in("Unable to parse '"+key+"'", err)
+		}
+	}
+	if region.none() {
+		return nil, nil //nolint:nilnil // not shared
+	}
+	return all, nil
+}
+
+func (q *restRequest) readOutput(output jsonValue) error {
+	parameters := output.member(keyParameters)
+	if err := checkForm(parameters); err != nil {
+		return err
+	}
+	name, err := output.textOf("name")
+	if err != nil {
+		return in("Unable to parse 'name'", err)
+	}
+	tensor := &kserve.ModelInferRequest_InferRequestedOutputTensor{Name: name}
+	q.head.Outputs = append(q.head.Outputs, tensor)
+	classes := uint64(0)
+	if asked := parameters.member(keyClasses); !asked.none() {
+		if classes, err = asked.asUnsigned(); err != nil {
+			return in("Unable to set 'classification'", err)
+		}
+	}
+	shared, wrong := sharedParameters(parameters)
+	if wrong != nil {
+		return wrong
+	}
+	form := formJSON
+	switch binaryAsked := parameters.member(keyBinary); {
+	case shared != nil:
+		tensor.Parameters, form = shared, formShared
+	case !binaryAsked.none():
+		is, err := binaryAsked.asBool()
+		if err != nil {
+			return in("Unable to parse 'binary_data'", err)
+		}
+		if is {
+			form = formBinary
+		}
+	}
+	if classes > 0 {
+		tensor.Parameters = map[string]*kserve.InferParameter{keyClasses: wholeParameter(int64(min(classes, math.MaxUint32)))}
+	}
+	if _, twice := q.forms[name]; !twice {
+		q.forms[name] = form
+	}
+	return nil
+}
+
+// checkForm refuses what an output in shared memory can't be as well.
+func checkForm(parameters jsonValue) error {
+	if parameters.member(keyRegion).none() {
+		return nil
+	}
+	if !parameters.member(keyClasses).none() {
+		return invalid("Output can't set both 'shared_memory_region' and 'classification'")
+	}
+	asked := parameters.member(keyBinary)
+	if asked.none() {
+		return nil
+	}
+	is, err := asked.asBool()
+	switch {
+	case err != nil:
+		return in("Unable to set 'binary_data'", err)
+	case is:
+		return invalid("Output can't set both 'shared_memory_region' and 'binary_data'")
+	}
+	return nil
+}
+
+// readRaw makes a body that is nothing but the model's one input into a request,
+// whose answer is binary. The shape follows from the configuration.
+func (q *restRequest) readRaw(config *kserve.ModelConfig, body mem.BufferSlice) error {
+	refuse := func(format string, args ...any) error {
+		return invalid("%s%s", requestPrefix(""), fmt.Sprintf(format, args...))
+	}
+	if n := len(config.GetInput()); n != 1 {
+		return refuse("Raw request must only have 1 input (found 1) to be deduced but got %d inputs in '%s' model configuration", n, config.GetName())
+	}
+	input := config.GetInput()[0]
+	tensor := &kserve.ModelInferRequest_InferInputTensor{Name: input.GetName(), Datatype: datatypeOf(input.GetDataType())}
+	if config.GetMaxBatchSize() != 0 {
+		tensor.Shape = append(tensor.Shape, 1)
+	}
+	free, elements := -1, int64(1)
+	for _, d := range input.GetDims() {
+		switch {
+		case d != -1:
+			elements *= d
+		case free >= 0:
+			return refuse("The shape of the raw input '%s' can not be deduced because there are more than one variable-sized dimension", input.GetName())
+		default:
+			free = len(tensor.GetShape())
+		}
+		tensor.Shape = append(tensor.Shape, d)
+	}
+	size := int64(body.Len())
+	var content mem.BufferSlice
+	if width := int64(widthOf(tensor.GetDatatype())); width == 0 {
+		if free >= 0 || elements != 1 {
+			return refuse("For BYTE datatype raw input '%s', the model must have input shape [1]", input.GetName())
+		}
+		content = append(content, mem.SliceBuffer(binary.LittleEndian.AppendUint32(nil, uint32(size))))
+	} else {
+		if free >= 0 && elements > 0 {
+			tensor.Shape[free] = size / elements / width
+		}
+		if count, _ := elementsOf(tensor.GetShape()); count*width != size {
+			return refuse("input byte size mismatch for input 'raw_input' for model '%s'. Expected %d, got %d", config.GetName(), count*width, size)
+		}
+	}
+	body.Ref()
+	q.contents = append(q.contents, append(content, body...))
+	q.head.Inputs = append(q.head.Inputs, tensor)
+	q.form = formBinary
+	return nil
+}
+
+// requestPrefix is how Triton's core begins what it says of a request.
+func requestPrefix(id string) string {
+	if id == "" {
+		id = "<id_unknown>"
+	}
+	return "[request id: " + id + "] "
+}
+
+// datatypeOf is KServe's name of a configuration's type.
+func datatypeOf(t kserve.DataType) string {
+	if t == kserve.DataType_TYPE_STRING {
+		return typeBytes
+	}
+	return strings.TrimPrefix(t.String(), "TYPE_")
+}

@@ -1,0 +1,345 @@
+package kserve
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// document is a JSON text whose grammar has been checked. Nothing of it is decoded
+// before it is asked for, so that tensors are read from the text into their own
+// form, and what a client sends costs its own size.
+//
+// The grammar, the errors and where they are told to be are RapidJSON's, which
+// tritonserver uses: the literals NaN, Inf and Infinity are numbers, and bytes that
+// aren't UTF-8 may stand in texts.
+type document struct {
+	text []byte
+	// ends of the long lists and objects, by where they begin: none is walked
+	// through twice. nil for none.
+	ends map[int]int
+}
+
+const (
+	// depthLimit is how deep lists and objects may lie in each other.
+	depthLimit = 100
+	// longValue is from how many bytes on a list's end is kept.
+	longValue = 512
+)
+
+// newDocument checks a text.
+func newDocument(text []byte) (*document, error) {
+	c := checker{document: document{text: text}}
+	c.at = len(text) - len(bytes.TrimPrefix(text, []byte("\ufeff")))
+	c.blank()
+	what := "The document is empty."
+	if c.peek() != 0 {
+		what = c.value(0)
+	}
+	if what == "" {
+		what = c.rest()
+	}
+	switch what {
+	case "":
+		return &c.document, nil
+	case tooDeep:
+		return nil, invalid(tooDeep)
+	}
+	return nil, internal("failed to parse the request JSON buffer: %s at %d", what, c.at)
+}
+
+// invalid and internal are errors of requests under the codes that tritonserver's
+// HTTP endpoint gives them: what is wrong with JSON it calls internal.
+func invalid(format string, args ...any) *inference.Error {
+	return &inference.Error{Code: inference.CodeInvalid, Triton: inference.TritonInvalidArg, Message: fmt.Sprintf(format, args...)}
+}
+
+func internal(format string, args ...any) *inference.Error {
+	return &inference.Error{Code: inference.CodeInvalid, Triton: inference.TritonInternal, Message: fmt.Sprintf(format, args...)}
+}
+
+// What can be wrong with a value, beside what each kind has of its own.
+const (
+	wrongValue  = "Invalid value."
+	wrongNumber = "Number too big to be stored in double."
+	wrongEscape = "Invalid escape character in string."
+	wrongHex    = "Incorrect hex digit after \\u escape in string."
+	wrongPair   = "The surrogate pair in string is invalid."
+	noQuote     = "Missing a closing quotation mark in string."
+	tooDeep     = "JSON nesting depth exceeds maximum allowed limit (100)"
+)
+
+// checker goes through a text once. Its methods say what is wrong, and leave at
+// where; nothing is the empty text.
+type checker struct {
+	document
+
+	at int
+}
+
+// peek is the next byte, 0 at the end.
+func (c *checker) peek() byte {
+	if c.at < len(c.text) {
+		return c.text[c.at]
+	}
+	return 0
+}
+
+// rest is what follows the one value: nothing.
+func (c *checker) rest() string {
+	c.blank()
+	if c.peek() != 0 {
+		return "The document root must not be followed by other values."
+	}
+	return ""
+}
+
+func (c *checker) blank() { c.at = afterBlank(c.text, c.at) }
+
+func afterBlank(text []byte, at int) int {
+	for at < len(text) && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t') {
+		at++
+	}
+	return at
+}
+
+func (c *checker) value(depth int) string {
+	switch c.peek() {
+	case '"':
+		return c.string()
+	case '[', '{':
+		if depth == depthLimit {
+			return tooDeep
+		}
+		start := c.at
+		what := c.collection(depth)
+		if c.at-start >= longValue && what == "" {
+			if c.ends == nil {
+				c.ends = map[int]int{}
+			}
+			c.ends[start] = c.at
+		}
+		return what
+	case 'n':
+		return c.literal("null")
+	case 't':
+		return c.literal("true")
+	case 'f':
+		return c.literal("false")
+	}
+	return c.number()
+}
+
+func (c *checker) literal(word string) string {
+	for i := range len(word) {
+		if c.peek() != word[i] {
+			return wrongValue
+		}
+		c.at++
+	}
+	return ""
+}
+
+func (c *checker) collection(depth int) string {
+	object := c.peek() == '{'
+	end, missing := byte(']'), "Missing a comma or ']' after an array element."
+	if object {
+		end, missing = '}', "Missing a comma or '}' after an object member."
+	}
+	c.at++
+	c.blank()
+	if c.peek() == end {
+		c.at++
+		return ""
+	}
+	for {
+		if object {
+			if what := c.name(); what != "" {
+				return what
+			}
+		}
+		if what := c.value(depth + 1); what != "" {
+			return what
+		}
+		c.blank()
+		switch c.peek() {
+		case ',':
+			c.at++
+			c.blank()
+		case end:
+			c.at++
+			return ""
+		default:
+			return missing
+		}
+	}
+}
+
+// name is a member's, with the colon.
+func (c *checker) name() string {
+	if c.peek() != '"' {
+		return "Missing a name for object member."
+	}
+	if what := c.string(); what != "" {
+		return what
+	}
+	c.blank()
+	if c.peek() != ':' {
+		return "Missing a colon after a name of object member."
+	}
+	c.at++
+	c.blank()
+	return ""
+}
+
+func (c *checker) string() string {
+	for c.at++; c.at < len(c.text); c.at++ {
+		switch b := c.text[c.at]; {
+		case b == '"':
+			c.at++
+			return ""
+		case b == '\\':
+			if what := c.escape(); what != "" {
+				return what
+			}
+		case b == 0:
+			return noQuote
+		case b < ' ':
+			return wrongEscape
+		}
+	}
+	return noQuote
+}
+
+// escape leaves at on the last byte of an escape, or on its first if it is wrong.
+func (c *checker) escape() string {
+	start := c.at
+	c.at++
+	switch c.peek() {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return ""
+	case 'u':
+	default:
+		c.at = start
+		return wrongEscape
+	}
+	first, ok := hex4(c.text, c.at+1)
+	c.at += 4
+	switch {
+	case !ok:
+		c.at = start
+		return wrongHex
+	case first < highSurrogate || first >= lowSurrogate: // a low one may stand alone
+		return ""
+	}
+	if !bytes.HasPrefix(c.text[c.at+1:], []byte(`\u`)) {
+		c.at = start
+		return wrongPair
+	}
+	second, ok := hex4(c.text, c.at+3)
+	switch {
+	case !ok:
+		c.at = start
+		return wrongHex
+	case utf16.DecodeRune(first, second) == utf8.RuneError:
+		c.at = start
+		return wrongPair
+	}
+	c.at += 6
+	return ""
+}
+
+// Where the halves of surrogate pairs begin.
+const (
+	highSurrogate = 0xd800
+	lowSurrogate  = 0xdc00
+	noSurrogate   = 0xe000
+)
+
+// hex4 reads four hexadecimal digits.
+func hex4(text []byte, at int) (rune, bool) {
+	if at+4 > len(text) {
+		return 0, false
+	}
+	var r rune
+	for _, b := range text[at : at+4] {
+		switch {
+		case b >= '0' && b <= '9':
+			r = r<<4 | rune(b-'0')
+		case b >= 'a' && b <= 'f':
+			r = r<<4 | rune(b-'a'+10)
+		case b >= 'A' && b <= 'F':
+			r = r<<4 | rune(b-'A'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}
+
+// What a number may be without any doubt that a float64 holds it.
+const (
+	safeDigits   = 300
+	safeExponent = 3 // digits of e+999 and such
+)
+
+func (c *checker) number() string {
+	start := c.at
+	if c.peek() == '-' {
+		c.at++
+	}
+	switch b := c.peek(); {
+	case b == '0':
+		c.at++
+	case b >= '1' && b <= '9':
+		c.digits()
+	case b == 'N':
+		return c.literal("NaN")
+	case b == 'I':
+		what := c.literal("Inf")
+		if what == "" && c.peek() == 'i' {
+			what = c.literal("inity")
+		}
+		return what
+	default:
+		return wrongValue
+	}
+	if c.peek() == '.' {
+		c.at++
+		if !c.digits() {
+			return "Miss fraction part in number."
+		}
+	}
+	large := c.at-start > safeDigits
+	if b := c.peek(); b == 'e' || b == 'E' {
+		c.at++
+		if b := c.peek(); b == '+' || b == '-' {
+			c.at++
+		}
+		digits := c.at
+		if !c.digits() {
+			return "Miss exponent in number."
+		}
+		large = large || c.at-digits >= safeExponent
+	}
+	if large && math.IsInf(parseFloat(c.text[start:c.at]), 0) {
+		c.at = start
+		return wrongNumber
+	}
+	return ""
+}
+
+// digits is false where there is none.
+func (c *checker) digits() bool {
+	text, at := c.text, c.at
+	for at < len(text) && text[at]-'0' <= 9 {
+		at++
+	}
+	some := at > c.at
+	c.at = at
+	return some
+}

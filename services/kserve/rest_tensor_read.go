@@ -1,0 +1,146 @@
+package kserve
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// The datatypes whose elements have no fixed width, or no JSON.
+const (
+	typeBytes = "BYTES"
+	typeFP16  = "FP16"
+	typeBF16  = "BF16"
+)
+
+// widthOf is how many bytes an element of a datatype takes, 0 for texts and for what
+// is no datatype.
+func widthOf(datatype string) int {
+	switch datatype {
+	case "BOOL", "UINT8", "INT8":
+		return 1
+	case "UINT16", "INT16", typeFP16, typeBF16:
+		return 2
+	case "UINT32", "INT32", "FP32":
+		return 4
+	case "UINT64", "INT64", "FP64":
+		return 8
+	}
+	return 0
+}
+
+// readTensor gives the raw form of a tensor of so many elements, which lie in JSON's
+// lists of any depth. Of texts the engine counts the elements. Whole numbers
+// beyond the datatype are refused, where tritonserver keeps their low bits.
+//
+// It takes memory by what data holds, not by what its shape claims.
+func readTensor(name, datatype string, data jsonValue, count int64) ([]byte, *inference.Error) {
+	switch datatype {
+	case typeFP16, typeBF16:
+		return nil, invalid("receiving %s data via JSON is not supported. Please use the binary data format for input %s", datatype, name)
+	case typeBytes:
+		return readTexts(data)
+	}
+	width, read := widthOf(datatype), elementReader(datatype)
+	if read == nil {
+		return nil, invalid("invalid datatype for input %s", name)
+	}
+	const shortest = 2 // a digit and a comma
+	raw := make([]byte, 0, max(0, min(count, int64(len(data.raw())/shortest+1)))*int64(width))
+	n := int64(0)
+	for element := range data.flat {
+		if n >= count {
+			return nil, errTensorShape()
+		}
+		var err *inference.Error
+		if raw, err = read(raw, element); err != nil {
+			return nil, in("Unable to parse 'data'", err)
+		}
+		n++
+	}
+	if n != count {
+		return nil, errTensorShape()
+	}
+	return raw, nil
+}
+
+func errTensorShape() *inference.Error {
+	return internal("Unable to parse 'data': Shape does not match true shape of 'data' field")
+}
+
+func readTexts(data jsonValue) ([]byte, *inference.Error) {
+	raw := make([]byte, 0, len(data.raw()))
+	for element := range data.flat {
+		if element.kind() != '"' {
+			return nil, in("Unable to parse JSON bytes array", internal("attempt to access JSON non-string as string"))
+		}
+		start := len(raw)
+		raw = element.appendText(append(raw, 0, 0, 0, 0))
+		binary.LittleEndian.PutUint32(raw[start:], uint32(len(raw)-start-4))
+	}
+	return raw, nil
+}
+
+// elementReader gives what adds an element of a datatype in its raw form, nil for
+// what is no datatype.
+func elementReader(datatype string) func(to []byte, v jsonValue) ([]byte, *inference.Error) {
+	little := binary.LittleEndian
+	switch datatype {
+	case "BOOL":
+		return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
+			b, err := v.asBool()
+			if b {
+				return append(to, 1), err
+			}
+			return append(to, 0), err
+		}
+	case "UINT8":
+		return unsignedReader(8, func(to []byte, n uint64) []byte { return append(to, byte(n)) })
+	case "UINT16":
+		return unsignedReader(16, func(to []byte, n uint64) []byte { return little.AppendUint16(to, uint16(n)) })
+	case "UINT32":
+		return unsignedReader(32, func(to []byte, n uint64) []byte { return little.AppendUint32(to, uint32(n)) })
+	case "UINT64":
+		return unsignedReader(64, little.AppendUint64)
+	case "INT8":
+		return signedReader(8, func(to []byte, n uint64) []byte { return append(to, byte(n)) })
+	case "INT16":
+		return signedReader(16, func(to []byte, n uint64) []byte { return little.AppendUint16(to, uint16(n)) })
+	case "INT32":
+		return signedReader(32, func(to []byte, n uint64) []byte { return little.AppendUint32(to, uint32(n)) })
+	case "INT64":
+		return signedReader(64, little.AppendUint64)
+	case "FP32":
+		return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
+			f, err := v.asFloat()
+			return little.AppendUint32(to, math.Float32bits(float32(f))), err
+		}
+	case "FP64":
+		return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
+			f, err := v.asFloat()
+			return little.AppendUint64(to, math.Float64bits(f)), err
+		}
+	}
+	return nil
+}
+
+func unsignedReader(bits int, add func([]byte, uint64) []byte) func([]byte, jsonValue) ([]byte, *inference.Error) {
+	return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
+		n, err := v.asUnsigned()
+		if err == nil && bits < 64 && n>>bits != 0 {
+			err = invalid("%d is beyond the range of UINT%d", n, bits)
+		}
+		return add(to, n), err
+	}
+}
+
+func signedReader(bits int, add func([]byte, uint64) []byte) func([]byte, jsonValue) ([]byte, *inference.Error) {
+	return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
+		n, err := v.asSigned()
+		if shift := 64 - bits; err == nil && n<<shift>>shift != n {
+			err = invalid("%d is beyond the range of INT%d", n, bits)
+		}
+		return add(to, uint64(n)), err
+	}
+}
