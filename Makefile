@@ -40,8 +40,9 @@ run: setup build ## Serve the demo models on 127.0.0.1:9000 (PORT=... for anothe
 generate: ## Rewrite gen/ and THIRD_PARTY_NOTICES from their sources
 	rm -rf gen
 	$(BUF) generate
-	mkdir -p gen/go/openai
+	mkdir -p gen/go/openai gen/go/kserverest
 	$(TOOL) oapi-codegen -config openapi/openai.codegen.yaml openapi/openai.yaml
+	$(TOOL) oapi-codegen -config openapi/kserve.codegen.yaml openapi/kserve.yaml
 	tools/notices.sh > THIRD_PARTY_NOTICES
 
 .PHONY: generate-check
@@ -79,7 +80,7 @@ test-short: ## Run the tests that need nothing installed
 .PHONY: test-local
 test-local: setup-test ## Run the tests of the in-process engine (minutes)
 	TRIDENT_TEST_LOCAL=1 go test -race -timeout 20m ./services/triton/local
-	TRIDENT_TEST_LOCAL=1 go test -race -timeout 10m -run TestLikeTritonserver ./services/kserve
+	TRIDENT_TEST_LOCAL=1 go test -race -timeout 10m -run LikeTritonserver ./services/kserve
 	TRIDENT_TEST_ENGINE=local go test -race -timeout 10m ./test/e2e
 
 # The sanitizer sees what Go's race detector can't: late and stray uses of memory in the shim's C and in Go's views of C

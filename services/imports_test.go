@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"services/server":                  {"services/inference"},
 	"services/openai":                  {"gen/go/openai", "openapi", "services/inference", "services/server"},
 	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/inference", "services/server"},
-	"services/kserve":                  {"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "services/inference", "services/server"},
+	"services/kserve":                  {"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/kserverest", "openapi", "services/inference", "services/server"},
 	"cmd/trident":                      {"services/*"},
 	"cmd/tridentbench":                 {"gen/go/kserve", "services/inference", "services/openai", "services/server", "services/triton/local", "services/triton/tritonserver", "test/backends/burst"},
 	"openapi":                          {},

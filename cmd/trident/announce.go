@@ -24,7 +24,7 @@ func announcement(cfg config) fx.Option {
 	}
 	return fx.Invoke(func(catalog *inference.Catalog, listener *server.Listener, native *kserve.Listener) {
 		catalog.Announce(func(cards []*inference.Card) {
-			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native.Addr())) // nobody could be told
+			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native)) // nobody could be told
 		})
 	})
 }
@@ -109,16 +109,23 @@ func contextLength(card *inference.Card) string {
 	return strconv.Itoa(card.ContextLength)
 }
 
-func addressTable(url string, native net.Addr) string {
+func addressTable(url string, native ports) string {
 	rows := [][]string{
 		{"OpenAI API", url + "/v1"},
 		{"Connect, gRPC, gRPC-Web", url},
 		{"health", url + "/health/ready"},
+		{"KServe v2 by REST", cmp.Or(native.URL(), url+"/v2")},
 	}
-	if native != nil {
-		rows = append(rows, []string{"KServe v2 by gRPC", native.String()})
+	if address := native.Addr(); address != nil {
+		rows = append(rows, []string{"KServe v2 by gRPC", address.String()})
 	}
 	return align(rows) + "\n"
+}
+
+// ports are those of KServe v2 alone; none before they are open.
+type ports interface {
+	Addr() net.Addr
+	URL() string
 }
 
 // align puts cells below each other.

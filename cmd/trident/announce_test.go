@@ -61,10 +61,31 @@ models of the repository that are not loaded: 1
 	want := `OpenAI API               http://localhost:9000/v1
 Connect, gRPC, gRPC-Web  http://localhost:9000
 health                   http://localhost:9000/health/ready
+KServe v2 by REST        http://localhost:8000/v2
 KServe v2 by gRPC        127.0.0.1:8001
 
 `
-	if got := addressTable("http://localhost:9000", net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:8001"))); got != want {
+	if got := addressTable("http://localhost:9000", nativePorts(true)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	if got := addressTable("http://localhost:9000", nativePorts(false)); !strings.HasSuffix(got, "KServe v2 by REST        http://localhost:9000/v2\n\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// nativePorts are open or not.
+type nativePorts bool
+
+func (p nativePorts) Addr() net.Addr {
+	if !p {
+		return nil
+	}
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:8001"))
+}
+
+func (p nativePorts) URL() string {
+	if !p {
+		return ""
+	}
+	return "http://localhost:8000/v2"
 }

@@ -18,20 +18,24 @@ import (
 type kserveFlags struct {
 	EnableKServeFrontends bool                 `name:"enable-kserve-frontends" help:"Open the ports of KServe v2, and take changes of models, shared memory and settings by it."`
 	KServeGRPCPort        int                  `name:"kserve-grpc-port" default:"${kserve_grpc_port}" help:"Port of KServe v2 by gRPC; 0 takes a free one."`
-	GRPCRestricted        []kserve.Restriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...],KEY=VALUE" help:"Let only clients with the header triton-grpc-protocol-KEY: VALUE call these groups of methods, such as model-repository,admin-key=secret; repeatable."`
+	KServeHTTPPort        int                  `name:"kserve-http-port" default:"${kserve_http_port}" help:"Port of KServe v2 by REST; 0 takes a free one."`
+	GRPCRestricted        []kserve.Restriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header triton-grpc-protocol-KEY: VALUE call these groups of methods, such as model-repository:admin-key=secret; repeatable."`
+	HTTPRestricted        []kserve.Restriction `name:"http-restricted-api" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header KEY: VALUE call these groups by REST; repeatable."`
 	AllowModelUpload      bool                 `help:"Let a load bring a configuration or files of its own, which may be code that is run here."`
 	AllowSharedMemory     bool                 `help:"Let clients register shared memory though the ports are open to other machines."`
 }
 
 // kserveDefaults are the defaults of the flags, by the names in their tags.
 func kserveDefaults() kong.Vars {
-	return kong.Vars{"kserve_grpc_port": strconv.Itoa(kserve.Default().GRPCPort)}
+	k := kserve.Default()
+	return kong.Vars{"kserve_grpc_port": strconv.Itoa(k.GRPCPort), "kserve_http_port": strconv.Itoa(k.HTTPPort)}
 }
 
 func (f *kserveFlags) config(shared server.Config) kserve.Config {
 	return kserve.Config{
-		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort,
-		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory, Restrictions: f.GRPCRestricted,
+		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort, HTTPPort: f.KServeHTTPPort,
+		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory,
+		Restrictions: f.GRPCRestricted, HTTPRestrictions: f.HTTPRestricted,
 		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout,
 	}
 }
@@ -43,10 +47,15 @@ func (f *kserveFlags) errOwnPort(cfg config) error {
 		return nil
 	}
 	host, port := endpointOf(cfg.Triton.Endpoint)
-	if port != strconv.Itoa(f.KServeGRPCPort) || !ofThisHost(host) {
+	if !ofThisHost(host) {
 		return nil
 	}
-	return fmt.Errorf("--kserve-grpc-port: %s is the port of --triton-endpoint %s: choose another one", port, cfg.Triton.Endpoint)
+	for flag, own := range map[string]int{"--kserve-grpc-port": f.KServeGRPCPort, "--kserve-http-port": f.KServeHTTPPort} {
+		if port == strconv.Itoa(own) {
+			return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another one", flag, port, cfg.Triton.Endpoint)
+		}
+	}
+	return nil
 }
 
 // endpointOf takes an endpoint apart that has been checked.

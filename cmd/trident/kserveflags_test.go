@@ -7,17 +7,67 @@ import (
 )
 
 func TestKServeFlags(t *testing.T) {
-	t.Setenv("TRIDENT_GRPC_RESTRICTED_PROTOCOL", "health,a=b\nmodel-repository,shared-memory,admin=x,y=z")
-	cfg, err := parse("--enable-kserve-frontends", "--kserve-grpc-port=9001", "--host=127.0.0.1", "--allow-model-upload", "--allow-shared-memory", "--write-timeout=3s")
+	t.Setenv("TRIDENT_HTTP_RESTRICTED_API", "logging,Key=1")
+	t.Setenv("TRIDENT_GRPC_RESTRICTED_PROTOCOL", "health,a=b\nmodel-repository,shared-memory:admin=x,y=z")
+	cfg, err := parse("--enable-kserve-frontends", "--kserve-grpc-port=9001", "--kserve-http-port=9002", "--host=127.0.0.1", "--allow-model-upload", "--allow-shared-memory", "--write-timeout=3s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := cfg.KServe
-	if !k.Enabled || k.GRPCPort != 9001 || k.Host != "127.0.0.1" || !k.AllowModelUpload || !k.AllowSharedMemory || k.WriteTimeout != cfg.Server.WriteTimeout {
+	if !k.Enabled || k.GRPCPort != 9001 || k.HTTPPort != 9002 || k.Host != "127.0.0.1" || !k.AllowModelUpload || !k.AllowSharedMemory || k.WriteTimeout != cfg.Server.WriteTimeout {
 		t.Errorf("got %+v", k)
 	}
 	if len(k.Restrictions) != 2 || k.Restrictions[1].Key != "admin" || k.Restrictions[1].Value != "x,y=z" || !slices.Equal(k.Restrictions[1].Groups, []string{"model-repository", "shared-memory"}) {
 		t.Errorf("got %+v", k.Restrictions)
+	}
+	if len(k.HTTPRestrictions) != 1 || k.HTTPRestrictions[0].Key != "Key" || k.HTTPRestrictions[0].Value != "1" || !slices.Equal(k.HTTPRestrictions[0].Groups, []string{"logging"}) {
+		t.Errorf("got %+v", k.HTTPRestrictions)
+	}
+}
+
+// TestRestrictionSyntax takes what tritonserver takes, and what its --help says.
+func TestRestrictionSyntax(t *testing.T) {
+	for _, test := range []struct {
+		value, groups, key, expected string // no key for what is refused
+	}{
+		{"health:a=b", "health", "a", "b"},
+		{"health,a=b", "health", "a", "b"},
+		{"health,logging:a=b:c=d", "health logging", "a", "b:c=d"},
+		{"health,logging,a=b,c", "health logging", "a", "b,c"},
+		{"health", "", "", ""},
+		{"health:", "", "", ""},
+		{"health:a", "", "", ""},
+		{"health:a=", "", "", ""},
+		{"health:=b", "", "", ""},
+		{"a=b", "", "", ""},
+		{":a=b", "", "", ""},
+		{"healthy:a=b", "", "", ""},
+		{"health,,logging:a=b", "", "", ""},
+		{"health,:a=b", "", "", ""},
+	} {
+		cfg, err := parse("--http-restricted-api=" + test.value)
+		switch {
+		case test.key == "":
+			if err == nil || !strings.Contains(err.Error(), "--http-restricted-api") {
+				t.Errorf("%q: %v", test.value, err)
+			}
+		case err != nil:
+			t.Errorf("%q: %v", test.value, err)
+		default:
+			if r := cfg.KServe.HTTPRestrictions[0]; r.Key != test.key || r.Value != test.expected || strings.Join(r.Groups, " ") != test.groups {
+				t.Errorf("%q: %+v", test.value, r)
+			}
+		}
+	}
+}
+
+// TestRestrictedTwice names the flag that can't be followed.
+func TestRestrictedTwice(t *testing.T) {
+	for _, flag := range []string{"--http-restricted-api", "--grpc-restricted-protocol"} {
+		_, err := parse(flag+"=health,logging,a=b", flag+"=trace,logging,c=d")
+		if err == nil || !strings.Contains(err.Error(), flag+": logging is restricted twice") {
+			t.Errorf("%s: %v", flag, err)
+		}
 	}
 }
 
@@ -36,9 +86,15 @@ func TestOwnPort(t *testing.T) {
 		{"--enable-kserve-frontends --triton-endpoint=dns:///localhost:8001", false},
 		{"--enable-kserve-frontends --triton-endpoint=localhost:8002", true},
 		{"--enable-kserve-frontends --kserve-grpc-port=70000", false},
+		{"--enable-kserve-frontends --kserve-grpc-port=9001 --kserve-http-port=8001", false},
+		{"--enable-kserve-frontends --kserve-http-port=-1", false},
 	} {
+		flag := "--kserve-grpc-port"
+		if strings.Contains(test.args, "--kserve-http-port") {
+			flag = "--kserve-http-port"
+		}
 		_, err := parse(strings.Fields(test.args)...)
-		if (err == nil) != test.right || err != nil && !strings.Contains(err.Error(), "--kserve-grpc-port") {
+		if (err == nil) != test.right || err != nil && !strings.Contains(err.Error(), flag) {
 			t.Errorf("%q: %v", test.args, err)
 		}
 	}

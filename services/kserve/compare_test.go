@@ -74,10 +74,11 @@ func localEngine(tb testing.TB, repositories []string) *local.Engine {
 	return engine
 }
 
-// open is a configuration that allows everything, on a free port of the loopback.
+// open is a configuration that allows everything, on free ports of the loopback.
 func open() kserve.Config {
 	config := kserve.Default()
-	config.Enabled, config.Host, config.GRPCPort, config.AllowModelUpload = true, "127.0.0.1", 0, true
+	config.Enabled, config.Host, config.AllowModelUpload = true, "127.0.0.1", true
+	config.GRPCPort, config.HTTPPort = 0, 0
 	return config
 }
 

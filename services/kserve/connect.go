@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// NewRoutes mounts the service on the shared port, with the health service and
-// reflection. Messages are bounded as the other surfaces' bodies are, also when they
+// NewRoutes mounts the service on the shared port, with the health service,
+// reflection and REST. Messages are bounded as the other surfaces' bodies are, also when they
 // come compressed; streams aren't, as a whole.
 func NewRoutes(s *Service, cfg server.Config) []server.Route {
 	options := []connect.HandlerOption{
@@ -24,7 +24,7 @@ func NewRoutes(s *Service, cfg server.Config) []server.Route {
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), connectDeflate(),
 		connect.WithInterceptors(interceptor{newGuard(s)}),
 	}
-	var routes []server.Route
+	routes := restRoutes(s, cfg)
 	for _, m := range s.methods() {
 		handler := m.connect(options...)
 		if m.name == streamName {

@@ -1,7 +1,10 @@
 package kserve
 
 import (
+	"net/http"
+
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
@@ -19,3 +22,12 @@ func EncodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 
 // NewBufferPool is for the test of the pool.
 func NewBufferPool() mem.BufferPool { return new(bufferPool) }
+
+// MessageJSON is for the test of JSON.
+func MessageJSON(m proto.Message, fields bool) []byte { return messageJSON(m, fields) }
+
+// Compressed is what compresses the answers of inferences.
+func Compressed(next http.HandlerFunc) http.Handler {
+	var c compressor
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, next) })
+}

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,51 +23,6 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/services/inference"
 )
-
-// Listener is the port of gRPC, opened before anything else starts. Without
-// [Config.Enabled] there is none.
-type Listener struct {
-	cfg  Config
-	open net.Listener
-}
-
-// NewListener makes a listener; Start opens it.
-func NewListener(cfg Config) *Listener { return &Listener{cfg: cfg} }
-
-// Start opens the port. Connections wait until the server serves.
-func (l *Listener) Start(ctx context.Context) error {
-	if !l.cfg.Enabled {
-		return nil
-	}
-	address := net.JoinHostPort(l.cfg.Host, strconv.Itoa(l.cfg.GRPCPort))
-	var err error
-	l.open, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d on %s is in use: stop the other program or choose a port with --kserve-grpc-port", l.cfg.GRPCPort, l.cfg.Host)
-	} else if err != nil {
-		return fmt.Errorf("listen on %s (--host, --kserve-grpc-port): %w", address, err)
-	}
-	return nil
-}
-
-// Stop closes the port, which a server that has stopped has done already.
-func (l *Listener) Stop(context.Context) error {
-	if l.open == nil {
-		return nil
-	}
-	if err := l.open.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
-}
-
-// Addr is the address that Start took, nil without a port.
-func (l *Listener) Addr() net.Addr {
-	if l.open == nil {
-		return nil
-	}
-	return l.open.Addr()
-}
 
 // Server serves the service by grpc-go on the listener's port.
 type Server struct {
@@ -164,10 +116,10 @@ func (s *Server) description() *grpc.ServiceDesc {
 
 // Start serves on the listener, if it is open.
 func (s *Server) Start(context.Context) error {
-	l := s.listener.open
-	if l == nil {
+	if !s.service.cfg.Enabled {
 		return nil
 	}
+	l := s.listener.grpc.Open()
 	s.serving.Go(func() {
 		if err := s.grpc.Serve(l); err != nil {
 			s.abort(fmt.Errorf("serve KServe's gRPC: %w", err))

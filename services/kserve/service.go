@@ -1,5 +1,5 @@
-// Package kserve is the frontend of KServe v2 with Triton's extensions: gRPC on a
-// port of its own, and Connect, gRPC and gRPC-Web on the shared one. It only
+// Package kserve is the frontend of KServe v2 with Triton's extensions: gRPC and REST
+// on ports of their own, and both, Connect and gRPC-Web on the shared one. It only
 // translates; where it speaks for several engines, several.go says how.
 package kserve
 

@@ -9,31 +9,43 @@ import (
 	"syscall"
 )
 
-// Listener is the shared port. It is opened before anything else starts, so that
-// a port that can't be had is all that a failed start tells of.
+// Listener is a port. It is opened before anything else starts, so that a port that
+// can't be had is all that a failed start tells of.
 type Listener struct {
-	cfg  Config
+	host string
+	port int
+	flag string
 	open net.Listener
 }
 
-// NewListener makes a listener; Start opens it.
-func NewListener(cfg Config) *Listener { return &Listener{cfg: cfg} }
+// NewListener makes the shared port's; Start opens it.
+func NewListener(cfg Config) *Listener { return NewPort(cfg.Host, cfg.Port, "--openai-port") }
 
-// Start opens the port. Connections wait until the server serves.
+// NewPort makes a listener of a port of a frontend's own, which operators choose by
+// flag; port 0 takes a free one.
+func NewPort(host string, port int, flag string) *Listener {
+	return &Listener{host: host, port: port, flag: flag}
+}
+
+// Start opens the port. Connections wait until somebody serves.
 func (l *Listener) Start(ctx context.Context) error {
-	address := net.JoinHostPort(l.cfg.Host, strconv.Itoa(l.cfg.Port))
+	address := net.JoinHostPort(l.host, strconv.Itoa(l.port))
 	var err error
 	l.open, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d on %s is in use: stop the other program or choose a port with --openai-port", l.cfg.Port, l.cfg.Host)
+		return fmt.Errorf("port %d on %s is in use: stop the other program or choose a port with %s", l.port, l.host, l.flag)
 	} else if err != nil {
-		return fmt.Errorf("listen on %s (--host, --openai-port): %w", address, err)
+		return fmt.Errorf("listen on %s (--host, %s): %w", address, l.flag, err)
 	}
 	return nil
 }
 
-// Stop closes the port, which a server that has stopped has done already.
+// Stop closes the port, which a server that has stopped has done already. A port
+// that was never opened is closed.
 func (l *Listener) Stop(context.Context) error {
+	if l.open == nil {
+		return nil
+	}
 	if err := l.open.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
@@ -44,8 +56,11 @@ func (l *Listener) Stop(context.Context) error {
 // stand for all addresses of this machine.
 func (l *Listener) URL() string {
 	_, port, _ := net.SplitHostPort(l.Addr().String()) // it is one of net's own
-	return "http://" + net.JoinHostPort(l.cfg.Host, port)
+	return "http://" + net.JoinHostPort(l.host, port)
 }
 
 // Addr is the address that Start took.
 func (l *Listener) Addr() net.Addr { return l.open.Addr() }
+
+// Open is the port for who serves it, after Start.
+func (l *Listener) Open() net.Listener { return l.open }

@@ -143,7 +143,7 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 // unless it was sent before the failure came.
 func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/health/"): // probes ask on and on; who isn't ready says so once
+	case strings.HasPrefix(r.URL.Path, "/health/"), strings.HasPrefix(r.URL.Path, "/v2/health/"): // probes ask on and on; who isn't ready says so once
 		return slog.LevelDebug
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError

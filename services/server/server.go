@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Config of the shared listener.
+// Config of the shared port, and of what all ports of HTTP have in common.
 type Config struct {
 	// Host and Port to listen on; port 0 takes a free one.
 	Host string
@@ -74,8 +74,8 @@ type Drainer interface {
 	Drain(ctx context.Context)
 }
 
-// Server serves all routes on one port: HTTP/1.1, and HTTP/2 without TLS for
-// Connect and gRPC clients.
+// Server serves routes on a port: HTTP/1.1, and HTTP/2 without TLS for Connect and
+// gRPC clients.
 type Server struct {
 	cfg      Config
 	listener *Listener
@@ -119,16 +119,20 @@ func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, abort 
 	}, nil
 }
 
-// Start serves on the listener, which must have been opened.
+// Start serves on the listener, which must have been opened, and says so.
 func (s *Server) Start(context.Context) error {
-	l := s.listener.open
+	s.Serve()
+	s.log.Info("listening", "address", s.listener.Addr().String())
+	return nil
+}
+
+// Serve serves on the listener until Stop.
+func (s *Server) Serve() {
 	s.serving.Go(func() {
-		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.listener.open); !errors.Is(err, http.ErrServerClosed) {
 			s.abort(fmt.Errorf("serve: %w", err))
 		}
 	})
-	s.log.Info("listening", "address", l.Addr().String())
-	return nil
 }
 
 // lastWords is what cancelled requests get to write their error.

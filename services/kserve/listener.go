@@ -1,0 +1,60 @@
+package kserve
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/trident-inference/trident/services/server"
+)
+
+// Listener is the ports of gRPC and of REST, opened before anything else starts.
+// Without [Config.Enabled] there are none.
+type Listener struct {
+	enabled    bool
+	grpc, http *server.Listener
+}
+
+// NewListener makes a listener; Start opens it.
+func NewListener(cfg Config) *Listener {
+	return &Listener{
+		enabled: cfg.Enabled,
+		grpc:    server.NewPort(cfg.Host, cfg.GRPCPort, "--kserve-grpc-port"),
+		http:    server.NewPort(cfg.Host, cfg.HTTPPort, "--kserve-http-port"),
+	}
+}
+
+// Start opens both ports, or none. Connections wait until the servers serve.
+func (l *Listener) Start(ctx context.Context) error {
+	if !l.enabled {
+		return nil
+	}
+	if err := l.grpc.Start(ctx); err != nil {
+		return err
+	}
+	if err := l.http.Start(ctx); err != nil {
+		return errors.Join(err, l.grpc.Stop(ctx))
+	}
+	return nil
+}
+
+// Stop closes the ports, which servers that have stopped have done already.
+func (l *Listener) Stop(ctx context.Context) error {
+	return errors.Join(l.http.Stop(ctx), l.grpc.Stop(ctx))
+}
+
+// Addr is the address of gRPC, nil without a port.
+func (l *Listener) Addr() net.Addr {
+	if !l.enabled {
+		return nil
+	}
+	return l.grpc.Addr()
+}
+
+// URL is where REST begins on its own port, empty without one.
+func (l *Listener) URL() string {
+	if !l.enabled {
+		return ""
+	}
+	return l.http.URL() + restPath
+}

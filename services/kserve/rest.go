@@ -1,0 +1,166 @@
+package kserve
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/trident-inference/trident/gen/go/kserverest"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// restPath is where REST begins.
+const restPath = "/v2"
+
+// rest answers KServe v2 by HTTP and JSON: the paths of openapi/kserve.yaml, which
+// are tritonserver's. It may be used concurrently.
+type rest struct {
+	service    *Service
+	limit      int64 // of a body in bytes
+	restricted map[string]Restriction
+	mux        *http.ServeMux
+	compressor compressor
+}
+
+// newREST makes the handler of all paths that begin with restPath.
+func newREST(s *Service, cfg server.Config) *rest {
+	h := &rest{service: s, limit: cfg.MaxBody, restricted: map[string]Restriction{}, mux: http.NewServeMux()}
+	for _, r := range s.cfg.HTTPRestrictions {
+		for _, group := range r.Groups {
+			h.restricted[group] = r
+		}
+	}
+	kserverest.HandlerWithOptions(h, kserverest.StdHTTPServerOptions{
+		BaseRouter:       h.mux,
+		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, _ error) { h.notFound(w, r) },
+		Middlewares:      []kserverest.MiddlewareFunc{h.prepare},
+	})
+	h.mux.Handle(documentPattern, h.prepare(serveDocument()))
+	h.mux.HandleFunc("/", h.refuse)
+	return h
+}
+
+// restRoutes mount the handler on the shared port.
+func restRoutes(s *Service, cfg server.Config) []server.Route {
+	h := newREST(s, cfg)
+	return []server.Route{{Pattern: restPath, Handler: h}, {Pattern: restPath + "/", Handler: h}}
+}
+
+// ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
+func (h *rest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !servable(r.URL.EscapedPath()):
+		h.notFound(w, r)
+	case r.Method == http.MethodHead:
+		h.refuse(w, r)
+	default:
+		h.mux.ServeHTTP(w, r)
+	}
+}
+
+// servable is false for versions that aren't numbers, whose paths aren't served.
+func servable(escaped string) bool {
+	segments := strings.Split(strings.TrimPrefix(escaped, restPath+"/models/"), "/")
+	return len(segments) < 3 || segments[1] != "versions" || !strings.ContainsFunc(segments[2], func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// prepare checks restrictions and makes the body what handlers read.
+func (h *rest) prepare(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !h.permits(w, r, r.Pattern) {
+			return
+		}
+		server.RecordOf(r.Context()).Model = r.PathValue("model")
+		if err := h.openBody(w, r); err != nil {
+			restFail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// permits answers a client that lacks the header which the pattern's group expects.
+func (h *rest) permits(w http.ResponseWriter, r *http.Request, pattern string) bool {
+	restriction, restricted := h.restricted[restGroup(pattern)]
+	if !restricted || r.Header.Get(restriction.Key) == restriction.Value {
+		return true
+	}
+	restRefuse(w, http.StatusForbidden, "This API is restricted, expecting header '"+restriction.Key+"'")
+	return false
+}
+
+// restGroup is the group that a pattern belongs to: the tag of its operation.
+func restGroup(pattern string) string {
+	switch _, p, _ := strings.Cut(pattern, " "); {
+	case strings.HasPrefix(p, restPath+"/health/"), strings.HasSuffix(p, "/ready"):
+		return groupHealth
+	case strings.HasSuffix(p, "/infer"), strings.HasSuffix(p, "/generate"), strings.HasSuffix(p, "/generate_stream"):
+		return groupInference
+	case strings.HasSuffix(p, "/config"):
+		return groupModelConfig
+	case strings.HasSuffix(p, "/stats"):
+		return groupStatistics
+	case strings.HasSuffix(p, "/trace/setting"):
+		return groupTrace
+	case strings.HasSuffix(p, "/logging"):
+		return groupLogging
+	case strings.HasPrefix(p, restPath+"/repository/"):
+		return groupModelRepository
+	case strings.Contains(p, "sharedmemory/"):
+		return groupSharedMemory
+	}
+	return groupMetadata
+}
+
+// refuse answers what no route takes: with 405 where one takes another method, else
+// with 404.
+func (h *rest) refuse(w http.ResponseWriter, r *http.Request) {
+	allowed, pattern := h.allowed(r)
+	switch {
+	case len(allowed) == 0:
+		h.notFound(w, r)
+	case h.permits(w, r, pattern):
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		restRefuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
+	}
+}
+
+// allowed are the methods that the request's path takes, and one of their patterns.
+func (h *rest) allowed(r *http.Request) (methods []string, pattern string) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.WithContext(r.Context())
+		other.Method = method
+		if _, found := h.mux.Handler(other); found != "/" {
+			methods, pattern = append(methods, method), found
+		}
+	}
+	return methods, pattern
+}
+
+func (*rest) notFound(w http.ResponseWriter, _ *http.Request) {
+	restRefuse(w, http.StatusNotFound, "Not Found")
+}
+
+// restRefuse answers what never reaches the service.
+func restRefuse(w http.ResponseWriter, status int, text string) {
+	restWrite(w, status, kserverest.Error{Error: text})
+}
+
+// restWrite writes an answer of JSON in one piece.
+func restWrite(w http.ResponseWriter, status int, v any) {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		status = http.StatusInternalServerError
+		body.Reset()
+		body.WriteString(`{"error":"the answer can't be written as JSON"}` + "\n")
+	}
+	body.Truncate(body.Len() - 1) // the line's end
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // a client that has left needs none
+}

@@ -1,0 +1,150 @@
+package kserve
+
+import (
+	"context"
+	"net/http"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/gen/go/kserverest"
+)
+
+// respond calls a method of the service and writes what encode makes of its answer.
+func respond[Req, Res any](w http.ResponseWriter, r *http.Request, call func(context.Context, *Req) (*Res, error), req *Req, encode func(*Res) any) {
+	answer, err := call(r.Context(), req)
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	restWrite(w, http.StatusOK, encode(answer))
+}
+
+// perform calls a method whose answer says no more than that it went well.
+func perform[Req, Res any](w http.ResponseWriter, r *http.Request, call func(context.Context, *Req) (*Res, error), req *Req) {
+	if _, err := call(r.Context(), req); err != nil {
+		restFail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json") // of nothing, as tritonserver has it
+	w.WriteHeader(http.StatusOK)
+}
+
+// probe answers whether something is so by the status alone.
+func probe(w http.ResponseWriter, yes bool) {
+	w.Header().Set("Content-Type", "text/plain") // of nothing, as tritonserver has it
+	if yes {
+		w.WriteHeader(http.StatusOK)
+	} else {
+		w.WriteHeader(http.StatusBadRequest)
+	}
+}
+
+func wholeMessage[M proto.Message](m M) any { return messageJSON(m, complete) }
+
+// GetServerMetadata describes the server.
+func (h *rest) GetServerMetadata(w http.ResponseWriter, r *http.Request) {
+	respond(w, r, h.service.ServerMetadata, &kserve.ServerMetadataRequest{}, wholeMessage)
+}
+
+// CheckServerLive tells that the process runs.
+func (h *rest) CheckServerLive(w http.ResponseWriter, _ *http.Request) { probe(w, true) }
+
+// CheckServerReady tells whether requests would be served.
+func (h *rest) CheckServerReady(w http.ResponseWriter, r *http.Request) {
+	answer, err := h.service.ServerReady(r.Context(), &kserve.ServerReadyRequest{})
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	probe(w, answer.GetReady())
+}
+
+// GetModelMetadata describes a model.
+func (h *rest) GetModelMetadata(w http.ResponseWriter, r *http.Request, model string) {
+	h.GetModelVersionMetadata(w, r, model, "")
+}
+
+// GetModelVersionMetadata describes a version of it.
+func (h *rest) GetModelVersionMetadata(w http.ResponseWriter, r *http.Request, model, version string) {
+	respond(w, r, h.service.ModelMetadata, &kserve.ModelMetadataRequest{Name: model, Version: version}, wholeMessage)
+}
+
+// CheckModelReady tells whether a model takes requests.
+func (h *rest) CheckModelReady(w http.ResponseWriter, r *http.Request, model string) {
+	h.CheckModelVersionReady(w, r, model, "")
+}
+
+// CheckModelVersionReady tells whether a version of it does.
+func (h *rest) CheckModelVersionReady(w http.ResponseWriter, r *http.Request, model, version string) {
+	switch answer, err := h.service.ModelReady(r.Context(), &kserve.ModelReadyRequest{Name: model, Version: version}); {
+	case err != nil:
+		restFail(w, r, err)
+	case !answer.GetReady():
+		restRefuse(w, http.StatusBadRequest, "Model version not ready")
+	default:
+		probe(w, true)
+	}
+}
+
+// GetModelConfig gives a model's configuration.
+func (h *rest) GetModelConfig(w http.ResponseWriter, r *http.Request, model string) {
+	h.GetModelVersionConfig(w, r, model, "")
+}
+
+// GetModelVersionConfig gives that of a version.
+func (h *rest) GetModelVersionConfig(w http.ResponseWriter, r *http.Request, model, version string) {
+	respond(w, r, h.service.ModelConfig, &kserve.ModelConfigRequest{Name: model, Version: version}, func(answer *kserve.ModelConfigResponse) any {
+		return messageJSON(answer.GetConfig(), complete)
+	})
+}
+
+// GetAllStatistics gives those of all models.
+func (h *rest) GetAllStatistics(w http.ResponseWriter, r *http.Request) {
+	h.GetModelVersionStatistics(w, r, "", "")
+}
+
+// GetModelStatistics gives those of a model's versions.
+func (h *rest) GetModelStatistics(w http.ResponseWriter, r *http.Request, model string) {
+	h.GetModelVersionStatistics(w, r, model, "")
+}
+
+// GetModelVersionStatistics gives those of a version.
+func (h *rest) GetModelVersionStatistics(w http.ResponseWriter, r *http.Request, model, version string) {
+	respond(w, r, h.service.ModelStatistics, &kserve.ModelStatisticsRequest{Name: model, Version: version}, wholeMessage)
+}
+
+// InferModel runs an inference.
+func (h *rest) InferModel(w http.ResponseWriter, r *http.Request, model string, _ kserverest.InferModelParams) {
+	h.infer(w, r, model, "")
+}
+
+// InferModelVersion runs one of a version.
+func (h *rest) InferModelVersion(w http.ResponseWriter, r *http.Request, model, version string, _ kserverest.InferModelVersionParams) {
+	h.infer(w, r, model, version)
+}
+
+// infer compresses the answer for who asks for it, as tritonserver does this one alone.
+func (h *rest) infer(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.compressor.serve(w, r, func(w http.ResponseWriter, r *http.Request) { h.service.restInfer(w, r, model, version) })
+}
+
+// GenerateModel generates.
+func (h *rest) GenerateModel(w http.ResponseWriter, r *http.Request, model string) {
+	h.service.restGenerate(w, r, model, "", false)
+}
+
+// GenerateModelVersion generates by a version.
+func (h *rest) GenerateModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.service.restGenerate(w, r, model, version, false)
+}
+
+// GenerateStreamModel generates in a stream.
+func (h *rest) GenerateStreamModel(w http.ResponseWriter, r *http.Request, model string) {
+	h.service.restGenerate(w, r, model, "", true)
+}
+
+// GenerateStreamModelVersion generates in a stream by a version.
+func (h *rest) GenerateStreamModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.service.restGenerate(w, r, model, version, true)
+}

@@ -1,0 +1,135 @@
+package kserve
+
+import (
+	"encoding/base64"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// IndexRepository lists the models.
+func (h *rest) IndexRepository(w http.ResponseWriter, r *http.Request) {
+	body, err := readObject(r, true)
+	req := &kserve.RepositoryIndexRequest{}
+	if _, given := body["ready"]; err == nil && given {
+		req.Ready, err = body.truth("ready")
+	}
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	respond(w, r, h.service.RepositoryIndex, req, func(answer *kserve.RepositoryIndexResponse) any {
+		return messagesJSON(answer.GetModels(), sparse)
+	})
+}
+
+// IndexNamedRepository does the same, as tritonserver's does.
+func (h *rest) IndexNamedRepository(w http.ResponseWriter, r *http.Request, _ string) {
+	h.IndexRepository(w, r)
+}
+
+// LoadModel loads a model.
+func (h *rest) LoadModel(w http.ResponseWriter, r *http.Request, model string) {
+	req := &kserve.RepositoryModelLoadRequest{ModelName: model}
+	body, err := readObject(r, true)
+	if err == nil {
+		req.Parameters, err = loadParameters(body)
+	}
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	perform(w, r, h.service.RepositoryModelLoad, req)
+}
+
+// LoadModelOfRepository refuses, as tritonserver does.
+func (h *rest) LoadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
+	restFail(w, r, errRepositoryName())
+}
+
+// UnloadModel unloads a model.
+func (h *rest) UnloadModel(w http.ResponseWriter, r *http.Request, model string) {
+	req := &kserve.RepositoryModelUnloadRequest{ModelName: model}
+	body, err := readObject(r, true)
+	if err == nil {
+		req.Parameters, err = unloadParameters(body)
+	}
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	perform(w, r, h.service.RepositoryModelUnload, req)
+}
+
+// UnloadModelOfRepository refuses.
+func (h *rest) UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
+	restFail(w, r, errRepositoryName())
+}
+
+func errRepositoryName() error {
+	return tritonError(inference.TritonUnsupported, "'repository_name' specification is not supported")
+}
+
+// fileParameter is how parameters that bring files begin.
+const fileParameter = "file:"
+
+// loadParameters are texts all: the configuration, and files in base64.
+func loadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
+	raw, given := body["parameters"]
+	if !given {
+		return nil, nil //nolint:nilnil // no parameters
+	}
+	if raw[0] != '{' {
+		return nil, tritonError(inference.TritonInternal, "attempt to get members for non-object")
+	}
+	named, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	parameters := make(map[string]*kserve.ModelRepositoryParameter, len(named))
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		value, err := named.text(name)
+		if err != nil {
+			return nil, err
+		}
+		if parameters[name], err = loadParameter(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return parameters, nil
+}
+
+func loadParameter(name, value string) (*kserve.ModelRepositoryParameter, error) {
+	switch {
+	case name == "config":
+		return &kserve.ModelRepositoryParameter{ParameterChoice: &kserve.ModelRepositoryParameter_StringParam{StringParam: value}}, nil
+	case strings.HasPrefix(name, fileParameter):
+		file, err := base64.StdEncoding.DecodeString(value)
+		if err != nil {
+			return nil, inference.Invalid(name, "the parameter '%s' is not base64", name)
+		}
+		return &kserve.ModelRepositoryParameter{ParameterChoice: &kserve.ModelRepositoryParameter_BytesParam{BytesParam: file}}, nil
+	}
+	return nil, tritonError(inference.TritonInternal, "unexpected error on creating Triton parameter")
+}
+
+// dependents is the one parameter of an unload.
+const dependents = "unload_dependents"
+
+func unloadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
+	named, err := members(body["parameters"])
+	if _, given := named[dependents]; err != nil || !given {
+		return nil, err
+	}
+	all, err := named.truth(dependents)
+	if err != nil {
+		return nil, tritonError(inference.TritonInternal, "Unable to parse '"+dependents+"': "+err.Error())
+	}
+	return map[string]*kserve.ModelRepositoryParameter{
+		dependents: {ParameterChoice: &kserve.ModelRepositoryParameter_BoolParam{BoolParam: all}},
+	}, nil
+}

@@ -1,0 +1,144 @@
+package kserve
+
+import (
+	"encoding/base64"
+	"net/http"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// GetSystemSharedMemoryStatus lists the regions of the system's memory.
+func (h *rest) GetSystemSharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
+	h.GetSystemSharedMemoryRegionStatus(w, r, "")
+}
+
+// GetSystemSharedMemoryRegionStatus describes one.
+func (h *rest) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
+	respond(w, r, h.service.SystemSharedMemoryStatus, &kserve.SystemSharedMemoryStatusRequest{Name: region}, func(answer *kserve.SystemSharedMemoryStatusResponse) any {
+		return messagesJSON(inOrder(answer.GetRegions()), complete)
+	})
+}
+
+// RegisterSystemSharedMemory refuses a region without a name.
+func (h *rest) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
+	restFail(w, r, tritonError(inference.TritonInvalidArg, "'region name' is necessary to register system shared memory region"))
+}
+
+// RegisterSystemSharedMemoryRegion registers a region.
+func (h *rest) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	req := &kserve.SystemSharedMemoryRegisterRequest{Name: region}
+	body, err := readObject(r, false)
+	if err == nil {
+		err = readSystemRegion(body, req)
+	}
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	perform(w, r, h.service.SystemSharedMemoryRegister, req)
+}
+
+func readSystemRegion(body object, req *kserve.SystemSharedMemoryRegisterRequest) (err error) {
+	if _, given := body["key"]; !given {
+		return errNoField("key")
+	}
+	if req.Key, err = body.text("key"); err != nil {
+		return err
+	}
+	if _, given := body["offset"]; given {
+		if req.Offset, err = body.unsigned("offset"); err != nil {
+			return err
+		}
+	}
+	if _, given := body["byte_size"]; !given {
+		return errNoField("byte_size")
+	}
+	req.ByteSize, err = body.unsigned("byte_size")
+	return err
+}
+
+func errNoField(name string) error {
+	return tritonError(inference.TritonInvalidArg, "Shared memory register request has no '"+name+"' field")
+}
+
+// UnregisterSystemSharedMemory unregisters all regions of the system's memory.
+func (h *rest) UnregisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
+	h.UnregisterSystemSharedMemoryRegion(w, r, "")
+}
+
+// UnregisterSystemSharedMemoryRegion unregisters one.
+func (h *rest) UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	perform(w, r, h.service.SystemSharedMemoryUnregister, &kserve.SystemSharedMemoryUnregisterRequest{Name: region})
+}
+
+// GetCUDASharedMemoryStatus lists the regions of GPUs' memory.
+func (h *rest) GetCUDASharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
+	h.GetCUDASharedMemoryRegionStatus(w, r, "")
+}
+
+// GetCUDASharedMemoryRegionStatus describes one.
+func (h *rest) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
+	respond(w, r, h.service.CudaSharedMemoryStatus, &kserve.CudaSharedMemoryStatusRequest{Name: region}, func(answer *kserve.CudaSharedMemoryStatusResponse) any {
+		return messagesJSON(inOrder(answer.GetRegions()), complete)
+	})
+}
+
+// RegisterCUDASharedMemory refuses a region without a name.
+func (h *rest) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
+	restFail(w, r, tritonError(inference.TritonInvalidArg, "'region name' is necessary to register cuda shared memory region"))
+}
+
+// RegisterCUDASharedMemoryRegion registers a region.
+func (h *rest) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	req := &kserve.CudaSharedMemoryRegisterRequest{Name: region}
+	body, err := readObject(r, false)
+	if err == nil {
+		err = readCUDARegion(body, req)
+	}
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	perform(w, r, h.service.CudaSharedMemoryRegister, req)
+}
+
+// handleSize is a cudaIpcMemHandle_t's, in bytes.
+const handleSize = 64
+
+func readCUDARegion(body object, req *kserve.CudaSharedMemoryRegisterRequest) error {
+	raw, given := body["raw_handle"]
+	if !given {
+		return errNoField("raw_handle")
+	}
+	handle, err := members(raw)
+	if err != nil {
+		return err
+	}
+	text, err := handle.text("b64")
+	if err != nil {
+		return err
+	}
+	if req.ByteSize, err = body.unsigned("byte_size"); err != nil {
+		return err
+	}
+	device, err := body.unsigned("device_id")
+	if err != nil {
+		return err
+	}
+	req.DeviceId = int64(min(device, 1<<31)) // none has as many
+	if req.RawHandle, err = base64.StdEncoding.DecodeString(text); err != nil || len(req.GetRawHandle()) != handleSize {
+		return tritonError(inference.TritonInvalidArg, "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t")
+	}
+	return nil
+}
+
+// UnregisterCUDASharedMemory unregisters all regions of GPUs' memory.
+func (h *rest) UnregisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
+	h.UnregisterCUDASharedMemoryRegion(w, r, "")
+}
+
+// UnregisterCUDASharedMemoryRegion unregisters one.
+func (h *rest) UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	perform(w, r, h.service.CudaSharedMemoryUnregister, &kserve.CudaSharedMemoryUnregisterRequest{Name: region})
+}

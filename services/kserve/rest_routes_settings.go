@@ -1,0 +1,175 @@
+package kserve
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// GetTraceSetting gives the settings of models that have none of their own.
+func (h *rest) GetTraceSetting(w http.ResponseWriter, r *http.Request) {
+	h.traceSetting(w, r, &kserve.TraceSettingRequest{})
+}
+
+// GetModelTraceSetting gives a model's.
+func (h *rest) GetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
+	h.traceSetting(w, r, &kserve.TraceSettingRequest{ModelName: model})
+}
+
+// SetTraceSetting changes them.
+func (h *rest) SetTraceSetting(w http.ResponseWriter, r *http.Request) {
+	h.SetModelTraceSetting(w, r, "")
+}
+
+// SetModelTraceSetting changes a model's.
+func (h *rest) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
+	body, err := readObject(r, false)
+	req := &kserve.TraceSettingRequest{ModelName: model}
+	if err == nil {
+		req.Settings, err = traceSettings(body)
+	}
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	h.traceSetting(w, r, req)
+}
+
+// traceSetting answers with the settings as texts, but for the levels.
+func (h *rest) traceSetting(w http.ResponseWriter, r *http.Request, req *kserve.TraceSettingRequest) {
+	respond(w, r, h.service.TraceSetting, req, func(answer *kserve.TraceSettingResponse) any {
+		all := map[string]any{}
+		for name, value := range answer.GetSettings() {
+			switch values := value.GetValue(); {
+			case name == traceLevel:
+				all[name] = values
+			case len(values) > 0:
+				all[name] = values[0]
+			default:
+				all[name] = ""
+			}
+		}
+		return all
+	})
+}
+
+// The settings of traces that clients may change; tritonserver refuses the file and
+// leaves all others as they are.
+const (
+	traceFile  = "trace_file"
+	traceLevel = "trace_level"
+)
+
+// traceSettings are those that the body names; null has no value.
+func traceSettings(body object) (map[string]*kserve.TraceSettingRequest_SettingValue, error) {
+	settings := map[string]*kserve.TraceSettingRequest_SettingValue{}
+	if _, named := body[traceFile]; named {
+		return nil, tritonError(inference.TritonUnsupported, "trace file location can not be updated through network protocol")
+	}
+	for _, name := range []string{traceLevel, "trace_rate", "trace_count", "log_frequency"} {
+		if _, named := body[name]; !named {
+			continue
+		}
+		value := &kserve.TraceSettingRequest_SettingValue{}
+		var err error
+		switch {
+		case !body.given(name):
+		case name == traceLevel:
+			value.Value, err = body.texts(name)
+		default:
+			var one string
+			one, err = body.text(name)
+			value.Value = []string{one}
+		}
+		if err != nil {
+			return nil, err
+		}
+		settings[name] = value
+	}
+	return settings, nil
+}
+
+// GetLogSettings gives the settings of the log.
+func (h *rest) GetLogSettings(w http.ResponseWriter, r *http.Request) {
+	h.logSettings(w, r, &kserve.LogSettingsRequest{})
+}
+
+// SetLogSettings changes them.
+func (h *rest) SetLogSettings(w http.ResponseWriter, r *http.Request) {
+	body, err := readObject(r, false)
+	req := &kserve.LogSettingsRequest{}
+	if err == nil {
+		req.Settings, err = logSettings(body)
+	}
+	if err != nil {
+		restFail(w, r, err)
+		return
+	}
+	h.logSettings(w, r, req)
+}
+
+func (h *rest) logSettings(w http.ResponseWriter, r *http.Request, req *kserve.LogSettingsRequest) {
+	respond(w, r, h.service.LogSettings, req, func(answer *kserve.LogSettingsResponse) any {
+		all := map[string]any{}
+		for name, value := range answer.GetSettings() {
+			switch choice := value.GetParameterChoice().(type) {
+			case *kserve.LogSettingsResponse_SettingValue_BoolParam:
+				all[name] = choice.BoolParam
+			case *kserve.LogSettingsResponse_SettingValue_Uint32Param:
+				all[name] = choice.Uint32Param
+			default:
+				all[name] = value.GetStringParam()
+			}
+		}
+		return all
+	})
+}
+
+// logSettings are those that the body names; null changes nothing.
+func logSettings(body object) (map[string]*kserve.LogSettingsRequest_SettingValue, error) {
+	settings := map[string]*kserve.LogSettingsRequest_SettingValue{}
+	for _, name := range []string{"log_file", "log_info", "log_warning", "log_error", "log_verbose_level", "log_format"} {
+		if !body.given(name) {
+			continue
+		}
+		value, err := logSetting(body, name)
+		if err != nil {
+			return nil, err
+		}
+		settings[name] = value
+	}
+	return settings, nil
+}
+
+func logSetting(body object, name string) (*kserve.LogSettingsRequest_SettingValue, error) {
+	value := &kserve.LogSettingsRequest_SettingValue{}
+	switch name {
+	case "log_file":
+		return nil, tritonError(inference.TritonUnsupported, "log file location can not be updated through network protocol")
+	case "log_format":
+		s, err := body.text(name)
+		value.ParameterChoice = &kserve.LogSettingsRequest_SettingValue_StringParam{StringParam: s}
+		return value, err
+	case "log_verbose_level":
+		n, err := body.unsigned(name)
+		value.ParameterChoice = &kserve.LogSettingsRequest_SettingValue_Uint32Param{Uint32Param: uint32(min(n, math.MaxInt32))}
+		return value, err
+	}
+	b, err := body.truth(name)
+	value.ParameterChoice = &kserve.LogSettingsRequest_SettingValue_BoolParam{BoolParam: b}
+	return value, err
+}
+
+// inOrder are a map's values by their keys.
+func inOrder[K cmp.Ordered, V any](m map[K]V) []V {
+	list := make([]V, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, m[key])
+	}
+	return list
+}

@@ -1,0 +1,45 @@
+package kserve
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/trident-inference/trident/services/server"
+)
+
+// RESTServer serves REST on a port of its own.
+type RESTServer struct {
+	service  *Service
+	listener *Listener
+	http     *server.Server
+	log      *slog.Logger
+}
+
+// NewRESTServer makes a server that doesn't serve yet, with the limits of the shared
+// port. It calls abort when serving ends though nobody had asked for it.
+func NewRESTServer(s *Service, listener *Listener, cfg server.Config, abort context.CancelCauseFunc, log *slog.Logger) (*RESTServer, error) {
+	routes := []server.Route{{Pattern: "/", Handler: newREST(s, cfg)}}
+	http, err := server.New(cfg, listener.http, routes, s.core, abort, log)
+	if err != nil {
+		return nil, err
+	}
+	return &RESTServer{service: s, listener: listener, http: http, log: log}, nil
+}
+
+// Start serves on the listener, if it is open.
+func (s *RESTServer) Start(context.Context) error {
+	if s.service.cfg.Enabled {
+		s.http.Serve()
+		s.log.Info("listening for KServe v2 by REST", "address", s.listener.http.Addr().String())
+	}
+	return nil
+}
+
+// Stop lets requests in flight end within the shutdown timeout and cancels the rest.
+// When it returns all have ended.
+func (s *RESTServer) Stop(ctx context.Context) error {
+	if !s.service.cfg.Enabled {
+		return nil
+	}
+	return s.http.Stop(ctx)
+}
