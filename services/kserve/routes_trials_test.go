@@ -179,7 +179,7 @@ func routeMemory(t *testing.T) []routeTrial {
 	good := fmt.Sprintf(`{"key":%q,"offset":0,"byte_size":%d}`, key, size)
 	all := []routeTrial{
 		inTurn("shared memory", status, register("r", good), status, one, getting(system+"/region/q/status"), register("r", good),
-			posting(system+"/region/r/unregister", ""), status, one, register("r", fmt.Sprintf(`{"key":%q,"byte_size":64}`, key)), register("a", fmt.Sprintf(`{"key":%q,"offset":64,"byte_size":64}`, key)),
+			posting(system+"/region/r/unregister", ""), status, one, register("r", fmt.Sprintf(`{"key":%q,"byte_size":64}`, key)),
 			status, posting(system+"/unregister", "{}"), status),
 		posting(system+"/register", good), posting(system+"/region/none/unregister", ""), posting(system+"/unregister", ""),
 		register("far", fmt.Sprintf(`{"key":%q,"offset":%d,"byte_size":%d}`, key, size, size)), register("none", `{"key":"/trident-test-none","byte_size":1}`),

@@ -18,8 +18,25 @@ const kserveLimit = 2 * time.Minute
 // TestKServeClient has NVIDIA's own Python client call both ports: by callbacks, by
 // asyncio, in streams of many requests, with shared memory, and leaving in between.
 func TestKServeClient(t *testing.T) {
-	s := start(t, append(kserveModels(t), "--enable-kserve-frontends", "--kserve-grpc-port=0")...)
-	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for KServe v2 by gRPC" })
+	s := start(t, append(kserveModels(t), kservePorts...)...)
+	kserveClient(t, s, "listening for KServe v2 by gRPC", "kserve_client.py", "describe\ninfer\nstreams\ncancels\nshares\nasynchronous\n", "shared")
+}
+
+// TestKServeHTTPClient has NVIDIA's client of REST call both ports: everything but
+// inferences, plain and by asyncio.
+func TestKServeHTTPClient(t *testing.T) {
+	s := start(t, append(append(kserveModels(t, "--model-control-mode=explicit", "--load-model=*"), kservePorts...), "--allow-model-upload", "--host=127.0.0.1")...)
+	kserveClient(t, s, "listening for KServe v2 by REST", "kserve_http_client.py", "describe\ncounts\ncontrols\nsettings\nshares\nerrors\nasynchronous\n")
+}
+
+// kservePorts open KServe's own ports, free ones.
+var kservePorts = []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0"} //nolint:gochecknoglobals // a constant list
+
+// kserveClient runs a client on the port that the log tells of, and on the shared
+// one, and expects what it prints.
+func kserveClient(t *testing.T, s *trident, message, program, want string, args ...string) {
+	t.Helper()
+	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == message })
 	if !ok {
 		t.Fatalf("no port is opened:\n%s", s.log)
 	}
@@ -30,9 +47,9 @@ func TestKServeClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
 			defer cancel()
-			client := exec.CommandContext(ctx, installed(t, "python"), filepath.Join(root(t), "test", "e2e", "kserve_client.py"), address, "shared")
+			client := exec.CommandContext(ctx, installed(t, "python"), append([]string{filepath.Join(root(t), "test", "e2e", program), address}, args...)...)
 			out, err := client.CombinedOutput()
-			if want := "describe\ninfer\nstreams\ncancels\nshares\nasynchronous\n"; err != nil || string(out) != want {
+			if err != nil || string(out) != want {
 				t.Errorf("%v; it printed:\n%s\nTrident's log:\n%s", err, out, s.log)
 			}
 		})
@@ -40,14 +57,14 @@ func TestKServeClient(t *testing.T) {
 }
 
 // kserveModels are the flags by which trident serves the models of the extensions'
-// tests. The test waits until they are ready.
-func kserveModels(t *testing.T) []string {
+// tests by a Triton with those arguments. The test waits until they are ready.
+func kserveModels(t *testing.T, args ...string) []string {
 	t.Helper()
 	repositories := []string{filepath.Join(root(t), "test", "models"), filepath.Join(root(t), "test", "models-ext")}
 	if inProcess() {
-		return []string{"--model-repository=" + repositories[0], "--model-repository=" + repositories[1]}
+		return append([]string{"--model-repository=" + repositories[0], "--model-repository=" + repositories[1]}, args...)
 	}
-	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: repositories})
+	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: repositories, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}
