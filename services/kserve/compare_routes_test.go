@@ -235,6 +235,7 @@ func (c routeCall) once(t *testing.T, client *http.Client, address string) route
 		t.Fatal(err)
 	}
 	req.URL.Opaque = "//" + address + c.path // as it is, however odd
+	req.Close = c.method == http.MethodHead  // tritonserver sends a body after all
 	if c.header != nil {
 		req.Header = c.header.Clone()
 	}

@@ -76,7 +76,7 @@ func (b *inflatedBody) Read(p []byte) (n int, err error) {
 		}
 	}
 	n, err = b.inflated.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = compressionError(err)
 	}
 	return n, err

@@ -30,7 +30,7 @@ func TestKServeHTTPClient(t *testing.T) {
 }
 
 // kservePorts open KServe's own ports, free ones.
-var kservePorts = []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0"} //nolint:gochecknoglobals // a constant list
+var kservePorts = []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0"}
 
 // kserveClient runs a client on the port that the log tells of, and on the shared
 // one, and expects what it prints.
