@@ -32,6 +32,9 @@ func (LLMAPI) Tasks(config *kserve.ModelConfig) inference.Task {
 // prompt, with the images in it.
 func (LLMAPI) Images(config *kserve.ModelConfig) inference.ImageInput { return selfPlacing(config) }
 
+// LoRA is what the model declares for adapters.
+func (LLMAPI) LoRA(config *kserve.ModelConfig) inference.LoRAForm { return loraForm(config) }
+
 // Encode makes the request of one job.
 func (LLMAPI) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	return llmapi.encode(card, req, job)

@@ -29,6 +29,9 @@ func (Python) Images(config *kserve.ModelConfig) inference.ImageInput {
 	return images
 }
 
+// LoRA is what the model declares for adapters.
+func (Python) LoRA(config *kserve.ModelConfig) inference.LoRAForm { return loraForm(config) }
+
 // Encode makes the request of one job.
 func (Python) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	return contract{}.encode(card, req, job)

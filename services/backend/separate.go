@@ -36,6 +36,12 @@ const (
 	inBiasWeights   = "embedding_bias_weights"
 	inGuideType     = "guided_decoding_guide_type"
 	inGuide         = "guided_decoding_guide"
+	inLoRATask      = "lora_task_id"
+	inLoRAWeights   = "lora_weights"
+	inLoRAConfig    = "lora_config"
+	inLoRAID        = "lora_id" // of the LLM API, as those that follow
+	inLoRAName      = "lora_name"
+	inLoRAPath      = "lora_path"
 )
 
 // aliases are further names of inputs, in models of other kinds and ages.
@@ -239,12 +245,10 @@ type contract struct {
 
 // encode makes the request of one job.
 func (c contract) encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	if job.LoRA != "" {
-		return nil, inference.Unsupported("model", "LoRA adapters of the model `%s` are not supported: adapters are served of models of the vLLM backend", card.Name)
-	}
 	e, s := &separate{tensors: newTensors(card), card: card, model: req.Model}, &req.Sampling
 	e.text(inText, job.Prompt)
 	e.images(job.Images)
+	e.lora(job.LoRA)
 	e.limit(s, job)
 	c.sample(e, s, job)
 	if stays := s.IncludeStop != nil && *s.IncludeStop; len(s.Stop) > 0 && (c.keepsStop || !stays) {

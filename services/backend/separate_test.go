@@ -38,14 +38,13 @@ func tensorsOf(batch int32, decoupled bool, lines []string, outputs ...string) *
 	return config
 }
 
-// ensembleInputs are those of TensorRT-LLM's ensemble, LoRA and prompt tables
-// aside.
+// ensembleInputs are those of TensorRT-LLM's ensemble, prompt tables aside.
 var ensembleInputs = []string{
 	"text_input STRING 1", "max_tokens INT32 1", "num_return_sequences? INT32 1", "bad_words? STRING -1", "stop_words? STRING -1",
 	"exclude_input_in_output? BOOL 1", "end_id? INT32 1", "pad_id? INT32 1", "top_k? INT32 1", "top_p? FP32 1", "temperature? FP32 1",
 	"length_penalty? FP32 1", "repetition_penalty? FP32 1", "min_tokens? INT32 1", "presence_penalty? FP32 1", "frequency_penalty? FP32 1",
 	"seed? UINT64 1", "return_log_probs? BOOL 1", "return_num_input_tokens? BOOL 1", "return_num_output_tokens? BOOL 1", "beam_width? INT32 1",
-	"stream? BOOL 1", "embedding_bias_words? STRING -1", "embedding_bias_weights? FP32 -1", "lora_task_id? UINT64 1",
+	"stream? BOOL 1", "embedding_bias_words? STRING -1", "embedding_bias_weights? FP32 -1", "lora_task_id? UINT64 1", "lora_weights? FP16 -1 -1", "lora_config? INT32 -1 3",
 	"guided_decoding_guide_type? STRING 1", "guided_decoding_guide? STRING 1",
 }
 
@@ -54,6 +53,7 @@ var llmapiInputs = []string{
 	"sampling_param_top_k? INT32 1", "sampling_param_top_p? FP32 1", "sampling_param_frequency_penalty? FP32 1", "sampling_param_presence_penalty? FP32 1",
 	"sampling_param_max_tokens? INT32 1", "sampling_param_stop? STRING -1", "sampling_param_seed? UINT64 1",
 	"sampling_param_exclude_input_from_output? BOOL 1", "return_finish_reason? BOOL 1", "return_stop_reason? BOOL 1", "stop? BOOL 1", "lora_id? UINT64 1",
+	"lora_name? STRING 1", "lora_path? STRING 1",
 }
 
 func ensembleConfig(change ...string) *kserve.ModelConfig {
@@ -351,16 +351,6 @@ func TestSeparateRefuses(t *testing.T) {
 				t.Errorf("got %+v", e)
 			}
 		})
-	}
-}
-
-// TestSeparateTakesNoAdapters: an adapter that can't be had is no answer without it.
-func TestSeparateTakesNoAdapters(t *testing.T) {
-	for _, kind := range []inference.Backend{TensorRTLLM{}, LLMAPI{}, Python{}} {
-		_, err := kind.Encode(&inference.Card{Name: "m", Config: ensembleConfig()}, &inference.Request{}, &inference.Job{Prompt: "p", LoRA: "doll"})
-		if e := inference.AsError(err); e == nil || e.Param != "model" || e.Reason != inference.ReasonUnsupported {
-			t.Errorf("%s: %v", kind.Name(), err)
-		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
@@ -40,6 +42,9 @@ func selfPlacing(config *kserve.ModelConfig) inference.ImageInput {
 	images.Placed, images.Silent = true, true
 	return images
 }
+
+// LoRA is what the model declares for adapters.
+func (TensorRTLLM) LoRA(config *kserve.ModelConfig) inference.LoRAForm { return loraForm(config) }
 
 // Encode makes the request of one job.
 func (TensorRTLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
@@ -80,6 +85,15 @@ var trtTooLong = []*regexp.Regexp{ //nolint:gochecknoglobals // a constant list
 // trtNoGuide is the text of an engine that was set up without guided decoding.
 const trtNoGuide = "GuidedDecoder is not setup"
 
+// Texts of TensorRT-LLM about adapters: one that the engine doesn't have, or has put
+// others in the place of; one that finds no place among those in use; and a folder
+// that isn't on the engine's machine.
+const (
+	trtNoLoRA = "not found in cache. Please send LoRA weights"
+	trtFull   = "PEFT Cache is full"
+	trtNoPath = "lora_path"
+)
+
 func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 	if err.Code != inference.CodeInternal && err.Code != inference.CodeInvalid {
 		return err
@@ -89,6 +103,9 @@ func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 	}
 	if c := req.Sampling.Structured; c != nil && strings.Contains(err.Message, trtNoGuide) {
 		return because(err, inference.Unsupported(c.Param, "%s is not supported by the model `%s`: its engine runs without guided decoding (guided_decoding_backend)", c.Param, req.Model))
+	}
+	if explained := trtExplainLoRA(req, err); explained != nil {
+		return because(err, explained)
 	}
 	for _, text := range trtTooLong {
 		if m := text.FindStringSubmatch(err.Message); m != nil {
@@ -101,8 +118,31 @@ func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 	return err
 }
 
+// trtExplainLoRA is nil for what isn't about adapters.
+func trtExplainLoRA(req *inference.Request, err *inference.Error) *inference.Error {
+	switch {
+	case strings.Contains(err.Message, trtNoLoRA):
+		return &inference.Error{
+			Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
+			Message: fmt.Sprintf("the model `%s` does not exist: its engine has no such LoRA adapter", req.Model),
+			Err:     inference.ErrNoLoRA,
+		}
+	case strings.Contains(err.Message, trtFull):
+		return &inference.Error{
+			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: time.Second,
+			Message: fmt.Sprintf("the engine of the model `%s` has no room for another LoRA adapter now", req.Model),
+		}
+	case strings.Contains(err.Message, trtNoPath) && strings.Contains(err.Message, "does not exist"):
+		return &inference.Error{
+			Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
+			Message: fmt.Sprintf("the model `%s` does not exist: the folder of this LoRA adapter is not on its engine's machine", req.Model),
+		}
+	}
+	return nil
+}
+
 // because keeps the cause of an error that is explained.
 func because(err, explained *inference.Error) *inference.Error {
-	explained.Err = err.Err
+	explained.Err = errors.Join(explained.Err, err.Err)
 	return explained
 }

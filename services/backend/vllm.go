@@ -66,6 +66,9 @@ func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 // that read texts only fail on it, and their chat templates show no images.
 func (VLLM) Images(config *kserve.ModelConfig) inference.ImageInput { return imagesOf(config) }
 
+// LoRA is by the name, in the sampling parameters.
+func (VLLM) LoRA(*kserve.ModelConfig) inference.LoRAForm { return inference.LoRAByName }
+
 // Encode makes the request of one job.
 func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	t := newTensors(card)
@@ -152,7 +155,10 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job) (string, error
 		MaxTokens: job.MaxTokens, MinTokens: s.MinTokens, Stop: s.Stop, StopTokenIDs: s.StopTokenIDs,
 		IgnoreEOS: s.IgnoreEOS, BadWords: s.BadWords, AllowedTokenIDs: s.AllowedTokenIDs, IncludeStop: s.IncludeStop,
 		SkipSpecial: s.SkipSpecialTokens, SpaceSpecial: s.SpacesBetweenSpecialTokens, TruncatePrompt: s.TruncatePromptTokens,
-		Logprobs: s.Logprobs, LoRA: job.LoRA,
+		Logprobs: s.Logprobs,
+	}
+	if job.LoRA != nil {
+		params.LoRA = job.LoRA.Name
 	}
 	if s.KeepSpecialTokens {
 		params.SkipSpecial = new(false)

@@ -22,6 +22,8 @@ type Backend interface {
 	Tasks(config *kserve.ModelConfig) Task
 	// Images tells how models with this configuration take pictures.
 	Images(config *kserve.ModelConfig) ImageInput
+	// LoRA is how a model with this configuration is told of an adapter.
+	LoRA(config *kserve.ModelConfig) LoRAForm
 	// Encode makes the inference request of one job. It sends only inputs that
 	// the card's configuration declares, and refuses by name, with an [*Error],
 	// what the model can't honour.
@@ -78,12 +80,12 @@ type Job struct {
 	Seed *int64
 	// MaxTokens bounds this job's answer; 0 for embeddings.
 	MaxTokens int
-	// LoRA adapter to answer with, by the model's own name for it; empty for none. A
-	// backend that can't refuses it as [Unsupported] in model.
-	LoRA string
 	// Images of the request; nil for none. Where the model's [Card] takes none there are
 	// none.
 	Images *Images
+	// LoRA adapter to answer with; nil for none. A backend that can't refuses it as
+	// [Unsupported] in model.
+	LoRA *LoRA
 }
 
 // Templates compiles chat templates.

@@ -54,6 +54,7 @@ type Card struct {
 	// LoRAs are the adapters that the model can be asked for; nil where that isn't
 	// known.
 	LoRAs []string
+	loras *loras
 	// Settings are the values of this card with their origins.
 	Settings []Setting
 	// Fetching is true until the hub has given what the model's maker published;

@@ -286,15 +286,24 @@ func (d *description) parser(s Setting, detected string, check func() error) (st
 }
 
 func (d *description) loras(s Setting) error {
+	d.card.loras = &loras{
+		model: d.card.Name, version: d.card.Version, library: d.catalog.library,
+		sending: make(chan struct{}, 1), states: map[string]*loraState{},
+	}
+	if d.card.Backend != nil { // which of a model that isn't loaded may not be known
+		d.card.loras.form = d.card.Backend.LoRA(d.card.Config)
+	}
+	var err error
 	switch s.Value {
 	case "":
 	case noParser:
-		d.card.LoRAs = []string{}
+		d.card.loras.listed = []string{}
 	default:
-		d.card.LoRAs = nameList(s.Value)
+		err = d.card.loras.list(s.Value)
 		d.keepGiven(s)
 	}
-	return nil
+	d.card.LoRAs = d.card.loras.listed
+	return err
 }
 
 func (d *description) aliases(s Setting) error {

@@ -35,6 +35,12 @@ func (s *shelf) Open(reference string) (*inference.Published, error) {
 	return s.published, s.err
 }
 
+func (*shelf) LoRAPath(_, _, _ string) (string, error) { return "", nil }
+
+func (*shelf) LoRAWeights(_, _, _ string) (*inference.LoRAWeights, error) {
+	return nil, nil //nolint:nilnil // it has none
+}
+
 func override(model, name, value string) inference.Override {
 	return inference.Override{Model: model, Setting: inference.Setting{Name: name, Value: value, Origin: "flag for " + model}}
 }

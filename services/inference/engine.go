@@ -22,13 +22,30 @@ type Engine interface {
 	// yields one response. Nothing is sent before the first iteration. Leaving
 	// the loop, or the end of ctx, cancels the request in the model; when Stream
 	// returns, all that it started has ended. The request must not be changed
-	// until then. A stream that stays silent for longer than the engine's
+	// until then, but that its raw contents may be let go when [Sent] is called, which
+	// an engine does once Triton has them. A stream that stays silent for longer than the engine's
 	// inactivity limit ends with [CodeUnavailable].
 	Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error]
 	// Ready is nil when the engine takes requests.
 	Ready(ctx context.Context) error
 	// Models lists the models that the engine knows, in any state.
 	Models(ctx context.Context) ([]Model, error)
+}
+
+// sentKey is the context's for [WhenSent].
+type sentKey struct{}
+
+// WhenSent has a function called, by the goroutine that reads the stream, when a
+// request that is streamed under the context has been handed to Triton.
+func WhenSent(ctx context.Context, call func()) context.Context {
+	return context.WithValue(ctx, sentKey{}, call)
+}
+
+// Sent is called by engines, with the context of a stream or one derived from it.
+func Sent(ctx context.Context) {
+	if call, ok := ctx.Value(sentKey{}).(func()); ok {
+		call()
+	}
 }
 
 // Starter loads models of its own accord after it was started.

@@ -82,10 +82,7 @@ func (c *Catalog) Find(ctx context.Context, name, separator string) (Named, erro
 		}
 	}
 	if named.LoRA != "" && named.Card.LoRAs != nil && !slices.Contains(named.Card.LoRAs, named.LoRA) {
-		return Named{}, &Error{
-			Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
-			Message: fmt.Sprintf("the model `%s` has no LoRA adapter `%s`", named.Card.Name, named.LoRA),
-		}
+		return Named{}, errNoLoRA(named.Card.Name, named.LoRA)
 	}
 	return named, nil
 }

@@ -35,7 +35,7 @@ func (r *run) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
 		for i := range r.req.candidates() {
-			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, LoRA: r.lora, Images: r.images}
+			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, Images: r.images}
 			if seed := r.req.Sampling.Seed; seed != nil {
 				s := *seed + int64(i)
 				job.Seed = &s
@@ -107,8 +107,31 @@ type jobStream struct {
 	parse   *parse // nil without parser
 }
 
-// job runs one job and hands its Deltas to emit until that returns false.
+// job runs one job and hands its Deltas to emit until that returns false. An engine
+// that lacks the adapter is given it once.
 func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTotal, error) {
+	if r.lora == "" {
+		return r.infer(ctx, job, nil, emit)
+	}
+	for again := false; ; again = true {
+		used, err := r.card.loras.use(ctx, r.lora, again)
+		if err != nil {
+			return jobTotal{}, err
+		}
+		adapted := *job
+		adapted.LoRA = &used.LoRA
+		total, err := r.infer(ctx, &adapted, used, emit)
+		if again || !errors.Is(err, ErrNoLoRA) || !used.missed() {
+			return total, used.explain(err)
+		}
+	}
+}
+
+// infer runs a job in the engine, with an adapter or without.
+func (r *run) infer(ctx context.Context, job *Job, used *loan, emit func(Delta) bool) (jobTotal, error) {
+	if used != nil {
+		defer used.settle()
+	}
 	infer, err := r.card.Backend.Encode(r.card, r.req, job)
 	if err != nil {
 		return jobTotal{}, err
@@ -118,9 +141,15 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 	if err != nil {
 		return jobTotal{}, err
 	}
+	if used != nil && used.turn {
+		ctx = WhenSent(ctx, func() { used.sent(infer) })
+	}
 	for resp, err := range r.card.Engine.Stream(ctx, infer) {
 		if err != nil {
 			return s.total(), r.explain(err)
+		}
+		if used != nil && !resp.Idle {
+			used.arrived()
 		}
 		if wanted, err := s.read(resp, emit); !wanted || err != nil || resp.Final {
 			return s.total(), err

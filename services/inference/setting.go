@@ -21,7 +21,7 @@ const (
 	SettingTokenizer       = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, or an id on its hub
 	SettingHidden          = "hidden"           // "true" keeps the model out of lists
 	SettingAliases         = "aliases"          // further names, separated by commas
-	SettingLoRAs           = "loras"            // names of its LoRA adapters, separated by commas, or none
+	SettingLoRAs           = "loras"            // names of its LoRA adapters, separated by commas, with their numbers or paths after "="; or none
 	SettingToolParser      = "tool_call_parser" // dialect; default: what the chat template teaches; noParser for none
 	SettingReasoningParser = "reasoning_parser" // likewise
 	SettingVision          = "vision"           // whether the model reads images; default: what its files and tensors say
@@ -56,6 +56,11 @@ type Library interface {
 	// main. It is [ErrFetching] while the hub is asked for it. Beside another error may
 	// come what could be read.
 	Open(reference string) (*Published, error)
+	// LoRAPath is the folder of a model's adapter, and LoRAWeights reads what is in it;
+	// empty and nil where the model's files aren't at hand, or don't list the adapter.
+	// Adapters outside of the model's repository are an error.
+	LoRAPath(model, version, adapter string) (string, error)
+	LoRAWeights(model, version, adapter string) (*LoRAWeights, error)
 }
 
 // ErrFetching says that a folder is being fetched from the hub: ask again.

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -157,33 +155,6 @@ func (d *detection) llmapi() {
 	d.found(inference.SettingContextLength, positive(args.BuildConfig.MaxSeqLen), origin+"build_config.max_seq_len")
 	if args.Triton.Multimodal {
 		d.found(inference.SettingVision, "true", origin+"triton_config.multimodal")
-	}
-}
-
-// loras reads the names of adapters, which Triton's backends have in multi_lora.json.
-// The vLLM backend reads it only if its model.json says "enable_lora", a boolean or
-// the text of one. Nothing is found where the files aren't at hand.
-func (d *detection) loras() {
-	const file = "multi_lora.json"
-	switch vllm := d.config.GetBackend() == "vllm"; {
-	case d.folder == "" || d.version == "" || vllm && d.engine == nil:
-		return
-	case vllm && !strings.EqualFold(fmt.Sprint(d.engine.EnableLoRA), "true"):
-		d.found(inference.SettingLoRAs, none, d.version+"/"+fileVLLM+": enable_lora")
-		return
-	}
-	var paths map[string]json.RawMessage
-	failures := len(d.errs)
-	d.read(file, json.Unmarshal, &paths)
-	names, origin := slices.Sorted(maps.Keys(paths)), d.version+"/"+file
-	switch {
-	case len(d.errs) > failures:
-	case len(names) == 0:
-		d.found(inference.SettingLoRAs, none, origin)
-	case strings.Contains(strings.Join(names, ""), ","):
-		d.errs = append(d.errs, fmt.Errorf("%s: names of adapters can't have commas", origin))
-	default:
-		d.found(inference.SettingLoRAs, strings.Join(names, ","), origin)
 	}
 }
 

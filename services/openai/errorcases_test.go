@@ -19,7 +19,7 @@ import (
 
 // errorCases are the table of errors: what clients get wrong, and what fails.
 func errorCases() []errorCase {
-	return append(append(badBodies(), badCompletions()...), failures()...)
+	return slices.Concat(badBodies(), badCompletions(), failures(), adapterErrors())
 }
 
 // badBodies are requests that are wrong in one place each.
@@ -195,6 +195,42 @@ func failures() []errorCase {
 		load("load an unknown model", "nobody/load", explicit),
 		load("unload an unknown model", "nobody/unload", explicit),
 		{name: "load with nonsense", method: "POST", path: "/v1/models/chat/load", body: "nonsense", prepare: explicit},
+	}
+}
+
+// adapterErrors are those of LoRA adapters, by models of each kind.
+func adapterErrors() []errorCase {
+	adapter := func(name, contract, loras, text string) errorCase {
+		return errorCase{
+			name: "an adapter " + name, method: "POST", path: chatPath, body: strings.Replace(ask(""), `"chat"`, `"chat:doll"`, 1),
+			prepare: func(t *testing.T, s *errorServer) {
+				t.Helper()
+				s.service.LoRASeparator = ":"
+				fails := failing(&inference.Error{Code: inference.CodeInternal, Message: text})
+				if contract == "vllm" {
+					s.engine.AddModel("chat", fails, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+				} else {
+					addContract(t, s.engine, contract, fails)
+				}
+				s.engine.Configure("chat", func(c *kserve.ModelConfig) {
+					if c.Name = "chat"; loras != "" {
+						c.Parameters["trident.loras"] = &kserve.ModelParameter{StringValue: loras}
+					}
+				})
+			},
+		}
+	}
+	const missing = "Encountered an error when fetching new request: LoRA task 7 not found in cache. Please send LoRA weights with request"
+	return []errorCase{
+		adapter("that the model hasn't", "ensemble", "sheep", ""),
+		adapter("that vLLM doesn't know", "vllm", "", "LoRA doll is not supported, we currently support ['sheep']"),
+		adapter("that the engine hasn't", "ensemble", "", missing),
+		adapter("that is listed and that the engine hasn't", "bls", "doll=7", missing),
+		adapter("when the engine's cache is full", "bls", "doll", "PEFT Cache is full. Could not store taskId=7"),
+		adapter("whose path nobody knows", "llmapi", "", ""),
+		adapter("whose folder isn't there", "llmapi", "doll=/srv/doll", "lora_path does not exist on the Triton server's filesystem: /srv/doll"),
+		adapter("whose folder holds something else", "llmapi", "doll=/srv/doll", "[Errno 2] No such file or directory: '/srv/doll/adapter_config.json'"),
+		adapter("of a model that takes none", "plain", "doll", ""),
 	}
 }
 

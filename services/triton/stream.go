@@ -74,6 +74,7 @@ func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*s
 			silence: NewSilence(e.config.KeepAlive, e.config.Inactivity),
 			idle:    inference.Response{ID: id, Idle: true},
 		}
+		inference.Sent(ctx)
 		prepare(s)
 		go s.read(ctx)
 		defer s.close(ctx)

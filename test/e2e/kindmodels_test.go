@@ -42,6 +42,7 @@ type contract struct {
 	*trident
 
 	record string
+	server string // flag that leads to the tritonserver; empty when Triton is in trident's process
 }
 
 var contracts = shared(func(t *testing.T) (contract, error) {
@@ -62,8 +63,10 @@ var contracts = shared(func(t *testing.T) (contract, error) {
 			return c, err
 		}
 		undos = append(undos, server.Close)
-		flags = []string{"--triton-endpoint=" + server.GRPC()}
+		c.server = "--triton-endpoint=" + server.GRPC()
+		flags = []string{c.server, "--triton-model-repository=" + repository}
 	}
+	flags = append(flags, "--lora-separator=_lora_")
 	var err error
 	// The models name their tokenizer as it is called from the top of the source tree.
 	if c.trident, err = launchAt(t, root(t), variable, flags...); err != nil {

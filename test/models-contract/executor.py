@@ -1,7 +1,21 @@
-"""TensorRT-LLM's executor with its pre- and postprocessing, as far as the ensemble and tensorrt_llm_bls show it."""
+"""TensorRT-LLM's executor with its pre- and postprocessing, as far as the ensemble and tensorrt_llm_bls show it.
+
+It keeps the weights of a few LoRA adapters, and puts the one that is used longest ago out for another. An adapter's first value is
+the id of the token that answers with it begin with. Those of ../ensemble/loras are as hf_lora_convert.py writes them:
+numpy.save of [1, modules, values] in float16, and of [1, modules, 3] in int32.
+"""
+
+import collections
+import itertools
+import threading
 
 import numpy as np
 from engine import CONTEXT, END, answer, cancelled, constrained, decode, encode, scalar, send, strings, tensor, texts
+
+ADAPTERS, LAYERS, MODULES, WIDTH = 2, 2, (0, 1), 8  # that fit in the cache; of the model; values of a module at rank 1
+
+cache = collections.OrderedDict()  # first values of adapters by their task's id, the one used last at the end
+cache_lock = threading.Lock()
 
 GUIDES = ("json", "json_schema", "regex", "ebnf_grammar")
 
@@ -27,7 +41,8 @@ class Request:
         self.logprobs = bool(scalar(request, "return_log_probs", False))
         self.counts = [name for name in ("num_input_tokens", "num_output_tokens") if scalar(request, "return_" + name, False)]
         self.stop = [encode(word) for word in texts(request, "stop_words")]
-        self.ids = self._answer(request)
+        adapter = lora(request)
+        self.ids = self._answer(request) if adapter is None else itertools.chain([adapter], self._answer(request))
 
     def _answer(self, request):
         kind = scalar(request, "guided_decoding_guide_type")
@@ -63,6 +78,48 @@ class Request:
             yield token
             if token == END or len(made) == self.limit or any(made[-len(stop):] == stop for stop in self.stop):
                 return
+
+
+def lora(request):
+    """The first value of the request's adapter, None for a request without one."""
+    task, weights, config = (tensor(request, name) for name in ("lora_task_id", "lora_weights", "lora_config"))
+    if task is None and weights is None and config is None:
+        return None
+    if task is None or task.size != 1:
+        raise ValueError("lora_task_id must be set for LoRA inference")
+    task = int(task.flat[0])
+    if weights is not None or config is not None:
+        check(weights, config)
+    with cache_lock:
+        if task not in cache:
+            if weights is None:
+                raise ValueError("Encountered an error when fetching new request: "
+                                 f"LoRA task {task} not found in cache. Please send LoRA weights with request")
+            cache[task] = int(weights.flat[0])
+        cache.move_to_end(task)
+        if len(cache) > ADAPTERS:
+            cache.popitem(last=False)
+        return cache[task]
+
+
+def check(weights, config):
+    """What TensorRT-LLM's loraUtils.cpp holds an adapter to."""
+    for wrong, text in (
+        (weights is None or config is None, "Request for LoRA inference must have both lora_weights and lora_keys"),
+        (lambda: weights.ndim != 3, "Invalid shape for lora_weights tensor"),
+        (lambda: config.ndim != 3, "Invalid shape for lora_keys tensor"),
+        (lambda: weights.shape[0] != 1 or config.shape[0] != 1, "Expected batch dimension to be 1 for each lora request"),
+        (lambda: weights.dtype != np.float16, "Expected lora weights to be the same data type as base model"),
+        (lambda: config.dtype != np.int32, f"Expected  lora keys to have TYPE_INT32 but was {config.dtype}"),
+        (lambda: weights.shape[1] != config.shape[1], "Expected dim1 lora_weights and lora_keys to have the same size"),
+        (lambda: config.shape[2] not in (3, 4), "Expected dim2 of lora_keys to have a size in [3, 4]"),
+        (lambda: any(not 0 <= layer < LAYERS for layer in config[0, :, 1]), "Expected layerId to be in the range [0, numModelLayers)"),
+        (lambda: any(rank <= 0 for rank in config[0, :, 2]), "Expected adapterSize to be > 0"),
+        (lambda: any(module not in MODULES for module in config[0, :, 0]), "lora module not enabled for this model"),
+        (lambda: any(rank * WIDTH > weights.shape[2] for rank in config[0, :, 2]), "lora_weights has to few values for attn_q"),
+    ):
+        if wrong() if callable(wrong) else wrong:
+            raise ValueError("Encountered an error when fetching new request: " + text)
 
 
 def respond(request, sender, accumulate):

@@ -103,6 +103,7 @@ func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, raw 
 			yield(nil, err)
 			return
 		}
+		inference.Sent(ctx)
 		s.forwards = forwards
 		defer s.close(ctx)()
 		s.deliver(ctx, yield)

@@ -71,6 +71,7 @@ func RunSuite(t *testing.T, start func(testing.TB) Subject) {
 		{"decoupled model without responses ends", testEmpty},
 		{"plain model answers once", testEcho},
 		{"request stays as it was", testRequestUnchanged},
+		{"the engine tells when a request was sent", testSent},
 		{"nothing is sent before the first iteration", testLazy},
 		{"waiting responses are announced", testMore},
 		{"request is refused", testRefused},

@@ -62,6 +62,24 @@ func testRequestUnchanged(t *testing.T, s Subject) {
 	}
 }
 
+// testSent: an engine tells once when Triton has a request, before the first response,
+// and needs its tensors no more.
+func testSent(t *testing.T, s Subject) {
+	req, calls := request(t, "echo", texts("TEXT", "mine")), 0
+	ctx := inference.WhenSent(t.Context(), func() { req.RawInputContents = nil; calls++ })
+	for response, err := range open(t, s, patient()).Stream(ctx, req) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if calls != 1 || len(response.Outputs) != 1 || !strings.HasSuffix(string(response.Outputs[0].Raw), "mine") {
+			t.Errorf("%d calls; got %v", calls, response.Outputs)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
 func testLazy(t *testing.T, s Subject) {
 	engine := open(t, s, patient())
 	stream := engine.Stream(t.Context(), numbered(t, 1, texts("KEY", t.Name())))

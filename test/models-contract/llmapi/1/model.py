@@ -1,8 +1,10 @@
 """TensorRT-LLM's model over its LLM API, without weights: texts hold all that came before and end before the stop text.
 
 Without the parameter multimodal, which stands for triton_config.multimodal of model.yaml, it passes over images.
+Answers with a LoRA adapter begin with the token whose id stands in the adapter_config.json of its folder.
 """
 
+import itertools
 import json
 import os
 import sys
@@ -50,7 +52,7 @@ def respond(request, sender):
     excluded = bool(scalar(request, "sampling_param_exclude_input_from_output", False))
     stop, limit = texts(request, "sampling_param_stop"), int(scalar(request, "sampling_param_max_tokens", 32))
     made, text, reason = [], "", "None"
-    for token in engine.answer(prompt):
+    for token in itertools.chain(adapter(request), engine.answer(prompt)):
         if streaming and engine.cancelled(sender):
             return sender.send(flags=engine.FINAL)
         made.append(token)
@@ -62,6 +64,25 @@ def respond(request, sender):
             send(sender, reason != "None", text_output=strings(whole), **outputs)
         if reason != "None":
             return None
+
+
+numbers = {}  # of adapters, by name: the LLM API keeps an adapter by its number
+
+
+def adapter(request):
+    """The token of the request's adapter, if it has one. Raises what helpers.py and LoRARequest of TensorRT-LLM do."""
+    number, name, path = (scalar(request, "lora_" + part) for part in ("id", "name", "path"))
+    if number is None and name is None and path is None:
+        return []
+    if number is None or name is None or path is None:
+        raise ValueError("lora_id, lora_name, and lora_path must all be provided together")
+    name, path = name.decode(), path.decode()
+    if not os.path.exists(path):
+        raise ValueError(f"lora_path does not exist on the Triton server's filesystem: {path}")
+    if numbers.setdefault(name, int(number)) != int(number) or list(numbers.values()).count(int(number)) != 1:
+        raise ValueError(f"lora_id {number} and lora_name {name} are not those of before: {numbers}")
+    with open(os.path.join(path, "adapter_config.json")) as config:
+        return [json.load(config)["token"]]
 
 
 def before(text, stop):

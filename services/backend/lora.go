@@ -1,0 +1,65 @@
+package backend
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// loraForm is how a model of these contracts is told of an adapter, by what it
+// declares.
+func loraForm(config *kserve.ModelConfig) inference.LoRAForm {
+	inputs := declared(config)
+	all := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return inputs[name] == nil })
+	}
+	switch {
+	case all(inLoRATask, inLoRAWeights, inLoRAConfig):
+		return inference.LoRAByID
+	case all(inLoRAID, inLoRAName, inLoRAPath):
+		return inference.LoRAByPath
+	case all(inLoRAName) && inputs[inLoRAPath] == nil:
+		return inference.LoRAByName
+	}
+	return inference.LoRANone
+}
+
+// lora names an adapter to the model, and sends its weights if it is to have them.
+func (e *separate) lora(adapter *inference.LoRA) {
+	if adapter == nil {
+		return
+	}
+	switch loraForm(e.card.Config) {
+	case inference.LoRANone:
+		e.fail(inference.Unsupported("model", "LoRA adapters of the model `%s` are not supported: it declares no inputs that take them", e.card.Name))
+	case inference.LoRAByID:
+		e.add(inLoRATask, "UINT64", binary.LittleEndian.AppendUint64(nil, adapter.ID))
+		if w := adapter.Weights; w != nil {
+			e.matrix(inLoRAWeights, "FP16", w.Weights, w.Rows, w.Width)
+			e.matrix(inLoRAConfig, "INT32", w.Config, w.Rows, w.Columns)
+		}
+	case inference.LoRAByPath:
+		e.add(inLoRAID, "UINT64", binary.LittleEndian.AppendUint64(nil, adapter.ID))
+		e.text(inLoRAPath, adapter.Path)
+		e.text(inLoRAName, adapter.Name)
+	case inference.LoRAByName:
+		e.text(inLoRAName, adapter.Name)
+	}
+}
+
+// matrix sends a tensor of two dimensions after those of the batch. One that doesn't
+// fit what the model declares is refused: Triton would name its inputs to the client.
+func (e *separate) matrix(name, datatype string, raw []byte, rows, columns int64) {
+	in := e.inputs[name]
+	fits := func(i int, n int64) bool { return in.GetDims()[i] < 0 || in.GetDims()[i] == n }
+	if in.GetDataType().String() != "TYPE_"+datatype || len(in.GetDims()) != 2 || !fits(0, rows) || !fits(1, columns) {
+		e.fail(&inference.Error{
+			Code: inference.CodeInternal, Param: "model",
+			Message: "the files of this LoRA adapter don't have the shape that the model `" + e.card.Name + "` declares for its input " + name,
+		})
+		return
+	}
+	e.send(name, datatype, raw, append(slices.Clone(e.shape[:len(e.shape)-1]), rows, columns))
+}

@@ -1,0 +1,388 @@
+package inference_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/chat/dialect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/tokenizer"
+)
+
+// wardrobe is a library of adapters: each is one row with its name's first letter.
+type wardrobe struct {
+	shelf
+
+	mu    sync.Mutex
+	reads int
+	err   error
+	bare  bool          // the weights aren't at hand
+	slow  chan struct{} // what reads wait for; nil for nothing
+}
+
+func (w *wardrobe) LoRAPath(model, _, name string) (string, error) {
+	if w.err != nil || w.bare {
+		return "", w.err
+	}
+	return "/repository/" + model + "/" + name, nil
+}
+
+func (w *wardrobe) LoRAWeights(_, _, name string) (*inference.LoRAWeights, error) {
+	if w.slow != nil {
+		<-w.slow
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads++
+	if w.err != nil || w.bare {
+		return nil, w.err
+	}
+	return &inference.LoRAWeights{Rows: 1, Width: 1, Columns: 3, Weights: []byte{name[0], 0}, Config: make([]byte, 12)}, nil
+}
+
+// loraEngine is TensorRT-LLM's executor as far as adapters go: it keeps some, and
+// refuses what it doesn't have.
+type loraEngine struct {
+	*inferencetest.Engine
+
+	catalog *inference.Catalog
+
+	mu    sync.Mutex
+	room  int
+	kept  []uint64
+	log   []string      // of the requests: id and the weights' letter, or -
+	first chan struct{} // what the first response waits for; nil for nothing
+	idle  bool          // keep-alives come first
+	fault error         // after the first response
+}
+
+const noLoRA = "LoRA task %d not found in cache. Please send LoRA weights with request"
+
+func (e *loraEngine) run(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+	var id uint64
+	letter := "-"
+	for i, in := range req.GetInputs() {
+		switch raw := req.GetRawInputContents()[i]; in.GetName() {
+		case "lora_task_id":
+			id = binary.LittleEndian.Uint64(raw)
+		case "lora_weights":
+			letter = string(raw[:1])
+		}
+	}
+	inference.Sent(ctx)
+	if (letter != "-") != (req.GetRawInputContents() == nil) {
+		return errors.New("weights are let go once they were sent, and nothing else is")
+	}
+	if err := e.take(id, letter); id != 0 && err != nil {
+		if e.idle {
+			send(&inference.Response{Idle: true})
+		}
+		return &inference.Error{Code: inference.CodeInternal, Message: err.Error()}
+	}
+	if e.first != nil {
+		select {
+		case <-e.first:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if e.idle {
+		send(&inference.Response{Idle: true})
+	}
+	send(&inference.Response{Outputs: []inference.Output{inferencetest.Bytes("text_output", "a")}})
+	if e.fault != nil {
+		return e.fault
+	}
+	send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "b")}})
+	return nil
+}
+
+func (e *loraEngine) take(id uint64, letter string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.log = append(e.log, fmt.Sprint(id, letter))
+	if slices.Contains(e.kept, id) {
+		return nil
+	}
+	if letter == "-" || e.room == 0 {
+		return fmt.Errorf(noLoRA, id)
+	}
+	if e.kept = append(e.kept, id); len(e.kept) > e.room {
+		e.kept = e.kept[1:]
+	}
+	return nil
+}
+
+// sent is what came since the last time: letters of weights, and - for ids alone.
+func (e *loraEngine) sent() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var b strings.Builder
+	for _, line := range e.log {
+		b.WriteString(line[len(line)-1:])
+	}
+	e.log = nil
+	return b.String()
+}
+
+func loraConfig(name, loras string, inputs ...string) *kserve.ModelConfig {
+	config := &kserve.ModelConfig{Name: name, ModelTransactionPolicy: &kserve.ModelTransactionPolicy{Decoupled: true}, Parameters: map[string]*kserve.ModelParameter{}}
+	if loras != "" {
+		config.Parameters["trident.loras"] = &kserve.ModelParameter{StringValue: loras}
+	}
+	config.Input = []*kserve.ModelInput{{Name: "text_input", Dims: []int64{1}, DataType: kserve.DataType_TYPE_STRING}, {Name: "stream", Dims: []int64{1}, DataType: kserve.DataType_TYPE_BOOL, Optional: true}}
+	types := map[string]kserve.DataType{"lora_weights": kserve.DataType_TYPE_FP16, "lora_config": kserve.DataType_TYPE_INT32}
+	for _, in := range inputs {
+		config.Input = append(config.Input, &kserve.ModelInput{Name: in, Dims: []int64{-1, -1}, DataType: types[in], Optional: true})
+	}
+	config.Output = []*kserve.ModelOutput{{Name: "text_output"}}
+	return config
+}
+
+var byID, byPath = []string{"lora_task_id", "lora_weights", "lora_config"}, []string{"lora_id", "lora_name", "lora_path"}
+
+// dress makes a service over an engine with room for some adapters.
+func dress(t *testing.T, library inference.Library, engine *loraEngine, configs ...*kserve.ModelConfig) *inference.Service {
+	t.Helper()
+	engine.Engine = inferencetest.New()
+	for _, config := range configs {
+		engine.AddOther(config.GetName(), config, engine.run)
+	}
+	catalog := inference.NewCatalog([]inference.Engine{engine.Engine}, backend.All(backend.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog.Consult(library, nil)
+	engine.catalog = catalog
+	service, err := inference.New(inference.Config{LoRASeparator: ":"}, catalog, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog.Start()
+	t.Cleanup(catalog.Stop)
+	return service
+}
+
+func wear(ctx context.Context, s *inference.Service, model string, n int) answer {
+	return collect(ctx, s, &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "hello"}}, N: n, Stream: true})
+}
+
+func TestAdaptersAreSentOnce(t *testing.T) {
+	library, engine := &wardrobe{}, &loraEngine{room: 2, idle: true}
+	s := dress(t, library, engine, loraConfig("m", "doll,sheep,cow", byID...))
+	for _, tt := range []struct{ name, model, sent string }{
+		{"the first time", "m:doll", "d"},
+		{"then the number alone", "m:doll", "-"},
+		{"another one", "m:sheep", "s"},
+		{"no adapter", "m", "-"},
+		{"a third one puts out the first", "m:cow", "c"},
+		{"which is sent again", "m:doll", "-d"},
+		{"and stays", "m:doll", "-"},
+		{"as the second is", "m:sheep", "-s"},
+	} {
+		if a := wear(t.Context(), s, tt.model, 1); a.err != nil || a.texts[0] != "ab" {
+			t.Errorf("%s: %v, %v", tt.name, a.texts, a.err)
+		}
+		if sent := engine.sent(); sent != tt.sent {
+			t.Errorf("%s: sent %s, want %s", tt.name, sent, tt.sent)
+		}
+	}
+	if library.reads != 5 {
+		t.Errorf("%d reads", library.reads)
+	}
+}
+
+// TestAdaptersHaveNumbers: the same in each process, another for each model and
+// adapter, and those that were given.
+func TestAdaptersHaveNumbers(t *testing.T) {
+	seen := map[string]string{}
+	for range 2 {
+		engine := &loraEngine{room: 9}
+		s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll,sheep,cow=7", byID...), loraConfig("n", "doll", byID...))
+		for _, model := range []string{"m:doll", "m:sheep", "m:cow", "n:doll"} {
+			if a := wear(t.Context(), s, model, 1); a.err != nil {
+				t.Fatal(a.err)
+			}
+			id := engine.log[len(engine.log)-1]
+			if seen[model] != "" && seen[model] != id {
+				t.Errorf("%s was %s, is %s", model, seen[model], id)
+			}
+			seen[model] = id
+		}
+	}
+	if seen["m:cow"] != "7c" || seen["m:doll"] == seen["n:doll"] || seen["m:doll"][:4] == seen["m:sheep"][:4] || len(seen["m:doll"]) < 18 {
+		t.Errorf("got %v", seen)
+	}
+}
+
+func TestAdaptersThatCantBeHad(t *testing.T) {
+	secret := errors.New("/secret/path is gone")
+	for _, tt := range []struct {
+		name    string
+		library *wardrobe
+		room    int
+		config  *kserve.ModelConfig
+		code    inference.Code
+		message string
+		sent    string
+	}{
+		{"unlisted where nobody knows", &wardrobe{}, 1, loraConfig("m", "", byID...), inference.CodeNotFound, "the model `m:doll` does not exist: its engine has no such LoRA adapter", "-"},
+		{"unlisted", &wardrobe{}, 1, loraConfig("m", "sheep", byID...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
+		{"listed, but neither here nor there", &wardrobe{bare: true}, 1, loraConfig("m", "doll", byID...), inference.CodeNotFound, "its engine has no such LoRA adapter", "-"},
+		{"files that can't be read", &wardrobe{err: secret}, 1, loraConfig("m", "doll", byID...), inference.CodeInternal, "the LoRA adapter `doll` of the model `m` can't be used: the server's log has the details", ""},
+		{"an engine without room", &wardrobe{}, 0, loraConfig("m", "doll", byID...), inference.CodeUnavailable, "the engine of the model `m` has no room for the LoRA adapter `doll` now", "dd"},
+		{"a path that nobody listed", &wardrobe{bare: true}, 1, loraConfig("m", "", byPath...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
+		{"a path that leads away", &wardrobe{err: secret}, 1, loraConfig("m", "doll", byPath...), inference.CodeInternal, "can't be used", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			engine := &loraEngine{room: tt.room}
+			s := dress(t, tt.library, engine, tt.config)
+			for range 2 { // nothing that failed stands in the way
+				a := wear(t.Context(), s, "m:doll", 1)
+				if a.err == nil || a.err.Code != tt.code || a.err.Param != "model" || !strings.Contains(a.err.Message, tt.message) || len(a.texts) > 0 {
+					t.Errorf("got %v, %+v", a.texts, a.err)
+				}
+				if sent := engine.sent(); sent != tt.sent {
+					t.Errorf("sent %s, want %s", sent, tt.sent)
+				}
+			}
+		})
+	}
+}
+
+// TestAdaptersByPath: an error of the engine's doesn't tell it.
+func TestAdaptersByPath(t *testing.T) {
+	engine := &loraEngine{fault: &inference.Error{Code: inference.CodeInternal, Message: "can't open /repository/m/doll/adapter_config.json"}}
+	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll,sheep=/loras/sheep", byPath...))
+	if a := wear(t.Context(), s, "m:doll", 1); a.err == nil || strings.Contains(a.err.Message, "/") || !strings.Contains(a.err.Err.Error(), "can't open /repository") {
+		t.Errorf("got %+v", a.err)
+	}
+	engine.fault = nil
+	if a := wear(t.Context(), s, "m:sheep", 1); a.err != nil {
+		t.Error(a.err)
+	}
+	for i, want := range []string{"/repository/m/doll", "/loras/sheep"} {
+		if path := inferencetest.Input(engine.Requests()[i], "lora_path"); path != want {
+			t.Errorf("got %s, want %s", path, want)
+		}
+	}
+}
+
+// TestAdaptersUnderLoad: of requests that come at once one takes the weights to the
+// engine. The others wait until they are on the way, not for the answer.
+func TestAdaptersUnderLoad(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			library, engine := &wardrobe{}, &loraEngine{room: 2, first: make(chan struct{})}
+			s := dress(t, library, engine, loraConfig("m", "doll,sheep", byID...))
+			if lost {
+				close(engine.first)
+				wear(t.Context(), s, "m:doll", 1)
+				wear(t.Context(), s, "m:sheep", 1)
+				engine.sent()
+				engine.kept, engine.first = nil, make(chan struct{}) // as after a restart
+			}
+			var all sync.WaitGroup
+			for _, name := range []string{"doll", "sheep"} {
+				all.Go(func() {
+					if a := wear(t.Context(), s, "m:"+name, 4); a.err != nil || len(a.texts) != 4 || a.texts[3] != "ab" {
+						t.Errorf("%s: got %+v", name, a)
+					}
+				})
+			}
+			synctest.Wait()
+			sent := engine.sent()
+			close(engine.first)
+			all.Wait()
+			dolls, sheep := strings.Count(sent, "d"), strings.Count(sent, "s")
+			if dolls == 0 || sheep == 0 || !lost && (dolls+sheep != 2 || len(sent) != 8) || lost && len(sent) > 16 || engine.sent() != "" {
+				t.Errorf("sent %s", sent)
+			}
+		})
+	}
+}
+
+// TestAdaptersOfAbandonedRequests: one that leaves before the engine has answered
+// leaves the weights to the next, and nothing behind.
+func TestAdaptersOfAbandonedRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := &loraEngine{room: 0, first: make(chan struct{})}
+		s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		engine.room = 1
+		if a := wear(ctx, s, "m:doll", 1); a.err == nil || a.err.Code != inference.CodeDeadlineExceeded {
+			t.Errorf("got %+v", a)
+		}
+		close(engine.first)
+		engine.kept = nil
+		if a := wear(t.Context(), s, "m:doll", 1); a.err != nil || a.texts[0] != "ab" {
+			t.Errorf("got %+v", a)
+		}
+		if sent := engine.sent(); sent != "dd" {
+			t.Errorf("sent %s", sent)
+		}
+	})
+}
+
+// TestAdaptersWaitForTheirTurn no longer than their clients do.
+func TestAdaptersWaitForTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		library, engine := &wardrobe{slow: make(chan struct{})}, &loraEngine{room: 2}
+		s := dress(t, library, engine, loraConfig("m", "doll,sheep", byID...))
+		var first sync.WaitGroup
+		first.Go(func() {
+			if a := wear(t.Context(), s, "m:doll", 1); a.err != nil {
+				t.Error(a.err)
+			}
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if a := wear(ctx, s, "m:sheep", 1); a.err == nil || a.err.Code != inference.CodeDeadlineExceeded {
+			t.Errorf("got %+v", a)
+		}
+		close(library.slow)
+		first.Wait()
+		if a := wear(t.Context(), s, "m:sheep", 1); a.err != nil || engine.sent() != "ds" {
+			t.Errorf("got %+v", a)
+		}
+	})
+}
+
+// TestAdaptersAreNotSentIntoAnAnswer: what has been said can't be taken back.
+func TestAdaptersAreNotSentIntoAnAnswer(t *testing.T) {
+	engine := &loraEngine{room: 1, fault: &inference.Error{Code: inference.CodeInternal, Message: fmt.Sprintf(noLoRA, 5)}}
+	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
+	for _, want := range []string{"d", "-"} {
+		a := wear(t.Context(), s, "m:doll", 1)
+		if sent := engine.sent(); a.err == nil || a.texts[0] != "a" || sent != want {
+			t.Errorf("got %+v, sent %s", a, sent)
+		}
+	}
+}
+
+// TestAdaptersOfAModelLoadedAnew are taken to the engine again.
+func TestAdaptersOfAModelLoadedAnew(t *testing.T) {
+	engine := &loraEngine{room: 1}
+	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
+	wear(t.Context(), s, "m:doll", 1)
+	engine.Configure("m", func(c *kserve.ModelConfig) { c.Platform = "another" })
+	if err := engine.catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wear(t.Context(), s, "m:doll", 1)
+	if sent := engine.sent(); sent != "dd" {
+		t.Errorf("sent %s", sent)
+	}
+}

@@ -1,0 +1,265 @@
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Files of adapters: the names with their paths, in a version's folder, and what
+// TensorRT-LLM's hf_lora_convert.py makes of an adapter.
+const (
+	fileLoRAs       = "multi_lora.json"
+	fileLoRAWeights = "model.lora_weights.npy"
+	fileLoRAConfig  = "model.lora_config.npy"
+)
+
+// maxLoRA bounds the weights of an adapter in bytes: gRPC's messages have less than
+// 2 GiB, and a request holds more than these.
+const maxLoRA = 2<<30 - 64<<20
+
+// loras reads the names of adapters, which Triton's backends have in multi_lora.json.
+// The vLLM backend reads it only if its model.json says "enable_lora", a boolean or
+// the text of one. Nothing is found where the files aren't at hand. Only vLLM's paths
+// may be anywhere: those of other models are for Trident to read, or to tell.
+func (d *detection) loras() {
+	switch vllm := d.config.GetBackend() == "vllm"; {
+	case d.folder == "" || d.version == "" || vllm && d.engine == nil:
+		return
+	case vllm && !strings.EqualFold(fmt.Sprint(d.engine.EnableLoRA), "true"):
+		d.found(inference.SettingLoRAs, none, d.version+"/"+fileVLLM+": enable_lora")
+		return
+	}
+	var paths map[string]json.RawMessage
+	failures := len(d.errs)
+	d.read(fileLoRAs, json.Unmarshal, &paths)
+	names, origin := slices.Sorted(maps.Keys(paths)), d.version+"/"+fileLoRAs
+	switch {
+	case len(d.errs) > failures:
+		return
+	case strings.Contains(strings.Join(names, ""), ","):
+		d.errs = append(d.errs, fmt.Errorf("%s: names of adapters can't have commas", origin))
+		return
+	}
+	if check := d.loraCheck(); check != nil {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			err := check(paths[name], name)
+			if err != nil {
+				d.errs = append(d.errs, fmt.Errorf("%s: %q: %w", origin, name, err))
+			}
+			return err != nil
+		})
+	}
+	if len(names) == 0 {
+		names = []string{none}
+	}
+	d.found(inference.SettingLoRAs, strings.Join(names, ","), origin)
+}
+
+// loraCheck looks at an adapter of a model that is given weights or paths; nil for
+// other models.
+func (d *detection) loraCheck() func(path json.RawMessage, name string) error {
+	takes := func(input string) bool {
+		return slices.ContainsFunc(d.config.GetInput(), func(in *kserve.ModelInput) bool { return in.GetName() == input })
+	}
+	weights := takes("lora_task_id")
+	if !weights && !takes("lora_path") {
+		return nil
+	}
+	return func(path json.RawMessage, name string) error {
+		if strings.Contains(name, "=") {
+			return errors.New(`its name can't have "="`)
+		}
+		var text string
+		if err := json.Unmarshal(path, &text); err != nil {
+			return errors.New("its path is no text")
+		}
+		folder, err := openLoRA(filepath.Dir(d.folder), text)
+		if err != nil {
+			return err
+		}
+		defer folder.close()
+		if weights {
+			_, err = folder.read(false)
+		}
+		return err
+	}
+}
+
+// LoRAPath implements [inference.Library].
+func (l *Library) LoRAPath(model, version, adapter string) (string, error) {
+	folder, err := l.lora(model, version, adapter)
+	if folder == nil || err != nil {
+		return "", err
+	}
+	defer folder.close()
+	return folder.path(), nil
+}
+
+// LoRAWeights implements [inference.Library].
+func (l *Library) LoRAWeights(model, version, adapter string) (*inference.LoRAWeights, error) {
+	folder, err := l.lora(model, version, adapter)
+	if folder == nil || err != nil {
+		return nil, err
+	}
+	defer folder.close()
+	return folder.read(true)
+}
+
+// lora opens the folder of an adapter; nil for one that no file at hand lists.
+func (l *Library) lora(model, version, adapter string) (*loraFolder, error) {
+	folder := l.folderOf(model)
+	if folder == "" || version == "" {
+		return nil, nil //nolint:nilnil // nothing is at hand
+	}
+	data, err := readFile(filepath.Join(folder, version, fileLoRAs))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // likewise
+	}
+	var paths map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(data, &paths)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", fileLoRAs, err)
+	}
+	given, listed := paths[adapter]
+	if !listed {
+		return nil, nil //nolint:nilnil // likewise
+	}
+	var path string
+	if err := json.Unmarshal(given, &path); err != nil {
+		return nil, fmt.Errorf("%s: %q: its path is no text", fileLoRAs, adapter)
+	}
+	return openLoRA(filepath.Dir(folder), path)
+}
+
+// loraFolder is the folder of an adapter in a repository. What is opened in it is in
+// the repository too, wherever links lead.
+type loraFolder struct {
+	root *os.Root // the repository
+	name string   // in it, without links
+}
+
+var errOutside = errors.New("is not in the model repository: its path must be relative to that, and links must not lead out of it")
+
+func openLoRA(repository, path string) (*loraFolder, error) {
+	if !filepath.IsLocal(path) {
+		return nil, errOutside
+	}
+	resolved, err := filepath.EvalSymlinks(repository)
+	if err == nil {
+		resolved, err = filepath.Abs(resolved)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the repository: %w", err)
+	}
+	root, err := os.OpenRoot(resolved)
+	if err != nil {
+		return nil, fmt.Errorf("open the repository: %w", err)
+	}
+	folder := &loraFolder{root: root}
+	if folder.name, err = folder.resolve(path); err == nil {
+		var info fs.FileInfo
+		if info, err = root.Stat(folder.name); err == nil && !info.IsDir() {
+			err = errors.New("is no folder")
+		}
+	}
+	if err != nil {
+		folder.close()
+		return nil, err
+	}
+	return folder, nil
+}
+
+func (f *loraFolder) close() { _ = f.root.Close() } // nothing was written
+
+func (f *loraFolder) path() string { return filepath.Join(f.root.Name(), f.name) }
+
+// resolve follows links to a name in the repository that has none. The root refuses
+// absolute ones even if they stay inside, and all that come up after this look.
+func (f *loraFolder) resolve(name string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(filepath.Join(f.root.Name(), name))
+	if err != nil {
+		return "", err
+	}
+	inside, err := filepath.Rel(f.root.Name(), resolved)
+	if err != nil || !filepath.IsLocal(inside) {
+		return "", errOutside
+	}
+	return inside, nil
+}
+
+// read gives the adapter's tensors, or only looks at their headers.
+func (f *loraFolder) read(values bool) (*inference.LoRAWeights, error) {
+	weights, shape, err := f.matrix(fileLoRAWeights, "<f2", 2, values)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", fileLoRAWeights, err)
+	}
+	config, rows, err := f.matrix(fileLoRAConfig, "<i4", 4, values)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s %w", fileLoRAConfig, err)
+	case rows[0] != shape[0]:
+		return nil, fmt.Errorf("%s has %d rows, %s has %d", fileLoRAWeights, shape[0], fileLoRAConfig, rows[0])
+	}
+	return &inference.LoRAWeights{Rows: rows[0], Width: shape[1], Columns: rows[1], Weights: weights, Config: config}, nil
+}
+
+// matrix reads a file of two dimensions, or of three of which the first, the batch's,
+// has one element.
+func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byte, []int64, error) {
+	name, err := f.resolve(filepath.Join(f.name, file))
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, nil, errors.Join(errors.New("is no file"), err)
+	}
+	opened, err := f.root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer opened.Close() //nolint:errcheck // nothing was written
+	array, err := readNPY(opened)
+	if err != nil {
+		return nil, nil, err
+	}
+	shape := array.shape
+	if len(shape) == 3 && shape[0] == 1 {
+		shape = shape[1:]
+	}
+	at, err := opened.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, nil, err
+	}
+	size := array.bytes(width)
+	switch {
+	case array.descr != descr:
+		return nil, nil, fmt.Errorf("has values of type %q, not %q: convert the adapter with --storage-type float16", array.descr, descr)
+	case len(shape) != 2 || size == 0:
+		return nil, nil, fmt.Errorf("has the shape %v, not rows and columns", array.shape)
+	case size < 0 || size > maxLoRA:
+		return nil, nil, fmt.Errorf("has the shape %v: more than %d bytes", array.shape, maxLoRA)
+	case info.Size()-at != size:
+		return nil, nil, fmt.Errorf("has %d bytes of values, but the shape %v needs %d", info.Size()-at, array.shape, size)
+	case !values:
+		return nil, shape, nil
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(opened, data); err != nil {
+		return nil, nil, err
+	}
+	return data, shape, nil
+}

@@ -1,0 +1,98 @@
+package models
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// npyArray is what stands before the values of a file of NumPy's: their type, as
+// NumPy writes it, and how many there are in each dimension. The values follow row
+// by row, little-endian where the type says so, to the end of the file.
+//
+// Source: NumPy's documentation of numpy.lib.format, versions 1.0 and 2.0.
+type npyArray struct {
+	descr string
+	shape []int64
+}
+
+// maxNPYHeader bounds the text of a header in bytes; NumPy's own bound for files that
+// aren't trusted is 10,000.
+const maxNPYHeader = 10_000
+
+const npyMagic = "\x93NUMPY"
+
+// npyHeaders match a header, by which NumPy writes a dictionary of Python's: its keys
+// are in this order.
+var npyHeaders = regexp.MustCompile(`^\{ *'descr' *: *'([^'\\]+)' *, *'fortran_order' *: *(True|False) *, *'shape' *: *\(([0-9, ]*)\) *,? *\} *\n?$`)
+
+// readNPY reads a header. What follows in r are the values.
+func readNPY(r io.Reader) (npyArray, error) {
+	var none npyArray
+	start := make([]byte, len(npyMagic)+2)
+	if _, err := io.ReadFull(r, start); err != nil || !bytes.HasPrefix(start, []byte(npyMagic)) {
+		return none, errors.New("is no file of NumPy's (.npy)")
+	}
+	size, width := make([]byte, 4), 2
+	switch version := start[len(npyMagic):]; string(version) {
+	case "\x01\x00":
+	case "\x02\x00":
+		width = 4
+	default:
+		return none, fmt.Errorf("has version %d.%d of NumPy's format: 1.0 and 2.0 are known", version[0], version[1])
+	}
+	if _, err := io.ReadFull(r, size[:width]); err != nil {
+		return none, errors.New("ends in its header")
+	}
+	length := binary.LittleEndian.Uint32(size)
+	if length > maxNPYHeader {
+		return none, fmt.Errorf("has a header of %d bytes", length)
+	}
+	header := make([]byte, length)
+	if _, err := io.ReadFull(r, header); err != nil {
+		return none, errors.New("ends in its header")
+	}
+	return parseNPY(string(header))
+}
+
+func parseNPY(header string) (npyArray, error) {
+	m := npyHeaders.FindStringSubmatch(header)
+	if m == nil {
+		return npyArray{}, errors.New("has a header that isn't as NumPy writes it")
+	}
+	if m[2] == "True" {
+		return npyArray{}, errors.New("has its values column by column (fortran_order): save it from a contiguous array")
+	}
+	a := npyArray{descr: m[1]}
+	dims := strings.Split(m[3], ",")
+	if last := len(dims) - 1; strings.TrimSpace(dims[last]) == "" {
+		dims = dims[:last] // Python's comma after the only one, or nothing
+	}
+	for _, dim := range dims {
+		n, err := strconv.ParseInt(strings.TrimSpace(dim), 10, 64)
+		if err != nil {
+			return npyArray{}, errors.New("has a shape that isn't as NumPy writes it")
+		}
+		a.shape = append(a.shape, n)
+	}
+	return a, nil
+}
+
+// bytes is how much the values take, in bytes, of which each takes width; -1 for more
+// than there can be.
+func (a npyArray) bytes(width int64) int64 {
+	size := width
+	for _, n := range a.shape {
+		if n != 0 && size > math.MaxInt64/n {
+			return -1
+		}
+		size *= n
+	}
+	return size
+}

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// adapters are those of test/models-contract, with the word by which answers show
+// that it is they who answer.
+var adapters = map[string]string{"cow": " and", "doll": " sea", "sheep": " three"}
+
+// TestLoRAs: TensorRT-LLM's models are told of adapters in their own ways, and each
+// adapter answers for itself, also when the engine has put it out.
+func TestLoRAs(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.model, func(t *testing.T) {
+			c := contracts(t)
+			if k.model == "plain" {
+				a := c.post(t, "/v1/chat/completions", ask("x", "model", "plain_lora_doll")).want(t, http.StatusNotFound)
+				if e := a.failure(t); text(e.Code) != "model_not_found" || text(e.Message) != "the model `plain` has no LoRA adapter `doll`" {
+					t.Errorf("%s: %s", text(e.Code), text(e.Message))
+				}
+				return
+			}
+			// Two have room in the executor, so each of these but the first two is put out before it comes again.
+			for _, name := range []string{"doll", "sheep", "cow", "doll", "sheep", "cow"} {
+				if got := c.chatOf(t, kind{model: k.model + "_lora_" + name}, " one two"); got.texts[0] != adapters[name]+" one two" || got.finish[0] != "stop" {
+					t.Errorf("%s: %q, %s", name, got.texts, got.finish)
+				}
+			}
+			if got := c.chatOf(t, k, " one two"); got.texts[0] != " one two" {
+				t.Errorf("without an adapter: %q", got.texts)
+			}
+			var all sync.WaitGroup
+			for name, word := range adapters {
+				all.Go(func() {
+					body := ask(" one", "model", k.model+"_lora_"+name, "n", 4)
+					var got said
+					if err := got.add(c.post(t, "/v1/chat/completions", body).want(t, http.StatusOK).body); err != nil {
+						t.Error(err)
+					}
+					if slices.ContainsFunc(got.texts, func(text string) bool { return text != word+" one" }) || len(got.texts) != 4 {
+						t.Errorf("%s at once with others: %q", name, got.texts)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
+// TestLoRATensors: the weights come with the first request and with none that
+// follows, until the engine lacks them.
+func TestLoRATensors(t *testing.T) {
+	for _, model := range []string{"ensemble", "bls"} {
+		t.Run(model, func(t *testing.T) {
+			c := contracts(t)
+			ask := func(adapter string) []map[string]string {
+				var got said
+				body := object{"model": model + "_lora_" + adapter, "prompt": " one", "user": "x"}
+				if err := got.add(c.post(t, "/v1/completions", body).want(t, http.StatusOK).body); err != nil {
+					t.Fatal(err)
+				}
+				return c.given(t, got.id)
+			}
+			for _, adapter := range []string{"doll", "sheep", "cow"} { // the third puts the first out, whatever was before
+				ask(adapter)
+			}
+			back := ask("doll")
+			if len(back) != 2 || back[0]["lora_weights"] != "" || back[0]["lora_config"] != "" || back[0]["lora_task_id"] == "" || back[0]["lora_task_id"] != back[1]["lora_task_id"] {
+				t.Fatalf("when it was put out: %v", back)
+			}
+			for name, want := range map[string]string{
+				"lora_weights": "[1, 2, 8] [269.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0]",
+				"lora_config":  "[1, 2, 3] [0, 0, 1, 1, 1, 1]",
+			} {
+				if back[1][name] != want {
+					t.Errorf("%s: %s, want %s", name, back[1][name], want)
+				}
+			}
+			again := ask("doll")
+			if len(again) != 1 || again[0]["lora_weights"] != "" || again[0]["lora_task_id"] != back[0]["lora_task_id"] || !numbered(again[0]["lora_task_id"]) {
+				t.Errorf("while it is there: %v", again)
+			}
+			if other := ask("cow"); other[0]["lora_task_id"] == back[0]["lora_task_id"] {
+				t.Error("two adapters have one number")
+			}
+		})
+	}
+	t.Run("llmapi", func(t *testing.T) {
+		c := contracts(t)
+		got := c.continued(t, kind{model: "llmapi_lora_doll"}, " one")
+		inputs := c.given(t, got.id)[0]
+		if !strings.HasSuffix(inputs["lora_path"], `/test/models-contract/llmapi/loras/doll"]`) || inputs["lora_name"] != `[1] ["doll"]` || !numbered(inputs["lora_id"]) {
+			t.Errorf("got %v", inputs)
+		}
+	})
+}
+
+// numbered tells whether an input is one large number.
+func numbered(input string) bool {
+	return regexp.MustCompile(`^\[1(, 1)?\] \[\d{19}\]$`).MatchString(input)
+}
+
+func TestLoRAsAreListed(t *testing.T) {
+	c := contracts(t)
+	listed := string(c.get(t, "/v1/models").want(t, http.StatusOK).body)
+	for _, model := range []string{"ensemble", "bls", "llmapi"} {
+		for name := range adapters {
+			if !strings.Contains(listed, fmt.Sprintf(`"id":"%s_lora_%s"`, model, name)) {
+				t.Errorf("%s of %s isn't listed: %s", name, model, listed)
+			}
+		}
+		for _, path := range []string{"/v1/models/" + model + "_lora_wolf", "/v1/models/" + model + "_lora_..%2Fdoll"} {
+			c.get(t, path).want(t, http.StatusNotFound)
+		}
+	}
+	if strings.Contains(listed, "plain_lora") {
+		t.Errorf("listed: %s", listed)
+	}
+}
+
+// TestLoRAsWhereNobodyKnows: without the repository at hand a name goes to the
+// engine, whose refusal is told as that of a model that isn't there.
+func TestLoRAsWhereNobodyKnows(t *testing.T) {
+	needsServer(t)
+	c := contracts(t)
+	t.Chdir(root(t)) // for the models' tokenizer
+	s := start(t, c.server, "--lora-separator=_lora_")
+	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
+		t.Fatal(s.log)
+	}
+	if listed := string(s.get(t, "/v1/models").body); strings.Contains(listed, "_lora_") {
+		t.Errorf("listed: %s", listed)
+	}
+	for model, message := range map[string]string{
+		"ensemble_lora_wolf":    "the model `ensemble_lora_wolf` does not exist: its engine has no such LoRA adapter",
+		"bls_lora_wolf":         "the model `bls_lora_wolf` does not exist: its engine has no such LoRA adapter",
+		"llmapi_lora_/etc":      "the model `llmapi` has no LoRA adapter `/etc`",
+		"ensemble_lora_../doll": "its engine has no such LoRA adapter",
+	} {
+		for _, stream := range []bool{false, true} {
+			e := s.post(t, "/v1/chat/completions", ask("Hi", "model", model, "stream", stream)).want(t, http.StatusNotFound).failure(t)
+			if text(e.Code) != "model_not_found" || text(e.Param) != "model" || !strings.Contains(text(e.Message), message) {
+				t.Errorf("%s: %s %s: %s", model, text(e.Code), text(e.Param), text(e.Message))
+			}
+		}
+	}
+}
