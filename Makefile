@@ -98,6 +98,10 @@ test-asan: setup-test ## Run them under the address sanitizer (gcc or clang; min
 test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; skips without a GPU
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
 
+.PHONY: test-vllm
+test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm.md); skips without one
+	go test -v -count 1 -timeout 30m -run '^TestVLLM$$' ./test/e2e
+
 # Making the requests costs more than answering them: some 50 a second on two cores, fewer of chats.
 .PHONY: fuzz
 fuzz: setup-test ## Fuzz each operation by 10,000 requests made of the OpenAPI document (hours; CASES=... for another number)

@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// vllmLimit is how long the real backend may take to load its model.
+const vllmLimit = 10 * time.Minute
+
+// TestVLLM runs the suite on the real vLLM backend, where a person has installed it:
+// docs/vllm.md says how.
+func TestVLLM(t *testing.T) {
+	at := os.Getenv("TRIDENT_TEST_VLLM")
+	if at == "" {
+		t.Skip("TRIDENT_TEST_VLLM names no tritonserver or model repository with the vLLM backend: see docs/vllm.md")
+	}
+	flags := []string{"--lora-separator=_lora_"}
+	if strings.Contains(at, "/") {
+		path, err := filepath.Abs(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags = append(flags, "--model-repository="+path)
+	} else {
+		flags = append(flags, "--triton-endpoint="+at)
+	}
+	if tokenizer := os.Getenv("TRIDENT_TEST_VLLM_TOKENIZER"); tokenizer != "" {
+		flags = append(flags, "--tokenizer="+tokenizer)
+	}
+	s := start(t, flags...)
+	var model string
+	if !poll(vllmLimit, func() bool {
+		a := s.get(t, "/v1/models")
+		var list struct{ Data []struct{ ID string } }
+		if a.status != http.StatusOK || json.Unmarshal(a.body, &list) != nil || len(list.Data) == 0 || s.get(t, "/health/ready").status != http.StatusOK {
+			return false
+		}
+		model = list.Data[0].ID
+		return true
+	}) {
+		t.Fatalf("no model is served:\n%s", s.log)
+	}
+	if named := os.Getenv("TRIDENT_TEST_VLLM_MODEL"); named != "" {
+		model = named
+	}
+	vllmSuite(t, contract{trident: s}, model)
+}
+
+// TestVLLMContract runs it on the model without weights that has the same contract.
+func TestVLLMContract(t *testing.T) {
+	flag := contractModel(t)
+	t.Chdir(root(t)) // its tokenizer's path is relative to there
+	s := start(t, flag, "--lora-separator=_lora_")
+	if !poll(startLimit, func() bool { return s.get(t, "/v1/models/vllm").status == http.StatusOK }) {
+		t.Fatalf("the model isn't served:\n%s", s.log)
+	}
+	vllmSuite(t, contract{trident: s}, "vllm")
+}
+
+// vllmSuite holds what a model of vLLM's contract does, whatever it says. Answers are
+// the likeliest ones, so that a stream is the same as the whole.
+func vllmSuite(t *testing.T, c contract, model string) {
+	t.Helper()
+	k := kind{model: model}
+	chat := func(t *testing.T, more ...any) said {
+		t.Helper()
+		return c.chatOf(t, k, "Name three colours.", append([]any{"temperature", 0, "max_tokens", 40}, more...)...)
+	}
+	t.Run("answers", func(t *testing.T) {
+		got := chat(t)
+		if got.texts[0] == "" || !slices.Contains([]string{"stop", "length"}, got.finish[0]) {
+			t.Errorf("got %+v", got)
+		}
+		if u := got.usage; u.Prompt == 0 || u.Completion == 0 || u.Completion > 40 || u.Total != u.Prompt+u.Completion {
+			t.Errorf("usage %+v", u)
+		}
+	})
+	t.Run("limits", func(t *testing.T) {
+		for _, n := range []int{1, 5} {
+			if got := chat(t, "max_tokens", n, "ignore_eos", true); got.finish[0] != "length" || got.usage.Completion != n {
+				t.Errorf("%d: %+v", n, got)
+			}
+		}
+		if got := chat(t, "min_tokens", 12, "max_tokens", 12); got.usage.Completion != 12 {
+			t.Errorf("min_tokens: %+v", got)
+		}
+	})
+	t.Run("several", func(t *testing.T) {
+		if got := chat(t, "n", 3); len(got.texts) != 3 || slices.Contains(got.finish, "") {
+			t.Errorf("choices: %+v", got)
+		}
+		got := c.continued(t, k, []string{"One, two,", "Red, green,"}, "n", 2, "echo", true, "temperature", 0, "max_tokens", 4)
+		for i, want := range []string{"One, two,", "One, two,", "Red, green,", "Red, green,"} {
+			if len(got.texts) != 4 || !strings.HasPrefix(got.texts[i], want) {
+				t.Fatalf("prompts: %+v", got)
+			}
+		}
+	})
+	t.Run("stops", func(t *testing.T) {
+		whole := chat(t, "ignore_eos", true).texts[0]
+		end := []rune(whole)[len([]rune(whole))/2]
+		if got := chat(t, "ignore_eos", true, "stop", string(end)); got.texts[0] != whole[:strings.IndexRune(whole, end)] || got.finish[0] != "stop" {
+			t.Errorf("of %q up to %q: %+v", whole, end, got)
+		}
+	})
+	t.Run("logprobs", func(t *testing.T) {
+		if got := chat(t, "logprobs", true, "top_logprobs", 2, "ignore_eos", true, "max_tokens", 6); len(got.logprobs) != 6 {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("constraints", func(t *testing.T) { vllmConstraints(t, c, k) })
+	t.Run("refusals", func(t *testing.T) {
+		for _, test := range []struct {
+			name, param string
+			status      int
+			more        []any
+		}{
+			{"logit_bias", "logit_bias", http.StatusBadRequest, []any{"logit_bias", object{"5": 1}}},
+			{"a long prompt", "messages", http.StatusBadRequest, []any{"messages", []object{{"role": "user", "content": strings.Repeat("lanterns and candles ", 40_000)}}}},
+			{"an adapter that isn't there", "model", http.StatusNotFound, []any{"model", model + "_lora_nobody"}},
+		} {
+			e := c.post(t, "/v1/chat/completions", ask("Hi", append([]any{"model", model}, test.more...)...)).want(t, test.status).failure(t)
+			if text(e.Param) != test.param {
+				t.Errorf("%s: param %s: %s", test.name, text(e.Param), text(e.Message))
+			}
+		}
+	})
+}
+
+// vllmConstraints: constrained answers are what the constraint takes.
+func vllmConstraints(t *testing.T, c contract, k kind) {
+	t.Helper()
+	const schema = `{"type":"object","properties":{"age":{"type":"integer","minimum":0,"maximum":9}},"required":["age"],"additionalProperties":false}`
+	age := func(answer string) bool {
+		var got struct{ Age *int }
+		return json.Unmarshal([]byte(answer), &got) == nil && got.Age != nil
+	}
+	oneOf := func(texts ...string) func(string) bool {
+		return func(answer string) bool { return slices.Contains(texts, answer) }
+	}
+	for _, test := range []struct {
+		name string
+		more []any
+		ok   func(string) bool
+	}{
+		{"json_schema", []any{"response_format", object{"type": "json_schema", "json_schema": object{"name": "x", "schema": json.RawMessage(schema)}}}, age},
+		{"choice", []any{"guided_choice", []string{"red", "blue"}}, oneOf("red", "blue")},
+		{"regex", []any{"guided_regex", "yes|no"}, oneOf("yes", "no")},
+	} {
+		if got := c.chatOf(t, k, "Answer.", append([]any{"temperature", 0, "max_tokens", 200}, test.more...)...); !test.ok(got.texts[0]) || got.finish[0] != "stop" {
+			t.Errorf("%s: %+v", test.name, got)
+		}
+	}
+	got := c.chatOf(t, k, "What time is it in Rome?", "temperature", 0, "max_tokens", 200, "tools", clock(), "tool_choice", "required")
+	if len(got.calls) == 0 || !strings.HasPrefix(got.calls[0], "now{") || got.finish[0] != "tool_calls" {
+		t.Errorf("a demanded call: %+v", got)
+	}
+}
