@@ -22,13 +22,19 @@ type entry struct {
 // smallDict is the size up to which a linear search beats a map.
 const smallDict = 8
 
+// fewEntries is what most dicts have at most: a message, a parameter of a tool.
+const fewEntries = 4
+
 // NewDict returns an empty dict.
 func NewDict() *Dict { return &Dict{} }
 
 // Set stores a value under a key; a key that is there keeps its place. Values may be nil, bool, int,
 // int32, int64, uint32, float32, float64, *big.Int, string, []any, []string, *List and *Dict; a render with any
 // other value fails.
-func (d *Dict) Set(key string, v any) { d.put(key, key, fromGo(v)) }
+func (d *Dict) Set(key string, v any) {
+	var boxed any = key // once: each conversion allocates
+	d.put(boxed, boxed, fromGo(v))
+}
 
 // Get returns the value of a key and whether the key is there.
 func (d *Dict) Get(key string) (any, bool) {
@@ -56,6 +62,9 @@ func (d *Dict) put(key, hash, v any) {
 	if i := d.findHash(hash); i >= 0 {
 		d.entries[i].value = v
 		return
+	}
+	if d.entries == nil {
+		d.entries = make([]entry, 0, fewEntries)
 	}
 	d.entries = append(d.entries, entry{key, v, hash})
 	switch n := len(d.entries); {

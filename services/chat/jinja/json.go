@@ -80,8 +80,7 @@ func decodeObject(dec *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := t.(string) // the decoder allows no other keys
-		d.put(key, key, v)
+		d.put(t, t, v) // a string: the decoder allows no other keys
 	}
 	_, err := dec.Token()
 	return d, err
