@@ -1,0 +1,37 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestConstrained: of a hundred answers that a real model samples under a schema, all
+// are what the schema takes.
+func TestConstrained(t *testing.T) {
+	const schema = `{"type":"object","properties":{"sea":{"enum":["calm","rough"]},"ships":{"type":"integer","minimum":0,"maximum":99}},"required":["sea","ships"],"additionalProperties":false}`
+	s := serving(t)
+	good := 0
+	for seed := range 25 {
+		a := s.post(t, "/v1/chat/completions", ask("Describe the harbour.", "n", slots, "seed", 1000*seed, "temperature", 1.2, "max_tokens", 60,
+			"response_format", object{"type": "json_schema", "json_schema": object{"name": "harbour", "schema": json.RawMessage(schema)}})).want(t, http.StatusOK)
+		for _, choice := range decode[completion](t, a).Choices {
+			var got struct {
+				Sea   string
+				Ships *int
+			}
+			decoder := json.NewDecoder(strings.NewReader(choice.Message.Content))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&got); err != nil || decoder.More() || !slices.Contains([]string{"calm", "rough"}, got.Sea) || got.Ships == nil || *got.Ships < 0 || *got.Ships > 99 {
+				t.Errorf("seed %d: %q, %v", seed, choice.Message.Content, err)
+				continue
+			}
+			good++
+		}
+	}
+	if good != 25*slots {
+		t.Errorf("%d of %d", good, 25*slots)
+	}
+}
