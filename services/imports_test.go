@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
 	"services/server":                  {"services/inference"},
+	"services/server/servertest":       {},
 	"services/openai":                  {"gen/go/openai", "openapi", "services/inference", "services/server"},
 	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/inference", "services/server"},
 	"services/kserve":                  {"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/kserverest", "openapi", "services/inference", "services/server"},

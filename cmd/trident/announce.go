@@ -117,7 +117,11 @@ func addressTable(url string, native ports) string {
 		{"KServe v2 by REST", cmp.Or(native.URL(), url+"/v2")},
 	}
 	if address := native.Addr(); address != nil {
-		rows = append(rows, []string{"KServe v2 by gRPC", address.String()})
+		name := "KServe v2 by gRPC"
+		if strings.HasPrefix(url, "https:") {
+			name += " with TLS"
+		}
+		rows = append(rows, []string{name, address.String()})
 	}
 	return align(rows) + "\n"
 }

@@ -68,6 +68,10 @@ KServe v2 by gRPC        127.0.0.1:8001
 	if got := addressTable("http://localhost:9000", nativePorts(true)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	secure := addressTable("https://localhost:9000", nativePorts(true))
+	if !strings.Contains(secure, "https://localhost:9000/v1\n") || !strings.Contains(secure, "KServe v2 by gRPC with TLS  127.0.0.1:8001\n") {
+		t.Errorf("got\n%s", secure)
+	}
 	if got := addressTable("http://localhost:9000", nativePorts(false)); !strings.HasSuffix(got, "KServe v2 by REST        http://localhost:9000/v2\n\n") {
 		t.Errorf("got\n%s", got)
 	}

@@ -54,7 +54,8 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	t.Setenv("TRIDENT_OPENAI_PORT", "1234")
 	t.Setenv("TRIDENT_STRICT", "true")
 	t.Setenv("TRIDENT_CORS_ORIGIN", "https://a.example,https://b.example")
-	got, err := parse("--openai-port=5678", "--triton-endpoint", "triton:9", "--inactivity-timeout=5s", "--backend=tensorrtllm")
+	got, err := parse("--openai-port=5678", "--triton-endpoint", "https://triton:9", "--inactivity-timeout=5s", "--backend=tensorrtllm",
+		"--tls-cert=a", "--ssl-keyfile=b", "--tls-client-ca=c", "--triton-tls-ca=d", "--triton-tls-cert=e", "--triton-tls-key=f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +65,11 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	if !got.OpenAI.Strict || strings.Join(got.Server.CORSOrigins, " ") != "https://a.example https://b.example" {
 		t.Errorf("the environment was not read: %+v", got)
 	}
-	if got.Triton.Endpoint != "triton:9" || got.Triton.Inactivity != 5*time.Second || got.Backend.First != "tensorrtllm" {
+	if got.Triton.Endpoint != "https://triton:9" || got.Triton.Inactivity != 5*time.Second || got.Backend.First != "tensorrtllm" {
 		t.Errorf("the flags were not read: %+v, %+v", got.Triton, got.Backend)
+	}
+	if want := (server.TLS{CertFile: "a", KeyFile: "b", ClientCAFile: "c"}); got.Server.TLS != want || got.Triton.CAFile != "d" || got.Triton.CertFile != "e" || got.Triton.KeyFile != "f" {
+		t.Errorf("the files of TLS are %+v, %+v", got.Server.TLS, got.Triton)
 	}
 }
 
@@ -78,6 +82,8 @@ func TestBadFlags(t *testing.T) {
 		"--request-timeout=-1s":       "--request-timeout",
 		"--max-in-flight=-1":          "--max-in-flight",
 		"--log-level=loud":            "--log-level",
+		"--tls-key=key":               "--tls-cert",
+		"--triton-tls-ca=ca":          "--triton-endpoint https://",
 		"--log-format=xml":            "--log-format",
 		"--write-timeout=0s":          "--write-timeout",
 		"--default-max-tokens=-1":     "--default-max-tokens",

@@ -122,7 +122,10 @@ func (c config) stopTimeout() time.Duration {
 // defaults are those of Triton's own OpenAI frontend where it has them.
 type flags struct {
 	ModelRepository   []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
-	TritonEndpoint    string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver; ${triton_endpoint} without --model-repository."`
+	TritonEndpoint    string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver, https://HOST:PORT with TLS; ${triton_endpoint} without --model-repository."`
+	TritonTLSCA       string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"Authorities (PEM) of its certificate, instead of the system's."`
+	TritonTLSCert     string        `group:"Triton" name:"triton-tls-cert" placeholder:"FILE" help:"Certificate (PEM) to show to a tritonserver that wants one."`
+	TritonTLSKey      string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Its key."`
 	InactivityTimeout time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"End a request whose model stays silent this long."`
 	Backend           string        `group:"Triton" placeholder:"NAME" help:"Contract of models that declare the tensors of several: vllm, tensorrtllm, llmapi or python; vllm comes first by default."`
 
@@ -132,6 +135,9 @@ type flags struct {
 
 	Host             string        `group:"Listener" default:"${host}" help:"Address to listen on."`
 	OpenAIPort       int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
+	TLSCert          string        `group:"Listener" name:"tls-cert" aliases:"ssl-certfile" placeholder:"FILE" help:"Serve all ports with TLS by this certificate (PEM). A file that changes is read again."`
+	TLSKey           string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
+	TLSClientCA      string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"Serve only clients with a certificate of these authorities (PEM)."`
 	HTTPMaxInputSize int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
 	CORSOrigin       []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
 	WriteTimeout     time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
@@ -211,6 +217,7 @@ func (f *flags) config() (config, error) {
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
+			TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
 			ProfileAddress: f.ProfileAddress,
 		},
 	}
@@ -261,6 +268,7 @@ func (f *flags) local(cfg *config) error {
 func (f *flags) remote(cfg *config, endpoint string) error {
 	t := triton.Default()
 	t.Endpoint, t.Inactivity, t.KeepAlive = endpoint, f.InactivityTimeout, f.SSEHeaderTimeout
+	t.CAFile, t.CertFile, t.KeyFile = f.TritonTLSCA, f.TritonTLSCert, f.TritonTLSKey
 	cfg.Triton = t
 	return t.Validate()
 }

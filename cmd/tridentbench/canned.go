@@ -126,7 +126,7 @@ func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Log
 	}
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
-	s, err := server.New(cfg, listener, []server.Route{{Pattern: "/", Handler: newCanned()}}, noWork{}, abort, log)
+	s, err := server.New(cfg, listener, nil, []server.Route{{Pattern: "/", Handler: newCanned()}}, noWork{}, abort, log)
 	if err != nil {
 		return errors.Join(err, listener.Stop(ctx))
 	}

@@ -79,12 +79,17 @@ func TestRestrictedLikeTritonserver(t *testing.T) {
 // gives the address.
 func serveOwnPort(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
+	return serveOwnPortBy(tb, config, server.Default(), engines...)
+}
+
+func serveOwnPortBy(tb testing.TB, config kserve.Config, shared server.Config, engines ...inference.Engine) string {
+	tb.Helper()
 	service, _ := newService(tb, config, engines...)
-	listener := kserve.NewListener(config)
+	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := kserve.NewRESTServer(service, listener, server.Default(), func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewRESTServer(service, listener, nil, shared, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton/local"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
@@ -96,17 +97,23 @@ func newService(tb testing.TB, config kserve.Config, engines ...inference.Engine
 // serveNative serves engines by gRPC until the test ends, and gives the address.
 func serveNative(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
+	return serveNativeBy(tb, nil, config, engines...)
+}
+
+// serveNativeBy does so with TLS, unless there are no certificates.
+func serveNativeBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
 	service, _ := newService(tb, config, engines...)
-	listener := kserve.NewListener(config)
+	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	server := kserve.NewServer(service, listener, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
-	if err := server.Start(tb.Context()); err != nil {
+	s := kserve.NewServer(service, listener, certificates, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	if err := s.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := server.Stop(context.Background()); err != nil {
+		if err := s.Stop(context.Background()); err != nil {
 			tb.Error(err)
 		}
 	})

@@ -3,13 +3,13 @@ package kserve_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -29,6 +30,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
@@ -37,6 +39,12 @@ import (
 // and gives its address.
 func serveShared(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
+	return serveSharedBy(tb, nil, config, engines...)
+}
+
+// serveSharedBy does so with TLS, unless there are no certificates.
+func serveSharedBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
 	service, core := newService(tb, config, engines...)
 	shared := server.Default()
 	shared.Host, shared.Port = "127.0.0.1", 0
@@ -44,7 +52,7 @@ func serveShared(tb testing.TB, config kserve.Config, engines ...inference.Engin
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := server.New(shared, listener, kserve.NewRoutes(service, shared), core, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := server.New(shared, listener, certificates, kserve.NewRoutes(service, shared), core, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -83,16 +91,11 @@ func TestProtocols(t *testing.T) {
 	address := serveShared(t, open(), shouting())
 	plain := h2c()
 	t.Cleanup(plain.CloseIdleConnections)
-	service, _ := newService(t, open(), shouting())
-	mux := http.NewServeMux()
-	for _, route := range kserve.NewRoutes(service, server.Default()) {
-		mux.Handle(route.Pattern, route.Handler)
-	}
-	secure := httptest.NewUnstartedServer(mux)
-	secure.EnableHTTP2 = true
-	secure.StartTLS()
-	t.Cleanup(secure.Close)
-	t.Cleanup(secure.Client().CloseIdleConnections)
+	authority := servertest.NewAuthority(t)
+	certificates, known := mutual(t, authority)
+	secureAddress := serveSharedBy(t, certificates, open(), shouting())
+	secure := &http.Client{Transport: &http.Transport{TLSClientConfig: known, ForceAttemptHTTP2: true}}
+	t.Cleanup(secure.CloseIdleConnections)
 	for name, options := range map[string][]connect.ClientOption{
 		"Connect": nil, "Connect with JSON": {connect.WithProtoJSON()}, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
 		"Connect with gzip": {connect.WithSendGzip()}, "gRPC with JSON": {connect.WithGRPC(), connect.WithProtoJSON()},
@@ -101,8 +104,59 @@ func TestProtocols(t *testing.T) {
 			testProtocol(t, kserveconnect.NewGRPCInferenceServiceClient(plain, "http://"+address, options...))
 		})
 		t.Run(name+" and TLS", func(t *testing.T) {
-			testProtocol(t, kserveconnect.NewGRPCInferenceServiceClient(secure.Client(), secure.URL, options...))
+			testProtocol(t, kserveconnect.NewGRPCInferenceServiceClient(secure, "https://"+secureAddress, options...))
 		})
+	}
+}
+
+// mutual are certificates of a server for clients of the authority, and such a client.
+func mutual(t *testing.T, authority *servertest.Authority) (*server.Certificates, *tls.Config) {
+	t.Helper()
+	dir, own := t.TempDir(), authority.Issue(t, "trident")
+	certificates, err := server.NewCertificates(server.Config{TLS: server.TLS{
+		CertFile: servertest.Write(t, dir, "cert", own.Certificate), KeyFile: servertest.Write(t, dir, "key", own.Key),
+		ClientCAFile: servertest.Write(t, dir, "ca", authority.PEM()),
+	}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificates, authority.Client(t, authority.Issue(t, "client"))
+}
+
+// TestNativeTLS serves gRPC's port with TLS to clients with the right certificate.
+func TestNativeTLS(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	certificates, known := mutual(t, authority)
+	address := serveNativeBy(t, certificates, open(), shouting())
+	ask := func(config *tls.Config) error {
+		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		s, err := api.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(t.Context())
+		if err != nil {
+			return err
+		}
+		_ = s.Send(tensor("m", "IN", "UINT8", []int64{1}, []byte{7})) // what it got tells
+		_ = s.CloseSend()
+		m, err := s.Recv()
+		if err == nil && !bytes.Equal(m.GetInferResponse().GetRawOutputContents()[0], []byte{7}) {
+			t.Errorf("got %v", m)
+		}
+		return err
+	}
+	if err := ask(known); err != nil {
+		t.Error(err)
+	}
+	for name, config := range map[string]*tls.Config{"no certificate": authority.Client(t), "another authority's": servertest.NewAuthority(t).Client(t, authority.Issue(t, "client"))} {
+		if err := ask(config); status.Code(err) != codes.Unavailable {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := api.NewGRPCInferenceServiceClient(dial(t, address)).ServerLive(t.Context(), &api.ServerLiveRequest{})
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("without TLS: %v", err)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -22,12 +24,14 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // Server serves the service by grpc-go on the listener's port.
 type Server struct {
 	service  *Service
 	listener *Listener
+	secure   bool
 	grpc     *grpc.Server
 	abort    context.CancelCauseFunc
 	log      *slog.Logger
@@ -53,12 +57,18 @@ const (
 	bufferSize = 128 << 10
 )
 
-// NewServer makes a server that doesn't serve yet. It calls abort when serving ends
+// NewServer makes a server that doesn't serve yet, with TLS if there are
+// certificates. It calls abort when serving ends
 // though nobody had asked for it.
-func NewServer(service *Service, listener *Listener, abort context.CancelCauseFunc, log *slog.Logger) *Server {
-	s := &Server{service: service, listener: listener, abort: abort, log: log}
+func NewServer(service *Service, listener *Listener, certificates *server.Certificates, abort context.CancelCauseFunc, log *slog.Logger) *Server {
+	s := &Server{service: service, listener: listener, secure: certificates != nil, abort: abort, log: log}
 	guard := newGuard(service)
+	security := insecure.NewCredentials()
+	if s.secure {
+		security = credentials.NewTLS(certificates.Config("h2"))
+	}
 	s.grpc = grpc.NewServer(
+		grpc.Creds(security),
 		grpc.ForceServerCodecV2(newGRPCCodec()),
 		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
 		grpc.MaxSendMsgSize(math.MaxInt32),
@@ -125,7 +135,7 @@ func (s *Server) Start(context.Context) error {
 			s.abort(fmt.Errorf("serve KServe's gRPC: %w", err))
 		}
 	})
-	s.log.Info("listening for KServe v2 by gRPC", "address", l.Addr().String())
+	s.log.Info("listening for KServe v2 by gRPC", "address", l.Addr().String(), "tls", s.secure)
 	return nil
 }
 

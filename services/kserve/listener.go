@@ -15,12 +15,14 @@ type Listener struct {
 	grpc, http *server.Listener
 }
 
-// NewListener makes a listener; Start opens it.
-func NewListener(cfg Config) *Listener {
+// NewListener makes a listener; Start opens it. The ports will be served with TLS if
+// there are certificates.
+func NewListener(cfg Config, certificates *server.Certificates) *Listener {
+	secure := certificates != nil
 	return &Listener{
 		enabled: cfg.Enabled,
-		grpc:    server.NewPort(cfg.Host, cfg.GRPCPort, "--kserve-grpc-port"),
-		http:    server.NewPort(cfg.Host, cfg.HTTPPort, "--kserve-http-port"),
+		grpc:    server.NewPort(cfg.Host, cfg.GRPCPort, "--kserve-grpc-port", secure),
+		http:    server.NewPort(cfg.Host, cfg.HTTPPort, "--kserve-http-port", secure),
 	}
 }
 

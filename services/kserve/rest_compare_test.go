@@ -64,33 +64,10 @@ func rawRepository(t *testing.T) string {
 	return root
 }
 
-// serveREST serves inference by REST as the program does, and gives the URL.
+// serveREST serves REST on a port of its own until the test ends, and gives the URL.
 func serveREST(tb testing.TB, engines ...inference.Engine) string {
 	tb.Helper()
-	return serveRESTBy(tb, server.Default(), engines...)
-}
-
-func serveRESTBy(tb testing.TB, shared server.Config, engines ...inference.Engine) string {
-	tb.Helper()
-	service, core := newService(tb, open(), engines...)
-	shared.Host, shared.Port = "127.0.0.1", 0
-	listener := server.NewListener(shared)
-	if err := listener.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	s, err := server.New(shared, listener, kserve.InferRoutes(service), core, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := s.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			tb.Error(err)
-		}
-	})
-	return "http://" + listener.Addr().String()
+	return "http://" + serveOwnPort(tb, open(), engines...)
 }
 
 // restTrial is one request to send.

@@ -8,27 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/server"
 )
-
-// InferRoutes mounts inference by REST alone.
-func InferRoutes(s *Service) []server.Route {
-	var routes []server.Route
-	for _, base := range []string{"POST /v2/models/{model}/", "POST /v2/models/{model}/versions/{version}/"} {
-		routes = append(routes,
-			server.Route{Pattern: base + "infer", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				s.restInfer(w, r, r.PathValue("model"), r.PathValue("version"))
-			})},
-			server.Route{Pattern: base + "generate", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				s.restGenerate(w, r, r.PathValue("model"), r.PathValue("version"), false)
-			})},
-			server.Route{Pattern: base + "generate_stream", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				s.restGenerate(w, r, r.PathValue("model"), r.PathValue("version"), true)
-			})},
-		)
-	}
-	return routes
-}
 
 // ReadTensor reads the elements of a JSON text as a tensor.
 func ReadTensor(datatype string, text []byte, count int64) ([]byte, error) {

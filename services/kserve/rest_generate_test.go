@@ -165,7 +165,7 @@ func TestGenerateSlowReader(t *testing.T) {
 	})
 	shared := server.Default()
 	shared.WriteTimeout = 300 * time.Millisecond
-	answer := generate(t.Context(), t, serveRESTBy(t, shared, engine), "generate_stream", `{"text_input": "hi"}`)
+	answer := generate(t.Context(), t, "http://"+serveOwnPortBy(t, open(), shared, engine), "generate_stream", `{"text_input": "hi"}`)
 	defer answer.Body.Close()
 	await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
 	if got := made.Load(); got < 1 || got > 512 {

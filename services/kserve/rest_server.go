@@ -17,9 +17,9 @@ type RESTServer struct {
 
 // NewRESTServer makes a server that doesn't serve yet, with the limits of the shared
 // port. It calls abort when serving ends though nobody had asked for it.
-func NewRESTServer(s *Service, listener *Listener, cfg server.Config, abort context.CancelCauseFunc, log *slog.Logger) (*RESTServer, error) {
+func NewRESTServer(s *Service, listener *Listener, certificates *server.Certificates, cfg server.Config, abort context.CancelCauseFunc, log *slog.Logger) (*RESTServer, error) {
 	routes := []server.Route{{Pattern: "/", Handler: newREST(s, cfg)}}
-	http, err := server.New(cfg, listener.http, routes, s.core, abort, log)
+	http, err := server.New(cfg, listener.http, certificates, routes, s.core, abort, log)
 	if err != nil {
 		return nil, err
 	}

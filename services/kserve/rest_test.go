@@ -318,12 +318,12 @@ func TestBusyPort(t *testing.T) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	listener := kserve.NewListener(config)
+	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "--kserve-http-port") {
 		t.Errorf("got %v", err)
 	}
 	config.HTTPPort = 0
-	again := kserve.NewListener(config)
+	again := kserve.NewListener(config, nil)
 	if err := again.Start(t.Context()); err != nil {
 		t.Errorf("gRPC's port was left open: %v", err)
 	}
@@ -331,7 +331,7 @@ func TestBusyPort(t *testing.T) {
 		t.Error(err)
 	}
 	config.Enabled = false
-	none := kserve.NewListener(config)
+	none := kserve.NewListener(config, nil)
 	if err := none.Start(t.Context()); err != nil || none.Addr() != nil || none.URL() != "" {
 		t.Errorf("%v, %v, %q", err, none.Addr(), none.URL())
 	}

@@ -12,19 +12,22 @@ import (
 // Listener is a port. It is opened before anything else starts, so that a port that
 // can't be had is all that a failed start tells of.
 type Listener struct {
-	host string
-	port int
-	flag string
-	open net.Listener
+	host   string
+	port   int
+	flag   string
+	secure bool
+	open   net.Listener
 }
 
 // NewListener makes the shared port's; Start opens it.
-func NewListener(cfg Config) *Listener { return NewPort(cfg.Host, cfg.Port, "--openai-port") }
+func NewListener(cfg Config) *Listener {
+	return NewPort(cfg.Host, cfg.Port, "--openai-port", cfg.TLS.Enabled())
+}
 
 // NewPort makes a listener of a port of a frontend's own, which operators choose by
-// flag; port 0 takes a free one.
-func NewPort(host string, port int, flag string) *Listener {
-	return &Listener{host: host, port: port, flag: flag}
+// flag; port 0 takes a free one. Secure says whether it will be served with TLS.
+func NewPort(host string, port int, flag string, secure bool) *Listener {
+	return &Listener{host: host, port: port, flag: flag, secure: secure}
 }
 
 // Start opens the port. Connections wait until somebody serves.
@@ -56,7 +59,11 @@ func (l *Listener) Stop(context.Context) error {
 // stand for all addresses of this machine.
 func (l *Listener) URL() string {
 	_, port, _ := net.SplitHostPort(l.Addr().String()) // it is one of net's own
-	return "http://" + net.JoinHostPort(l.host, port)
+	scheme := "http"
+	if l.secure {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(l.host, port)
 }
 
 // Addr is the address that Start took.

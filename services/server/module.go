@@ -16,12 +16,13 @@ var Module = fx.Module("server",
 	fx.Provide(
 		fx.Annotate(NewProfiler, fx.OnStart((*Profiler).Start), fx.OnStop((*Profiler).Stop)),
 		fx.Annotate(NewListener, fx.OnStart((*Listener).Start), fx.OnStop((*Listener).Stop)),
-		fx.Annotate(newServer, fx.ParamTags(``, ``, `group:"routes"`), fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
+		NewCertificates,
+		fx.Annotate(newServer, fx.ParamTags(``, ``, ``, `group:"routes"`), fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
 	),
 	fx.Invoke(func(*Listener, *Profiler) {}),
 	fx.Invoke(func(*Server) {}),
 )
 
-func newServer(cfg Config, listener *Listener, routes []Route, service *inference.Service, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
-	return New(cfg, listener, routes, service, abort, log)
+func newServer(cfg Config, listener *Listener, certificates *Certificates, routes []Route, service *inference.Service, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+	return New(cfg, listener, certificates, routes, service, abort, log)
 }

@@ -26,6 +26,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// WriteTimeout ends an answer whose client takes nothing for this long.
 	WriteTimeout time.Duration
+	// TLS of all ports but that of profiles.
+	TLS TLS
 	// CORSOrigins that browsers may call from, besides this host's own pages.
 	// "*" allows all, without credentials.
 	CORSOrigins []string
@@ -52,6 +54,9 @@ func (c Config) Validate() error {
 	if c.WriteTimeout <= 0 {
 		return fmt.Errorf("--write-timeout: %s is not positive", c.WriteTimeout)
 	}
+	if err := c.TLS.validate(); err != nil {
+		return err
+	}
 	if err := validateAddress("--profile-address", c.ProfileAddress); err != nil {
 		return err
 	}
@@ -74,16 +79,17 @@ type Drainer interface {
 	Drain(ctx context.Context)
 }
 
-// Server serves routes on a port: HTTP/1.1, and HTTP/2 without TLS for Connect and
-// gRPC clients.
+// Server serves routes on a port: HTTP/1.1, and HTTP/2 for Connect and gRPC
+// clients, with TLS and without.
 type Server struct {
-	cfg      Config
-	listener *Listener
-	http     *http.Server
-	drainer  Drainer
-	log      *slog.Logger
-	abort    context.CancelCauseFunc
-	serving  sync.WaitGroup
+	cfg          Config
+	listener     *Listener
+	certificates *Certificates
+	http         *http.Server
+	drainer      Drainer
+	log          *slog.Logger
+	abort        context.CancelCauseFunc
+	serving      sync.WaitGroup
 }
 
 // readHeaderTimeout and idleTimeout end connections that send nothing.
@@ -95,7 +101,7 @@ const (
 
 // New makes a server of the routes for the listener; it doesn't serve yet. It
 // calls abort when serving ends though nobody had asked for it.
-func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+func New(cfg Config, listener *Listener, certificates *Certificates, routes []Route, drainer Drainer, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -103,14 +109,10 @@ func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, abort 
 	for _, r := range routes {
 		mux.Handle(r.Pattern, r.Handler)
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
 	return &Server{
-		cfg: cfg, listener: listener, drainer: drainer, log: log, abort: abort,
+		cfg: cfg, listener: listener, certificates: certificates, drainer: drainer, log: log, abort: abort,
 		http: &http.Server{
 			Handler:           observe(cfg.WriteTimeout, log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, bodyPause, mux))),
-			Protocols:         protocols,
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
@@ -122,14 +124,14 @@ func New(cfg Config, listener *Listener, routes []Route, drainer Drainer, abort 
 // Start serves on the listener, which must have been opened, and says so.
 func (s *Server) Start(context.Context) error {
 	s.Serve()
-	s.log.Info("listening", "address", s.listener.Addr().String())
+	s.log.Info("listening", "address", s.listener.Addr().String(), "tls", s.certificates != nil)
 	return nil
 }
 
 // Serve serves on the listener until Stop.
 func (s *Server) Serve() {
 	s.serving.Go(func() {
-		if err := s.http.Serve(s.listener.open); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.certificates.Serve(s.http, s.listener.open); !errors.Is(err, http.ErrServerClosed) {
 			s.abort(fmt.Errorf("serve: %w", err))
 		}
 	})

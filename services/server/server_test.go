@@ -55,7 +55,7 @@ func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) 
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg, l, []Route{{Pattern: "/", Handler: handler}}, drainer, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
+	s, err := New(cfg, l, nil, []Route{{Pattern: "/", Handler: handler}}, drainer, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -471,6 +471,8 @@ func TestValidate(t *testing.T) {
 		"\"https://a.example/\"": func(c *Config) { c.CORSOrigins = []string{"https://a.example/"} },
 		"--write-timeout":        func(c *Config) { c.WriteTimeout = 0 },
 		"--cors-origin":          func(c *Config) { c.CORSOrigins = []string{"example.com"} },
+		"--tls-key":              func(c *Config) { c.TLS.KeyFile = "key" },
+		"--tls-client-ca":        func(c *Config) { c.TLS.ClientCAFile = "ca" },
 	} {
 		cfg := Default()
 		change(&cfg)

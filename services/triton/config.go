@@ -1,13 +1,19 @@
 package triton
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"math"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/grpc/credentials"
 )
 
 // defaultPort is the port of tritonserver's gRPC endpoint.
@@ -17,8 +23,14 @@ const defaultPort = "8001"
 type Config struct {
 	// Endpoint of tritonserver's gRPC service: host:port, dns:///host:port, or a
 	// URL whose scheme says whether the connection is plain (http) or TLS (https)
-	// with the system's roots. The port is 8001 when left out.
+	// as below. The port is 8001 when left out.
 	Endpoint string
+	// CAFile has the authorities, in PEM, one of which must have issued the server's
+	// certificate; the system's when empty.
+	CAFile string
+	// CertFile and KeyFile, in PEM, are what the server gets to see that wants a
+	// certificate. They are read for each connection.
+	CertFile, KeyFile string
 	// KeepAlive is the silence after which a stream yields an idle response. The
 	// clock is coarse: it may take a quarter longer.
 	KeepAlive time.Duration
@@ -51,8 +63,15 @@ func Default() Config {
 
 // Validate names the first field that can't work, by its flag where it has one.
 func (c Config) Validate() error {
-	if _, _, err := c.target(); err != nil {
+	_, secure, err := c.target()
+	if err != nil {
 		return fmt.Errorf("--triton-endpoint: %q %w", c.Endpoint, err)
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		return errors.New("--triton-tls-cert, --triton-tls-key: one needs the other")
+	}
+	if !secure && (c.CAFile != "" || c.CertFile != "") {
+		return fmt.Errorf("--triton-tls-ca, --triton-tls-cert: they are for an endpoint with TLS: --triton-endpoint https://%s", c.Endpoint)
 	}
 	positive := []struct {
 		field string
@@ -73,6 +92,32 @@ func (c Config) Validate() error {
 		return fmt.Errorf("MaxMessage must be between 1 and %d, not %d", math.MaxInt32, c.MaxMessage)
 	}
 	return nil
+}
+
+// credentials of the connection, which has TLS.
+func (c Config) credentials() (credentials.TransportCredentials, error) {
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		authorities, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("--triton-tls-ca: %w", err)
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(authorities) {
+			return nil, fmt.Errorf("--triton-tls-ca: %s has no certificate in PEM", c.CAFile)
+		}
+	}
+	if c.CertFile == "" {
+		return credentials.NewTLS(t), nil
+	}
+	if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
+		return nil, fmt.Errorf("--triton-tls-cert %s, --triton-tls-key %s: %w", c.CertFile, c.KeyFile, err)
+	}
+	t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		certificate, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		return &certificate, err
+	}
+	return credentials.NewTLS(t), nil
 }
 
 // target gives grpc-go's name of the endpoint, and whether to use TLS.

@@ -38,11 +38,11 @@ var (
 // with [inference.CodeUnavailable] while it is away, and the first one after its
 // return is served.
 type Engine struct {
-	config Config
-	target string
-	secure bool
-	codec  *codec
-	rings  sync.Pool // of *ring
+	config   Config
+	target   string
+	security credentials.TransportCredentials
+	codec    *codec
+	rings    sync.Pool // of *ring
 	// conn is nil before Start and after Stop.
 	conn atomic.Pointer[grpc.ClientConn]
 }
@@ -56,11 +56,17 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	security := insecure.NewCredentials()
+	if secure {
+		if security, err = config.credentials(); err != nil {
+			return nil, err
+		}
+	}
 	return &Engine{
-		config: config,
-		target: target,
-		secure: secure,
-		codec:  newCodec(),
+		config:   config,
+		target:   target,
+		security: security,
+		codec:    newCodec(),
 	}, nil
 }
 
@@ -91,12 +97,8 @@ func (e *Engine) Stop(context.Context) error {
 const bufferSize = 128 << 10
 
 func (e *Engine) options() []grpc.DialOption {
-	security := insecure.NewCredentials()
-	if e.secure {
-		security = credentials.NewTLS(nil)
-	}
 	return []grpc.DialOption{
-		grpc.WithTransportCredentials(security),
+		grpc.WithTransportCredentials(e.security),
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(e.config.MaxMessage),
 			grpc.MaxCallSendMsgSize(math.MaxInt32),

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
@@ -24,6 +26,53 @@ func TestSuiteOnTritonserver(t *testing.T) {
 	tritontest.RunSuite(t, func(testing.TB) tritontest.Subject {
 		return tritontest.Subject{Open: opener(server.GRPC()), Server: server}
 	})
+}
+
+// TestTLS calls a tritonserver that serves only clients with a certificate.
+func TestTLS(t *testing.T) {
+	authority, dir := servertest.NewAuthority(t), t.TempDir()
+	file := func(name string, content []byte) string { return servertest.Write(t, dir, name, content) }
+	own, known, stranger := authority.Issue(t, "triton"), authority.Issue(t, "trident"), servertest.NewAuthority(t).Issue(t, "trident")
+	ca := file("ca", authority.PEM())
+	server := tritontest.StartServer(t, tritonserver.Options{Args: []string{
+		"--grpc-use-ssl=true", "--grpc-use-ssl-mutual=true", "--grpc-root-cert=" + ca,
+		"--grpc-server-cert=" + file("cert", own.Certificate), "--grpc-server-key=" + file("key", own.Key),
+	}})
+	for _, test := range []struct {
+		name     string
+		ca       string
+		show     servertest.Pair
+		unserved bool
+	}{
+		{"right", ca, known, false},
+		{"another authority's certificate", ca, stranger, true},
+		{"no certificate", ca, servertest.Pair{}, true},
+		{"the system's authorities", "", known, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			config := triton.Default()
+			config.Endpoint, config.CAFile = "https://"+server.GRPC(), test.ca
+			if test.show.Key != nil {
+				config.CertFile, config.KeyFile = file("client", test.show.Certificate), file("client-key", test.show.Key)
+			}
+			engine, err := triton.New(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := engine.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := engine.Stop(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}()
+			metadata, err := engine.ModelMetadata(t.Context(), &kserve.ModelMetadataRequest{Name: "echo"})
+			if test.unserved && inference.AsError(err).Reason != inference.ReasonEngineGone || !test.unserved && (err != nil || metadata.GetName() != "echo") {
+				t.Errorf("got %v, %v", metadata, err)
+			}
+		})
+	}
 }
 
 // TestAwayIsToldAtOnce: nobody listens, so a probe needs no patience.

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// TLS names the files, in PEM, by which ports are served with TLS. The zero value
+// is none.
+type TLS struct {
+	// CertFile is this server's certificate, with those between it and its authority.
+	CertFile string
+	// KeyFile is the certificate's key; empty where that stands in CertFile.
+	KeyFile string
+	// ClientCAFile has the authorities of clients' certificates. With it a client
+	// without a certificate of theirs isn't served.
+	ClientCAFile string
+}
+
+// Enabled tells whether there is TLS.
+func (t TLS) Enabled() bool { return t.CertFile != "" }
+
+func (t TLS) validate() error {
+	if !t.Enabled() && (t.KeyFile != "" || t.ClientCAFile != "") {
+		return errors.New("--tls-key, --tls-client-ca: they need --tls-cert")
+	}
+	return nil
+}
+
+func (t TLS) keyFile() string { return cmp.Or(t.KeyFile, t.CertFile) }
+
+// Certificates are what ports with TLS show to their clients and want of them. The
+// files are looked at in each handshake, so that new ones count at once, whole
+// connections keep what they have, and nobody has to be told; new ones that can't be
+// used are logged and leave the old ones. Nil is no TLS. It may be used concurrently.
+type Certificates struct {
+	files  TLS
+	log    *slog.Logger
+	loaded atomic.Pointer[material]
+
+	looking sync.Mutex
+	seen    fileStates // of the latest try
+}
+
+// material is what the files hold.
+type material struct {
+	certificate tls.Certificate
+	clientCAs   *x509.CertPool // nil for clients without certificates
+}
+
+// NewCertificates reads the files; without [Config.TLS] it gives nil.
+func NewCertificates(cfg Config, log *slog.Logger) (*Certificates, error) {
+	if !cfg.TLS.Enabled() {
+		return nil, nil //nolint:nilnil // nil is a use of the type
+	}
+	c := &Certificates{files: cfg.TLS, log: log, seen: cfg.TLS.state()}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Config is the configuration of a port whose protocols have these names, best
+// first.
+func (c *Certificates) Config(protocols ...string) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: protocols,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			m := c.latest()
+			answer := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{m.certificate}}
+			if m.clientCAs != nil {
+				answer.ClientAuth, answer.ClientCAs = tls.RequireAndVerifyClientCert, m.clientCAs
+			}
+			return answer, nil
+		},
+	}
+}
+
+// Serve serves HTTP/1.1 and HTTP/2 on a listener, with TLS or, where there are no
+// certificates, without. It returns when the server has been told to stop.
+func (c *Certificates) Serve(s *http.Server, l net.Listener) error {
+	s.Protocols = new(http.Protocols)
+	s.Protocols.SetHTTP1(true)
+	if c == nil {
+		s.Protocols.SetUnencryptedHTTP2(true)
+		return s.Serve(l)
+	}
+	s.Protocols.SetHTTP2(true)
+	s.TLSConfig = c.Config("h2", "http/1.1")
+	return s.ServeTLS(l, "", "")
+}
+
+// latest is what the files hold now, or held when they could last be used. Who comes
+// while another one looks takes what there is.
+func (c *Certificates) latest() *material {
+	if c.looking.TryLock() {
+		defer c.looking.Unlock()
+		if state := c.files.state(); !state.equal(c.seen) {
+			c.seen = state
+			if err := c.load(); err != nil {
+				c.log.Error("the new files for TLS can't be used: the old ones stay", "error", err)
+			}
+		}
+	}
+	return c.loaded.Load()
+}
+
+func (c *Certificates) load() error {
+	m, err := c.files.load()
+	if err != nil {
+		return err
+	}
+	c.loaded.Store(m)
+	leaf := m.certificate.Leaf
+	attrs := []any{"names", leaf.DNSNames, "addresses", leaf.IPAddresses, "expires", leaf.NotAfter, "clients_need_one", m.clientCAs != nil}
+	if time.Now().After(leaf.NotAfter) {
+		c.log.Error("the certificate for TLS has expired", attrs...)
+		return nil
+	}
+	c.log.Info("certificate for TLS", attrs...)
+	return nil
+}
+
+func (t TLS) load() (*material, error) {
+	certificate, err := tls.LoadX509KeyPair(t.CertFile, t.keyFile())
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", t.CertFile, t.keyFile(), err)
+	}
+	m := &material{certificate: certificate}
+	if t.ClientCAFile == "" {
+		return m, nil
+	}
+	authorities, err := os.ReadFile(t.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-client-ca: %w", err)
+	}
+	m.clientCAs = x509.NewCertPool()
+	if !m.clientCAs.AppendCertsFromPEM(authorities) {
+		return nil, fmt.Errorf("--tls-client-ca: %s has no certificate in PEM", t.ClientCAFile)
+	}
+	return m, nil
+}
+
+// fileStates tell files from what they were; nil is one that can't be looked at.
+type fileStates [3]os.FileInfo
+
+func (t TLS) state() (s fileStates) {
+	for i, name := range []string{t.CertFile, t.keyFile(), t.ClientCAFile} {
+		if info, err := os.Stat(name); err == nil { // links are followed: mounted secrets are some
+			s[i] = info
+		}
+	}
+	return s
+}
+
+func (s fileStates) equal(other fileStates) bool {
+	for i, a := range s {
+		b := other[i]
+		if a == nil || b == nil {
+			if a != b {
+				return false
+			}
+		} else if !os.SameFile(a, b) || a.Size() != b.Size() || !a.ModTime().Equal(b.ModTime()) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,247 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/server/servertest"
+)
+
+// secured is a server with TLS, and the folder of its files cert, key and ca.
+type secured struct {
+	url, dir string
+	log      *syncBuffer
+}
+
+// startSecured serves a handler with TLS until the test ends: to all, or only to
+// clients of an authority.
+func startSecured(t *testing.T, own servertest.Pair, clients *servertest.Authority, handler http.HandlerFunc) *secured {
+	t.Helper()
+	s := &secured{dir: t.TempDir(), log: &syncBuffer{}}
+	cfg := Default()
+	cfg.Host, cfg.Port = "127.0.0.1", 0
+	cfg.TLS = TLS{CertFile: servertest.Write(t, s.dir, "cert", own.Certificate), KeyFile: servertest.Write(t, s.dir, "key", own.Key)}
+	if clients != nil {
+		cfg.TLS.ClientCAFile = servertest.Write(t, s.dir, "ca", clients.PEM())
+	}
+	log := slog.New(slog.NewTextHandler(s.log, nil))
+	certificates, err := NewCertificates(cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewListener(cfg)
+	if err := l.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.url = l.URL()
+	server, err := New(cfg, l, certificates, []Route{{Pattern: "/", Handler: handler}}, noWork{}, func(err error) { t.Error(err) }, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(server.Stop(context.Background()), l.Stop(context.Background())); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// client has connections of its own; they end with the test.
+func client(t *testing.T, config *tls.Config, protocols ...string) *http.Client {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: config, Protocols: new(http.Protocols)}
+	transport.Protocols.SetHTTP1(!slices.Contains(protocols, "h2"))
+	transport.Protocols.SetHTTP2(!slices.Contains(protocols, "http/1.1"))
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// get gives the answer, whose body has been read, and the name in the certificate
+// that the server has shown.
+func (s *secured) get(t *testing.T, c *http.Client) (answer *http.Response, body, name string, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err = c.Do(req)
+	if err != nil {
+		return nil, "", "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer, string(text), answer.TLS.PeerCertificates[0].Subject.CommonName, err
+}
+
+func hello(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello by "+r.Proto) }
+
+// TestTLS serves both protocols of HTTP, as the client names them, and tells who
+// comes without TLS.
+func TestTLS(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	s := startSecured(t, authority.Issue(t, "one"), nil, hello)
+	if !strings.HasPrefix(s.url, "https://127.0.0.1:") {
+		t.Errorf("the address is %s", s.url)
+	}
+	for _, test := range []struct{ protocol, chosen, want string }{{"h2", "h2", "hello by HTTP/2.0"}, {"http/1.1", "", "hello by HTTP/1.1"}, {"", "h2", "hello by HTTP/2.0"}} {
+		answer, body, name, err := s.get(t, client(t, authority.Client(t), test.protocol))
+		if err != nil || body != test.want || name != "one" || answer.TLS.NegotiatedProtocol != test.chosen || answer.TLS.Version != tls.VersionTLS13 {
+			t.Errorf("%q: %q of %q, %v", test.protocol, body, name, err)
+		}
+	}
+	old := authority.Client(t)
+	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+	if _, _, _, err := s.get(t, client(t, old)); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("TLS 1.1: %v", err)
+	}
+	if _, _, _, err := s.get(t, client(t, servertest.NewAuthority(t).Client(t))); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("a client of another authority: %v", err)
+	}
+	resp, text := send(t, http.MethodGet, strings.Replace(s.url, "https:", "http:", 1), http.NoBody, nil)
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, "HTTP request to an HTTPS server") {
+		t.Errorf("without TLS: %d %q", resp.StatusCode, text)
+	}
+}
+
+// TestMutualTLS serves nobody without a certificate of the right authority.
+func TestMutualTLS(t *testing.T) {
+	authority, clients := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	s := startSecured(t, authority.Issue(t, "one"), clients, hello)
+	known := authority.Client(t, clients.Issue(t, "client"))
+	known.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	if _, body, _, err := s.get(t, client(t, known)); err != nil || body != "hello by HTTP/2.0" {
+		t.Errorf("%q, %v", body, err)
+	}
+	for name, config := range map[string]*tls.Config{"none": authority.Client(t), "another authority's": authority.Client(t, authority.Issue(t, "client"))} {
+		if _, body, _, err := s.get(t, client(t, config)); err == nil {
+			t.Errorf("%s: %q, %v", name, body, err)
+		}
+	}
+	// Who was known isn't any more, not even by the session that it has.
+	servertest.Write(t, s.dir, "ca", authority.PEM())
+	if _, body, _, err := s.get(t, client(t, known)); err == nil {
+		t.Errorf("a client of the authority before: %q, %v", body, err)
+	}
+	if _, body, _, err := s.get(t, client(t, authority.Client(t, authority.Issue(t, "client")))); err != nil || body != "hello by HTTP/2.0" {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// TestNewCertificate has the files change under a stream: the stream goes on, new
+// connections get the new certificate, and one that is broken changes nothing.
+func TestNewCertificate(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	more := make(chan string)
+	s := startSecured(t, authority.Issue(t, "one"), nil, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/stream" {
+			hello(w, r)
+			return
+		}
+		for line := range more {
+			_, _ = io.WriteString(w, line+"\n")
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	for _, protocol := range []string{"h2", "http/1.1"} {
+		t.Run(protocol, func(t *testing.T) {
+			more = make(chan string)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/stream", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { more <- "before" }()
+			stream, err := client(t, authority.Client(t), protocol).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stream.Body.Close()
+			lines := bufio.NewScanner(stream.Body)
+			expect := func(want string) {
+				if !lines.Scan() || lines.Text() != want {
+					t.Fatalf("the stream has %q, want %q: %v", lines.Text(), want, lines.Err())
+				}
+			}
+			expect("before")
+
+			shows := func(want string) {
+				if _, _, name, err := s.get(t, client(t, authority.Client(t), protocol)); err != nil || name != want {
+					t.Errorf("shown is %q, want %q: %v", name, want, err)
+				}
+			}
+			renewed := authority.Issue(t, "two-"+protocol)
+			servertest.Write(t, s.dir, "key", renewed.Key)
+			servertest.Write(t, s.dir, "cert", renewed.Certificate)
+			shows("two-" + protocol)
+			servertest.Write(t, s.dir, "cert", renewed.Certificate[:200]) // half written
+			shows("two-" + protocol)
+			shows("two-" + protocol)
+			another := authority.Issue(t, "three-"+protocol)
+			servertest.Write(t, s.dir, "cert", another.Certificate) // and the key follows
+			shows("two-" + protocol)
+			servertest.Write(t, s.dir, "key", another.Key)
+			shows("three-" + protocol)
+
+			more <- "after"
+			expect("after")
+			close(more)
+			if lines.Scan() || lines.Err() != nil {
+				t.Errorf("the stream ends with %q, %v", lines.Text(), lines.Err())
+			}
+		})
+	}
+	for words, want := range map[string]int{"the old ones stay": 4, "names=\"[two-h2 localhost]\"": 1, "private key does not match": 2} {
+		if n := strings.Count(s.log.String(), words); n != want {
+			t.Errorf("the log has %q %d times, want %d:\n%s", words, n, want, s.log)
+		}
+	}
+	if strings.Contains(s.log.String(), "PRIVATE") {
+		t.Errorf("the log shows a key:\n%s", s.log)
+	}
+}
+
+// TestOneFile takes the key from the certificate's file.
+func TestOneFile(t *testing.T) {
+	pair := servertest.NewAuthority(t).Issue(t, "one")
+	file := servertest.Write(t, t.TempDir(), "both", slices.Concat(pair.Certificate, pair.Key))
+	if _, err := NewCertificates(Config{TLS: TLS{CertFile: file}}, slog.New(slog.DiscardHandler)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRefusedCertificates names the flag and the file.
+func TestRefusedCertificates(t *testing.T) {
+	dir := t.TempDir()
+	pair := servertest.NewAuthority(t).Issue(t, "one")
+	cert, key := servertest.Write(t, dir, "cert", pair.Certificate), servertest.Write(t, dir, "key", pair.Key)
+	for name, test := range map[string]struct {
+		files TLS
+		words []string
+	}{
+		"no file":      {TLS{CertFile: dir + "/none", KeyFile: key}, []string{"--tls-cert", "/none: no such file"}},
+		"no key":       {TLS{CertFile: cert}, []string{"--tls-key " + cert, "found a certificate rather than a key"}},
+		"swapped":      {TLS{CertFile: key, KeyFile: cert}, []string{"--tls-cert " + key}},
+		"no authority": {TLS{CertFile: cert, KeyFile: key, ClientCAFile: key}, []string{"--tls-client-ca", key, "no certificate"}},
+		"no such ca":   {TLS{CertFile: cert, KeyFile: key, ClientCAFile: dir + "/none"}, []string{"--tls-client-ca", "no such file"}},
+	} {
+		_, err := NewCertificates(Config{TLS: test.files}, slog.New(slog.DiscardHandler))
+		for _, words := range test.words {
+			if err == nil || !strings.Contains(err.Error(), words) {
+				t.Errorf("%s: %v doesn't say %q", name, err, words)
+			}
+		}
+	}
+	if c, err := NewCertificates(Default(), slog.New(slog.DiscardHandler)); c != nil || err != nil {
+		t.Errorf("without TLS: %v, %v", c, err)
+	}
+}
