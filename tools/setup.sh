@@ -177,6 +177,39 @@ EOF
         die "npm does not start: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
 }
 
+# finish_test DIR: does the rest of the tests' environment.
+finish_test() {
+    finish_node "$1"
+    finish_perf "$1"
+}
+
+# finish_perf DIR: puts perf_analyzer where the other commands are. Only old wheels of tritonclient have it, and nothing else is
+# taken of this one. The libraries that it links and systems lack are in Triton's wheel.
+finish_perf() {
+    local dir=$1 perf=$1/perf libs
+    mkdir "$perf"
+    echo "tritonclient==2.51.0 --hash=sha256:c485bb0123bdf310f90bc8b03d3489b28df2ffed55b30c7eee0b795b48113d52" >"$perf/requirements.txt"
+    "$dir/bin/python" -m pip --disable-pip-version-check --log "$dir/setup.log" download --quiet --no-deps --only-binary=:all: \
+        --platform manylinux1_x86_64 --dest "$perf" -r "$perf/requirements.txt" 2>/dev/null ||
+        die "$(failed_download "$dir/setup.log"): run this again (all of pip's output in $dir/setup.log)"
+    "$dir/bin/python" -c 'import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as wheel, open(sys.argv[2], "wb") as out:
+    out.write(wheel.read("tritonclient-2.51.0.data/data/bin/perf_analyzer"))' "$perf"/*.whl "$perf/perf_analyzer"
+    rm "$perf"/*.whl
+    libs=$(cd "$repo"/.venv/lib/python3*/site-packages/nvidia_pytriton.libs && pwd)
+    ln -s "$libs"/libb64-*.so.0d "$perf/libb64.so.0d"
+    ln -s "$libs"/libcudart-*.so.12.* "$perf/libcudart.so.12"
+    cat >"$dir/bin/perf_analyzer" <<EOF
+#!/bin/bash
+# Becomes NVIDIA's perf_analyzer. Written by tools/setup.sh.
+export LD_LIBRARY_PATH=$(printf %q "$perf")\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+exec $(printf %q "$perf/perf_analyzer") "\$@"
+EOF
+    chmod +x "$perf/perf_analyzer" "$dir/bin/perf_analyzer"
+    "$dir/bin/perf_analyzer" --version >/dev/null 2>>"$dir/setup.log" ||
+        die "perf_analyzer does not start: $(tail -n1 "$dir/setup.log")"
+}
+
 case $* in
 '' | --test) ;;
 *) die "usage: tools/setup.sh [--test]" ;;
@@ -194,4 +227,4 @@ flock -n 9 || { say "another run is at work: waiting for it" && flock 9; }
 trap 'say "interrupted: run it again"; exit 130' INT TERM
 
 install "$repo/.venv" "$repo/tools/requirements.txt" "290 MB" finish_triton
-[ "$*" != --test ] || install "$repo/.venv-test" "$repo/test/requirements.txt" "123 MB" finish_node
+[ "$*" != --test ] || install "$repo/.venv-test" "$repo/test/requirements.txt" "137 MB" finish_test

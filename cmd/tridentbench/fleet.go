@@ -305,7 +305,7 @@ func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*
 func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine string) (*column, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(engine, "--"), "=")
 	c, err := f.child("trident-"+name, binary, engine, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
-		"--max-in-flight=0", "--profile-address=127.0.0.1:0", "--enable-kserve-frontends", "--kserve-grpc-port=0")
+		"--max-in-flight=0", "--profile-address=127.0.0.1:0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0")
 	if err != nil {
 		return nil, err
 	}

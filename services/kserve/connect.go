@@ -87,11 +87,27 @@ func connectError(rec *server.Record, err error) error {
 	rec.Error = err
 	var known *inference.Error
 	var own *connect.Error
-	if !errors.As(err, &known) && errors.As(err, &own) {
-		return own // of Connect's, on the request
+	if !errors.As(err, &known) && errors.As(err, &own) { // of Connect's, on the request
+		if code, ok := clientsFault(own.Code()); ok {
+			rec.Error = &inference.Error{Code: code, Message: own.Message(), Err: own}
+		}
+		return own
 	}
 	e := inference.AsError(err)
 	return connect.NewError(connect.Code(codeOf(e)), errors.New(textOf(e)))
+}
+
+// clientsFault is the code of an error of Connect's that a client has made: by
+// leaving, or by what it has sent.
+func clientsFault(code connect.Code) (inference.Code, bool) {
+	switch code {
+	case connect.CodeCanceled:
+		return inference.CodeCanceled, true
+	case connect.CodeInvalidArgument, connect.CodeResourceExhausted, connect.CodeUnimplemented:
+		return inference.CodeInvalid, true
+	default:
+		return 0, false
+	}
 }
 
 // connectStream is the handler of ModelStreamInfer.

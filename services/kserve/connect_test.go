@@ -160,6 +160,19 @@ func TestNativeTLS(t *testing.T) {
 	}
 }
 
+// TestClientsFault has what clients do told from what fails here: a stream's status
+// doesn't say, and only the latter is an error in the log.
+func TestClientsFault(t *testing.T) {
+	for code, want := range map[connect.Code]inference.Code{
+		connect.CodeCanceled: inference.CodeCanceled, connect.CodeInvalidArgument: inference.CodeInvalid,
+		connect.CodeResourceExhausted: inference.CodeInvalid, connect.CodeInternal: inference.CodeInternal, connect.CodeUnknown: inference.CodeInternal,
+	} {
+		if got := inference.AsError(kserve.RecordedError(connect.NewError(code, errors.New("client disconnected")))).Code; got != want {
+			t.Errorf("%s is recorded as %s, want %s", code, got, want)
+		}
+	}
+}
+
 func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient) {
 	t.Helper()
 	if answer, err := client.ServerLive(t.Context(), &api.ServerLiveRequest{}); err != nil || !answer.GetLive() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // EncodeInfer is for the benchmark and the test of the encoding.
@@ -30,4 +31,11 @@ func MessageJSON(m proto.Message, fields bool) []byte { return messageJSON(m, fi
 func Compressed(next http.HandlerFunc) http.Handler {
 	var c compressor
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, next) })
+}
+
+// RecordedError is what the log gets of a call's error on the shared port.
+func RecordedError(err error) error {
+	rec := &server.Record{}
+	_ = connectError(rec, err) // the client's
+	return rec.Error
 }

@@ -1,4 +1,4 @@
-"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [shared]
+"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [AUTHORITIES KEY CERTIFICATE]
 
 Prints one line for each part that went well; anything else is an exception.
 """
@@ -129,8 +129,8 @@ def shares(client):
         shared_memory.destroy_shared_memory_region(region)
 
 
-async def asynchronous(address):
-    async with aio.InferenceServerClient(address) as client:
+async def asynchronous(address, secure):
+    async with aio.InferenceServerClient(address, **secure) as client:
         assert await client.is_server_ready()
         answers = await asyncio.gather(*(client.infer("echo", [text(str(i))], request_id=str(i)) for i in range(20)))
         assert [a.get_response().id for a in answers] == [str(i) for i in range(20)]
@@ -146,18 +146,19 @@ async def asynchronous(address):
             indices.setdefault(result.get_response().id, []).append(int(result.as_numpy("INDEX")[0]))
         assert indices == {str(i): [0, 1, 2] for i in range(20)}, indices
 
-        responses = client.stream_infer(requests())
-        await anext(responses.__aiter__())
-        responses.cancel()
 
 
-def main(address, *extra):
-    with triton.InferenceServerClient(address) as client:
-        for part in (describe, infer, streams, cancels) + ((shares,) if "shared" in extra else ()):
+def main(address, *files):
+    names = dict(zip(("root_certificates", "private_key", "certificate_chain"), files))
+    secure = {"ssl": True, **names} if files else {}
+    with triton.InferenceServerClient(address, **secure) as client:
+        for part in (describe, infer, streams, shares):
             part(client)
             print(part.__name__, flush=True)
-    asyncio.run(asynchronous(address))
-    print("asynchronous")
+        asyncio.run(asynchronous(address, secure))
+        print("asynchronous", flush=True)
+        cancels(client)  # the last, as tritonserver 2.51 may suffer by it
+        print("cancels")
 
 
 main(*sys.argv[1:])

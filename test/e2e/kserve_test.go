@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,66 +16,303 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// kserveLimit is what NVIDIA's client may take for all of its calls.
+// kserveLimit is what a client may take for all of its calls.
 const kserveLimit = 2 * time.Minute
+
+// kserveTrident serves KServe v2 on a port of its own too.
+type kserveTrident struct {
+	*trident
+
+	native string // that port's address
+}
+
+// shared is the shared port's address.
+func (s *kserveTrident) shared() string { return s.url[strings.LastIndex(s.url, "/")+1:] }
+
+// ports are both by their names.
+func (s *kserveTrident) ports() map[string]string {
+	return map[string]string{"own port": s.native, "shared port": s.shared()}
+}
+
+// kserveServing is the trident before the models of the extensions' tests that
+// KServe's tests share.
+var kserveServing = shared(func(t *testing.T) (*kserveTrident, error) {
+	t.Helper()
+	s, err := launch(t, append(kserveModels(t), kservePorts()...)...)
+	if err != nil {
+		return nil, err
+	}
+	undos = append(undos, s.stop)
+	return s.kserve(client)
+})
+
+// kserve waits for its ports and its models.
+func (s *trident) kserve(by *http.Client) (*kserveTrident, error) {
+	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for KServe v2 by gRPC" })
+	if !ok {
+		return nil, fmt.Errorf("no port is opened:\n%s", s.log)
+	}
+	if err := s.awaitReadyBy(by); err != nil {
+		return nil, err
+	}
+	return &kserveTrident{s, line.text("address")}, nil
+}
+
+// awaitReadyBy asks by a client of its own.
+func (s *trident) awaitReadyBy(by *http.Client) error {
+	ready := func() bool {
+		answer, err := by.Get(s.url + "/health/ready")
+		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+	}
+	if !poll(startLimit, ready) {
+		return fmt.Errorf("not ready:\n%s", s.log)
+	}
+	return nil
+}
+
+// kserveRepositories are the models of the extensions' tests.
+func kserveRepositories(t *testing.T) []string {
+	t.Helper()
+	return []string{filepath.Join(root(t), "test", "models"), filepath.Join(root(t), "test", "models-ext")}
+}
+
+// kserveTriton is the tritonserver with them.
+var kserveTriton = shared(func(t *testing.T) (*tritonserver.Server, error) {
+	t.Helper()
+	server, err := tritonserver.Launch(context.Background(), tritonserver.Options{Repositories: kserveRepositories(t)})
+	if err == nil {
+		undos = append(undos, server.Close)
+	}
+	return server, err
+})
+
+// kserveModels are the flags by which trident serves them.
+func kserveModels(t *testing.T) []string {
+	t.Helper()
+	if !inProcess() {
+		return []string{"--triton-endpoint=" + kserveTriton(t).GRPC()}
+	}
+	var flags []string
+	for _, repository := range kserveRepositories(t) {
+		flags = append(flags, "--model-repository="+repository)
+	}
+	return flags
+}
+
+// runClient runs a program that calls trident, and holds it to what it must print.
+func (s *trident) runClient(t *testing.T, want, name string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil || string(out) != want {
+		t.Errorf("%v; it printed:\n%s\nTrident's log ends with:\n%s", err, out, s.log.end())
+	}
+}
+
+// renewTriton restarts tritonserver when the test has ended: version 2.51 may crash or
+// hang, at once or later, when streams are cancelled whose requests are about to end,
+// also without Trident (its issues 7368 and 8034).
+func (s *kserveTrident) renewTriton(t *testing.T) {
+	t.Helper()
+	if inProcess() {
+		return
+	}
+	t.Cleanup(func() {
+		if err := kserveTriton(t).Restart(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.awaitReadyBy(client); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// end is what one needs of a log that has a line for each of many requests.
+func (l *logLines) end() string {
+	text := l.String()
+	return text[max(0, len(text)-4000):]
+}
+
+// pythonParts are what kserve_client.py prints.
+const pythonParts = "describe\ninfer\nstreams\nshares\nasynchronous\ncancels\n"
 
 // TestKServeClient has NVIDIA's own Python client call both ports: by callbacks, by
 // asyncio, in streams of many requests, with shared memory, and leaving in between.
 func TestKServeClient(t *testing.T) {
-	s := start(t, append(kserveModels(t), kservePorts...)...)
-	kserveClient(t, s, "listening for KServe v2 by gRPC", "kserve_client.py", "describe\ninfer\nstreams\ncancels\nshares\nasynchronous\n", "shared")
-}
-
-// TestKServeHTTPClient has NVIDIA's client of REST call both ports: everything but
-// inferences, plain and by asyncio.
-func TestKServeHTTPClient(t *testing.T) {
-	s := start(t, append(append(kserveModels(t, "--model-control-mode=explicit", "--load-model=*"), kservePorts...), "--allow-model-upload", "--host=127.0.0.1")...)
-	kserveClient(t, s, "listening for KServe v2 by REST", "kserve_http_client.py", "describe\ncounts\ncontrols\nsettings\nshares\nerrors\nasynchronous\n")
-}
-
-// kservePorts open KServe's own ports, free ones.
-var kservePorts = []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0"}
-
-// kserveClient runs a client on the port that the log tells of, and on the shared
-// one, and expects what it prints.
-func kserveClient(t *testing.T, s *trident, message, program, want string, args ...string) {
-	t.Helper()
-	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == message })
-	if !ok {
-		t.Fatalf("no port is opened:\n%s", s.log)
-	}
-	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
-		t.Fatalf("not ready:\n%s", s.log)
-	}
-	for name, address := range map[string]string{"own port": line.text("address"), "shared port": strings.TrimPrefix(s.url, "http://")} {
+	s := kserveServing(t)
+	for name, address := range s.ports() {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
-			defer cancel()
-			client := exec.CommandContext(ctx, installed(t, "python"), append([]string{filepath.Join(root(t), "test", "e2e", program), address}, args...)...)
-			out, err := client.CombinedOutput()
-			if err != nil || string(out) != want {
-				t.Errorf("%v; it printed:\n%s\nTrident's log:\n%s", err, out, s.log)
+			s.renewTriton(t)
+			s.runClient(t, pythonParts, installed(t, "python"), "kserve_client.py", address)
+		})
+	}
+}
+
+// TestKServeVLLM is a program like the vLLM backend's sample: one stream, many ids,
+// sampling parameters of text as a tensor and as request parameters.
+func TestKServeVLLM(t *testing.T) {
+	started := startReady(t, kservePorts()...)
+	s, err := started.kserve(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, address := range s.ports() {
+		t.Run(name, func(t *testing.T) {
+			s.runClient(t, "as a tensor\nas request parameters\nboth\n", installed(t, "python"), filepath.Join("python", "vllm_stream.py"), address)
+		})
+	}
+}
+
+// connectParts are what connect.mjs prints.
+func connectParts(chats bool) string {
+	web, http2 := []string{"Connect-Web", "Connect-Web with JSON", "gRPC-Web"}, []string{"Connect", "Connect with JSON and gzip", "gRPC", "gRPC-Web over HTTP/2"}
+	var b strings.Builder
+	write := func(what string, by []string) {
+		for _, name := range by {
+			b.WriteString(what + " by " + name + "\n")
+		}
+	}
+	write("unary", web)
+	write("unary", http2)
+	write("streams", http2)
+	if chats {
+		write("chats", web)
+		write("chats", http2)
+	}
+	return b.String()
+}
+
+// typescript makes the code of the protos that connect.mjs runs on.
+var typescript = shared(func(t *testing.T) (string, error) {
+	t.Helper()
+	modules, err := filepath.Abs(nodeModules(t))
+	if err != nil {
+		return "", err
+	}
+	template, err := json.Marshal(object{"version": "v2", "clean": true, "plugins": []object{{
+		"local": []string{installed(t, "node"), filepath.Join(modules, ".bin", "protoc-gen-es")},
+		"out":   "test/e2e/node/gen", "opt": []string{"target=js", "import_extension=js"},
+	}}})
+	if err != nil {
+		return "", err
+	}
+	return modules, command(root(t), "go", "tool", "-modfile=tools/buf/go.mod", "buf", "generate", "--template", string(template), "--path", "api/kserve", "--path", "api/trident")
+})
+
+// TestConnectNode has Connect's clients of Node and of browsers call KServe v2 and
+// typed chats: by Connect, gRPC and gRPC-Web, and streams both ways over HTTP/2.
+func TestConnectNode(t *testing.T) {
+	typescript(t)
+	s := kserveServing(t)
+	s.renewTriton(t)
+	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join("node", "connect.mjs"), s.url, serving(t).url)
+}
+
+// TestKServeCurl asks as docs/kserve.md says.
+func TestKServeCurl(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("no curl")
+	}
+	s := kserveServing(t)
+	method := s.url + "/inference.GRPCInferenceService/"
+	for _, test := range []struct {
+		name, method, body string
+		status             int
+		want               string // JSON that the answer has
+	}{
+		{"metadata", "ModelMetadata", `{"name":"echo"}`, 200, `{"name":"echo","versions":["1"],"platform":"python"}`},
+		{
+			"infer", "ModelInfer", `{"modelName":"echo","id":"7","inputs":[{"name":"TEXT","datatype":"BYTES","shape":[1],"contents":{"bytesContents":["aGk="]}}]}`, 200,
+			`{"modelName":"echo","modelVersion":"1","id":"7","outputs":[{"name":"TEXT","datatype":"BYTES","shape":["1"]}],"rawOutputContents":["AgAAAGhp"]}`,
+		},
+		{"unknown model", "ModelInfer", `{"modelName":"none"}`, 404, `{"code":"not_found","message":"Request for unknown model: 'none' is not found"}`},
+		{"no JSON", "ModelInfer", `{`, 400, `{"code":"invalid_argument"}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, err := exec.CommandContext(t.Context(), curl, "-sS", "-w", "\n%{http_code}", "-H", "Content-Type: application/json", "-d", test.body, method+test.method).CombinedOutput()
+			body, status, _ := strings.Cut(string(out), "\n")
+			if err != nil || status != fmt.Sprint(test.status) {
+				t.Fatalf("%v: %s", err, out)
+			}
+			var got, want object
+			if err := cmp.Or(json.Unmarshal([]byte(body), &got), json.Unmarshal([]byte(test.want), &want)); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			for key, value := range want {
+				if fmt.Sprint(got[key]) != fmt.Sprint(value) {
+					t.Errorf("%s is %v, want %v", key, got[key], value)
+				}
 			}
 		})
 	}
 }
 
-// kserveModels are the flags by which trident serves the models of the extensions'
-// tests by a Triton with those arguments. The test waits until they are ready.
-func kserveModels(t *testing.T, args ...string) []string {
-	t.Helper()
-	repositories := []string{filepath.Join(root(t), "test", "models"), filepath.Join(root(t), "test", "models-ext")}
-	if inProcess() {
-		return append([]string{"--model-repository=" + repositories[0], "--model-repository=" + repositories[1]}, args...)
+// TestPerfAnalyzer has NVIDIA's load generator measure a model that answers once
+// and one that streams, and holds what it has seen to what they do.
+func TestPerfAnalyzer(t *testing.T) {
+	s := kserveServing(t)
+	s.renewTriton(t)
+	perf := installed(t, "perf_analyzer")
+	for _, test := range []struct {
+		name, data string
+		args       []string
+		responses  int // of each request
+	}{
+		{"unary", `{"data":[{"TEXT":{"content":["hällo","again"],"shape":[2]}}]}`, []string{"-m", "echo"}, 1},
+		{"compressed", `{"data":[{"TEXT":{"content":["hällo"],"shape":[1]}}]}`, []string{"-m", "echo", "--grpc-compression-algorithm", "gzip"}, 1},
+		{"asynchronous", `{"data":[{"TEXT":{"content":["hällo"],"shape":[1]}}]}`, []string{"-m", "echo", "--async"}, 1},
+		{"decoupled", `{"data":[{"COUNT":{"content":[3],"shape":[1]},"DELAY":{"content":[5],"shape":[1]}}]}`, []string{"-m", "stream", "--streaming"}, 4}, // the last is empty
+	} {
+		for port, address := range s.ports() {
+			t.Run(test.name+", "+port, func(t *testing.T) {
+				dir := t.TempDir()
+				data, export := filepath.Join(dir, "data.json"), filepath.Join(dir, "export.json")
+				if err := os.WriteFile(data, []byte(test.data), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args := append([]string{"-i", "grpc", "-u", address, "--input-data", data, "--profile-export-file", export, "--concurrency-range", "4", "--request-count", "100"}, test.args...)
+				ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
+				defer cancel()
+				out, err := exec.CommandContext(ctx, perf, args...).CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v:\n%s\nTrident's log ends with:\n%s", err, out, s.log.end())
+				}
+				checkPerformance(t, export, test.responses, string(out))
+			})
+		}
 	}
-	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: repositories, Args: args})
+}
+
+// checkPerformance reads what perf_analyzer has written of its requests.
+func checkPerformance(t *testing.T, export string, responses int, printed string) {
+	t.Helper()
+	raw, err := os.ReadFile(export)
 	if err != nil {
+		t.Fatalf("%v:\n%s", err, printed)
+	}
+	var profile struct {
+		Experiments []struct {
+			Requests []struct {
+				Timestamp int64   `json:"timestamp"`
+				Responses []int64 `json:"response_timestamps"`
+				Success   *bool   `json:"success"`
+			} `json:"requests"`
+		} `json:"experiments"`
+	}
+	if err := json.Unmarshal(raw, &profile); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
+	if len(profile.Experiments) != 1 || len(profile.Experiments[0].Requests) < 100 {
+		t.Fatalf("%d experiments: %.1000s\n%s", len(profile.Experiments), raw, printed)
+	}
+	for _, r := range profile.Experiments[0].Requests {
+		if len(r.Responses) != responses || r.Success != nil && !*r.Success {
+			t.Fatalf("a request has %d responses, want %d:\n%s", len(r.Responses), responses, printed)
 		}
-	})
-	return []string{"--triton-endpoint=" + server.GRPC()}
+	}
+	if strings.Contains(printed, "rror") || !strings.Contains(printed, "Throughput: ") {
+		t.Errorf("it printed:\n%s", printed)
+	}
 }

@@ -1,0 +1,55 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// TestKServeHTTPClient has NVIDIA's client of REST call both ports, plain and by
+// asyncio.
+func TestKServeHTTPClient(t *testing.T) {
+	s := start(t, append(controlledModels(t), append(kservePorts(), "--allow-model-upload", "--host=127.0.0.1")...)...)
+	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for KServe v2 by REST" })
+	if !ok {
+		t.Fatalf("no port is opened:\n%s", s.log)
+	}
+	if err := s.awaitReadyBy(client); err != nil {
+		t.Fatal(err)
+	}
+	const parts = "describe\ncounts\ncontrols\nsettings\nshares\nerrors\nasynchronous\n"
+	for name, address := range map[string]string{"own port": line.text("address"), "shared port": strings.TrimPrefix(s.url, "http://")} {
+		t.Run(name, func(t *testing.T) {
+			s.runClient(t, parts, installed(t, "python"), "kserve_http_client.py", address)
+		})
+	}
+}
+
+// kservePorts open KServe's own ports, free ones.
+func kservePorts() []string {
+	return []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0"}
+}
+
+// controlledModels are the flags by which trident serves the models of KServe's tests
+// under explicit control.
+func controlledModels(t *testing.T) []string {
+	t.Helper()
+	control := []string{"--model-control-mode=explicit", "--load-model=*"}
+	if inProcess() {
+		for _, repository := range kserveRepositories(t) {
+			control = append(control, "--model-repository="+repository)
+		}
+		return control
+	}
+	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: kserveRepositories(t), Args: control})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return []string{"--triton-endpoint=" + server.GRPC()}
+}
