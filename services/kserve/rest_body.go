@@ -125,14 +125,13 @@ func readObject(r *http.Request, optional bool) (object, error) {
 	if optional && body.Len() == 0 {
 		return object{}, nil
 	}
-	var checked json.RawMessage
-	if err := json.Unmarshal(body.Bytes(), &checked); err != nil {
-		return nil, syntaxError(err)
+	if _, err := newDocument(body.Bytes()); err != nil {
+		return nil, err
 	}
-	return members(checked)
+	return members(bytes.TrimSpace(bytes.TrimPrefix(body.Bytes(), []byte("\ufeff"))))
 }
 
-// syntaxError has tritonserver's words but for the reason.
+// syntaxError is for what tritonserver takes for JSON and Go doesn't, such as NaN.
 func syntaxError(err error) error {
 	at := int64(0)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -150,7 +149,7 @@ func members(raw json.RawMessage) (object, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := decoder.Token(); err != nil { // the brace
-		return nil, err
+		return nil, syntaxError(err)
 	}
 	for decoder.More() {
 		if len(found) == maxMembers {
@@ -158,11 +157,11 @@ func members(raw json.RawMessage) (object, error) {
 		}
 		name, err := decoder.Token()
 		if err != nil {
-			return nil, err
+			return nil, syntaxError(err)
 		}
 		var value json.RawMessage
 		if err := decoder.Decode(&value); err != nil {
-			return nil, err
+			return nil, syntaxError(err)
 		}
 		key, _ := name.(string)
 		if _, again := found[key]; !again {

@@ -121,7 +121,7 @@ func TestRESTGuards(t *testing.T) {
 		{"folder", far, "/v2/repository/models/..%2Fm/load", "", 500, "failed to load '../m', failed to poll from model repository"},
 		{"memory for others", far, "/v2/systemsharedmemory/region/r/register", `{"key":"/x","byte_size":1}`, 501, memory},
 		{"too many members", far, "/v2/repository/models/m/load", `{` + strings.Repeat(`"a":1,`, 4096) + many(5000) + `"b":1}`, 400, "more than 4096 members"},
-		{"deep", far, "/v2/repository/index", strings.Repeat("[", 1<<20), 500, "failed to parse the request JSON buffer"},
+		{"deep", far, "/v2/repository/index", strings.Repeat("[", 1<<20), 400, "nesting depth exceeds"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			address := serveShared(t, test.config, engine)
