@@ -33,7 +33,7 @@ func TestImageInput(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.backend.Images(tt.config)
+			got := tt.backend.Extras(tt.config).Images
 			if want := (inference.ImageInput{Most: tt.most, Placed: tt.placed, Silent: tt.silent}); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}

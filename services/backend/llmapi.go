@@ -27,13 +27,10 @@ func (LLMAPI) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
-// Images tells of the input image_url. The model passes over what comes there unless
-// its model.yaml has triton_config.multimodal, and then writes the chat around the
-// prompt, with the images in it.
-func (LLMAPI) Images(config *kserve.ModelConfig) inference.ImageInput { return selfPlacing(config) }
-
-// LoRA is what the model declares for adapters.
-func (LLMAPI) LoRA(config *kserve.ModelConfig) inference.LoRAForm { return loraForm(config) }
+// Extras are images by the input image_url, and adapters as the model declares inputs
+// for them. It passes over images unless its model.yaml has triton_config.multimodal,
+// and then writes the chat around the prompt, with the images in it.
+func (LLMAPI) Extras(config *kserve.ModelConfig) inference.Extras { return selfPlacing(config) }
 
 // Encode makes the request of one job.
 func (LLMAPI) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {

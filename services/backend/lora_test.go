@@ -43,7 +43,7 @@ func TestAdapters(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if form := tt.kind.LoRA(tt.config); form != tt.form {
+			if form := tt.kind.Extras(tt.config).LoRA; form != tt.form {
 				t.Errorf("form %d", form)
 			}
 			job := &inference.Job{Prompt: "p", MaxTokens: 1, LoRA: &inference.LoRA{Name: "doll", ID: 7, Path: "/loras", Weights: tt.weights}}

@@ -21,16 +21,13 @@ func (Python) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
-// Images tells of the input for images, under any of its names. Such a model puts them
-// where it likes.
-func (Python) Images(config *kserve.ModelConfig) inference.ImageInput {
+// Extras are what the model declares inputs for, under any of their names. It puts
+// images where it likes.
+func (Python) Extras(config *kserve.ModelConfig) inference.Extras {
 	images := imagesOf(config)
 	images.Placed = true
-	return images
+	return inference.Extras{Images: images, LoRA: loraForm(config)}
 }
-
-// LoRA is what the model declares for adapters.
-func (Python) LoRA(config *kserve.ModelConfig) inference.LoRAForm { return loraForm(config) }
 
 // Encode makes the request of one job.
 func (Python) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {

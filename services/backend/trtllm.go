@@ -30,21 +30,16 @@ func (TensorRTLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
-// Images tells of the input image_url_input. The preprocessing model passes over what
-// comes there unless it has a multimodal_model_path, and puts the images' tokens into
-// the prompt.
-func (TensorRTLLM) Images(config *kserve.ModelConfig) inference.ImageInput {
-	return selfPlacing(config)
-}
+// Extras are images by the input image_url_input, and adapters by those that the model
+// declares for them. The preprocessing model passes over images unless it has a
+// multimodal_model_path, and puts their tokens into the prompt.
+func (TensorRTLLM) Extras(config *kserve.ModelConfig) inference.Extras { return selfPlacing(config) }
 
-func selfPlacing(config *kserve.ModelConfig) inference.ImageInput {
+func selfPlacing(config *kserve.ModelConfig) inference.Extras {
 	images := imagesOf(config)
 	images.Placed, images.Silent = true, true
-	return images
+	return inference.Extras{Images: images, LoRA: loraForm(config)}
 }
-
-// LoRA is what the model declares for adapters.
-func (TensorRTLLM) LoRA(config *kserve.ModelConfig) inference.LoRAForm { return loraForm(config) }
 
 // Encode makes the request of one job.
 func (TensorRTLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {

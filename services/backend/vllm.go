@@ -62,12 +62,12 @@ func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	return tasks
 }
 
-// Images tells of the input image, which all models of the backend declare; those
-// that read texts only fail on it, and their chat templates show no images.
-func (VLLM) Images(config *kserve.ModelConfig) inference.ImageInput { return imagesOf(config) }
-
-// LoRA is by the name, in the sampling parameters.
-func (VLLM) LoRA(*kserve.ModelConfig) inference.LoRAForm { return inference.LoRAByName }
+// Extras are images by the input image, which all models of the backend declare, and
+// adapters by name, in the sampling parameters. Models that read texts only fail on
+// images, and their chat templates show none.
+func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
+	return inference.Extras{Images: imagesOf(config), LoRA: inference.LoRAByName}
+}
 
 // Encode makes the request of one job.
 func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {

@@ -20,10 +20,8 @@ type Backend interface {
 	// Tasks that a model with this configuration can do; 0 when the model
 	// doesn't speak this backend's contract.
 	Tasks(config *kserve.ModelConfig) Task
-	// Images tells how models with this configuration take pictures.
-	Images(config *kserve.ModelConfig) ImageInput
-	// LoRA is how a model with this configuration is told of an adapter.
-	LoRA(config *kserve.ModelConfig) LoRAForm
+	// Extras tells what a model with this configuration takes beside a text.
+	Extras(config *kserve.ModelConfig) Extras
 	// Encode makes the inference request of one job. It sends only inputs that
 	// the card's configuration declares, and refuses by name, with an [*Error],
 	// what the model can't honour.
@@ -34,6 +32,12 @@ type Backend interface {
 	// of the request is at fault, and how. What it doesn't know it returns as it
 	// is.
 	Explain(req *Request, err *Error) *Error
+}
+
+// Extras is what a model takes beside a text, and how.
+type Extras struct {
+	Images ImageInput
+	LoRA   LoRAForm
 }
 
 // Decoder turns one job's responses into steps. It keeps state between them and

@@ -117,7 +117,7 @@ func (d *description) vision(s Setting) error {
 	if d.card.Backend == nil {
 		return nil
 	}
-	d.card.Images = d.card.Backend.Images(d.card.Config)
+	d.card.Images = d.card.Backend.Extras(d.card.Config).Images
 	if s.Value == "" {
 		if d.card.Images.Most > 0 && d.card.Images.Silent {
 			d.card.Images.Most = 0
@@ -291,7 +291,7 @@ func (d *description) loras(s Setting) error {
 		sending: make(chan struct{}, 1), states: map[string]*loraState{},
 	}
 	if d.card.Backend != nil { // which of a model that isn't loaded may not be known
-		d.card.loras.form = d.card.Backend.LoRA(d.card.Config)
+		d.card.loras.form = d.card.Backend.Extras(d.card.Config).LoRA
 	}
 	var err error
 	switch s.Value {
