@@ -102,7 +102,7 @@ test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; sk
 test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm.md); skips without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLM$$' ./test/e2e
 
-# Making the requests costs more than answering them: some 50 a second on two cores, fewer of chats.
+# Making the requests costs more than answering them: some 30 a second on two cores, fewer of chats.
 .PHONY: fuzz
 fuzz: setup-test ## Fuzz each operation by 10,000 requests made of the OpenAPI document (hours; CASES=... for another number)
 	TRIDENT_TEST_FUZZ=$${CASES:-10000} go test -timeout 48h -v -run '^TestFuzz$$/^contract$$' ./test/e2e

@@ -30,20 +30,29 @@ func TestFuzz(t *testing.T) {
 }
 
 // fuzzCases is the number in a variable, without which the test is skipped.
-func fuzzCases(t *testing.T, variable string) string {
+func fuzzCases(t *testing.T, variable string) int {
 	t.Helper()
-	cases := os.Getenv(variable)
-	if cases == "" {
+	text := os.Getenv(variable)
+	if text == "" {
 		t.Skip("takes minutes: " + variable + " says how many cases")
+	}
+	cases, err := strconv.Atoi(text)
+	if err != nil || cases < 1 {
+		t.Fatalf("%s=%s is no number from 1", variable, text)
 	}
 	return cases
 }
 
-// warmUp is how many requests of each operation come before the first look.
-const warmUp = "20"
+const (
+	// warmUp is how many requests of each operation come before the first look.
+	warmUp = 20
+	// fuzzRound is how many one run of schemathesis makes at most. The more it has
+	// made the longer it looks for another one: 34 a second at 200, 3 at 10,000.
+	fuzzRound = 200
+)
 
 // fuzz runs a warm-up and then the cases, after which trident must be as it was.
-func fuzz(t *testing.T, flags []string, cases, phases string, env ...string) {
+func fuzz(t *testing.T, flags []string, cases int, phases string, env ...string) {
 	t.Helper()
 	profiles := "127.0.0.1:" + freePort(t)
 	t.Chdir(root(t)) // the contract model's tokenizer
@@ -54,7 +63,11 @@ func fuzz(t *testing.T, flags []string, cases, phases string, env ...string) {
 	schemathesis(t, s, warmUp, phases, env)
 	before := footprintOf(t, s, profiles)
 	mark := s.log.len()
-	schemathesis(t, s, cases, phases, env)
+	for made := 0; made < cases; made += fuzzRound {
+		schemathesis(t, s, min(fuzzRound, cases-made), phases, env)
+		t.Logf("%d of %d requests of each operation", min(made+fuzzRound, cases), cases)
+		phases = "fuzzing" // each field's values have had their turn
+	}
 	t.Logf("before %+v", before)
 	if after := footprintOf(t, s, profiles); after.goroutines > before.goroutines+10 || after.heap > before.heap+32<<20 || after.resident > 2*before.resident {
 		t.Errorf("after %+v", after)
@@ -73,11 +86,11 @@ func fuzz(t *testing.T, flags []string, cases, phases string, env ...string) {
 	t.Logf("answers by status: %v", statuses)
 }
 
-func schemathesis(t *testing.T, s *trident, cases, phases string, env []string) {
+func schemathesis(t *testing.T, s *trident, cases int, phases string, env []string) {
 	t.Helper()
 	ours := filepath.Join(root(t), "test", "fuzz")
 	cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file="+filepath.Join(ours, "schemathesis.toml"),
-		"run", s.url+"/openapi.json", "--phases="+phases, "--max-examples="+cases, "--no-color")
+		"run", s.url+"/openapi.json", "--phases="+phases, "--max-examples="+strconv.Itoa(cases), "--no-color")
 	cmd.Dir = t.TempDir() // it keeps what it found there
 	cmd.Env = append(os.Environ(), append(env, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH="+ours, "PYTHONDONTWRITEBYTECODE=1")...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -48,6 +48,6 @@ def events(context, response):
     """The objects of the events: those are what the document describes. A stream ends with [DONE], or with an error."""
     lines = re.split("\r\n|\r|\n", response.content.decode())
     *chunks, last = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")] or [""]
-    if last != "[DONE]" and set(json.loads(last)["error"]) != {"message", "type", "param", "code"}:
+    if last != "[DONE]" and set(json.loads(last or "{}").get("error", ())) != {"message", "type", "param", "code"}:
         raise ValueError(f"the stream ends with {last}")
     return [json.loads(chunk) for chunk in chunks]
