@@ -71,7 +71,7 @@ fmt: ## Format Go and protos
 .PHONY: test
 test: setup-test ## Run all tests, with the race detector, on the real Triton
 	go test -race -timeout 15m $$(go list ./... | grep -v /test/e2e)
-	go test -race -timeout 10m ./test/e2e
+	go test -race -timeout 15m ./test/e2e
 
 .PHONY: test-short
 test-short: ## Run the tests that need nothing installed
@@ -81,7 +81,7 @@ test-short: ## Run the tests that need nothing installed
 test-local: setup-test ## Run the tests of the in-process engine (minutes)
 	TRIDENT_TEST_LOCAL=1 go test -race -timeout 20m ./services/triton/local
 	TRIDENT_TEST_LOCAL=1 go test -race -timeout 10m -run LikeTritonserver ./services/kserve
-	TRIDENT_TEST_ENGINE=local go test -race -timeout 10m ./test/e2e
+	TRIDENT_TEST_ENGINE=local go test -race -timeout 15m ./test/e2e
 
 # The sanitizer sees what Go's race detector can't: late and stray uses of memory in the shim's C and in Go's views of C
 # memory; and at the end what was never freed. The cycles are left out, which are slow and do nothing that the other tests
