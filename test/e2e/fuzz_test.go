@@ -60,7 +60,7 @@ func fuzz(t *testing.T, flags []string, cases int, phases string, env ...string)
 	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
 		t.Fatal("trident isn't ready")
 	}
-	schemathesis(t, s, warmUp, phases, env)
+	schemathesis(t, s, warmUp, "fuzzing", env)
 	before := footprintOf(t, s, profiles)
 	mark := s.log.len()
 	for made := 0; made < cases; made += fuzzRound {
