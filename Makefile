@@ -12,6 +12,9 @@ TOOL := go tool -modfile=tools/go.mod
 BUF  := go tool -modfile=tools/buf/go.mod buf
 LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 
+# What generate writes.
+GENERATED := gen web/client/dist web/dist THIRD_PARTY_NOTICES
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .PHONY: help
@@ -25,11 +28,19 @@ setup: ## Install the real Triton and the demo models' engines into .venv
 .PHONY: setup-test
 setup-test: ## Install what the tests need too, into .venv-test
 	@tools/setup.sh --test
+	@tools/setup-browser.sh
+	@tools/setup-promtool.sh
 
 .PHONY: build
 build: ## Build bin/trident (CGO_ENABLED=0 leaves out the in-process engine)
 	@mkdir -p bin
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/trident ./cmd/trident
+
+# Zig is its compiler, so that the binaries need no newer glibc than Triton's containers have; what they need is checked.
+.PHONY: release
+release: ## Make dist/: archives for Linux on amd64 and arm64, with checksums (VERSION=... for another name)
+	@tools/setup-release.sh
+	go run ./cmd/tridentrelease --version=$(VERSION)
 
 .PHONY: run
 run: setup build ## Serve the demo models on 127.0.0.1:9000 (PORT=... for another port)
@@ -37,18 +48,23 @@ run: setup build ## Serve the demo models on 127.0.0.1:9000 (PORT=... for anothe
 	@exec bin/demo -port $(PORT)
 
 .PHONY: generate
-generate: ## Rewrite gen/ and THIRD_PARTY_NOTICES from their sources
+generate: ## Rewrite gen/, web/client/dist, web/dist and THIRD_PARTY_NOTICES from their sources
 	rm -rf gen
 	$(BUF) generate
 	mkdir -p gen/go/openai gen/go/kserverest
 	$(TOOL) oapi-codegen -config openapi/openai.codegen.yaml openapi/openai.yaml
 	$(TOOL) oapi-codegen -config openapi/kserve.codegen.yaml openapi/kserve.yaml
+	tools/playground.sh
 	tools/notices.sh > THIRD_PARTY_NOTICES
+
+.PHONY: playground
+playground: ## Rewrite web/client/dist and web/dist alone, the client and the page at / (needs node and npm)
+	tools/playground.sh
 
 .PHONY: generate-check
 generate-check: generate ## Fail when generate leaves a diff
-	@git diff --exit-code --stat -- gen THIRD_PARTY_NOTICES && test -z "$$(git status --porcelain -- gen)" || \
-		{ echo 'gen/ is not what the sources make: run make generate and commit the result' >&2; exit 1; }
+	@git diff --exit-code --stat -- $(GENERATED) && test -z "$$(git status --porcelain -- $(GENERATED))" || \
+		{ echo '$(GENERATED): not what the sources make: run make generate and commit the result' >&2; exit 1; }
 
 .PHONY: breaking-accept
 breaking-accept: ## Take today's api/ as the baseline that buf breaking compares with
@@ -112,6 +128,17 @@ fuzz-short: setup-test ## Run the Go fuzz targets for 30 s each, and each operat
 	tools/fuzz.sh 30s
 	TRIDENT_TEST_FUZZ=200 TRIDENT_TEST_FUZZ_SLOW=50 go test -race -timeout 20m -run '^TestFuzz$$' ./test/e2e
 
+# Everything of a run lies in .cache/soak. It wants all of a machine: its bounds are those of a working server.
+.PHONY: soak
+soak: setup build ## Break one thing after the other under 1,000 streams (DURATION=30m; SOAK=... for other options)
+	@go build -trimpath -o bin/soak ./test/soak
+	bin/soak --duration=$${DURATION:-30m} $(SOAK)
+
+.PHONY: soak-short
+soak-short: setup build ## The same with each fault once
+	@go build -trimpath -o bin/soak ./test/soak
+	bin/soak --duration=0s --streams=$${STREAMS:-300} --calm=2s $(SOAK)
+
 .PHONY: bench
 bench: setup build ## Measure Trident beside Triton's core and a bare client (minutes); writes docs/performance.md
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
@@ -128,7 +155,11 @@ bench-go: ## Run the Go benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: check
-check: lint cross generate-check bench-once test fuzz-short ## What CI runs
+check: lint cross setup-test generate-check deploy-check bench-once test fuzz-short ## What CI runs
+
+.PHONY: deploy-check
+deploy-check: setup-test ## Check the files of deploy/ and the shell scripts
+	cd test/deploy && go vet ./... && go test -count 1 ./...
 
 .PHONY: cross
 cross: ## Build without cgo, for all platforms
@@ -143,4 +174,4 @@ bench-once: setup build ## Run each benchmark once and a short bench, so that no
 
 .PHONY: clean
 clean: ## Remove what make built and installed
-	rm -rf bin .cache .venv .venv-test .venv-bench test/e2e/node/node_modules test/tokenizer/node_modules test/templates/node_modules
+	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release test/e2e/node/node_modules test/e2e/deno/node_modules web/client/node_modules web/playground/node_modules examples/web-connect/node_modules examples/web-connect/dist test/tokenizer/node_modules test/templates/node_modules

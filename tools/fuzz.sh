@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs each of the Go fuzz targets for a while: tools/fuzz.sh TIME, such as 30s. Two run side by side, on a core each. What a target
-# finds it leaves in testdata/fuzz of its package, to be committed with the repair.
+# Runs each of the Go fuzz targets for a while: tools/fuzz.sh TIME, such as 30s. Four run side by side, as some of them are
+# being built more often than not. What a target finds it leaves in testdata/fuzz of its package, to be committed with the
+# repair.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,4 +17,4 @@ target() {
 export -f target
 
 grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z]*' services cmd api test |
-    sed 's/:func / /' | xargs -P 2 -L 1 bash -c 'target "$@"' fuzz "$1"
+    sed 's/:func / /' | xargs -P 4 -L 1 bash -c 'target "$@"' fuzz "$1"

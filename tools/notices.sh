@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints THIRD_PARTY_NOTICES: the Go modules inside bin/trident with their licences, as those demand. It asks the
-# module graph what the binary links on every platform that we build for.
+# Prints THIRD_PARTY_NOTICES: the Go modules inside bin/trident with their licences, as those demand, and the npm packages
+# inside its playground. It asks the module graph what the binary links on every platform that we build for, and takes from
+# the playground's build what that bundles.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,7 +20,7 @@ EOF
 while read -r path version dir; do
     printf '\n%s\n%s %s\n' "$(printf '=%.0s' {1..100})" "$path" "$version"
     found=
-    for file in "$dir"/LICENSE* "$dir"/LICENCE* "$dir"/COPYING* "$dir"/NOTICE*; do
+    for file in "$dir"/LICENSE* "$dir"/LICENCE* "$dir"/License* "$dir"/COPYING* "$dir"/NOTICE*; do
         [ -f "$file" ] || continue
         found=yes
         printf '\n'
@@ -27,3 +28,6 @@ while read -r path version dir; do
     done
     [ -n "$found" ] || { echo "no licence file in $path $version" >&2; exit 1; }
 done < <(modules)
+
+printf '\n%s\nnpm packages of the playground, the page that the binary serves at /\n' "$(printf '=%.0s' {1..100})"
+sed -n '/^## /,$p' web/dist/licenses.md

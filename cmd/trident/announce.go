@@ -24,7 +24,7 @@ func announcement(cfg config) fx.Option {
 	}
 	return fx.Invoke(func(catalog *inference.Catalog, listener *server.Listener, native *kserve.Listener) {
 		catalog.Announce(func(cards []*inference.Card) {
-			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native)) // nobody could be told
+			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native, cfg.Server.Playground)) // nobody could be told
 		})
 	})
 }
@@ -109,13 +109,17 @@ func contextLength(card *inference.Card) string {
 	return strconv.Itoa(card.ContextLength)
 }
 
-func addressTable(url string, native ports) string {
-	rows := [][]string{
+func addressTable(url string, native ports, playground bool) string {
+	var rows [][]string
+	if playground {
+		rows = append(rows, []string{"playground", url + "/"})
+	}
+	rows = append(rows, [][]string{
 		{"OpenAI API", url + "/v1"},
 		{"Connect, gRPC, gRPC-Web", url},
 		{"health", url + "/health/ready"},
 		{"KServe v2 by REST", cmp.Or(native.URL(), url+"/v2")},
-	}
+	}...)
 	if address := native.Addr(); address != nil {
 		name := "KServe v2 by gRPC"
 		if strings.HasPrefix(url, "https:") {

@@ -58,21 +58,22 @@ models of the repository that are not loaded: 1
 	if !strings.Contains(long, "ä…") || len(long) > 400 {
 		t.Errorf("a long reason: %s", long)
 	}
-	want := `OpenAI API               http://localhost:9000/v1
+	want := `playground               http://localhost:9000/
+OpenAI API               http://localhost:9000/v1
 Connect, gRPC, gRPC-Web  http://localhost:9000
 health                   http://localhost:9000/health/ready
 KServe v2 by REST        http://localhost:8000/v2
 KServe v2 by gRPC        127.0.0.1:8001
 
 `
-	if got := addressTable("http://localhost:9000", nativePorts(true)); got != want {
+	if got := addressTable("http://localhost:9000", nativePorts(true), true); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	secure := addressTable("https://localhost:9000", nativePorts(true))
-	if !strings.Contains(secure, "https://localhost:9000/v1\n") || !strings.Contains(secure, "KServe v2 by gRPC with TLS  127.0.0.1:8001\n") {
+	secure := addressTable("https://localhost:9000", nativePorts(true), false)
+	if strings.Contains(secure, "playground") || !strings.Contains(secure, "https://localhost:9000/v1\n") || !strings.Contains(secure, "KServe v2 by gRPC with TLS  127.0.0.1:8001\n") {
 		t.Errorf("got\n%s", secure)
 	}
-	if got := addressTable("http://localhost:9000", nativePorts(false)); !strings.HasSuffix(got, "KServe v2 by REST        http://localhost:9000/v2\n\n") {
+	if got := addressTable("http://localhost:9000", nativePorts(false), true); !strings.HasSuffix(got, "KServe v2 by REST        http://localhost:9000/v2\n\n") {
 		t.Errorf("got\n%s", got)
 	}
 }

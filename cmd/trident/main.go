@@ -4,10 +4,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -21,9 +23,17 @@ import (
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "trident: "+strings.ReplaceAll(err.Error(), "\n", " "))
+		fmt.Fprintln(os.Stderr, message(err))
 		os.Exit(1)
 	}
+}
+
+// message is an error on a line, or on one for each problem of the file of settings.
+func message(err error) string {
+	if problems, ok := errors.AsType[fileErrors](err); ok {
+		return problems.Error()
+	}
+	return "trident: " + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
 // commandLine is the flags and the commands; serve may be left out, as Triton's
@@ -31,30 +41,51 @@ func main() {
 type commandLine struct {
 	flags
 
-	Serve    serveCommand    `cmd:"" default:"1" help:"Serve models (what happens without a command)."`
-	Models   modelsCommand   `cmd:"" help:"Print what is known of the models, and from where."`
-	Template templateCommand `cmd:"" help:"Print the prompt of the messages on standard input."`
-	Version  versionCommand  `cmd:"" help:"Print the version and the engines built in."`
+	Serve      serveCommand      `cmd:"" default:"1" help:"Serve models (what happens without a command)."`
+	Models     modelsCommand     `cmd:"" help:"Print what is known of the models, and from where."`
+	Template   templateCommand   `cmd:"" help:"Print the prompt of the messages on standard input."`
+	Key        keyCommand        `cmd:"" help:"Make an API key, or what stands for one in a file of keys."`
+	Settings   configCommand     `cmd:"" name:"config" help:"Check and print settings."`
+	Health     healthCommand     `cmd:"" help:"Ask a running Trident whether it is live or ready, for probes of containers."`
+	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
+	Version    versionCommand    `cmd:"" help:"Print the version and the engines built in."`
 }
 
 func run(args []string) error {
-	var cli commandLine
-	parser, err := newParser(&cli)
+	cli, kctx, err := read(args)
 	if err != nil {
 		return err
 	}
-	kctx, err := parser.Parse(args)
-	if err != nil {
-		return fmt.Errorf("%w (see trident --help)", err)
-	}
 	return kctx.Run(&cli.flags)
+}
+
+// read takes a command line, the environment and the file of settings that they name.
+func read(args []string) (*commandLine, *kong.Context, error) {
+	cli := &commandLine{}
+	parser, err := newParser(cli)
+	if err != nil {
+		return nil, nil, err
+	}
+	kctx, err := parser.Parse(args)
+	if _, ok := errors.AsType[fileErrors](err); ok {
+		return nil, nil, err
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w (see trident --help)", err)
+	}
+	cli.args = args
+	cli.note(kctx)
+	return cli, kctx, nil
 }
 
 func newParser(cli *commandLine) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("trident"),
-		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton."),
-		kong.DefaultEnvars("TRIDENT"),
+		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton. A flag such as --openai-port may stand as TRIDENT_OPENAI_PORT in the environment, and as openai-port in the file of --config: the flag wins, then the environment."),
+		kong.ValueFormatter(func(value *kong.Value) string { return value.Help }), // the variables have one rule
+		kong.Bind(&cli.flags),
+		kong.DefaultEnvars(ownVariables),
+		otherSpellings(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		defaults(),
 	)
@@ -64,11 +95,17 @@ type serveCommand struct{}
 
 // Run serves until SIGINT, SIGTERM or a failure at start.
 func (serveCommand) Run(f *flags) error {
+	f.hangups = make(chan os.Signal, 1)
+	signal.Notify(f.hangups, syscall.SIGHUP) // which ends no process of ours
+	defer signal.Stop(f.hangups)
 	cfg, err := f.config()
 	if err != nil {
 		return err
 	}
 	log := f.logger()
+	for name, meant := range f.unknownVariables(os.Environ()) {
+		log.Warn("no flag has this environment variable", "variable", name, "did_you_mean", meant)
+	}
 	aborted, abort := context.WithCancelCause(context.Background())
 	defer abort(nil)
 	app := application(cfg, log, abort)
@@ -100,26 +137,34 @@ func (serveCommand) Run(f *flags) error {
 	return errors.Join(failure, app.Stop(stop))
 }
 
-type versionCommand struct{}
+type versionCommand struct {
+	JSON bool `name:"json" env:"-" help:"Print JSON."`
+}
 
 // version is set by the linker at release.
 var version = "dev"
 
 // Run prints what this binary is.
-func (versionCommand) Run() error {
+func (c versionCommand) Run() error {
 	revision := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				revision = " " + s.Value
+				revision = s.Value
 			}
 		}
+	}
+	if c.JSON {
+		return json.NewEncoder(os.Stdout).Encode(map[string]any{
+			"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+			"engines": map[string]bool{"remote": true, "local": local.BuiltIn},
+		})
 	}
 	inProcess := "local (Triton in this process)"
 	if !local.BuiltIn {
 		inProcess = "no local one (it needs a build for Linux with cgo)"
 	}
-	_, err := fmt.Printf("trident %s%s\nengines: remote (tritonserver over gRPC), %s\n", version, revision, inProcess)
+	_, err := fmt.Printf("trident %s\nengines: remote (tritonserver over gRPC), %s\n", strings.TrimSpace(version+" "+revision), inProcess)
 	return err
 }
 

@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config{Triton: triton.Default(), Inference: inference.Default(), OpenAI: openai.Default(), Server: server.Default()}
 	want.Triton.Endpoint = "localhost:8001"
-	if got.Triton != want.Triton || got.Inference != want.Inference || got.OpenAI != want.OpenAI || got.Server.Port != 9000 || got.Server.Host != "0.0.0.0" ||
+	if got.Triton != want.Triton || !reflect.DeepEqual(got.Inference, want.Inference) || got.OpenAI != want.OpenAI || got.Server.Port != 9000 || got.Server.Host != "0.0.0.0" ||
 		got.Server.MaxBody != want.Server.MaxBody || got.Server.WriteTimeout != want.Server.WriteTimeout || got.Server.ShutdownTimeout != want.Server.ShutdownTimeout {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -297,12 +297,12 @@ type listening struct {
 
 func (l *listening) Enabled(context.Context, slog.Level) bool { return true }
 
-func (l *listening) Handle(_ context.Context, r slog.Record) error {
+func (l *listening) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "listening" {
 		r.Attrs(func(a slog.Attr) bool {
 			l.address <- a.Value.String()
 			return false
 		})
 	}
-	return nil
+	return l.Handler.Handle(ctx, r)
 }

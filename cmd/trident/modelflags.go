@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/trident-inference/trident/services/chat"
@@ -19,9 +21,11 @@ import (
 // a repeatable one each value stands on a line.
 type modelFlags struct {
 	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Folder of Hugging Face's layout, or id on its hub: tokenizer, chat template, context length; repeatable."`
-	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template; repeatable."`
+	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template, or its text; repeatable."`
 	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"How the model writes tool calls, by vLLM's name, or none; repeatable. Found in the chat template by default."`
 	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"How the model marks its reasoning, likewise; repeatable."`
+
+	EngineDir string `placeholder:"FOLDER" help:"Folder of a TensorRT-LLM engine, whose config.json has the context length of models that don't say it in config.pbtxt."`
 
 	HistoryTemplate     string `placeholder:"TEXT" help:"Liquid template of chats for models without a chat template."`
 	HistoryTemplateFile string `placeholder:"FILE" help:"The same from a file."`
@@ -47,6 +51,14 @@ func (p *perModel) UnmarshalText(text []byte) error {
 		return errors.New("must not be empty")
 	}
 	return nil
+}
+
+// MarshalText is its reverse.
+func (p perModel) MarshalText() ([]byte, error) { //nolint:unparam // encoding.TextMarshaler has an error
+	if p.model == "" {
+		return []byte(p.value), nil
+	}
+	return []byte(p.model + "=" + p.value), nil
 }
 
 // overrides are the settings that the flags give, checked.
@@ -78,8 +90,26 @@ func (f *modelFlags) overrides() ([]inference.Override, error) {
 			all = append(all, inference.Override{Model: v.model, Setting: inference.Setting{Name: row.setting, Value: value, Origin: origin}})
 		}
 	}
+	engine, engineErr := f.engine()
 	history, err := f.history()
-	return append(all, history...), err
+	return append(append(all, engine...), history...), errors.Join(engineErr, err)
+}
+
+// engine is the context length that an engine was built for.
+func (f *modelFlags) engine() ([]inference.Override, error) {
+	if f.EngineDir == "" {
+		return nil, nil
+	}
+	length, key, err := models.EngineLength(f.EngineDir)
+	if err != nil {
+		return nil, fmt.Errorf("--engine-dir: %w", err)
+	}
+	if length == 0 {
+		return nil, fmt.Errorf("--engine-dir: %s tells no length", filepath.Join(f.EngineDir, "config.json"))
+	}
+	return []inference.Override{{Setting: inference.Setting{
+		Name: inference.SettingContextLength, Value: strconv.Itoa(length), Origin: "--engine-dir " + f.EngineDir + ": " + key,
+	}}}, nil
 }
 
 func forWhom(model string) string {
@@ -103,10 +133,15 @@ func checked(check func(string) error) func(string) (string, error) {
 	}
 }
 
-// readChatTemplate gives the text of a template's file, which must be one.
+// readChatTemplate gives the text of a template's file, which must be one. What is no
+// file, and has braces or lines, is the template itself, as for vLLM.
 func readChatTemplate(file string) (string, error) {
 	if file == noValue {
 		return file, nil
+	}
+	if _, err := os.Stat(file); err != nil && strings.ContainsAny(file, "{}\n") {
+		_, err := (chat.Templates{}).Compile("", inference.TemplateSource{Source: file})
+		return file, err
 	}
 	source, err := models.LoadTemplate(file)
 	if err != nil {
@@ -133,7 +168,7 @@ func (f *modelFlags) history() ([]inference.Override, error) {
 	case f.HistoryTemplate == "":
 		return nil, nil
 	}
-	if _, err := (chat.Templates{}).Compile("", inference.TemplateSource{Source: s.Value, Liquid: true}); err != nil {
+	if _, err := checkedHistory(s.Value); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Origin, err)
 	}
 	return []inference.Override{{Setting: s}}, nil

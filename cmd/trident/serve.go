@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -22,33 +21,45 @@ import (
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/models"
 	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/platform"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/services/tracing"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
 // application is the architecture on one screen: each module is a package under
 // services, listed from Triton outwards. A module whose work has failed for good
-// ends it by abort.
-func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *fx.App {
-	return fx.New(
-		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Server),
-		fx.Supply(log, abort),
+// ends it by abort. Tests add more.
+func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc, more ...fx.Option) *fx.App {
+	return fx.New(graph(cfg, log, abort), fx.Options(more...))
+}
+
+func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
+	return fx.Options(
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Server, cfg.Metrics, cfg.Tracing),
+		fx.Supply(log, abort, connect.Version(version)),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
 		chat.Module,      // messages to prompts
 		tokenizer.Module, // texts to token ids
 		images.Module,    // pictures of requests
 		models.Module,    // what models' files and makers say
+		tracing.Module,   // spans, to a collector
 		inference.Module, // the shared service
+		opened,           // all of them, before anything else starts
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
 		kserve.Module,    // frontend: KServe v2, with a listener for gRPC
+		platform.Module,  // SageMaker's and Vertex AI's endpoints
+		metrics.Module,   // /metrics, with a listener
 		server.Module,    // the listener
 		announcement(cfg),
+		reloading(cfg), // new settings while all this runs
 		fx.StopTimeout(cfg.stopTimeout()),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
@@ -58,6 +69,10 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc) *f
 		}),
 	)
 }
+
+// opened opens all ports first, so that one which can't be had is all that a failed start
+// tells of.
+var opened = fx.Module("ports", fx.Invoke(func(*server.Listener, *kserve.Listener, *metrics.Listener) {})) //nolint:gochecknoglobals // as modules are
 
 // engines are the modules of the engines that the flags ask for.
 func engines(cfg config) fx.Option {
@@ -103,7 +118,12 @@ type config struct {
 	Inference inference.Config
 	OpenAI    openai.Config
 	KServe    kserve.Config
+	Platform  platform.Config
 	Server    server.Config
+	Metrics   metrics.Config
+	Tracing   tracing.Config
+	// From are the flags that this is of.
+	From *flags
 	// Table takes the table of models at start; nil for log lines instead.
 	Table io.Writer
 }
@@ -121,6 +141,8 @@ func (c config) stopTimeout() time.Duration {
 // flags of the command line; each has a TRIDENT_* environment twin. Names and
 // defaults are those of Triton's own OpenAI frontend where it has them.
 type flags struct {
+	configFlags `group:"Settings"`
+
 	ModelRepository   []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
 	TritonEndpoint    string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver, https://HOST:PORT with TLS; ${triton_endpoint} without --model-repository."`
 	TritonTLSCA       string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"Authorities (PEM) of its certificate, instead of the system's."`
@@ -132,6 +154,12 @@ type flags struct {
 	tritonFlags `group:"Triton in this process"`
 	kserveFlags `group:"KServe v2"`
 	modelFlags  `group:"Models"`
+	limitFlags  `group:"Limits"`
+
+	observeFlags `group:"Observability"`
+	accessFlags  `group:"Access"`
+
+	platformFlags `group:"Hosting platforms"`
 
 	Host             string        `group:"Listener" default:"${host}" help:"Address to listen on."`
 	OpenAIPort       int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
@@ -140,12 +168,11 @@ type flags struct {
 	TLSClientCA      string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"Serve only clients with a certificate of these authorities (PEM)."`
 	HTTPMaxInputSize int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
 	CORSOrigin       []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
+	Playground       bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
 	WriteTimeout     time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
 	ShutdownTimeout  time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after a stop signal."`
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Length limit of answers whose request sets none; 0 is the room left in the model's context."`
-	MaxInFlight      int           `group:"Requests" default:"${max_in_flight}" help:"Requests served at once, 0 for no bound; more get 429."`
-	RequestTimeout   time.Duration `group:"Requests" default:"${request_timeout}" help:"End a request after this long, 0 for never."`
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`
 	Strict           bool          `group:"Requests" help:"Refuse request fields that neither OpenAI's API nor the engine knows."`
 
@@ -162,8 +189,8 @@ type flags struct {
 	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Serve models' LoRA adapters under the model's name, this text and the adapter's name; without it, not at all."`
 	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Whose the models are, in lists of them; triton unless set."`
 
-	LogLevel  slog.Level `group:"Logging" default:"info" help:"debug, info, warn or error."`
-	LogFormat string     `group:"Logging" default:"text" enum:"text,json" help:"text or json."`
+	LogLevel  logLevel `group:"Logging" default:"info" aliases:"uvicorn-log-level" help:"debug, info, warn or error."`
+	LogFormat string   `group:"Logging" default:"text" enum:"text,json" help:"text or json."`
 
 	ProfileAddress string `group:"Logging" placeholder:"HOST:PORT" help:"Serve Go's profiles of this process here (net/http/pprof); for operators only."`
 }
@@ -175,7 +202,7 @@ const tritonEndpoint = "localhost:8001"
 // down once.
 func defaults() kong.Option {
 	t, i, p, o, s := triton.Default(), inference.Default(), images.Default(), openai.Default(), server.Default()
-	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(kong.Vars{
+	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(platformDefaults()).CloneWith(limitDefaults()).CloneWith(observeDefaults()).CloneWith(kong.Vars{
 		"triton_endpoint":           tritonEndpoint,
 		"inactivity_timeout":        t.Inactivity.String(),
 		"sse_header_timeout":        t.KeepAlive.String(),
@@ -188,11 +215,10 @@ func defaults() kong.Option {
 		"responses_store_size":      strconv.Itoa(o.ResponsesStoreSize),
 		"responses_store_bytes":     strconv.FormatInt(o.ResponsesStoreBytes, 10),
 		"responses_store_ttl":       o.ResponsesStoreTTL.String(),
-		"max_in_flight":             strconv.Itoa(i.MaxInFlight),
-		"request_timeout":           i.RequestTimeout.String(),
 		"write_timeout":             s.WriteTimeout.String(),
 		"host":                      s.Host,
 		"openai_port":               strconv.Itoa(s.Port),
+		"playground":                strconv.FormatBool(s.Playground),
 		"http_max_input_size":       strconv.FormatInt(s.MaxBody, 10),
 		"shutdown_timeout":          s.ShutdownTimeout.String(),
 	})
@@ -201,10 +227,10 @@ func defaults() kong.Option {
 // config makes the modules' configurations of the flags and checks them.
 func (f *flags) config() (config, error) {
 	cfg := config{
+		From:    f,
 		Backend: backend.Config{First: f.Backend},
 		Inference: inference.Config{
-			MaxInFlight: f.MaxInFlight, RequestTimeout: f.RequestTimeout, DefaultMaxTokens: f.DefaultMaxTokens,
-			MaxCallBytes: f.MaxToolCallParseBytes, LoRASeparator: f.LoRASeparator,
+			DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, LoRASeparator: f.LoRASeparator, RequiredModels: f.RequiredModel,
 		},
 		Images: images.Config{
 			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
@@ -218,22 +244,33 @@ func (f *flags) config() (config, error) {
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
 			TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
-			ProfileAddress: f.ProfileAddress,
+			ProfileAddress: f.ProfileAddress, Playground: f.Playground,
+			APIKeys: f.APIKey, APIKeysFile: f.APIKeysFile, Restricted: f.OpenAIRestrictedAPI,
 		},
 	}
 	if f.LogFormat == "text" {
 		cfg.Table = os.Stderr
 	}
-	var overrideErr error
+	if storage := f.storage(); storage != "" && len(f.ModelRepository) == 0 && f.TritonEndpoint == "" {
+		f.ModelRepository = []string{storage}
+	}
+	var boundsErr, overrideErr error
+	cfg.Inference.Bounds, boundsErr = f.bounds()
 	cfg.Overrides, overrideErr = f.overrides()
+	if f.file != nil { // its sections win over flags
+		cfg.Overrides = append(slices.Clone(f.file.overrides), cfg.Overrides...)
+	}
 	cfg.Models = models.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: models.HubFromEnvironment(os.Getenv)}
 	cfg.KServe = f.kserveFlags.config(cfg.Server)
-	err := errors.Join(overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Server.Validate())
+	cfg.Metrics, cfg.Tracing = f.metrics(cfg.Server, f.EnableKServeFrontends), f.tracing()
+	cfg.Platform = f.platformFlags.config()
+	err := errors.Join(boundsErr, overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Platform.Validate(), cfg.Server.Validate(),
+		cfg.Metrics.Validate(), cfg.Tracing.Validate())
 	if err == nil {
 		err = f.errOwnPort(cfg)
 	}
 	if err != nil {
-		return config{}, fmt.Errorf("%w", err)
+		return config{}, f.whence(err)
 	}
 	return cfg, nil
 }
@@ -260,7 +297,7 @@ func (f *flags) local(cfg *config) error {
 	}
 	l.Repositories = f.ModelRepository
 	l.Inactivity, l.KeepAlive = f.InactivityTimeout, f.SSEHeaderTimeout
-	l.LogInfo = f.LogLevel <= slog.LevelDebug
+	l.LogInfo = slog.Level(f.LogLevel) <= slog.LevelDebug
 	cfg.Local = l
 	return l.Validate()
 }
@@ -274,7 +311,8 @@ func (f *flags) remote(cfg *config, endpoint string) error {
 }
 
 func (f *flags) logger() *slog.Logger {
-	opts := &slog.HandlerOptions{Level: f.LogLevel}
+	f.level.Set(slog.Level(f.LogLevel))
+	opts := &slog.HandlerOptions{Level: &f.level}
 	if f.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(os.Stderr, opts))
 	}

@@ -138,7 +138,11 @@ func (b *bench) rounds(ctx context.Context) error {
 // memory that the kernel has yet to give, and say nothing of the later ones.
 func (b *bench) warmUp(ctx context.Context) error {
 	for _, c := range b.fleet.columns {
-		_, err := c.measure(ctx, &job{Address: c.address, Path: c.path, Model: "burst", Streams: 8, Requests: 512, Tokens: 32})
+		j := job{Address: c.address, Path: c.path, Model: "burst", Streams: 8, Requests: 512, Tokens: 32}
+		if c.name == colCannedRPC { // has unary calls only
+			j.Model, j.Bytes = echoModel, 1<<10
+		}
+		_, err := c.measure(ctx, &j)
 		if err := b.failed(ctx, c, "warming up", err); err != nil {
 			return err
 		}

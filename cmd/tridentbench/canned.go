@@ -13,9 +13,16 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/test/backends/burst"
@@ -116,7 +123,12 @@ type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
 
-// serveCanned serves until the input ends. It says where by [announce].
+func (noWork) TakeBody(int64) error { return nil }
+
+func (noWork) FreeBody(int64) {}
+
+// serveCanned serves until the input ends. It says where by [announce], first by
+// HTTP, then by gRPC.
 func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) error {
 	cfg := server.Default()
 	cfg.Host, cfg.Port, cfg.ShutdownTimeout = "127.0.0.1", 0, time.Second
@@ -126,17 +138,85 @@ func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Log
 	}
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
-	s, err := server.New(cfg, listener, nil, []server.Route{{Pattern: "/", Handler: newCanned()}}, noWork{}, abort, log)
+	s, err := server.New(cfg, listener, nil, nil, []server.Route{{Pattern: "/", Handler: newCanned()}}, noWork{}, nil, abort, log)
 	if err != nil {
 		return errors.Join(err, listener.Stop(ctx))
 	}
 	if err := s.Start(ctx); err != nil {
 		return errors.Join(err, listener.Stop(ctx))
 	}
-	if err := announce(out, listener.Addr()); err == nil {
-		_, _ = io.Copy(io.Discard, in)
+	native, err := startCannedRPC()
+	if err == nil {
+		if err = errors.Join(announce(out, listener.Addr()), announce(out, native.address)); err == nil {
+			_, _ = io.Copy(io.Discard, in)
+		}
+		native.server.Stop()
 	}
-	return s.Stop(context.WithoutCancel(ctx))
+	return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+}
+
+// cannedRPC is the ceiling of KServe's unary calls: grpc-go's server as Trident has
+// it, with a handler whose answers are ready.
+type cannedRPC struct {
+	address net.Addr
+	server  *grpc.Server
+	answers sync.Map // mem.SliceBuffer by the length of the request
+}
+
+func startCannedRPC() (*cannedRPC, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
+	if err != nil {
+		return nil, err
+	}
+	c := &cannedRPC{address: listener.Addr(), server: grpc.NewServer(append(kserve.TransportOptions(), grpc.ForceServerCodecV2(passCodec{}))...)}
+	c.server.RegisterService(&grpc.ServiceDesc{
+		ServiceName: api.GRPCInferenceService_ServiceDesc.ServiceName, HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{MethodName: "ModelInfer", Handler: c.giveBack}},
+	}, c)
+	go func() { _ = c.server.Serve(listener) }() // the driver sees that nobody answers
+	return c, nil
+}
+
+// giveBack is the handler of a call whose request has one tensor.
+func (c *cannedRPC) giveBack(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // grpc-go's signature
+	var request mem.BufferSlice
+	if err := decode(&request); err != nil {
+		return nil, err
+	}
+	defer request.Free()
+	if answer, ok := c.answers.Load(request.Len()); ok {
+		return answer, nil
+	}
+	decoded := &api.ModelInferRequest{}
+	if err := proto.Unmarshal(request.Materialize(), decoded); err != nil {
+		return nil, err
+	}
+	answer, err := proto.Marshal(&api.ModelInferResponse{RawOutputContents: decoded.GetRawInputContents()})
+	c.answers.Store(request.Len(), mem.SliceBuffer(answer))
+	return mem.SliceBuffer(answer), err
+}
+
+// passCodec leaves messages as they are.
+type passCodec struct{}
+
+func (passCodec) Name() string { return "proto" }
+
+func (passCodec) Marshal(v any) (mem.BufferSlice, error) {
+	b, ok := v.(mem.SliceBuffer)
+	if !ok {
+		return nil, fmt.Errorf("can't send a %T", v)
+	}
+	return mem.BufferSlice{b}, nil
+}
+
+func (passCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	to, ok := v.(*mem.BufferSlice)
+	if !ok {
+		return fmt.Errorf("can't read into a %T", v)
+	}
+	data.Ref()
+	*to = data
+	return nil
 }
 
 // announce tells the bench where a server of its own listens.

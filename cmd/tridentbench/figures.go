@@ -75,8 +75,10 @@ func figures() []figure {
 		{Name: "the same: bytes a token", AtMost: 512, of: of(flat64, colLocal, allocBytes)},
 		{Name: "1,024 streams paced at 50 ms: inter-token p99, in process", Unit: millis, AtMost: 100, of: of(slow1024, colLocal, gap99)},
 		{Name: "the same, remote", Unit: millis, AtMost: 100, of: of(slow1024, colRemote, gap99)},
-		inferFigure(1<<10, 1, colLocalRPC, 1), inferFigure(1<<10, 64, colLocalRPC, 1),
-		inferFigure(1<<20, 1, colLocalRPC, 1), inferFigure(1<<20, 64, colLocalRPC, 1),
+		inferFigure(1<<10, 1, colLocalRPC, 1), inferFloor(1<<10, 1),
+		inferFigure(1<<10, 64, colLocalRPC, 1), inferFloor(1<<10, 64),
+		inferFigure(1<<20, 1, colLocalRPC, 1), inferFloor(1<<20, 1),
+		inferFigure(1<<20, 64, colLocalRPC, 1), inferFloor(1<<20, 64),
 		{Name: "decoupled streams, 64: tokens/s, in process ÷ tritonserver's own gRPC", AtLeast: 1, of: ratio(decoupled64, colLocalRPC, colTriton, tokenRate)},
 		inferFigure(1<<10, 1, colRemoteRPC, 0.45), inferFigure(1<<10, 64, colRemoteRPC, 0.45),
 		inferFigure(1<<20, 1, colRemoteRPC, 0.45), inferFigure(1<<20, 64, colRemoteRPC, 0.45),
@@ -95,6 +97,17 @@ func inferFigure(size, clients int, column string, least float64) figure {
 	return figure{
 		Name:    fmt.Sprintf("unary calls of %d KiB, clients: %d: requests/s, %s ÷ tritonserver's own gRPC", size>>10, clients, where),
 		AtLeast: least, of: ratio(inferName(clients, size), column, colTriton, requestRate),
+	}
+}
+
+// inferFloor is the least CPU that a call can take in process by grpc-go.
+func inferFloor(size, clients int) figure {
+	name := inferName(clients, size)
+	return figure{
+		Name: "the same: CPU of the engine loop and of grpc-go with ready answers ÷ tritonserver's",
+		of: func(r round) float64 {
+			return (r(name, colEngine, cpuTrident) + r(name, colCannedRPC, cpuTrident)) / r(name, colTriton, cpuOf+roleTriton)
+		},
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 	colTriton    = "tritonserver"
 	colLocalRPC  = "Trident in process, gRPC"
 	colRemoteRPC = "Trident remote, gRPC"
+	colCannedRPC = "grpc-go, ready answers"
 	cannedMany   = 64
 	chatPath     = "/v1/chat/completions"
 	roleTrident  = "Trident" // or what stands in its place
@@ -247,6 +248,9 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	if err != nil {
 		return err
 	}
+	if canned.native, err = f.children[len(f.children)-1].line(ctx); err != nil {
+		return err
+	}
 	relay, err := f.ownServer(ctx, drive, "relay", f.triton.GRPC())
 	if err != nil {
 		return err
@@ -278,7 +282,7 @@ func (f *fleet) native() []*column {
 	client := f.column(colBare).worker
 	triton := &column{name: colTriton, worker: client, address: f.triton.GRPC(), roles: []role{{roleTriton, f.triton.Pid()}}}
 	list := []*column{triton}
-	for name, of := range map[string]string{colLocalRPC: colLocal, colRemoteRPC: colRemote} {
+	for name, of := range map[string]string{colLocalRPC: colLocal, colRemoteRPC: colRemote, colCannedRPC: colCanned} {
 		c := *f.column(of)
 		c.name, c.worker, c.address, c.path = name, client, c.native, ""
 		list = append(list, &c)
@@ -305,7 +309,7 @@ func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*
 func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine string) (*column, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(engine, "--"), "=")
 	c, err := f.child("trident-"+name, binary, engine, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
-		"--max-in-flight=0", "--profile-address=127.0.0.1:0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0")
+		"--max-in-flight=0", "--profile-address=127.0.0.1:0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0")
 	if err != nil {
 		return nil, err
 	}

@@ -44,11 +44,16 @@ func kserveRequest(j *job) ([]byte, error) {
 	if j.Bytes == 0 {
 		return encodeRequest(j)
 	}
-	return proto.Marshal(&kserve.ModelInferRequest{
+	return proto.Marshal(echoRequest(j))
+}
+
+// echoRequest is for the model that gives tensors back.
+func echoRequest(j *job) *kserve.ModelInferRequest {
+	return &kserve.ModelInferRequest{
 		ModelName:        j.Model,
 		Inputs:           []*kserve.ModelInferRequest_InferInputTensor{{Name: "input", Datatype: "UINT8", Shape: []int64{int64(j.Bytes)}}},
 		RawInputContents: [][]byte{tensor(j.Bytes)},
-	})
+	}
 }
 
 // tensor is what is sent, of a size of at least a byte.
@@ -76,10 +81,15 @@ func (s *echoSession) run(ctx context.Context, rec *recorder) error {
 		return err
 	}
 	rec.arrived(1)
+	return checkEcho(rec, s.bytes, s.reply.bytes, s.reply.content)
+}
+
+// checkEcho looks at how many bytes came back, and at which where that is asked for.
+func checkEcho(rec *recorder, want, got int, content []byte) error {
 	switch {
-	case s.reply.bytes != s.bytes:
-		return fmt.Errorf("%d bytes came back as %d", s.bytes, s.reply.bytes)
-	case rec.sampling && !bytes.Equal(s.reply.content, tensor(s.bytes)):
+	case got != want:
+		return fmt.Errorf("%d bytes came back as %d", want, got)
+	case rec.sampling && !bytes.Equal(content, tensor(want)):
 		return errors.New("other bytes came back than were sent")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -72,8 +73,8 @@ func (c *conversation) end() {
 	}
 }
 
-// startCanned serves without a model until the test's end.
-func startCanned(t *testing.T) (address string) {
+// startCanned serves without a model until the test's end, by HTTP and by gRPC.
+func startCanned(t *testing.T) (address, native string) {
 	t.Helper()
 	in, end := io.Pipe()
 	said, out := io.Pipe()
@@ -85,18 +86,36 @@ func startCanned(t *testing.T) (address string) {
 			t.Error(err)
 		}
 	})
-	line := make([]byte, 100)
-	n, err := said.Read(line)
-	if err != nil {
-		t.Fatal(err)
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() {
+		t.Fatal(lines.Err())
 	}
-	return strings.TrimSpace(string(line[:n]))
+	address = lines.Text()
+	if !lines.Scan() {
+		t.Fatal(lines.Err())
+	}
+	return address, lines.Text()
+}
+
+// TestCannedRPC: what a client sends comes back, though nothing has to make it.
+func TestCannedRPC(t *testing.T) {
+	_, native := startCanned(t)
+	c := converse(t, &bareClient{})
+	defer c.end()
+	for _, size := range []int{1 << 10, 1 << 20} {
+		c.tell(order{Job: &job{Address: native, Model: echoModel, Streams: 3, Requests: 7, Bytes: size}})
+		c.expect(stateReady)
+		c.tell(order{})
+		if done := c.expect(stateDone); done.Error != "" || done.Result.Requests != 7 || done.Result.Tokens != 7 {
+			t.Errorf("%d bytes: %+v of %+v", size, done.Result, done)
+		}
+	}
 }
 
 // TestDriverAndCannedServer: the driver's counts are those of the work, and the
 // server writes as it is told.
 func TestDriverAndCannedServer(t *testing.T) {
-	address := startCanned(t)
+	address, _ := startCanned(t)
 	c := converse(t, driver{})
 	defer c.end()
 	tests := []struct {

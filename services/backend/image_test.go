@@ -24,8 +24,8 @@ func TestImageInput(t *testing.T) {
 		{"vllm without", VLLM{}, vllmConfig(), 0, false, false},
 		{"llmapi", LLMAPI{}, llmapiConfig(), anyNumber, true, true},
 		{"llmapi without", LLMAPI{}, llmapiConfig("-image_url"), 0, true, true},
-		{"bls: one image", TensorRTLLM{}, ensembleConfig("image_url_input? STRING 1"), 1, true, true},
-		{"a multimodal ensemble", TensorRTLLM{}, ensembleConfig("image_url_input? STRING -1"), anyNumber, true, true},
+		{"bls: one image", TensorRTLLM{}, ensembleConfig("image_bytes_input? UINT8 -1 -1 -1 -1", "image_url_input? STRING 1"), 1, true, true},
+		{"a multimodal ensemble", TensorRTLLM{}, ensembleConfig("image_bytes_input? UINT8 -1 -1 -1 -1", "image_url_input? STRING -1"), anyNumber, true, true},
 		{"pixels only", TensorRTLLM{}, ensembleConfig("image_bytes_input? UINT8 -1 -1 -1 -1"), 0, true, true},
 		{"an image that is no text", Python{}, tensorsOf(0, true, []string{"text_input STRING 1", "image? UINT8 -1"}), 0, true, false},
 		{"a Python model", Python{}, tensorsOf(2, true, []string{"text_input STRING 1", "image_url? STRING -1"}), anyNumber, true, false},
@@ -54,8 +54,8 @@ func TestEncodeImages(t *testing.T) {
 	}{
 		{"vllm", VLLM{}, tensorsOf(0, true, []string{"text_input STRING 1", "image? STRING -1"}), 2, "image", []int64{2}, "iVBORw0KGgo=|R0lG"},
 		{"llmapi", LLMAPI{}, llmapiConfig(), 2, "image_url", []int64{2}, "data:image/png;base64,iVBORw0KGgo=|data:image/gif;base64,R0lG"},
-		{"bls", TensorRTLLM{}, ensembleConfig("image_url_input? STRING 1"), 1, "image_url_input", []int64{1, 1}, "data:image/jpeg;base64,iVBORw0KGgo="},
-		{"a multimodal ensemble", TensorRTLLM{}, ensembleConfig("image_url_input? STRING -1"), 2, "image_url_input", []int64{1, 2}, "data:image/jpeg;base64,iVBORw0KGgo=|data:image/jpeg;base64,R0lG"},
+		{"bls", TensorRTLLM{}, ensembleConfig("image_bytes_input? UINT8 -1 -1 -1 -1", "image_url_input? STRING 1"), 1, "image_url_input", []int64{1, 1}, "data:image/jpeg;base64,iVBORw0KGgo="},
+		{"a multimodal ensemble", TensorRTLLM{}, ensembleConfig("image_bytes_input? UINT8 -1 -1 -1 -1", "image_url_input? STRING -1"), 2, "image_url_input", []int64{1, 2}, "data:image/jpeg;base64,iVBORw0KGgo=|data:image/jpeg;base64,R0lG"},
 		{"a Python model", Python{}, tensorsOf(0, true, []string{"text_input STRING 1", "image? STRING -1"}), 1, "image", []int64{1}, "iVBORw0KGgo="},
 		{"none", VLLM{}, tensorsOf(0, true, []string{"text_input STRING 1", "image? STRING -1"}), 0, "image", nil, ""},
 	}

@@ -26,7 +26,7 @@ func (Python) Tasks(config *kserve.ModelConfig) inference.Task {
 func (Python) Extras(config *kserve.ModelConfig) inference.Extras {
 	images := imagesOf(config)
 	images.Placed = true
-	return inference.Extras{Images: images, LoRA: loraForm(config)}
+	return separateExtras(config, images)
 }
 
 // Encode makes the request of one job.

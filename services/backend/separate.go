@@ -226,6 +226,16 @@ func (e *separate) ignoreEnd(ignore *bool) {
 	}
 }
 
+// separateExtras are what a model of such a contract declares tensors for.
+func separateExtras(config *kserve.ModelConfig, images inference.ImageInput) inference.Extras {
+	in := declared(config)
+	has := func(input string) bool { return nameOf(in, input) != "" }
+	return inference.Extras{
+		Images: images, LoRA: loraForm(config), Structured: has(inGuideType) && has(inGuide),
+		Logprobs: has(inReturnLogprob) && has(inReturnOutput) && declares(config, outLogprobs) && config.GetModelTransactionPolicy().GetDecoupled(),
+	}
+}
+
 // contract is what kinds of models with such inputs differ in.
 type contract struct {
 	// greedy models take the likeliest token unless top_p or top_k is set: a

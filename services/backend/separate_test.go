@@ -325,7 +325,6 @@ func TestSeparateRefuses(t *testing.T) {
 		{"an empty choice", TensorRTLLM{}, ensembleConfig(), constrained("choice", `[]`), "response_format", "no valid choice"},
 		{"a regular expression that is none", TensorRTLLM{}, ensembleConfig(), constrained("regex", `5`), "response_format", "no valid regex"},
 		{"a bias without a tokenizer", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 1} }, "logit_bias", "trident.tokenizer"},
-		{"priority", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Priority = new(1) }, "priority", ""},
 		{"a seed beyond the input", TensorRTLLM{}, ensembleConfig("-seed", "random_seed? INT32 1"), func(r *inference.Request) { r.Sampling.Seed = new(int64(1 << 40)) }, "seed", "takes it as INT32"},
 		{"llmapi: logprobs", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", ""},
 		{"llmapi: a constraint", LLMAPI{}, llmapiConfig(), constrained("json", `{}`), "response_format", "declares no input"},

@@ -98,15 +98,15 @@ func (t *tensors) bool(name string, value bool) {
 	t.add(name, "BOOL", raw)
 }
 
-// priority sets Triton's scheduling priority where the model has levels of it:
-// elsewhere it would be dropped in silence.
+// priority sets Triton's scheduling priority where the model has levels of it. For
+// others it counts in Trident's own queue alone.
 func (t *tensors) priority(card *inference.Card, p *int) error {
 	if p == nil {
 		return nil
 	}
 	levels := card.Config.GetDynamicBatching().GetPriorityLevels()
 	if levels == 0 {
-		return inference.Unsupported("priority", "this model has no priority levels")
+		return nil
 	}
 	if *p < 1 || uint64(*p) > levels {
 		return inference.Invalid("priority", "priority must be from 1 to %d", levels)

@@ -38,7 +38,7 @@ func (TensorRTLLM) Extras(config *kserve.ModelConfig) inference.Extras { return 
 func selfPlacing(config *kserve.ModelConfig) inference.Extras {
 	images := imagesOf(config)
 	images.Placed, images.Silent = true, true
-	return inference.Extras{Images: images, LoRA: loraForm(config)}
+	return separateExtras(config, images)
 }
 
 // Encode makes the request of one job.

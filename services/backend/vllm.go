@@ -64,9 +64,18 @@ func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 
 // Extras are images by the input image, which all models of the backend declare, and
 // adapters by name, in the sampling parameters. Models that read texts only fail on
-// images, and their chat templates show none.
+// images, and their chat templates show none. Defaults are those of vLLM's
+// SamplingParams; a model of another backend may have its own.
 func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
-	return inference.Extras{Images: imagesOf(config), LoRA: inference.LoRAByName}
+	gives := declared(config)[vllmReturnLogprobs] != nil
+	e := inference.Extras{Images: imagesOf(config), LoRA: inference.LoRAByName, Logprobs: gives, TopLogprobs: gives, Structured: true}
+	if config.GetBackend() == "vllm" {
+		e.Defaults = inference.Sampling{
+			Temperature: new(1.0), TopP: new(1.0), TopK: new(0), MinP: new(0.0),
+			PresencePenalty: new(0.0), FrequencyPenalty: new(0.0), RepetitionPenalty: new(1.0),
+		}
+	}
+	return e
 }
 
 // Encode makes the request of one job.
@@ -333,6 +342,10 @@ var (
 	vllmEmpty        = regexp.MustCompile(`(?i)\b(prompt can ?not be empty|text_input must not be empty)`)
 	vllmBadAllowed   = regexp.MustCompile(`\ballowed_token_ids (contains out-of-vocab|is not None and empty)`)
 	vllmBadToken     = regexp.MustCompile(`(?i)token id.* (out of vocabulary|is not in \[)`)
+	vllmTruncate     = regexp.MustCompile(`truncate_prompt_tokens value \(\d+\) is greater than max_model_len \((\d+)\)`)
+	vllmManyLogprobs = regexp.MustCompile(`Requested sample logprobs of \d+, which is greater than max allowed: (\d+)`)
+	vllmOtherTask    = regexp.MustCompile(`does not support '(embed|generate)' request`)
+	vllmEnded        = regexp.MustCompile(`EngineCore encountered an issue`)
 )
 
 // vllmRefused is how the backend fails when it can't make vLLM's SamplingParams of
@@ -347,6 +360,11 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 	}
 	if about := explainImages(req, err); about != nil {
 		return about
+	}
+	for _, explain := range []func(*inference.Request, string) *inference.Error{vllmExplainConstraint, vllmExplainEngine} {
+		if about := explain(req, err.Message); about != nil {
+			return because(err, about)
+		}
 	}
 	explained := *err
 	explained.Code, explained.RetryAfter = inference.CodeInvalid, 0
@@ -383,6 +401,50 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 		return err
 	}
 	return &explained
+}
+
+// vllmConstraints begin the texts of vLLM, and of the libraries by which it holds to
+// constraints, about one that they can't read or follow. Python's own are about a bad
+// structural tag, of which some are empty.
+var vllmConstraints = regexp.MustCompile(`^Error generating stream: ?(Grammar error: |Failed to (?:transform|convert) |EOF while parsing |Choice '\[\]' |structured_outputs\.|` +
+	`Invalid (?:JSON )?(?:grammar|structural tag) |Error parsing regex: |Regex (?:uses|does not have) |The provided JSON schema contains |No structural tags found |Expecting |'\w+'$|$)`)
+
+// vllmExplainConstraint is nil for what isn't about a constraint.
+func vllmExplainConstraint(req *inference.Request, message string) *inference.Error {
+	c := req.Sampling.Structured
+	if c == nil {
+		return nil
+	}
+	m := vllmConstraints.FindStringSubmatchIndex(message)
+	if m == nil {
+		return nil
+	}
+	if why := message[m[2]:]; why != "" {
+		return inference.Invalid(c.Param, "%s is not a constraint that this model's engine can follow: %s", c.Param, why)
+	}
+	return inference.Invalid(c.Param, "%s is not a constraint that this model's engine can follow", c.Param)
+}
+
+// vllmExplainEngine knows what an engine can't do as it was started, and that it has
+// ended; nil for other texts.
+func vllmExplainEngine(req *inference.Request, message string) *inference.Error {
+	if m := vllmTruncate.FindStringSubmatch(message); m != nil {
+		const param = "truncate_prompt_tokens"
+		return inference.Invalid(param, "%s must not be above this model's context of %s tokens", param, m[1])
+	}
+	if m := vllmManyLogprobs.FindStringSubmatch(message); m != nil {
+		return inference.Invalid("top_logprobs", "top_logprobs must not be above the %s that this model gives", m[1])
+	}
+	if vllmOtherTask.MatchString(message) {
+		return inference.NoTask(req)
+	}
+	if vllmEnded.MatchString(message) {
+		return &inference.Error{
+			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model",
+			Message: fmt.Sprintf("the engine of the model `%s` has ended: its server must load it again", req.Model),
+		}
+	}
+	return nil
 }
 
 // lengthIn finds the number of tokens that was too many, which not every version

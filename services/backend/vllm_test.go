@@ -134,7 +134,7 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		{"top_p of 0", vllmConfig(), func(r *inference.Request) { r.Sampling.TopP = new(0.0) }, "", map[string]string{"sampling_parameters": `{"top_k":1,"max_tokens":9}`}, ""},
 		{"logit_bias", vllmConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 2} }, "logit_bias", nil, ""},
 		{"logprobs undeclared", vllmConfig("return_logprobs"), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", nil, ""},
-		{"priority without levels", vllmConfig(), func(r *inference.Request) { r.Priority = new(1) }, "priority", nil, ""},
+		{"priority without levels", vllmConfig(), func(r *inference.Request) { r.Priority = new(-1) }, "", map[string]string{"stream": "true"}, ""},
 		{"priority above the levels", priority, func(r *inference.Request) { r.Priority = new(4) }, "priority", nil, ""},
 		{"priority", priority, func(r *inference.Request) { r.Priority = new(2) }, "", map[string]string{"stream": "true"}, ""},
 	}
@@ -163,7 +163,8 @@ func TestVLLMEncodeVariants(t *testing.T) {
 			if _, there := inputs[tt.not]; there {
 				t.Errorf("%s was sent", tt.not)
 			}
-			if levels := tt.config.GetDynamicBatching().GetPriorityLevels(); levels > 0 && got.GetParameters()["priority"].GetUint64Param() != 2 {
+			levels, sent := tt.config.GetDynamicBatching().GetPriorityLevels(), got.GetParameters()["priority"]
+			if levels > 0 && sent.GetUint64Param() != 2 || levels == 0 && sent != nil {
 				t.Errorf("priority %v", got.GetParameters())
 			}
 		})
@@ -296,6 +297,13 @@ func TestVLLMExplain(t *testing.T) {
 		{"no prompt, as the demo model has it", "text_input must not be empty", chat, "messages", inference.ReasonInvalidValue, "messages must not be empty"},
 		{"allowed ids", "Error generating stream: allowed_token_ids contains out-of-vocab token id!", chat, "allowed_token_ids", inference.ReasonInvalidValue, "that this model doesn't have"},
 		{"what vLLM doesn't say", "Error generating stream: 'NoneType' object has no attribute 'lora_name'", chat, "", inference.ReasonUnsupported, "refuses one of the request's sampling parameters"},
+		{"a regular expression", "Error generating stream: Grammar error: at 1(8): invalid regex \"(\" (in regex)", constrained, "guided_regex", inference.ReasonInvalidValue, "can follow: Grammar error: at 1(8)"},
+		{"a grammar", "Error generating stream: Failed to convert the grammar from GBNF to Lark: Expected ')'", constrained, "guided_regex", inference.ReasonInvalidValue, "can follow: Failed to convert"},
+		{"a structural tag, of which nothing is told", "Error generating stream:", constrained, "guided_regex", inference.ReasonInvalidValue, "this model's engine can follow"},
+		{"what of the prompt is kept", "Error generating stream: truncate_prompt_tokens value (100000) is greater than max_model_len (2048). Please", chat, "truncate_prompt_tokens", inference.ReasonInvalidValue, "context of 2048 tokens"},
+		{"log probabilities", "Error generating stream: Requested sample logprobs of 6, which is greater than max allowed: 5", chat, "top_logprobs", inference.ReasonInvalidValue, "above the 5 that"},
+		{"embeddings of a model for chats", "Error generating stream: Model llm does not support 'embed' request", embed, "model", inference.ReasonUnsupported, "has no embeddings"},
+		{"a chat with a model for embeddings", "Error generating stream: Model llm does not support 'generate' request", chat, "model", inference.ReasonUnsupported, "has no chat completions"},
 		{"a token id", "input holds a token id that is not in [0, 30522)", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
 		{"a token id, as vLLM has it", "Token id 99999 is out of vocabulary", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
 	}
@@ -315,9 +323,15 @@ func TestVLLMExplain(t *testing.T) {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
-	other := &inference.Error{Code: inference.CodeInternal, Message: "out of memory"}
-	if got := (VLLM{}).Explain(chat, other); got != other {
-		t.Errorf("an unknown text became %+v", got)
+	dead := &inference.Error{Code: inference.CodeInternal, Message: "Error generating stream: EngineCore encountered an issue. See stack trace (above) for the root cause."}
+	if got := (VLLM{}).Explain(constrained, dead); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonModelNotReady || !strings.Contains(got.Message, "has ended") {
+		t.Errorf("an engine that has ended: %+v", got)
+	}
+	for _, text := range []string{"out of memory", "Error generating stream:"} { // of a request without a constraint
+		other := &inference.Error{Code: inference.CodeInternal, Message: text}
+		if got := (VLLM{}).Explain(chat, other); got != other {
+			t.Errorf("%s became %+v", text, got)
+		}
 	}
 }
 

@@ -17,11 +17,12 @@ import (
 type history struct {
 	root   liquid.Node
 	images imagePlaces
+	limits historyLimits
 }
 
 // compileHistory parses a Liquid template, and tries it on a chat of all
 // identities: the library finds unknown filters only when it comes to them.
-func compileHistory(source, imageToken string) (inference.Template, error) {
+func (c Templates) compileHistory(source, imageToken string) (inference.Template, error) {
 	root, err := newHistoryConfig(&budget{}).Compile(source, parser.SourceLoc{LineNo: 1})
 	if err != nil {
 		return nil, fmt.Errorf("history template: %w", err)
@@ -30,7 +31,10 @@ func compileHistory(source, imageToken string) (inference.Template, error) {
 	if failure != nil {
 		return nil, fmt.Errorf("history template: %w", failure)
 	}
-	t := &history{root: bounded, images: imagePlaces{token: imageToken}}
+	t := &history{
+		root: bounded, images: imagePlaces{token: imageToken},
+		limits: historyLimits{steps: c.limited(historySteps), bytes: c.limited(historyBytes)},
+	}
 	var items []any
 	for _, role := range []string{"system", "user", "assistant", "tool"} {
 		items = append(items, item(&inference.Message{Role: role, Name: "name"}, "text"))
@@ -109,7 +113,7 @@ func (t *history) render(ctx context.Context, items []any) (text string, err err
 			err = panicked(p)
 		}
 	}()
-	b := &budget{ctx: ctx, steps: historySteps, bytes: historyBytes}
+	b := &budget{ctx: ctx, historyLimits: t.limits, of: t.limits}
 	out := &boundedWriter{budget: b}
 	if err := liquid.Render(t.root, out, map[string]any{"items": items, budgetVar: b}, newHistoryConfig(b)); err != nil {
 		return "", err

@@ -24,11 +24,14 @@ const (
 	historyBytes = 256 << 20 // of all texts and lists, garbage included
 )
 
+type historyLimits struct{ steps, bytes int }
+
 // budget is what is left to a render.
 type budget struct {
-	ctx   context.Context //nolint:containedctx // lives for one render, as the struct does
-	steps int
-	bytes int
+	historyLimits
+
+	ctx context.Context //nolint:containedctx // lives for one render, as the struct does
+	of  historyLimits
 }
 
 // budgetVar is the variable that holds the budget; no template can name it.
@@ -37,14 +40,14 @@ const budgetVar = " budget"
 func (b *budget) step() error {
 	b.steps--
 	if b.steps < 0 {
-		return fmt.Errorf("it needs more than %d passes of loops", historySteps)
+		return fmt.Errorf("it needs more than %d passes of loops", b.of.steps)
 	}
 	return b.ctx.Err()
 }
 
 func (b *budget) take(n int) error {
 	if n < 0 || n > b.bytes {
-		return fmt.Errorf("it needs more than %d bytes", historyBytes)
+		return fmt.Errorf("it needs more than %d bytes", b.of.bytes)
 	}
 	b.bytes -= n
 	return nil

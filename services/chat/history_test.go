@@ -110,7 +110,8 @@ func TestHistorySyntax(t *testing.T) {
 	}
 }
 
-// TestHistoryBounds: no history template hangs or kills the process.
+// TestHistoryBounds: no history template hangs or kills the process. The limits are a part of the real
+// ones, to be reached sooner.
 func TestHistoryBounds(t *testing.T) {
 	many := make([]inference.Message, 2000)
 	for i := range many {
@@ -135,7 +136,11 @@ func TestHistoryBounds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := renderHistory(t, tt.source, &inference.Request{Messages: many})
+			template, err := Templates{part: 16}.compileHistory(tt.source, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = template.Render(t.Context(), &inference.Request{Messages: many})
 			e, ok := errors.AsType[*inference.Error](err)
 			if !ok || e.Param != "messages" || !strings.Contains(e.Err.Error(), "it needs more than") || !strings.Contains(e.Err.Error(), tt.want) {
 				t.Fatalf("got %v", err)

@@ -26,13 +26,16 @@ const (
 // Templates compiles chat templates: Hugging Face's, and Liquid ones for models that
 // have none. It has no state.
 type Templates struct {
-	now func() time.Time // what templates see of the clock; nil for time.Now
+	now  func() time.Time // what templates see of the clock; nil for time.Now
+	part int              // of the limits, one in so many, for tests that come to all of them
 }
+
+func (c Templates) limited(limit int) int { return limit / max(c.part, 1) }
 
 // Compile parses a template and finds out how it wants its messages.
 func (c Templates) Compile(model string, source inference.TemplateSource) (inference.Template, error) {
 	if source.Liquid {
-		return compileHistory(source.Source, source.ImageToken)
+		return c.compileHistory(source.Source, source.ImageToken)
 	}
 	plain, err := c.compile(model, source.Source, source)
 	if err != nil {
@@ -61,7 +64,7 @@ func (t *byTools) Render(ctx context.Context, req *inference.Request) (string, e
 }
 
 func (c Templates) compile(model, source string, of inference.TemplateSource) (*template, error) {
-	options := []jinja.Option{jinja.WithLimits(jinja.Limits{Steps: maxSteps, Memory: maxMemory})}
+	options := []jinja.Option{jinja.WithLimits(jinja.Limits{Steps: int64(c.limited(maxSteps)), Memory: int64(c.limited(maxMemory))})}
 	if c.now != nil {
 		options = append(options, jinja.WithClock(c.now))
 	}
@@ -268,9 +271,13 @@ func (t *template) message(m *inference.Message, content any) (*jinja.Dict, erro
 	return d, nil
 }
 
-// role maps OpenAI's roles to those that templates know.
-func (t *template) role(role string) string {
+// role maps OpenAI's roles to those that templates know. Constants cost no memory.
+func (t *template) role(role string) any {
 	switch {
+	case role == "user":
+		return "user"
+	case role == "assistant":
+		return "assistant"
 	case role == "developer" && !t.developer:
 		return "system"
 	case role == "function":

@@ -10,7 +10,12 @@ import (
 
 func render(t *testing.T, source string, req *inference.Request) (string, error) {
 	t.Helper()
-	template, err := Templates{}.Compile("m", inference.TemplateSource{Source: source, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
+	return renderWith(t, Templates{}, source, req)
+}
+
+func renderWith(t *testing.T, templates Templates, source string, req *inference.Request) (string, error) {
+	t.Helper()
+	template, err := templates.Compile("m", inference.TemplateSource{Source: source, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +102,7 @@ func TestRenderErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := render(t, tt.source, &tt.req)
+			_, err := renderWith(t, Templates{part: 16}, tt.source, &tt.req)
 			e := inference.AsError(err)
 			if err == nil || e.Code != inference.CodeInvalid || e.Param != tt.param || !strings.Contains(e.Message, tt.text) {
 				t.Errorf("got %v", err)

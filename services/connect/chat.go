@@ -1,120 +1,99 @@
-// Package connect is the frontend of the typed services in api/trident: Connect,
-// gRPC and gRPC-Web on the shared port. It only translates.
 package connect
 
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
-	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 )
 
-// ChatService answers trident.v1.ChatService from the shared service. It may be
-// used concurrently.
-type ChatService struct {
-	service *inference.Service
-}
-
-// NewChatService makes the frontend.
-func NewChatService(service *inference.Service) *ChatService { return &ChatService{service: service} }
-
-// NewRoute mounts the service. Messages are bounded as the other surfaces' bodies
-// are, also when they come compressed.
-func NewRoute(s *ChatService, cfg server.Config) server.Route {
-	path, handler := tridentv1connect.NewChatServiceHandler(s, connect.WithReadMaxBytes(int(cfg.MaxBody)))
-	return server.Route{Pattern: path, Handler: handler}
-}
-
 // Chat collects the whole answer.
-func (s *ChatService) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tridentv1.ChatResponse, error) {
-	rec := server.RecordOf(ctx)
+func (s *Service) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tridentv1.ChatResponse, error) {
 	req, err := chatRequest(msg, false)
 	if err != nil {
-		return nil, connectError(rec, err)
+		return nil, err
 	}
-	rec.Model = req.Model
-	answer := &tridentv1.ChatResponse{Id: req.ID, Model: req.Model, Created: now()}
-	var texts, reasoning [][]byte
-	reach := func(index int) { // a model may give more choices than were asked for
-		for i := len(texts); i <= index; i++ {
-			answer.Choices = append(answer.Choices, &tridentv1.ChatChoice{Index: uint32(i)})
-			texts, reasoning = append(texts, nil), append(reasoning, nil)
-		}
+	created := now()
+	all, err := inference.Collect(s.core.Generate(ctx, req), max(req.N, 1))
+	if err != nil {
+		return nil, err
 	}
-	reach(max(req.N, 1) - 1)
-	for delta, err := range s.service.Generate(ctx, req) {
-		if err != nil {
-			return nil, connectError(rec, err)
-		}
-		if delta.Usage != nil {
-			answer.Usage = usage(delta.Usage, rec)
-			continue
-		}
-		reach(delta.Index)
-		choice := answer.GetChoices()[delta.Index]
-		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
-		reasoning[delta.Index] = append(reasoning[delta.Index], delta.Reasoning...)
-		choice.Logprobs = append(choice.Logprobs, tokenLogprobs(delta.Logprobs)...)
-		if delta.Finish != inference.FinishNone {
-			choice.FinishReason = finishReason(delta.Finish)
-		}
+	answer := &tridentv1.ChatResponse{
+		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Fingerprint(ctx, req.Model),
+		Usage: usage(&all.Usage, server.RecordOf(ctx)), Choices: make([]*tridentv1.ChatChoice, len(all.Choices)),
 	}
-	for i, choice := range answer.GetChoices() {
-		choice.Message = &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_ASSISTANT, Content: validText(texts[i])}
-		choice.Reasoning = validText(reasoning[i])
+	for i := range all.Choices {
+		answer.Choices[i] = chatChoice(i, &all.Choices[i])
 	}
 	return answer, nil
 }
 
+func chatChoice(index int, c *inference.Choice) *tridentv1.ChatChoice {
+	message := &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_ASSISTANT, Content: validText(c.Text)}
+	for _, call := range c.ToolCalls {
+		message.ToolCalls = append(message.ToolCalls, &tridentv1.ToolCall{Id: call.ID, Name: call.Name, Arguments: validText(call.Arguments)})
+	}
+	return &tridentv1.ChatChoice{
+		Index: uint32(index), Message: message, Reasoning: validText(c.Reasoning),
+		Logprobs: tokenLogprobs(c.Logprobs), FinishReason: finishReason(c.Finish),
+	}
+}
+
 // ChatStream sends each piece as it comes. Sends reach the client at once:
-// Connect flushes every message.
-func (s *ChatService) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamRequest, stream *connect.ServerStream[tridentv1.ChatStreamResponse]) error {
+// Connect flushes every message. One message is sent again and again.
+func (s *Service) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamRequest, stream *connect.ServerStream[tridentv1.ChatStreamResponse]) error {
 	rec := server.RecordOf(ctx)
 	req, err := chatRequest(msg.GetChat(), true)
 	if err != nil {
-		return connectError(rec, err)
+		return err
 	}
-	rec.Model = req.Model
-	first := true
-	for delta, err := range s.service.Generate(ctx, req) {
+	out, piece := &tridentv1.ChatStreamResponse{}, &tridentv1.ChatDelta{}
+	for delta, err := range s.core.Generate(ctx, req) {
 		if err != nil {
-			return connectError(rec, err)
+			return err
 		}
-		out := &tridentv1.ChatStreamResponse{}
-		switch {
-		case delta.Empty(): // Connect flushes every message
+		if delta.Empty() { // Connect flushes every message
 			continue
+		}
+		out = fresh(out)
+		switch {
 		case delta.Idle:
 		case delta.Usage != nil:
-			out.Usage = usage(delta.Usage, rec)
+			if out.Usage = usage(delta.Usage, rec); out.GetUsage() == nil {
+				continue
+			}
 		default:
-			if first {
-				first = false
+			if rec.FirstToken.IsZero() {
 				rec.FirstToken = time.Now()
-				out.Id, out.Model, out.Created = req.ID, req.Model, now()
+				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Fingerprint(ctx, req.Model)
 			}
-			out.Delta = &tridentv1.ChatDelta{
-				Index: uint32(delta.Index), Text: validText(delta.Text), Reasoning: validText(delta.Reasoning),
-				Logprobs: tokenLogprobs(delta.Logprobs), FinishReason: finishReason(delta.Finish),
-			}
+			out.Delta = chatDelta(fresh(piece), &delta)
 		}
-		if err := stream.Send(out); err != nil {
-			return connectError(rec, &inference.Error{Code: inference.CodeCanceled, Message: "the client closed the request", Err: err})
+		if err := send(stream, out); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// now is in whole seconds, as OpenAI's created is.
-func now() *timestamppb.Timestamp { return &timestamppb.Timestamp{Seconds: time.Now().Unix()} }
+func chatDelta(to *tridentv1.ChatDelta, d *inference.Delta) *tridentv1.ChatDelta {
+	to.Index, to.Text, to.Reasoning = uint32(d.Index), validText(d.Text), validText(d.Reasoning)
+	to.Logprobs, to.FinishReason = tokenLogprobs(d.Logprobs), finishReason(d.Finish)
+	for _, piece := range d.ToolCalls {
+		to.ToolCalls = append(to.ToolCalls, &tridentv1.ToolCallDelta{
+			Index: uint32(piece.Index), Id: piece.ID, Name: piece.Name, Arguments: validText(piece.Arguments),
+		})
+	}
+	return to
+}
 
 // roles are the words of chat templates.
 var roles = map[tridentv1.Role]string{ //nolint:gochecknoglobals // a constant table
@@ -122,51 +101,117 @@ var roles = map[tridentv1.Role]string{ //nolint:gochecknoglobals // a constant t
 	tridentv1.Role_ROLE_DEVELOPER: "developer",
 	tridentv1.Role_ROLE_USER:      "user",
 	tridentv1.Role_ROLE_ASSISTANT: "assistant",
+	tridentv1.Role_ROLE_TOOL:      "tool",
 }
 
+// chatRequest translates a request that keeps the rules of its schema.
 func chatRequest(msg *tridentv1.ChatRequest, stream bool) (*inference.Request, error) {
-	if msg.GetModel() == "" {
-		return nil, inference.Invalid("model", "model is required")
-	}
-	if len(msg.GetMessages()) == 0 {
-		return nil, inference.Invalid("messages", "messages must not be empty")
-	}
 	req := &inference.Request{
 		ID: "chat-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate,
-		N: int(msg.GetN()), Stream: stream, Sampling: sampling(msg),
+		N: int(msg.GetN()), Stream: stream, ReasoningEffort: msg.GetReasoningEffort(), Priority: priority(msg.GetPriority()),
+		SingleCall: msg.ParallelToolCalls != nil && !msg.GetParallelToolCalls(), ToolChoice: toolChoice(msg.GetToolChoice()),
+		Sampling: chatSampling(msg),
 	}
 	for i, m := range msg.GetMessages() {
-		role := roles[m.GetRole()]
-		if role == "" {
-			return nil, inference.Invalid(fmt.Sprintf("messages[%d].role", i), "messages[%d].role is required", i)
+		message, err := chatMessage(fmt.Sprintf("messages[%d]", i), m)
+		if err != nil {
+			return nil, err
 		}
-		req.Messages = append(req.Messages, inference.Message{Role: role, Name: m.GetName(), Text: m.GetContent()})
+		req.Messages = append(req.Messages, message)
 	}
-	if msg.GetTopLogprobs() > 0 && !msg.GetLogprobs() {
-		return nil, inference.Invalid("top_logprobs", "top_logprobs needs logprobs")
+	for i, t := range msg.GetTools() {
+		definition, err := toolDefinition(fmt.Sprintf("tools[%d].function", i), t.GetFunction())
+		if err != nil {
+			return nil, err
+		}
+		req.Tools = append(req.Tools, definition)
 	}
-	// Before anything is made in the number of choices.
-	err := req.Validate()
-	return req, err
+	if kwargs := msg.GetChatTemplateKwargs(); kwargs != "" {
+		var err error
+		if req.TemplateArgs, err = openai.DecodeObject("chat_template_kwargs", kwargs); err != nil {
+			return nil, err
+		}
+	}
+	return req, openai.Check(req)
 }
 
-func sampling(msg *tridentv1.ChatRequest) inference.Sampling {
-	s := inference.Sampling{
-		Temperature: msg.Temperature, TopP: msg.TopP, TopK: toInt(msg.TopK), MinP: msg.MinP, Seed: msg.Seed,
-		FrequencyPenalty: msg.FrequencyPenalty, PresencePenalty: msg.PresencePenalty, RepetitionPenalty: msg.RepetitionPenalty,
-		MaxTokens: toInt(msg.MaxTokens), Stop: msg.GetStop(),
+func chatMessage(param string, m *tridentv1.ChatMessage) (inference.Message, error) {
+	message := inference.Message{
+		Role: roles[m.GetRole()], Name: m.GetName(), Text: m.GetContent(),
+		Refusal: m.GetRefusal(), Reasoning: m.GetReasoning(),
+		NoContent: m.GetContent() == "" && len(m.GetParts()) == 0 && (len(m.GetToolCalls()) > 0 || m.GetRefusal() != ""),
 	}
+	if m.GetRole() == tridentv1.Role_ROLE_TOOL {
+		message.ToolCallID = m.GetToolCallId()
+	}
+	for _, p := range m.GetParts() {
+		if image := p.GetImageUrl(); image != nil {
+			message.Parts = append(message.Parts, inference.Part{Kind: inference.PartImage, URL: image.GetUrl()})
+			continue
+		}
+		message.Parts = append(message.Parts, inference.Part{Kind: inference.PartText, Text: p.GetText()})
+	}
+	for i, call := range m.GetToolCalls() {
+		arguments, err := openai.DecodeObject(fmt.Sprintf("%s.tool_calls[%d].arguments", param, i), call.GetArguments())
+		if err != nil {
+			return message, err
+		}
+		message.ToolCalls = append(message.ToolCalls, inference.ToolCall{ID: call.GetId(), Name: call.GetName(), Arguments: arguments})
+	}
+	return message, nil
+}
+
+// toolDefinition is a tool as OpenAI's chats have it, which reaches the prompt.
+func toolDefinition(param string, f *tridentv1.FunctionTool) (json.RawMessage, error) {
+	var parameters json.RawMessage
+	if f.GetParameters() != "" {
+		var err error
+		if parameters, err = openai.DecodeObject(param+".parameters", f.GetParameters()); err != nil {
+			return nil, err
+		}
+	}
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"`
+		Strict      *bool           `json:"strict,omitempty"`
+	}
+	definition, err := json.Marshal(struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", function{f.GetName(), f.GetDescription(), parameters, f.Strict}}) //nolint:protogetter // unset isn't false
+	if err != nil {
+		return nil, fmt.Errorf("encode tool: %w", err)
+	}
+	return definition, nil
+}
+
+func toolChoice(choice *tridentv1.ToolChoice) inference.ToolChoice {
+	if name := choice.GetFunction(); name != "" {
+		return inference.ToolChoice{Mode: inference.ToolNamed, Name: name}
+	}
+	switch choice.GetMode() {
+	case tridentv1.ToolMode_TOOL_MODE_NONE:
+		return inference.ToolChoice{Mode: inference.ToolNone}
+	case tridentv1.ToolMode_TOOL_MODE_REQUIRED:
+		return inference.ToolChoice{Mode: inference.ToolRequired}
+	case tridentv1.ToolMode_TOOL_MODE_UNSPECIFIED, tridentv1.ToolMode_TOOL_MODE_AUTO:
+	}
+	return inference.ToolChoice{}
+}
+
+func chatSampling(msg *tridentv1.ChatRequest) inference.Sampling {
+	s := inference.Sampling{
+		Temperature: msg.Temperature, TopP: msg.TopP, TopK: toInt(msg.TopK), MinP: msg.MinP, Seed: msg.Seed, //nolint:protogetter // unset is told apart
+		FrequencyPenalty: msg.FrequencyPenalty, PresencePenalty: msg.PresencePenalty, RepetitionPenalty: msg.RepetitionPenalty,
+		MaxTokens: toInt(msg.MaxTokens), MinTokens: toInt(msg.MinTokens), TruncatePromptTokens: toInt(msg.TruncatePromptTokens), //nolint:protogetter // unset is told apart
+		IncludeStop: msg.IncludeStop, IgnoreEOS: msg.IgnoreEos,
+		SkipSpecialTokens: msg.SkipSpecialTokens, SpacesBetweenSpecialTokens: msg.SpacesBetweenSpecialTokens,
+	}
+	commonSampling(&s, msg)
 	if msg.GetLogprobs() {
 		top := int(msg.GetTopLogprobs())
 		s.Logprobs = &top
 	}
 	return s
-}
-
-func toInt(p *uint32) *int {
-	if p == nil {
-		return nil
-	}
-	n := int(*p)
-	return &n
 }

@@ -13,12 +13,13 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	messages "github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve"
 	trident "github.com/trident-inference/trident/services/server"
 )
 
@@ -34,8 +35,22 @@ func serve(t *testing.T, script inferencetest.Script, opts ...connect.ClientOpti
 
 func serveEngine(t *testing.T, engine *inferencetest.Engine, opts ...connect.ClientOption) tridentv1connect.ChatServiceClient {
 	t.Helper()
-	route := frontend.NewRoute(frontend.NewChatService(inferencetest.Service(t, inference.Config{}, engine)), trident.Config{MaxBody: 1 << 20})
-	server := httptest.NewUnstartedServer(route.Handler)
+	httpClient, url := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), kserve.Config{})
+	return tridentv1connect.NewChatServiceClient(httpClient, url, opts...)
+}
+
+// serveAll starts all services and gives a client of HTTP/2 for their address.
+func serveAll(t *testing.T, core *inference.Service, restricted kserve.Config) (*http.Client, string) {
+	t.Helper()
+	routes, err := frontend.NewRoutes(frontend.New(core, "test"), trident.Config{MaxBody: 1 << 20}, restricted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	for _, route := range routes {
+		mux.Handle(route.Pattern, route.Handler)
+	}
+	server := httptest.NewUnstartedServer(mux)
 	server.Config.Protocols = new(http.Protocols)
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
@@ -46,7 +61,7 @@ func serveEngine(t *testing.T, engine *inferencetest.Engine, opts ...connect.Cli
 		transport.CloseIdleConnections()
 		server.Close()
 	})
-	return tridentv1connect.NewChatServiceClient(&http.Client{Transport: transport}, server.URL, opts...)
+	return &http.Client{Transport: transport}, server.URL
 }
 
 func request() *tridentv1.ChatRequest {
@@ -97,7 +112,7 @@ func TestChat(t *testing.T) {
 }
 
 func TestChatStream(t *testing.T) {
-	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+	script := func(_ context.Context, _ *messages.ModelInferRequest, send func(*inference.Response) bool) error {
 		send(&inference.Response{Idle: true})
 		first := inferencetest.Token("Hel", "")
 		first.Outputs = append(first.Outputs, inferencetest.Bytes("logprobs", `[{"5":{"logprob":-0.25,"rank":1,"decoded_token":"Hel"}}]`))
@@ -114,14 +129,14 @@ func TestChatStream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var messages []*tridentv1.ChatStreamResponse
+			var all []*tridentv1.ChatStreamResponse
 			for stream.Receive() {
-				messages = append(messages, proto.CloneOf(stream.Msg()))
+				all = append(all, proto.CloneOf(stream.Msg()))
 			}
-			if err := stream.Err(); err != nil || len(messages) != 4 {
-				t.Fatalf("%d messages, %v", len(messages), err)
+			if err := stream.Err(); err != nil || len(all) != 4 {
+				t.Fatalf("%d messages, %v", len(all), err)
 			}
-			idle, first, second, last := messages[0], messages[1], messages[2], messages[3]
+			idle, first, second, last := all[0], all[1], all[2], all[3]
 			if proto.Size(idle) != 0 {
 				t.Errorf("keep-alive %v", idle)
 			}
@@ -173,7 +188,7 @@ func TestReasoning(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	broken := func(err *inference.Error) inferencetest.Script {
-		return func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error { return err }
+		return func(context.Context, *messages.ModelInferRequest, func(*inference.Response) bool) error { return err }
 	}
 	tests := []struct {
 		name    string
@@ -195,7 +210,8 @@ func TestErrors(t *testing.T) {
 		{"five stop texts", func(r *tridentv1.ChatRequest) { r.Stop = []string{"a", "b", "c", "d", "e"} }, nil, connect.CodeInvalidArgument, "stop"},
 		{"an empty stop text", func(r *tridentv1.ChatRequest) { r.Stop = []string{""} }, nil, connect.CodeInvalidArgument, "stop[0]"},
 		{"Triton gone", nil, broken(&inference.Error{Code: inference.CodeUnavailable, Message: "Triton went away"}), connect.CodeUnavailable, "went away"},
-		{"overload", nil, broken(&inference.Error{Code: inference.CodeOverloaded, Message: "too much"}), connect.CodeResourceExhausted, "too much"},
+		{"overload", nil, broken(&inference.Error{Code: inference.CodeOverloaded, Message: "too much"}), connect.CodeUnavailable, "too much"},
+		{"limit", nil, broken(&inference.Error{Code: inference.CodeLimited, Message: "too fast"}), connect.CodeResourceExhausted, "too fast"},
 		{"an internal error", nil, broken(&inference.Error{Code: inference.CodeInternal, Message: "internal error", Err: context.DeadlineExceeded}), connect.CodeInternal, "internal error"},
 	}
 	for _, tt := range tests {
@@ -224,7 +240,7 @@ func TestErrors(t *testing.T) {
 
 func TestLeavingStopsTheModel(t *testing.T) {
 	stopped := make(chan struct{})
-	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+	script := func(ctx context.Context, _ *messages.ModelInferRequest, send func(*inference.Response) bool) error {
 		send(inferencetest.Token("x", ""))
 		<-ctx.Done()
 		close(stopped)

@@ -1,41 +1,21 @@
 package connect
 
 import (
-	"errors"
 	"strings"
-
-	"connectrpc.com/connect"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
-// codes maps the core's codes to Connect's, which are gRPC's.
-var codes = map[inference.Code]connect.Code{ //nolint:gochecknoglobals // a constant table
-	inference.CodeInternal:         connect.CodeInternal,
-	inference.CodeInvalid:          connect.CodeInvalidArgument,
-	inference.CodeNotFound:         connect.CodeNotFound,
-	inference.CodeUnsupported:      connect.CodeUnimplemented,
-	inference.CodeOverloaded:       connect.CodeResourceExhausted,
-	inference.CodeUnavailable:      connect.CodeUnavailable,
-	inference.CodeDeadlineExceeded: connect.CodeDeadlineExceeded,
-	inference.CodeCanceled:         connect.CodeCanceled,
-}
-
-// connectError shows the core's message and keeps its cause for the log.
-func connectError(rec *server.Record, err error) error {
-	rec.Error = err
-	e := inference.AsError(err)
-	return connect.NewError(codes[e.Code], errors.New(e.Message))
-}
-
 func finishReason(f inference.FinishReason) tridentv1.FinishReason {
 	switch f {
-	case inference.FinishStop, inference.FinishToolCalls:
+	case inference.FinishStop:
 		return tridentv1.FinishReason_FINISH_REASON_STOP
 	case inference.FinishLength:
 		return tridentv1.FinishReason_FINISH_REASON_LENGTH
+	case inference.FinishToolCalls:
+		return tridentv1.FinishReason_FINISH_REASON_TOOL_CALLS
 	case inference.FinishContentFilter:
 		return tridentv1.FinishReason_FINISH_REASON_CONTENT_FILTER
 	case inference.FinishNone:
@@ -53,6 +33,9 @@ func usage(u *inference.Usage, rec *server.Record) *tridentv1.Usage {
 }
 
 func tokenLogprobs(tokens []inference.TokenLogprob) []*tridentv1.TokenLogprob {
+	if len(tokens) == 0 {
+		return nil
+	}
 	list := make([]*tridentv1.TokenLogprob, len(tokens))
 	for i, t := range tokens {
 		list[i] = &tridentv1.TokenLogprob{Token: validText([]byte(t.Token)), TokenBytes: []byte(t.Token), Logprob: t.Logprob}

@@ -7,7 +7,7 @@ import (
 // Module mounts the typed services on the shared port.
 var Module = fx.Module("connect",
 	fx.Provide(
-		NewChatService,
-		fx.Annotate(NewRoute, fx.ResultTags(`group:"routes"`)),
+		New,
+		fx.Annotate(NewRoutes, fx.ResultTags(`group:"routes,flatten"`)),
 	),
 )

@@ -2,9 +2,11 @@ package inference
 
 import (
 	"context"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // errStopping is the cause of contexts that end because the service stops.
@@ -13,122 +15,399 @@ var errStopping = &Error{
 	Message: "the server is shutting down",
 }
 
-// admission counts the requests in flight and bounds them.
+// admission bounds the requests in flight, and has those that find no place wait for
+// their turn.
 type admission struct {
-	limit int // 0: no limit
+	bodies bodies
+	began  time.Time
 
-	mu       sync.Mutex
-	inFlight int
-	controls int // loads and unloads, which the limit isn't for
-	closed   bool
-	idle     chan struct{} // closed when closed and neither is left
+	idle     chan struct{} // closed when closed and nothing is left
 	draining chan struct{} // closed when closed
-	// stopping ends with errStopping when waiting for requests is over: it is no
-	// request's context but cancels all.
-	stopping context.Context //nolint:containedctx // the lifetime of the service
-	stop     context.CancelCauseFunc
+
+	mu      sync.Mutex
+	bounds  Bounds
+	server  scope
+	models  map[string]*scope  // by name, where there are limits of models
+	clients map[string]*client // by name: those of keys, which operators give
+	nobody  client             // requests of no client
+	ring    []*client          // that wait: whoever gets a place goes to the end
+
+	// All that have been let in, wait, or are changes of models. The alarm goes off at
+	// the deadline of the first, or too early.
+	given  tickets
+	count  int
+	alarm  *time.Timer // nil before the first deadline
+	rings  time.Time   // when the alarm goes off; zero for not at all
+	closed bool
 }
 
-func newAdmission(limit int) *admission {
-	a := &admission{limit: limit, idle: make(chan struct{}), draining: make(chan struct{})}
-	a.stopping, a.stop = context.WithCancelCause(context.Background())
+func newAdmission(b Bounds) *admission {
+	a := &admission{
+		began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),
+		models: map[string]*scope{}, clients: map[string]*client{},
+	}
+	a.set(b)
 	return a
 }
 
-// enter admits a request. The context it gives ends with the client, after
-// timeout (0: never), or when the service stops; leave must be called.
-func (a *admission) enter(ctx context.Context, timeout time.Duration) (context.Context, func(), error) {
-	if err := a.take(&a.inFlight, a.limit); err != nil {
-		return nil, nil, err
+// set changes the bounds. Requests that have been let in stay, and those that wait
+// get the places that there are now.
+func (a *admission) set(b Bounds) {
+	a.bodies.limit.Store(b.BodyBytes)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bounds = b
+	a.server.set(b.Server)
+	for name, s := range a.models {
+		s.set(b.model(name))
+		if !s.busy() {
+			delete(a.models, name)
+		}
 	}
-	ctx, end := a.begin(ctx)
-	var done context.CancelFunc = func() {}
-	if timeout > 0 {
-		ctx, done = context.WithTimeout(ctx, timeout)
+	for name, c := range a.clients {
+		if !c.busy() && c.bucket == nil {
+			delete(a.clients, name)
+		}
 	}
-	return ctx, func() {
-		done()
-		end()
-		a.leave(&a.inFlight)
-	}, nil
+	a.grant()
+}
+
+// ask is a request that wants a place.
+type ask struct {
+	now      time.Time
+	model    string // its own name, where it is known
+	known    bool   // it is one of the catalog's
+	priority int64
+}
+
+// enter gives a request its place, when its turn has come. The ticket's context ends
+// with the client, at the deadline, or when the service stops; without an error the
+// ticket must be left.
+func (a *admission) enter(ctx context.Context, t *ticket, q ask) error {
+	t.admission = a
+	t.Context, t.end = context.WithCancelCause(ctx)
+	waits, err := a.take(ctx, t, q)
+	if err == nil && waits {
+		err = a.await(t) //nolint:contextcheck // the ticket is the context
+	}
+	if err != nil {
+		t.end(nil)
+	}
+	return err
 }
 
 // enterControl admits what operators ask for: it has neither limit nor timeout.
-// The context it gives ends with the client or when the service stops; leave must
-// be called.
+// The context ends with the client or when the service stops; leave must be called.
 func (a *admission) enterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
-	if err := a.take(&a.controls, 0); err != nil {
-		return nil, nil, err
+	t := &ticket{admission: a, control: true}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, nil, errStopping
 	}
-	ctx, end := a.begin(ctx)
-	return ctx, func() {
-		end()
-		a.leave(&a.controls)
-	}, nil
+	t.Context, t.end = context.WithCancelCause(ctx)
+	a.give(t)
+	return t, t.leave, nil
 }
 
-// begin makes a context that ends when the service stops, too.
-func (a *admission) begin(ctx context.Context) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	unhook := context.AfterFunc(a.stopping, func() { cancel(errStopping) })
-	return ctx, func() {
-		unhook()
-		cancel(nil)
+// take finds a place, or one in the queue.
+func (a *admission) take(ctx context.Context, t *ticket, q ask) (waits bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false, errStopping
+	}
+	t.client, t.model = a.clientOf(ctx), a.modelOf(q)
+	if t.model != nil && !q.known {
+		t.unknown = q.model
+	}
+	missing := t.missing()
+	if missing != nil {
+		if full := a.full(t, missing); full != nil {
+			a.forget(t)
+			return false, full
+		}
+	}
+	if err := a.spend(t, q.now); err != nil {
+		a.forget(t)
+		return false, err
+	}
+	if queued := a.server.limits.Queued; missing != nil && queued > 0 && a.server.waiting >= queued {
+		a.evict(a.greedy(t.client))
+	}
+	if timeout := a.bounds.RequestTimeout; timeout > 0 {
+		t.deadline = q.now.Add(timeout)
+	}
+	a.give(t)
+	// Nobody who waits could have this place: whoever can gets it when it comes free.
+	if missing == nil {
+		a.seat(t)
+		return false, nil
+	}
+	t.rank, t.turn = a.rankOf(q.now, q.priority), make(chan struct{})
+	a.enqueue(t)
+	return true, nil
+}
+
+// clientOf finds whose request it is. Its limits may be others than before.
+func (a *admission) clientOf(ctx context.Context) *client {
+	known := ClientOf(ctx)
+	if known == nil {
+		return &a.nobody
+	}
+	c := a.clients[known.Name]
+	if c == nil {
+		c = &client{scope: scope{of: " of this key", own: true}}
+		a.clients[known.Name] = c
+	}
+	c.set(known.Limits)
+	return c
+}
+
+// modelOf is nil for models without limits.
+func (a *admission) modelOf(q ask) *scope {
+	if len(a.bounds.Models) == 0 {
+		return nil
+	}
+	m := a.models[q.model]
+	if m == nil {
+		m = &scope{of: " of this model"}
+		m.set(a.bounds.model(q.model))
+		a.models[q.model] = m
+	}
+	return m
+}
+
+// forget drops what is remembered of a model that may be only a client's word.
+func (a *admission) forget(t *ticket) {
+	if t.unknown != "" && !t.model.busy() {
+		delete(a.models, t.unknown)
 	}
 }
 
-func (a *admission) take(count *int, limit int) error {
+// each goes over what bounds the request, the narrowest first.
+func (t *ticket) each(do func(*scope)) {
+	do(&t.client.scope)
+	if t.model != nil {
+		do(t.model)
+	}
+	do(&t.admission.server)
+}
+
+// missing is what has no place for the request; nil where there is one.
+func (t *ticket) missing() *scope {
+	switch {
+	case !t.client.room():
+		return &t.client.scope
+	case t.model != nil && !t.model.room():
+		return t.model
+	case !t.admission.server.room():
+		return &t.admission.server
+	}
+	return nil
+}
+
+// full refuses a request that can't wait either.
+func (a *admission) full(t *ticket, missing *scope) (err *Error) {
+	t.each(func(s *scope) {
+		switch queued := s.limits.Queued; {
+		case err != nil, queued == 0:
+		case queued < 0:
+			err = missing.full()
+		case s.waiting >= queued && (s != &a.server || a.greedy(t.client) == nil):
+			err = s.full()
+		}
+	})
+	return err
+}
+
+// spend takes the request from the rates that there are, or from none.
+func (a *admission) spend(t *ticket, now time.Time) error {
+	if t.client.bucket == nil && a.server.bucket == nil && (t.model == nil || t.model.bucket == nil) {
+		return nil
+	}
+	var taken []*rate.Reservation
+	var err error
+	t.each(func(s *scope) {
+		if s.bucket == nil || err != nil {
+			return
+		}
+		one := s.bucket.ReserveN(now, 1)
+		taken = append(taken, one)
+		if wait := one.DelayFrom(now); wait > 0 {
+			err = s.fast(wait)
+		}
+	})
+	if err != nil {
+		for _, one := range taken {
+			one.CancelAt(now)
+		}
+	}
+	return err
+}
+
+// seat counts a request that has its place.
+func (a *admission) seat(t *ticket) {
+	t.each(func(s *scope) { s.inFlight++ })
+}
+
+// await waits for the request's turn.
+func (a *admission) await(t *ticket) error {
+	select {
+	case <-t.turn:
+	case <-t.Done():
+	case <-a.draining:
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case a.closed:
-		return errStopping
-	case limit > 0 && *count >= limit:
-		return &Error{
-			Code: CodeOverloaded, Reason: ReasonRateLimit, RetryAfter: time.Second,
-			Message: fmt.Sprintf("%d requests are being served, the most that this server takes: try again", *count),
-		}
+	case t.placed: // whatever else has come to pass
+		return nil
+	case t.refused == nil:
+		a.withdraw(t)
 	}
-	*count++
-	return nil
+	a.back(t)
+	switch {
+	case t.refused != nil:
+		return t.refused
+	case t.Err() != nil:
+		return cause(t, t.Err())
+	}
+	return errStopping
+}
+
+// give lists a ticket, whose deadline from now on counts.
+func (a *admission) give(t *ticket) {
+	a.count++
+	a.given.add(t)
+	if !t.deadline.IsZero() && (a.rings.IsZero() || t.deadline.Before(a.rings)) {
+		if time.Until(t.deadline) <= 0 {
+			t.end(context.DeadlineExceeded)
+			return
+		}
+		a.wake(t.deadline)
+	}
+}
+
+// back takes a ticket off the list.
+func (a *admission) back(t *ticket) {
+	a.given.remove(t)
+	a.forget(t)
+	a.count--
+	if a.closed && a.count == 0 {
+		close(a.idle)
+	}
+}
+
+// leave gives a place to the next one.
+func (a *admission) leave(t *ticket) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !t.control {
+		t.each(func(s *scope) { s.inFlight-- })
+		a.grant()
+	}
+	a.back(t)
+}
+
+// wake sets the alarm.
+func (a *admission) wake(at time.Time) {
+	a.rings = at
+	if a.alarm == nil {
+		a.alarm = time.AfterFunc(time.Until(at), a.expire)
+		return
+	}
+	a.alarm.Reset(time.Until(at))
+}
+
+// expire ends the requests whose time is over.
+func (a *admission) expire() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.rings = time.Time{}
+	for t := a.given.first; t != nil && !t.deadline.IsZero(); t = t.next {
+		if t.deadline.After(now) {
+			a.wake(t.deadline)
+			return
+		}
+		t.end(context.DeadlineExceeded)
+	}
 }
 
 // ready is nil until the drain begins.
 func (a *admission) ready() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
+	select {
+	case <-a.draining:
 		return errStopping
-	}
-	return nil
-}
-
-func (a *admission) leave(count *int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	*count--
-	if a.closed && a.inFlight+a.controls == 0 {
-		close(a.idle)
+	default:
+		return nil
 	}
 }
 
-// drain refuses new requests, waits for those in flight until ctx ends, then
-// cancels the rest and waits for them.
+// drain refuses new requests and those that wait, lets those in flight go on until ctx
+// ends, then cancels the rest and waits for them.
 func (a *admission) drain(ctx context.Context) {
 	a.mu.Lock()
-	first := !a.closed
-	a.closed = true
-	if first {
+	if !a.closed {
+		a.closed = true
 		close(a.draining)
-	}
-	if first && a.inFlight+a.controls == 0 {
-		close(a.idle)
+		if a.count == 0 {
+			close(a.idle)
+		}
 	}
 	a.mu.Unlock()
 	select {
 	case <-a.idle:
 	case <-ctx.Done():
 	}
-	a.stop(errStopping)
+	a.stop()
 	<-a.idle
 }
+
+// stop ends all that is in flight.
+func (a *admission) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for t := a.given.first; t != nil; t = t.next {
+		t.end(errStopping)
+	}
+	if a.alarm != nil {
+		a.alarm.Stop()
+	}
+}
+
+// rate tells of the rate that the request's client has least left of.
+func (a *admission) rate(ctx context.Context) (least Rate, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	for _, s := range [...]*scope{&a.clientOf(ctx).scope, &a.server} {
+		if s.bucket == nil {
+			continue
+		}
+		if r := s.rate(now); !ok || r.Remaining < least.Remaining {
+			least, ok = r, true
+		}
+	}
+	return least, ok
+}
+
+// bodies counts the bytes of requests' bodies. It may be used concurrently.
+type bodies struct{ limit, held atomic.Int64 }
+
+// take counts bytes that are about to be read. What alone is more than the limit is
+// taken when there is nothing else.
+func (b *bodies) take(n int64) error {
+	limit, held := b.limit.Load(), b.held.Add(n)
+	if limit > 0 && held > limit && held > n {
+		b.held.Add(-n)
+		return &Error{
+			Code: CodeOverloaded, Reason: ReasonOverloaded, RetryAfter: fullRetry,
+			Message: "the bodies of the requests being served take as much memory as this server has for them: try again",
+		}
+	}
+	return nil
+}
+
+func (b *bodies) free(n int64) { b.held.Add(-n) }

@@ -38,6 +38,13 @@ type Backend interface {
 type Extras struct {
 	Images ImageInput
 	LoRA   LoRAForm
+	// Logprobs tells whether it gives log probabilities, and TopLogprobs whether of the
+	// likeliest tokens, too.
+	Logprobs, TopLogprobs bool
+	// Structured tells whether it holds to a form of the answer.
+	Structured bool
+	// Defaults are the sampling options that the contract itself names.
+	Defaults Sampling
 }
 
 // Decoder turns one job's responses into steps. It keeps state between them and

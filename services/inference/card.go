@@ -2,10 +2,12 @@ package inference
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -21,8 +23,10 @@ const noParser = "none"
 type Card struct {
 	Name    string
 	Version string
-	State   ModelState
-	Reason  string // Triton's text on a model that isn't ready
+	// Versions are all that the engine tells of.
+	Versions []string
+	State    ModelState
+	Reason   string // Triton's text on a model that isn't ready
 	// Recovering is true for a model that is unavailable for a while only.
 	Recovering bool
 	Engine     Engine
@@ -44,7 +48,10 @@ type Card struct {
 	Tokenizer Tokenizer
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.
 	ContextLength int
-	Hidden        bool
+	// DefaultMaxTokens bounds answers whose request sets no limit; 0 for what holds for
+	// all models.
+	DefaultMaxTokens int
+	Hidden           bool
 	// Fingerprint changes with this program and with the model's configuration, and
 	// with nothing else: fp_ and ten hexadecimal digits. Empty unless ready.
 	Fingerprint string
@@ -57,6 +64,8 @@ type Card struct {
 	loras *loras
 	// Settings are the values of this card with their origins.
 	Settings []Setting
+	// overrides are those that it was made with.
+	overrides []Override
 	// Fetching is true until the hub has given what the model's maker published;
 	// then the model gets a new Card.
 	Fetching bool
@@ -68,8 +77,9 @@ type Card struct {
 // error that names it; the card is usable all the same, without that property.
 func newCard(c *Catalog, engine Engine, m Model, others func(string) *kserve.ModelConfig) (*Card, error) {
 	card := &Card{
-		Name: m.Name, Version: m.Version, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
+		Name: m.Name, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
 		Engine: engine, Config: m.Config, Loaded: time.Now(),
+		overrides: c.overridesOf(m.Name),
 	}
 	if m.Config == nil {
 		return card, nil
@@ -100,7 +110,7 @@ func fingerprint(m Model) string {
 
 // same tells whether the engine still shows the model as this card has it.
 func (c *Card) same(m Model) bool {
-	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && c.Recovering == m.Recovering && proto.Equal(c.Config, m.Config)
+	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && c.Recovering == m.Recovering && slices.Equal(c.Versions, m.Versions) && proto.Equal(c.Config, m.Config)
 }
 
 // Kind names what speaks to the model: a backend of Trident's, or nothing but raw
@@ -123,3 +133,15 @@ func (c *Card) Parsers() string {
 // Listed tells whether the model belongs in lists of generation and embedding
 // models.
 func (c *Card) Listed() bool { return c.State == ModelReady && c.Tasks != 0 && !c.Hidden }
+
+// SeesImages tells whether chats may have pictures: the model takes them, and what makes
+// its prompts gives them a place.
+func (c *Card) SeesImages(ctx context.Context) bool {
+	if c.Images.Most == 0 || c.Template == nil {
+		return false
+	}
+	_, err := c.Template.Render(ctx, &Request{Model: c.Name, Task: TaskGenerate, Messages: []Message{{
+		Role: "user", Parts: []Part{{Kind: PartText, Text: "what is this?"}, {Kind: PartImage}},
+	}}})
+	return err == nil
+}

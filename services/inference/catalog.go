@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// refreshInterval is how often the engines are asked for their models, and
-// lookupInterval how soon a request for an unknown model may ask again.
+// refreshInterval is how often the engines are asked for their models while none of
+// them changes, and lookupInterval how soon a request for an unknown model may ask again.
 const (
 	refreshInterval = 5 * time.Second
 	lookupInterval  = time.Second
@@ -37,6 +37,8 @@ type Catalog struct {
 	// stale is true from when an engine wasn't ready until the models have been
 	// asked for again: it may have been loading them.
 	stale atomic.Bool
+	// required are the models that were ready when all first was; nil before.
+	required atomic.Pointer[[]string]
 	// refreshing serialises refreshes; it is a channel so that waiting for one
 	// can end with the request.
 	refreshing chan struct{}
@@ -47,10 +49,16 @@ type Catalog struct {
 
 	tell func([]*Card)
 
-	library   Library    // nil for none
-	overrides []Override // of the command line
+	library   Library         // nil for none
+	overrides []Override      // guarded by refreshing once it runs
+	missed    map[string]bool // guarded by refreshing: models of overrides that there aren't, told of
 
-	turns turns // of loads and unloads
+	turns    turns // of loads and unloads
+	changes  changes
+	controls controls
+	watches  watches
+	// moved has an element once some model is about to be in another state.
+	moved chan struct{}
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -75,6 +83,7 @@ func NewCatalog(engines []Engine, backends []Backend, templates Templates, diale
 	c := &Catalog{
 		engines: engines, backends: backends, templates: templates, dialects: dialects, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
+		moved:      make(chan struct{}, 1),
 		failing:    map[Engine]bool{},
 		starting:   map[Engine]bool{},
 		announced:  map[Engine]bool{},
@@ -104,6 +113,20 @@ func (c *Catalog) Consult(library Library, overrides []Override) {
 	c.library, c.overrides = library, overrides
 }
 
+// Override takes other settings from the operator, in place of those before. Models that
+// they concern get new cards; requests in flight keep those that they have, and a model
+// whose tokenizer has to be fetched first keeps its card until that is there. It returns
+// early when ctx ends.
+func (c *Catalog) Override(ctx context.Context, overrides []Override) {
+	select {
+	case c.refreshing <- struct{}{}:
+		c.overrides, c.missed = overrides, nil
+		<-c.refreshing
+		c.refresh(ctx, 0)
+	case <-ctx.Done():
+	}
+}
+
 // Start begins to follow the engines' models until Stop.
 func (c *Catalog) Start() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -116,18 +139,7 @@ func (c *Catalog) Start() {
 			})
 		}
 	}
-	c.done.Go(func() {
-		tick := time.NewTicker(refreshInterval)
-		defer tick.Stop()
-		for {
-			c.refresh(ctx, 0)
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	c.done.Go(func() { c.follow(ctx) })
 }
 
 // started is called when the models of an engine's start are there.
@@ -194,25 +206,7 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 
 // Ready is nil when every engine takes requests and has told its models since it
 // does.
-func (c *Catalog) Ready(ctx context.Context) error {
-	for _, e := range c.engines {
-		if err := e.Ready(ctx); err != nil {
-			c.stale.Store(true)
-			return err
-		}
-	}
-	if c.stale.Load() {
-		c.refresh(ctx, 0)
-		if known := c.known.Load(); known.err != nil {
-			return known.err
-		}
-		if !c.told(ctx) {
-			return errStarting
-		}
-		c.stale.Store(false)
-	}
-	return nil
-}
+func (c *Catalog) Ready(ctx context.Context) error { return c.ready(ctx, nil) }
 
 // told is whether all engines' models have been told of.
 func (c *Catalog) told(ctx context.Context) bool {
@@ -255,6 +249,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 			continue
 		}
 		for _, m := range models {
+			m = c.changes.hold(m)
 			if o, taken := offers[m.Name]; !taken || o.model.State != ModelReady && m.State == ModelReady {
 				offers[m.Name] = offer{e, m}
 			}
@@ -266,10 +261,10 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 			fresh.cards[name] = c.card(old.cards[name], o.engine, o.model, others)
 		}
 	}
-	fresh.aliases = aliases(fresh.cards)
 	c.refreshed = time.Now()
 	c.announce(fresh.sorted())
-	c.known.Store(fresh)
+	c.warnMissed(fresh)
+	c.learn(fresh)
 }
 
 // announce tells of the engines whose models have become known, before clients can
@@ -292,6 +287,22 @@ func (c *Catalog) announce(cards []*Card) {
 	c.tell(slices.DeleteFunc(cards, func(card *Card) bool { return !fresh[card.Engine] }))
 }
 
+// warnMissed tells once of settings for models that no engine lists.
+func (c *Catalog) warnMissed(fresh *knowledge) {
+	if fresh.err != nil || len(c.announced) < len(c.engines) {
+		return
+	}
+	for _, o := range c.overrides {
+		if o.Model != "" && fresh.cards[o.Model] == nil && !c.missed[o.Model] {
+			if c.missed == nil {
+				c.missed = map[string]bool{}
+			}
+			c.missed[o.Model] = true
+			c.log.Warn("settings for a model that isn't there", "model", o.Model, "from", o.Origin)
+		}
+	}
+}
+
 // offer is a model of the first engine where it is ready, or else of the first
 // that lists it.
 type offer struct {
@@ -311,12 +322,15 @@ func keep(fresh, old map[string]*Card, e Engine) {
 
 func (c *Catalog) card(old *Card, e Engine, m Model, others func(string) *kserve.ModelConfig) *Card {
 	same := old != nil && old.Engine == e && old.same(m)
-	if same && !old.Fetching {
+	if same && !old.Fetching && slices.Equal(old.overrides, c.overridesOf(m.Name)) {
 		return old
 	}
 	card, err := newCard(c, e, m, others)
 	if same && card.Fetching {
 		return old
+	}
+	if same {
+		card.Loaded = old.Loaded
 	}
 	if err != nil {
 		c.log.Warn("model configuration", "model", m.Name, "error", err)

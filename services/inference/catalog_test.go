@@ -28,7 +28,7 @@ func TestModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, card := range s.Models() {
+	for _, card := range s.Models(t.Context()) {
 		names = append(names, card.Name)
 	}
 	if got := strings.Join(names, " "); got != "a b" {
@@ -126,8 +126,8 @@ func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 		}
 		close(engine.may)
 		synctest.Wait()
-		if err := s.Ready(t.Context()); err != nil || len(s.Models()) != 1 {
-			t.Errorf("after: %v, %d models", err, len(s.Models()))
+		if err := s.Ready(t.Context()); err != nil || len(s.Models(t.Context())) != 1 {
+			t.Errorf("after: %v, %d models", err, len(s.Models(t.Context())))
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestReadyAfterALoad(t *testing.T) {
 			if err := s.Ready(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if models := s.Models(); models[len(models)-1].Name != name {
+			if models := s.Models(t.Context()); models[len(models)-1].Name != name {
 				t.Errorf("%s isn't listed", name)
 			}
 		}

@@ -17,6 +17,9 @@ import (
 // unloads of one model take turns. A load isn't bounded by the limit of requests
 // in flight, and the end of ctx doesn't stop it in the engine.
 func (s *Service) LoadModel(ctx context.Context, name string) (*Card, error) {
+	if err := allowed(ctx, name); err != nil {
+		return nil, err
+	}
 	ctx, leave, err := s.admission.enterControl(ctx)
 	if err != nil {
 		return nil, err
@@ -33,6 +36,9 @@ func (s *Service) LoadModel(ctx context.Context, name string) (*Card, error) {
 // flight end first, new ones fail. Errors and turns are those of
 // [Service.LoadModel]; a model that isn't loaded is [CodeInvalid].
 func (s *Service) UnloadModel(ctx context.Context, name string) error {
+	if err := allowed(ctx, name); err != nil {
+		return err
+	}
 	ctx, leave, err := s.admission.enterControl(ctx)
 	if err != nil {
 		return err
@@ -62,10 +68,16 @@ func (c *Catalog) load(ctx context.Context, name string) (*Card, error) {
 	case held.state == ModelLoading || held.state == ModelUnloading:
 		return nil, errBusy(name, held.state)
 	}
-	if _, err := held.repository.RepositoryModelLoad(ctx, &kserve.RepositoryModelLoadRequest{ModelName: name}); err != nil {
+	if c.known.Load().cards[name] == nil { // it is new
+		c.refresh(ctx, 0)
+	}
+	loaded := c.changing(ctx, held.engine, name, ModelLoading)
+	_, err = held.repository.RepositoryModelLoad(ctx, &kserve.RepositoryModelLoadRequest{ModelName: name})
+	loaded()
+	c.refresh(ctx, 0)
+	if err != nil {
 		return nil, err
 	}
-	c.refresh(ctx, 0)
 	return c.Lookup(ctx, name)
 }
 
@@ -86,11 +98,12 @@ func (c *Catalog) unload(ctx context.Context, name string) error {
 	case ModelNeverLoaded, ModelUnloading, ModelUnavailable:
 		return held.refuse(ctx, ReasonModelNotFound, "unknown model `%s`: it does not exist or is not loaded", name)
 	}
-	if _, err := held.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: name}); err != nil {
-		return err
+	unloaded := c.changing(ctx, held.engine, name, ModelUnloading) // requests are told at once
+	_, err = held.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: name})
+	if err == nil {
+		err = held.awaitUnloaded(ctx)
 	}
-	c.refresh(ctx, 0) // requests are told at once
-	err = held.awaitUnloaded(ctx)
+	unloaded()
 	c.refresh(ctx, 0)
 	return err
 }
@@ -105,7 +118,8 @@ func errBusy(name string, state ModelState) *Error {
 // holding is what an engine's repository says of a model.
 type holding struct {
 	name       string
-	repository Repository
+	engine     Engine
+	repository Repository // the engine's
 	listed     bool
 	state      ModelState // the zero value for a model that isn't listed
 }
@@ -120,7 +134,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 		if !ok {
 			continue
 		}
-		h := &holding{name: name, repository: repository}
+		h := &holding{name: name, engine: e, repository: repository}
 		switch err := h.look(ctx); {
 		case err != nil:
 			away = err

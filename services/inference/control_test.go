@@ -90,7 +90,7 @@ func TestControl(t *testing.T) {
 				if tt.explicit {
 					engine.Control(func(string) error { return tt.loading })
 				}
-				s := inferencetest.Service(t, inference.Config{MaxInFlight: 1}, engine)
+				s := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1, Queued: inference.NoQueue}}}, engine)
 				if action == "unload" {
 					err := s.UnloadModel(t.Context(), tt.model)
 					checkControl(t, action, err, tt.unload)

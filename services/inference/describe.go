@@ -30,6 +30,7 @@ func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.M
 		{SettingVision, d.vision},
 		{SettingTokenizer, d.tokenizer},
 		{SettingContextLength, d.contextLength},
+		{SettingDefaultMaxTokens, d.defaultMaxTokens},
 		{SettingChatTemplate, d.template},
 		{SettingToolParser, d.toolParser},
 		{SettingReasoningParser, d.reasoningParser},
@@ -179,6 +180,19 @@ func (d *description) contextLength(s Setting) error {
 	}
 	d.card.ContextLength = n
 	d.keep(SettingContextLength, s.Value, s.Origin)
+	return nil
+}
+
+func (d *description) defaultMaxTokens(s Setting) error {
+	if s.Value == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a positive number of tokens", s.Value)
+	}
+	d.card.DefaultMaxTokens = n
+	d.keepGiven(s)
 	return nil
 }
 

@@ -118,7 +118,9 @@ type Model struct {
 	Name string
 	// Version that a request without a version reaches.
 	Version string
-	State   ModelState
+	// Versions are all that the engine tells of, in any state.
+	Versions []string
+	State    ModelState
 	// Reason is Triton's text on a model that isn't ready.
 	Reason string
 	// Recovering is true for a model that broke down and that the engine is

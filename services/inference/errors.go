@@ -16,17 +16,21 @@ const (
 	CodeInvalid                      // the request is wrong: change it
 	CodeNotFound                     // no such model or version
 	CodeUnsupported                  // the model or engine can't do that
-	CodeOverloaded                   // too much at once: retry later
+	CodeOverloaded                   // too much at once, whoever asks: retry later
+	CodeLimited                      // this client asks for too much: retry later
 	CodeUnavailable                  // the engine or model isn't serving: retry later
 	CodeDeadlineExceeded             // took longer than allowed
 	CodeCanceled                     // the client left
+	CodeUnauthenticated              // who asks isn't known: show a key
+	CodeForbidden                    // who asks may not do that
 )
 
 // String gives the code's name for logs.
 func (c Code) String() string {
 	names := [...]string{
 		"internal", "invalid", "not_found", "unsupported",
-		"overloaded", "unavailable", "deadline_exceeded", "canceled",
+		"overloaded", "limited", "unavailable", "deadline_exceeded", "canceled",
+		"unauthenticated", "forbidden",
 	}
 	if int(c) < len(names) {
 		return names[c]
@@ -44,11 +48,15 @@ const (
 	ReasonModelNotReady  = "model_not_ready"
 	ReasonModelLoaded    = "model_already_loaded"
 	ReasonRateLimit      = "rate_limit_exceeded"
+	ReasonOverloaded     = "server_is_overloaded"
 	ReasonTimeout        = "timeout"
 	ReasonShuttingDown   = "shutting_down"
 	ReasonEngineGone     = "engine_unavailable"
 	ReasonInactive       = "engine_inactive"
 	ReasonNotImplemented = "not_implemented"
+	ReasonInvalidKey     = "invalid_api_key"
+	ReasonInvalidAuth    = "invalid_auth"
+	ReasonForbidden      = "forbidden"
 )
 
 // Error is a failure that may be shown to the client. Message never holds an
@@ -88,6 +96,15 @@ func Invalid(param, format string, args ...any) *Error {
 // Unsupported is a CodeInvalid error about a field that the model can't honour.
 func Unsupported(param, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Reason: ReasonUnsupported, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// NoTask is the error about a model that doesn't do what it is asked for.
+func NoTask(req *Request) *Error {
+	what := "chat completions"
+	if req.Task == TaskEmbed {
+		what = "embeddings"
+	}
+	return Unsupported("model", "the model `%s` has no %s", req.Model, what)
 }
 
 // AsError finds the [Error] in err. What is none becomes a deadline, a

@@ -31,9 +31,13 @@ type Caller interface {
 func (s *Service) Engines() []Engine { return s.catalog.engines }
 
 // EngineOf is the engine whose answers on a model count: where it is ready, or
-// else the first that lists it. For a model that none has it is the first.
-func (s *Service) EngineOf(ctx context.Context, model string) Engine {
-	return s.catalog.engineOf(ctx, model)
+// else the first that lists it. For a model that none has it is the first. A model
+// that the client may not use is [CodeNotFound].
+func (s *Service) EngineOf(ctx context.Context, model string) (Engine, error) {
+	if err := allowed(ctx, model); err != nil {
+		return nil, err
+	}
+	return s.catalog.engineOf(ctx, model), nil
 }
 
 func (c *Catalog) engineOf(ctx context.Context, model string) Engine {
@@ -61,10 +65,14 @@ func (s *Service) Decoupled(ctx context.Context, model string) bool {
 // ConfigOf is a model's configuration: the one of its card, which must not be
 // changed, or of a model that has none, what its engine says.
 func (s *Service) ConfigOf(ctx context.Context, model string) (*kserve.ModelConfig, error) {
+	engine, err := s.EngineOf(ctx, model)
+	if err != nil {
+		return nil, err
+	}
 	if card := s.catalog.known.Load().cards[model]; card != nil && card.State == ModelReady {
 		return card.Config, nil
 	}
-	describer, ok := s.EngineOf(ctx, model).(Describer)
+	describer, ok := engine.(Describer)
 	if !ok {
 		named, err := s.catalog.Find(ctx, model, s.cfg.LoRASeparator)
 		if err != nil {
@@ -83,57 +91,89 @@ func (s *Service) Draining() <-chan struct{} { return s.admission.draining }
 // Admission, deadline and cancellation are those of Generate. The message must
 // live until the loop has ended.
 func (s *Service) Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
-	return admitted(ctx, s, func(ctx context.Context, yield func(*Response, error) bool) {
+	return func(yield func(*Response, error) bool) {
+		ctx, t, err := s.admitTensors(ctx, m)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		outcome, wrong := canceled, OutcomeOK
+		defer func() { t.finish(outcome, nil) }()
 		for resp, err := range s.stream(ctx, m) {
 			if err != nil {
-				yield(nil, cause(ctx, err))
+				e := cause(ctx, err)
+				outcome = outcomeOf(e)
+				yield(nil, e)
 				return
 			}
+			if !resp.Idle {
+				t.measure.answer()
+			}
+			if resp.Err != nil {
+				wrong = outcomeOf(resp.Err)
+			}
+			final := resp.Final
 			if !yield(resp, nil) {
+				if final || wrong != OutcomeOK {
+					outcome = wrong
+				}
 				return
 			}
 		}
-	})
+		outcome = wrong
+	}
 }
 
 // Infer runs a request of a model that isn't decoupled, and yields its one
 // response: encoded, as a ModelInferResponse, where the engine gives that. An error
 // may follow the response, which then doesn't count.
 func (s *Service) Infer(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
-	return admitted(ctx, s, func(ctx context.Context, yield func(*Response, error) bool) {
-		if caller, ok := s.EngineOf(ctx, m.Head().GetModelName()).(Caller); ok && m.Encoded() != nil {
-			answer, err := caller.Call(ctx, m)
-			if err != nil {
-				yield(nil, cause(ctx, err))
-				return
-			}
-			defer answer.Free()
-			yield(&Response{Encoded: answer, Final: true}, nil)
+	return func(yield func(*Response, error) bool) {
+		ctx, t, err := s.admitTensors(ctx, m)
+		if err != nil {
+			yield(nil, err)
 			return
 		}
-		if err := s.single(ctx, m, yield); err != nil {
-			yield(nil, cause(ctx, err))
+		outcome := canceled
+		defer func() { t.finish(outcome, nil) }()
+		err = s.infer(ctx, m, func(resp *Response) bool {
+			t.measure.answer()
+			return yield(resp, nil)
+		})
+		if err == nil {
+			outcome = OutcomeOK
+			return
 		}
-	})
+		e := cause(ctx, err)
+		outcome = outcomeOf(e)
+		yield(nil, e)
+	}
 }
 
-// admitted runs what yields several values within the admission.
-func admitted[T any](ctx context.Context, s *Service, run func(context.Context, func(T, error) bool)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
-		if err != nil {
-			var none T
-			yield(none, err)
-			return
-		}
-		defer leave()
-		run(ctx, yield)
+// infer yields the one response of a request.
+func (s *Service) infer(ctx context.Context, m *InferRequest, yield func(*Response) bool) error {
+	engine, err := s.EngineOf(ctx, m.Head().GetModelName())
+	if err != nil {
+		return err
 	}
+	caller, ok := engine.(Caller)
+	if !ok || m.Encoded() == nil {
+		return s.single(ctx, m, yield)
+	}
+	ctx, span := child(ctx, "engine")
+	answer, err := caller.Call(ctx, m)
+	endSpan(span, err)
+	if err != nil {
+		return err
+	}
+	defer answer.Free()
+	yield(&Response{Encoded: answer, Final: true})
+	return nil
 }
 
 // single yields the one response of a stream, whose end may come by itself. What
 // is wrong with their number it says as tritonserver does.
-func (s *Service) single(ctx context.Context, m *InferRequest, yield func(*Response, error) bool) error {
+func (s *Service) single(ctx context.Context, m *InferRequest, yield func(*Response) bool) error {
 	if s.Decoupled(ctx, m.Head().GetModelName()) {
 		return &Error{
 			Code: CodeUnsupported, Reason: ReasonNotImplemented, Triton: TritonUnsupported,
@@ -151,7 +191,7 @@ func (s *Service) single(ctx context.Context, m *InferRequest, yield func(*Respo
 			return resp.Err
 		}
 		responses++
-		if responses == 1 && !yield(resp, nil) {
+		if responses == 1 && !yield(resp) {
 			return nil
 		}
 	}
@@ -164,15 +204,18 @@ func (s *Service) single(ctx context.Context, m *InferRequest, yield func(*Respo
 // stream runs a request on the engine of its model. Of one that is no Forwarder an
 // error of the model's is the last.
 func (s *Service) stream(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
-	engine := s.EngineOf(ctx, m.Head().GetModelName())
+	engine, err := s.EngineOf(ctx, m.Head().GetModelName())
+	if err != nil {
+		return func(yield func(*Response, error) bool) { yield(nil, err) }
+	}
 	if forwarder, ok := engine.(Forwarder); ok {
-		return forwarder.Forward(ctx, m)
+		return traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return forwarder.Forward(ctx, m) })
 	}
 	req, err := m.Request()
 	if err != nil {
 		return func(yield func(*Response, error) bool) { yield(nil, err) }
 	}
-	return engine.Stream(ctx, req)
+	return traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return engine.Stream(ctx, req) })
 }
 
 // End tells whether this is no response of a model's but only the end of the
@@ -183,10 +226,14 @@ func (r *Response) End(req *kserve.ModelInferRequest) bool {
 		(r.Version == "" || r.Encoded != nil && r.Version == req.GetModelVersion())
 }
 
-// Control has a change made in the repository that holds a model. Changes of one
-// model take turns; they have no limit and no deadline, as [Service.LoadModel].
-// Without any repository it is [CodeUnsupported].
-func (s *Service) Control(ctx context.Context, model string, change func(context.Context, Repository) error) error {
+// Control has a change made in the repository that holds a model: a load or an unload,
+// by the state that it is in meanwhile. Changes of one model take turns; they have no
+// limit and no deadline, as [Service.LoadModel]. Without any repository it is
+// [CodeUnsupported].
+func (s *Service) Control(ctx context.Context, model string, meanwhile ModelState, change func(context.Context, Repository) error) error {
+	if err := allowed(ctx, model); err != nil {
+		return err
+	}
 	ctx, leave, err := s.admission.enterControl(ctx)
 	if err != nil {
 		return err
@@ -197,28 +244,26 @@ func (s *Service) Control(ctx context.Context, model string, change func(context
 		return cause(ctx, err)
 	}
 	defer done()
-	repository, err := s.catalog.repositoryOf(ctx, model)
-	if err == nil {
-		err = change(ctx, repository)
-	}
+	held, err := s.catalog.holder(ctx, model)
 	if err != nil {
 		return cause(ctx, err)
 	}
+	changed := s.catalog.changing(ctx, held.engine, model, meanwhile)
+	err = change(ctx, held.repository)
+	changed()
 	s.catalog.refresh(ctx, 0) // requests are told at once
+	if err != nil {
+		return cause(ctx, err)
+	}
 	return nil
 }
 
-// repositoryOf finds the repository that holds a model; a single engine's isn't
-// asked.
-func (c *Catalog) repositoryOf(ctx context.Context, model string) (Repository, error) {
+// holder finds the repository that holds a model; a single engine's isn't asked.
+func (c *Catalog) holder(ctx context.Context, model string) (*holding, error) {
 	if len(c.engines) == 1 {
 		if repository, ok := c.engines[0].(Repository); ok {
-			return repository, nil
+			return &holding{name: model, engine: c.engines[0], repository: repository}, nil
 		}
 	}
-	held, err := c.hold(ctx, model)
-	if err != nil {
-		return nil, err
-	}
-	return held.repository, nil
+	return c.hold(ctx, model)
 }

@@ -105,8 +105,9 @@ func errNoModel(name string) error {
 }
 
 // Models lists the generation and embedding models by all of their names, in
-// alphabetical order. Adapters are listed only where it is known which there are.
-func (s *Service) Models() []Named {
+// alphabetical order: those that the client may use. Adapters are listed only where it
+// is known which there are.
+func (s *Service) Models(ctx context.Context) []Named {
 	known := s.catalog.known.Load()
 	var listed []Named
 	add := func(name string, card *Card) {
@@ -127,6 +128,9 @@ func (s *Service) Models() []Named {
 	for alias, card := range known.aliases {
 		add(alias, card)
 	}
+	if client := ClientOf(ctx); client != nil {
+		listed = slices.DeleteFunc(listed, func(n Named) bool { return !client.May(n.Name) })
+	}
 	slices.SortFunc(listed, func(a, b Named) int { return strings.Compare(a.Name, b.Name) })
 	return listed
 }
@@ -134,6 +138,9 @@ func (s *Service) Models() []Named {
 // Model finds one generation or embedding model by any of its names; hidden ones
 // too. An adapter of a model whose adapters aren't known may not be there.
 func (s *Service) Model(ctx context.Context, name string) (Named, error) {
+	if err := allowed(ctx, name); err != nil {
+		return Named{}, err
+	}
 	named, err := s.catalog.Find(ctx, name, s.cfg.LoRASeparator)
 	if err != nil {
 		return Named{}, err

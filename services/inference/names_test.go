@@ -36,7 +36,7 @@ func TestListHasEveryName(t *testing.T) {
 				t.Fatal(err)
 			}
 			var names []string
-			for _, n := range s.Models() {
+			for _, n := range s.Models(t.Context()) {
 				names = append(names, n.Name)
 			}
 			if got := strings.Join(names, " "); got != tt.want {

@@ -106,7 +106,7 @@ func (s *jobStream) handParsed(delta *Delta, emit func(Delta) bool) bool {
 // leave ends the choice before the model does.
 func (s *jobStream) leave(delta *Delta, finish FinishReason) {
 	s.stopped = true
-	s.total.tokens += s.tally.count()
+	s.countRest()
 	delta.Finish, delta.More = finish, s.only()
 }
 

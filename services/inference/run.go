@@ -26,6 +26,7 @@ type run struct {
 	promptTokens []int    // of each prompt or input
 	hidden       bool     // the client didn't ask for the log probabilities
 	reading      *reading // nil: answers are text as they come
+	measure      *measure
 }
 
 // planChoices makes a job for each choice of each prompt. Backends' own n is not
@@ -105,6 +106,7 @@ type jobStream struct {
 	held    bool // the last Delta said that more was to come
 	echoed  bool
 	parse   *parse // nil without parser
+	pace    pace
 }
 
 // job runs one job and hands its Deltas to emit until that returns false. An engine
@@ -137,6 +139,7 @@ func (r *run) infer(ctx context.Context, job *Job, used *loan, emit func(Delta) 
 		return jobTotal{}, err
 	}
 	infer.Id = r.req.ID
+	limitText(ctx, r.card.Config, infer)
 	s, err := r.newSequences(job)
 	if err != nil {
 		return jobTotal{}, err
@@ -144,7 +147,7 @@ func (r *run) infer(ctx context.Context, job *Job, used *loan, emit func(Delta) 
 	if used != nil && used.turn {
 		ctx = WhenSent(ctx, func() { used.sent(infer) })
 	}
-	for resp, err := range r.card.Engine.Stream(ctx, infer) {
+	for resp, err := range traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return r.card.Engine.Stream(ctx, infer) }) {
 		if err != nil {
 			return s.total(), r.explain(err)
 		}
@@ -214,6 +217,7 @@ func (s *jobStream) delta(step *Step, end, more bool) (Delta, error) {
 	delta := Delta{Index: s.index, More: more}
 	s.total.prompt = max(s.total.prompt, step.PromptTokens)
 	s.total.tokens += step.OutputTokens
+	s.run.measure.step(&s.pace, step.OutputTokens, len(step.Text) > 0, more && !end)
 	s.finish = cmp.Or(step.Finish, s.finish)
 	if s.run.req.Task == TaskEmbed {
 		return s.embedding(delta, step, end)
@@ -229,10 +233,18 @@ func (s *jobStream) delta(step *Step, end, more bool) (Delta, error) {
 		delta.Text = append([]byte(s.job.Prompt), delta.Text...)
 	}
 	if end || s.stopped {
-		s.total.tokens += s.tally.count()
+		s.countRest()
 		delta.Finish = finishOf(s.finish, s.total.tokens, s.job.MaxTokens)
 	}
 	return delta, nil
+}
+
+// countRest counts the tokens that the engine hasn't.
+func (s *jobStream) countRest() {
+	rest := s.tally.count()
+	s.total.tokens += rest
+	s.run.measure.flush(&s.pace)
+	s.run.measure.more(rest)
 }
 
 // answer is what of the step's text can go out. Before min_tokens no stop text
@@ -251,6 +263,7 @@ func (s *jobStream) embedding(delta Delta, step *Step, end bool) (Delta, error) 
 	var err error
 	switch {
 	case step.Embedding != nil:
+		s.run.measure.answer()
 		s.finish = FinishStop
 		delta.Embedding, err = s.run.vector(step.Embedding)
 	case end && s.finish == FinishNone:

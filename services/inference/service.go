@@ -4,25 +4,29 @@
 package inference
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 )
 
 // Config of the service.
 type Config struct {
-	// MaxInFlight bounds the requests served at once; 0 for no bound.
-	MaxInFlight int
-	// RequestTimeout ends a request after this long; 0 for never.
-	RequestTimeout time.Duration
+	// Bounds at start; [Service.SetBounds] changes them.
+	Bounds
+
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the
 	// room left in the model's context, or 16 tokens where that isn't known.
 	DefaultMaxTokens int
 	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
 	// for no such names.
 	LoRASeparator string
+	// RequiredModels are those without which the service isn't ready; none for those that
+	// were ready when it first was.
+	RequiredModels []string
 	// MaxCallBytes bounds the tool calls of one answer, in bytes; 0 for
 	// [DefaultMaxParseBytes].
 	MaxCallBytes int
@@ -30,22 +34,24 @@ type Config struct {
 
 // Default is the configuration without flags.
 func Default() Config {
-	return Config{MaxInFlight: 1024, RequestTimeout: 30 * time.Minute, MaxCallBytes: DefaultMaxParseBytes}
+	return Config{
+		Bounds: Bounds{
+			Server:    Limits{InFlight: 1024, Queued: 1024},
+			BodyBytes: 4 << 30, RequestTimeout: 30 * time.Minute,
+		},
+		MaxCallBytes: DefaultMaxParseBytes,
+	}
 }
 
 // Validate names the field that can't be used.
 func (c Config) Validate() error {
 	switch {
-	case c.MaxInFlight < 0:
-		return fmt.Errorf("--max-in-flight: %d is negative", c.MaxInFlight)
-	case c.RequestTimeout < 0:
-		return fmt.Errorf("--request-timeout: %s is negative", c.RequestTimeout)
 	case c.DefaultMaxTokens < 0:
 		return fmt.Errorf("--default-max-tokens: %d is negative", c.DefaultMaxTokens)
 	case c.MaxCallBytes < 0:
 		return fmt.Errorf("--max-tool-call-parse-bytes: %d is negative", c.MaxCallBytes)
 	}
-	return nil
+	return c.Bounds.Validate()
 }
 
 const (
@@ -62,6 +68,9 @@ type Service struct {
 	catalog   *Catalog
 	images    ImageReader
 	admission *admission
+	meters    *meters
+	adapters  adapters
+	refused   [outcomes]atomic.Uint64 // at the door
 }
 
 // New makes a service over the catalog's engines, whose requests' pictures images
@@ -70,19 +79,31 @@ func New(cfg Config, catalog *Catalog, images ImageReader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, catalog: catalog, images: images, admission: newAdmission(cfg.MaxInFlight)}, nil
+	return &Service{
+		cfg: cfg, catalog: catalog, images: images, admission: newAdmission(cfg.Bounds),
+		meters: newMeters(func(model string) bool { return catalog.known.Load().cards[model] != nil }),
+	}, nil
 }
 
 // Drain refuses new requests, waits for those in flight until ctx ends and
 // cancels the rest. When it returns, none is in flight.
 func (s *Service) Drain(ctx context.Context) { s.admission.drain(ctx) }
 
-// Ready is nil when every engine takes requests and none is being drained.
+// Ready is nil when every engine takes requests, the models that are required do, and
+// none is being drained.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.admission.ready(); err != nil {
 		return err
 	}
-	return s.catalog.Ready(ctx)
+	return s.catalog.ready(ctx, s.cfg.RequiredModels)
+}
+
+// Started is nil once the service has been ready, whatever comes later.
+func (s *Service) Started(ctx context.Context) error {
+	if s.catalog.required.Load() != nil {
+		return nil
+	}
+	return s.catalog.ready(ctx, s.cfg.RequiredModels)
 }
 
 // Fingerprint is that of the model which serves a name now, empty where none does.
@@ -99,48 +120,66 @@ func (s *Service) Fingerprint(ctx context.Context, name string) string {
 // [*Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
 // the request is left running when the loop has ended.
 func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	return admitted(ctx, s, func(ctx context.Context, yield func(Delta, error) bool) {
-		run, err := s.plan(ctx, req)
+	return func(yield func(Delta, error) bool) {
+		ctx, t, err := s.admitText(ctx, req)
 		if err != nil {
-			yield(Delta{}, cause(ctx, err))
+			yield(Delta{}, err)
+			return
+		}
+		t.measure.streamed = req.Stream
+		outcome, usage := canceled, (*Usage)(nil) // unless it turns out otherwise
+		defer func() { t.finish(outcome, usage) }()
+		fail := func(err error) {
+			e := cause(ctx, err)
+			outcome = outcomeOf(e)
+			yield(Delta{}, e)
+		}
+		run, err := s.plan(ctx, req, &t.measure)
+		if err != nil {
+			fail(err)
 			return
 		}
 		for delta, err := range run.best(run.deltas(ctx)) {
 			if err != nil {
-				yield(Delta{}, cause(ctx, err))
+				fail(err)
 				return
 			}
 			if !yield(delta, nil) {
 				return
 			}
 		}
-		yield(Delta{Usage: run.usage()}, nil)
-	})
+		usage = run.usage()
+		outcome = OutcomeOK
+		yield(Delta{Usage: usage}, nil)
+	}
 }
+
+// canceled is the outcome of a request whose client has left.
+const canceled = Outcome(1 + CodeCanceled)
 
 // CountPrompt is how many tokens the prompt of a chat has, as the engine will count
 // them. Errors are [*Error]; the model isn't asked.
 func (s *Service) CountPrompt(ctx context.Context, req *Request) (int, error) {
-	return call(ctx, s, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, req) })
+	return call(ctx, s, req.Model, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, req) })
 }
 
-// call runs what gives one value within the admission.
-func call[T any](ctx context.Context, s *Service, run func(context.Context) (T, error)) (T, error) {
+// call runs what asks no model and gives one value within the admission.
+func call[T any](ctx context.Context, s *Service, model string, run func(context.Context) (T, error)) (T, error) {
 	var none T
-	ctx, leave, err := s.admission.enter(ctx, s.cfg.RequestTimeout)
-	if err != nil {
+	t := &ticket{}
+	if err := s.enter(ctx, t, s.catalog.known.Load().find(model, s.cfg.LoRASeparator), 0); err != nil {
 		return none, err
 	}
-	defer leave()
-	value, err := run(ctx)
+	defer t.leave()
+	value, err := run(t) //nolint:contextcheck // the ticket is the context
 	if err != nil {
-		return none, cause(ctx, err)
+		return none, cause(t, err) //nolint:contextcheck // likewise
 	}
 	return value, nil
 }
 
 func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
-	run, err := s.newRun(ctx, req)
+	run, err := s.newRun(ctx, req, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -160,8 +199,9 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 	return run.card.longest(prompts)
 }
 
-// newRun finds the model.
-func (s *Service) newRun(ctx context.Context, req *Request) (*run, error) {
+// newRun finds the model, and tells the measure of it; that is nil for who isn't
+// measured.
+func (s *Service) newRun(ctx context.Context, req *Request, measure *measure) (*run, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -170,22 +210,19 @@ func (s *Service) newRun(ctx context.Context, req *Request) (*run, error) {
 		return nil, err
 	}
 	card := named.Card
+	measure.settle(card, named.LoRA)
 	if card.Tasks&req.Task == 0 {
-		what := "chat completions"
-		if req.Task == TaskEmbed {
-			what = "embeddings"
-		}
-		return nil, Unsupported("model", "the model `%s` has no %s", req.Model, what)
+		return nil, NoTask(req)
 	}
 	if err := s.checkParts(card, req); err != nil {
 		return nil, err
 	}
-	return &run{card: card, req: req, lora: named.LoRA}, nil
+	return &run{card: card, req: req, lora: named.LoRA, measure: measure}, nil
 }
 
 // plan finds the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, req *Request) (*run, error) {
-	run, err := s.newRun(ctx, req)
+func (s *Service) plan(ctx context.Context, req *Request, measure *measure) (*run, error) {
+	run, err := s.newRun(ctx, req, measure)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +266,9 @@ func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]stri
 	if req.Messages == nil {
 		return plainPrompts(card, req)
 	}
+	ctx, span := child(ctx, "template")
 	prompt, err := render(ctx, card, req)
+	endSpan(span, err)
 	if err != nil {
 		return nil, err
 	}
@@ -295,14 +334,19 @@ func (s *Service) maxTokens(card *Card, req *Request, prompts []string) (int, er
 		return min(continuationTokens, context-used), nil
 	case req.Prompts != nil:
 		return continuationTokens, nil
-	case s.cfg.DefaultMaxTokens > 0:
-		return s.cfg.DefaultMaxTokens, nil
+	case s.defaultMaxTokens(card) > 0:
+		return s.defaultMaxTokens(card), nil
 	case context > 0 && truncates:
 		return context, nil
 	case context > 0:
 		return context - used, nil
 	}
 	return unknownContextMaxTokens, nil
+}
+
+// defaultMaxTokens is the model's own, or that of all; 0 for none.
+func (s *Service) defaultMaxTokens(card *Card) int {
+	return cmp.Or(card.DefaultMaxTokens, s.cfg.DefaultMaxTokens)
 }
 
 // cause explains an error of a request whose context may have ended: the

@@ -312,7 +312,7 @@ func TestEndsInBoundedTime(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, engine := serve(t, inference.Config{RequestTimeout: time.Minute}, waiting, withTemplate)
+				s, engine := serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waiting, withTemplate)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				done := make(chan answer)
@@ -366,7 +366,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 
 func TestAdmissionRefusesTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := serve(t, inference.Config{MaxInFlight: 2}, waiting, withTemplate)
+		s, _ := serve(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, waiting, withTemplate)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan answer)
 		for range 2 {
@@ -438,6 +438,7 @@ func TestMaxTokens(t *testing.T) {
 		{"as asked", inference.Config{}, context100, new(5), `"max_tokens":5`, "", ""},
 		{"the room in the context", inference.Config{}, context100, nil, `"max_tokens":100`, "", ""},
 		{"the flag", inference.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, "", ""},
+		{"the model's own", inference.Config{DefaultMaxTokens: 9}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.default_max_tokens": "8"}, nil, `"max_tokens":8`, "", ""},
 		{"unknown context", inference.Config{}, withTemplate, nil, `"max_tokens":16`, "", ""},
 		{"more than the context", inference.Config{}, context100, new(101), "", inference.ReasonContextLength, "messages"},
 		{"none at all", inference.Config{}, context100, new(0), "", inference.ReasonInvalidValue, "max_tokens"},

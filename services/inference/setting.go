@@ -12,21 +12,22 @@ const paramPrefix = "trident."
 // The settings of a model. Given in its own config.pbtxt they travel with the
 // model, so that a remote Triton's models describe themselves.
 const (
-	SettingTask            = "task"           // generate or embed; default: what the tensors allow
-	SettingBackend         = "backend"        // name of the contract; default: the first that the tensors allow
-	SettingChatTemplate    = "chat_template"  // Jinja source
-	SettingContextLength   = "context_length" // tokens of prompt and answer together
-	SettingBOSToken        = "bos_token"
-	SettingEOSToken        = "eos_token"
-	SettingTokenizer       = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, or an id on its hub
-	SettingHidden          = "hidden"           // "true" keeps the model out of lists
-	SettingAliases         = "aliases"          // further names, separated by commas
-	SettingLoRAs           = "loras"            // names of its LoRA adapters, separated by commas, with their numbers or paths after "="; or none
-	SettingToolParser      = "tool_call_parser" // dialect; default: what the chat template teaches; noParser for none
-	SettingReasoningParser = "reasoning_parser" // likewise
-	SettingVision          = "vision"           // whether the model reads images; default: what its files and tensors say
-	SettingImageToken      = "image_token"      // text of an image in the prompt where the template shows none, or none
-	SettingHistoryTemplate = "history_template" // Liquid source, where there is no chat template
+	SettingTask             = "task"               // generate or embed; default: what the tensors allow
+	SettingBackend          = "backend"            // name of the contract; default: the first that the tensors allow
+	SettingChatTemplate     = "chat_template"      // Jinja source
+	SettingContextLength    = "context_length"     // tokens of prompt and answer together
+	SettingDefaultMaxTokens = "default_max_tokens" // of answers whose request sets no limit
+	SettingBOSToken         = "bos_token"
+	SettingEOSToken         = "eos_token"
+	SettingTokenizer        = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, or an id on its hub
+	SettingHidden           = "hidden"           // "true" keeps the model out of lists
+	SettingAliases          = "aliases"          // further names, separated by commas
+	SettingLoRAs            = "loras"            // names of its LoRA adapters, separated by commas, with their numbers or paths after "="; or none
+	SettingToolParser       = "tool_call_parser" // dialect; default: what the chat template teaches; noParser for none
+	SettingReasoningParser  = "reasoning_parser" // likewise
+	SettingVision           = "vision"           // whether the model reads images; default: what its files and tensors say
+	SettingImageToken       = "image_token"      // text of an image in the prompt where the template shows none, or none
+	SettingHistoryTemplate  = "history_template" // Liquid source, where there is no chat template
 )
 
 // Setting is a value of a model's card and where it came from, for people.
@@ -36,7 +37,8 @@ type Setting struct {
 	Origin string // such as "config.pbtxt: trident.context_length"
 }
 
-// Override is a setting that the operator gives on the command line.
+// Override is a setting that the operator gives: on the command line, or in a file of
+// settings.
 type Override struct {
 	Setting
 
@@ -105,6 +107,17 @@ func (c *Catalog) settings(m Model, detected []Setting) settings {
 		}
 	}
 	return append(s, detected...)
+}
+
+// overridesOf are those that concern a model.
+func (c *Catalog) overridesOf(model string) []Override {
+	var of []Override
+	for _, o := range c.overrides {
+		if o.Model == model || o.Model == "" {
+			of = append(of, o)
+		}
+	}
+	return of
 }
 
 // get is the setting that wins, with an empty value where nobody gave one.

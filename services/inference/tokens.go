@@ -20,7 +20,7 @@ type Tokens struct {
 // expects around every text. A model whose tokenizer isn't known is
 // [CodeInvalid]. Admission, deadline and cancellation are those of Generate.
 func (s *Service) Tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
-	return call(ctx, s, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, req, special) })
+	return call(ctx, s, req.Model, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, req, special) })
 }
 
 func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
@@ -58,7 +58,7 @@ func readable(ctx context.Context, card *Card, req *Request) (string, error) {
 // the model doesn't have is [CodeInvalid] about tokens. All else is as for
 // Tokenize.
 func (s *Service) Detokenize(ctx context.Context, model string, ids []int) (string, error) {
-	return call(ctx, s, func(ctx context.Context) (string, error) { return s.detokenize(ctx, model, ids) })
+	return call(ctx, s, model, func(ctx context.Context) (string, error) { return s.detokenize(ctx, model, ids) })
 }
 
 func (s *Service) detokenize(ctx context.Context, model string, ids []int) (string, error) {

@@ -89,7 +89,7 @@ func serveOwnPortBy(tb testing.TB, config kserve.Config, shared server.Config, e
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := kserve.NewRESTServer(service, listener, nil, shared, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewRESTServer(service, listener, nil, nil, shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

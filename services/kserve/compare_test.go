@@ -104,11 +104,16 @@ func serveNative(tb testing.TB, config kserve.Config, engines ...inference.Engin
 func serveNativeBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, _ := newService(tb, config, engines...)
+	return serveNativeService(tb, certificates, config, service)
+}
+
+func serveNativeService(tb testing.TB, certificates *server.Certificates, config kserve.Config, service *kserve.Service) string {
+	tb.Helper()
 	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s := kserve.NewServer(service, listener, certificates, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s := kserve.NewServer(service, listener, certificates, nil, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err := s.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}

@@ -78,8 +78,11 @@ func (r *Restriction) UnmarshalText(text []byte) error {
 	if colon < 0 {
 		colon = strings.LastIndexByte(left, ',')
 	}
-	if colon < 0 || colon == len(left)-1 || !ok || value == "" {
-		return fmt.Errorf("must be GROUP[,GROUP...]:KEY=VALUE, not %q", text)
+	if !ok {
+		return errors.New("must be GROUP[,GROUP...]:KEY=VALUE, and has no =") // what it has may be secret
+	}
+	if colon < 0 || colon == len(left)-1 || value == "" {
+		return fmt.Errorf("must be GROUP[,GROUP...]:KEY=VALUE, not %q and a value", left)
 	}
 	r.Groups, r.Key, r.Value = strings.Split(left[:colon], ","), left[colon+1:], value
 	for _, group := range r.Groups {
@@ -90,22 +93,27 @@ func (r *Restriction) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// MarshalText is the reverse of UnmarshalText.
+func (r Restriction) MarshalText() ([]byte, error) {
+	return []byte(strings.Join(r.Groups, ",") + ":" + r.Key + "=" + r.Value), nil
+}
+
 // The groups of methods, by tritonserver's names.
 const (
 	groupHealth          = "health"
-	groupMetadata        = "metadata"
-	groupInference       = "inference"
+	GroupMetadata        = "metadata"
+	GroupInference       = "inference"
 	groupSharedMemory    = "shared-memory"
 	groupModelConfig     = "model-config"
-	groupModelRepository = "model-repository"
-	groupStatistics      = "statistics"
+	GroupModelRepository = "model-repository"
+	GroupStatistics      = "statistics"
 	groupTrace           = "trace"
 	groupLogging         = "logging"
 )
 
 func groupNames() []string {
 	return []string{
-		groupHealth, groupMetadata, groupInference, groupSharedMemory, groupModelConfig,
-		groupModelRepository, groupStatistics, groupTrace, groupLogging,
+		groupHealth, GroupMetadata, GroupInference, groupSharedMemory, groupModelConfig,
+		GroupModelRepository, GroupStatistics, groupTrace, groupLogging,
 	}
 }

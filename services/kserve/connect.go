@@ -11,17 +11,18 @@ import (
 
 	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
-// NewRoutes mounts the service on the shared port, with the health service,
-// reflection and REST. Messages are bounded as the other surfaces' bodies are, also when they
+// NewRoutes mounts the service on the shared port, with trident.v1.InferService, the
+// health service, reflection of all services there, and REST. Messages are bounded as the other surfaces' bodies are, also when they
 // come compressed; streams aren't, as a whole.
 func NewRoutes(s *Service, cfg server.Config) []server.Route {
 	options := []connect.HandlerOption{
 		connect.WithCodec(connectCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
-		connect.WithReadMaxBytes(int(cfg.MaxBody)), connectDeflate(),
+		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody),
 		connect.WithInterceptors(interceptor{newGuard(s)}),
 	}
 	routes := restRoutes(s, cfg)
@@ -30,13 +31,18 @@ func NewRoutes(s *Service, cfg server.Config) []server.Route {
 		if m.name == streamName {
 			handler = withAbort(server.OpenBody(handler))
 		}
-		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: handler})
+		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: handler, Surface: inference.SurfaceKServe})
 	}
+	routes = append(routes, typedRoutes(s, options)...)
 	path, handler := health1connect.NewHealthHandler(health{service: s}, options...)
 	routes = append(routes, server.Route{Pattern: path, Handler: handler})
-	reflector := grpcreflect.NewStaticReflector(kserveconnect.GRPCInferenceServiceName, health1connect.HealthName)
+	reflector := grpcreflect.NewStaticReflector(
+		kserveconnect.GRPCInferenceServiceName, health1connect.HealthName,
+		tridentv1connect.ChatServiceName, tridentv1connect.CompletionServiceName, tridentv1connect.EmbeddingServiceName,
+		tridentv1connect.InferServiceName, tridentv1connect.ModelServiceName, tridentv1connect.ServerServiceName,
+	)
 	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
-		path, handler := mount(reflector, connect.WithReadMaxBytes(int(cfg.MaxBody)))
+		path, handler := mount(reflector, connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody))
 		routes = append(routes, server.Route{Pattern: path, Handler: handler})
 	}
 	return routes
@@ -94,7 +100,13 @@ func connectError(rec *server.Record, err error) error {
 		return own
 	}
 	e := inference.AsError(err)
-	return connect.NewError(connect.Code(codeOf(e)), errors.New(textOf(e)))
+	answer := connect.NewError(connect.Code(codeOf(e)), errors.New(textOf(e)))
+	if retry := retryInfo(e); retry != nil {
+		if detail, err := connect.NewErrorDetail(retry); err == nil { // a message of Google's always encodes
+			answer.AddDetail(detail)
+		}
+	}
+	return answer
 }
 
 // clientsFault is the code of an error of Connect's that a client has made: by

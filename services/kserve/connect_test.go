@@ -45,14 +45,19 @@ func serveShared(tb testing.TB, config kserve.Config, engines ...inference.Engin
 // serveSharedBy does so with TLS, unless there are no certificates.
 func serveSharedBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
+	return serveSharedAs(tb, server.Default(), certificates, config, engines...)
+}
+
+// serveSharedAs does so with other settings of the port.
+func serveSharedAs(tb testing.TB, shared server.Config, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
 	service, core := newService(tb, config, engines...)
-	shared := server.Default()
 	shared.Host, shared.Port = "127.0.0.1", 0
 	listener := server.NewListener(shared)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := server.New(shared, listener, certificates, kserve.NewRoutes(service, shared), core, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := server.New(shared, listener, certificates, nil, kserve.NewRoutes(service, shared), core, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -299,6 +304,12 @@ func TestReflection(t *testing.T) {
 			}
 			if !slices.Contains(services, kserveconnect.GRPCInferenceServiceName) || !slices.Contains(services, health1connect.HealthName) {
 				t.Errorf("got %v", services)
+			}
+			// The native port has KServe's service alone.
+			for _, typed := range []string{"Chat", "Completion", "Embedding", "Infer", "Model", "Server"} {
+				if slices.Contains(services, "trident.v1."+typed+"Service") != (name == "shared") {
+					t.Errorf("%s: trident.v1.%sService among %v", name, typed, services)
+				}
 			}
 			file := ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{
 				FileContainingSymbol: kserveconnect.GRPCInferenceServiceName + ".ModelStreamInfer",

@@ -3,7 +3,9 @@ package kserve
 import (
 	"cmp"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -37,20 +39,30 @@ func codeOf(e *inference.Error) codes.Code {
 		return codes.NotFound
 	case inference.CodeUnsupported:
 		return codes.Unimplemented
-	case inference.CodeOverloaded:
-		if e.Text != "" {
-			return codes.Unavailable // Triton's
-		}
+	case inference.CodeLimited:
 		return codes.ResourceExhausted
-	case inference.CodeUnavailable:
+	case inference.CodeOverloaded, inference.CodeUnavailable: // a queue of Triton's that is full is UNAVAILABLE, too
 		return codes.Unavailable
 	case inference.CodeDeadlineExceeded:
 		return codes.DeadlineExceeded
 	case inference.CodeCanceled:
 		return codes.Canceled
+	case inference.CodeUnauthenticated:
+		return codes.Unauthenticated
+	case inference.CodeForbidden:
+		return codes.PermissionDenied
 	case inference.CodeInternal:
 	}
 	return codes.Internal
+}
+
+// retryInfo tells gRPC's clients when to come again; nil says nothing, as Triton's own
+// errors do.
+func retryInfo(e *inference.Error) *errdetails.RetryInfo {
+	if e.RetryAfter <= 0 || e.Triton != inference.TritonNone {
+		return nil
+	}
+	return &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)}
 }
 
 // textOf is what the client reads.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -29,13 +29,14 @@ import (
 
 // Server serves the service by grpc-go on the listener's port.
 type Server struct {
-	service  *Service
-	listener *Listener
-	secure   bool
-	grpc     *grpc.Server
-	abort    context.CancelCauseFunc
-	log      *slog.Logger
-	serving  sync.WaitGroup
+	service   *Service
+	listener  *Listener
+	secure    bool
+	grpc      *grpc.Server
+	telemetry *server.Telemetry
+	abort     context.CancelCauseFunc
+	log       *slog.Logger
+	serving   sync.WaitGroup
 }
 
 // Pings that clients may send are those of tritonserver's clients, and more: none
@@ -53,49 +54,87 @@ const (
 const (
 	streamWindow     = 4 << 20
 	connectionWindow = 16 << 20
+	// maxStreams are the calls at once of a connection; more wait at the client.
+	// maxHeader bounds a call's metadata, in bytes, as on the other ports, and
+	// handshakeTimeout what comes before the first call.
+	maxStreams       = 4096
+	maxHeader        = 64 << 10
+	handshakeTimeout = 10 * time.Second
 	// bufferSize is that of reads and writes: large tensors take fewer.
 	bufferSize = 128 << 10
+	// workers keep their stacks from call to call. More calls at once than that have
+	// goroutines of their own, whose stacks must grow each time.
+	workers = 128
 )
 
+// TransportOptions are those of grpc-go's server that speed depends on, and its
+// limits.
+func TransportOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
+		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxHeader),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.InitialWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(connectionWindow),
+		grpc.ReadBufferSize(bufferSize),
+		grpc.WriteBufferSize(bufferSize),
+		grpc.NumStreamWorkers(workers),
+		experimental.BufferPool(replies),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingPause, PermitWithoutStream: true}),
+	}
+}
+
 // NewServer makes a server that doesn't serve yet, with TLS if there are
-// certificates. It calls abort when serving ends
-// though nobody had asked for it.
-func NewServer(service *Service, listener *Listener, certificates *server.Certificates, abort context.CancelCauseFunc, log *slog.Logger) *Server {
-	s := &Server{service: service, listener: listener, secure: certificates != nil, abort: abort, log: log}
+// certificates, for whom the gate lets in. It calls abort when serving ends though nobody
+// had asked for it.
+func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *server.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) *Server {
+	s := &Server{service: service, listener: listener, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log}
 	guard := newGuard(service)
 	security := insecure.NewCredentials()
 	if s.secure {
 		security = credentials.NewTLS(certificates.Config("h2"))
 	}
-	s.grpc = grpc.NewServer(
+	s.grpc = grpc.NewServer(append(TransportOptions(),
 		grpc.Creds(security),
 		grpc.ForceServerCodecV2(newGRPCCodec()),
-		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
-		grpc.MaxSendMsgSize(math.MaxInt32),
-		grpc.InitialWindowSize(streamWindow),
-		grpc.InitialConnWindowSize(connectionWindow),
-		grpc.ReadBufferSize(bufferSize),
-		grpc.WriteBufferSize(bufferSize),
-		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingPause, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
-			call := s.begin(info.FullMethod, modelOf(req))
+			ctx, call := s.begin(ctx, info.FullMethod, modelOf(req))
+			_ = grpc.SetHeader(ctx, call.header()) // nothing has been sent yet
 			defer func() { err = call.end(ctx, recover(), err) }()
-			if err := guard.check(info.FullMethod, incoming(ctx)); err != nil {
+			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
+			if err == nil {
+				err = guard.check(info.FullMethod, incoming(ctx))
+			}
+			if err != nil {
 				return nil, err
+			}
+			if body, ok := req.(*request); ok { // the one kind that is large
+				size := int64(body.Size())
+				if err := service.core.TakeBody(size); err != nil {
+					body.Free()
+					return nil, err
+				}
+				defer service.core.FreeBody(size)
 			}
 			return handler(ctx, req)
 		}),
 		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
-			call := s.begin(info.FullMethod, "")
-			defer func() { err = call.end(ss.Context(), recover(), err) }()
-			if err := guard.check(info.FullMethod, incoming(ss.Context())); err != nil {
+			ctx, call := s.begin(ss.Context(), info.FullMethod, "")
+			_ = ss.SetHeader(call.header())
+			defer func() { err = call.end(ctx, recover(), err) }()
+			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
+			if err == nil {
+				err = guard.check(info.FullMethod, incoming(ctx))
+			}
+			if err != nil {
 				return err
 			}
-			return handler(srv, ss)
+			return handler(srv, begunStream{ss, ctx})
 		}),
-	)
+	)...)
 	s.grpc.RegisterService(s.description(), service)
 	grpc_health_v1.RegisterHealthServer(s.grpc, health{service: service})
 	reflection.Register(s.grpc)
@@ -171,6 +210,11 @@ func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }
 // abort can't: grpc-go ends what blocks when the call has ended.
 func (nativeExchange) abort() bool { return false }
 
+// valuesOf reads a call's metadata by lower-case names.
+func valuesOf(ctx context.Context) func(name string) []string {
+	return func(name string) []string { return metadata.ValueFromIncomingContext(ctx, name) }
+}
+
 // incoming reads a call's metadata.
 func incoming(ctx context.Context) func(key string) string {
 	return func(key string) string {
@@ -194,25 +238,50 @@ func modelOf(req any) string {
 	return ""
 }
 
-// call is one of gRPC's, for the log.
+// begunStream is a stream of a call that has begun.
+type begunStream struct {
+	grpc.ServerStream
+
+	ctx context.Context //nolint:containedctx // grpc-go's way to hand it over
+}
+
+// Context implements [grpc.ServerStream].
+func (s begunStream) Context() context.Context { return s.ctx }
+
+// call is one of gRPC's, for the log, the metrics and the trace.
 type call struct {
-	log     *slog.Logger
+	server.Call
+
+	server  *Server
 	method  string
 	model   string
+	id      string
 	started time.Time
 }
 
-func (s *Server) begin(method, model string) call {
-	return call{log: s.log, method: method, model: model, started: time.Now()}
+// origin is that of all calls here.
+var origin = &inference.Origin{Surface: inference.SurfaceKServe} //nolint:gochecknoglobals // a constant
+
+func (s *Server) begin(ctx context.Context, method, model string) (context.Context, call) {
+	c := call{server: s, method: method, model: model, id: server.RequestID(incoming(ctx)(requestIDKey)), started: time.Now()}
+	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, method == healthCheck)
+	return inference.WithOrigin(ctx, origin), c
 }
+
+const requestIDKey = "x-request-id"
+
+// header is what each answer begins with.
+func (c call) header() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
 
 // end makes the status of a call's error, or of a panic, and logs the call: what
 // went well for debugging only, as there may be many thousands a second.
 func (c call) end(ctx context.Context, p any, err error) error {
 	if p != nil {
+		c.server.telemetry.Panicked()
 		err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 	}
 	answer := statusOf(err)
+	c.End(answer.Code())
 	level := slog.LevelDebug
 	switch answer.Code() {
 	case codes.OK:
@@ -221,18 +290,24 @@ func (c call) end(ctx context.Context, p any, err error) error {
 	default:
 		level = slog.LevelInfo
 	}
-	if c.log.Enabled(ctx, level) {
+	if log := c.server.log; log.Enabled(ctx, level) {
 		attrs := []slog.Attr{
-			slog.String("method", c.method), slog.String("code", answer.Code().String()),
+			slog.String("method", c.method), slog.String("code", answer.Code().String()), slog.String("request_id", c.id),
 			slog.Duration("duration", time.Since(c.started).Round(time.Microsecond)),
+		}
+		if id := c.TraceID(); id != "" {
+			attrs = append(attrs, slog.String("trace_id", id))
+		}
+		if client := inference.ClientOf(ctx); client != nil {
+			attrs = append(attrs, slog.String("client", client.Name))
 		}
 		if c.model != "" {
 			attrs = append(attrs, slog.String("model", c.model))
 		}
 		if err != nil {
-			attrs = append(attrs, slog.String("error", err.Error()))
+			attrs = append(attrs, slog.String("error", server.ErrorText(err)))
 		}
-		c.log.LogAttrs(ctx, level, "call", attrs...)
+		log.LogAttrs(ctx, level, "call", attrs...)
 	}
 	return answer.Err()
 }
@@ -248,5 +323,11 @@ func statusOf(err error) *status.Status {
 		}
 	}
 	e := inference.AsError(err)
-	return status.New(codeOf(e), textOf(e))
+	answer := status.New(codeOf(e), textOf(e))
+	if retry := retryInfo(e); retry != nil {
+		if told, err := answer.WithDetails(retry); err == nil {
+			return told
+		}
+	}
+	return answer
 }

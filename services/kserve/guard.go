@@ -1,7 +1,11 @@
 package kserve
 
 import (
+	"slices"
+
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // restrictedHeader is how the header begins that a restricted method expects, as in
@@ -25,13 +29,43 @@ func newGuard(s *Service) guard {
 			}
 		}
 	}
+	for _, p := range []string{tridentv1connect.InferServiceInferProcedure, tridentv1connect.InferServiceInferStreamProcedure} {
+		if r := s.cfg.restriction(GroupInference); r != nil {
+			g[p] = *r
+		}
+	}
 	return g
+}
+
+// restriction of a group; nil for none.
+func (c Config) restriction(group string) *Restriction {
+	for i, r := range c.Restrictions {
+		if slices.Contains(r.Groups, group) {
+			return &c.Restrictions[i]
+		}
+	}
+	return nil
+}
+
+// Allowed refuses a call by gRPC or Connect whose headers lack what its group of
+// methods expects. It is for services beside this one.
+func (c Config) Allowed(group string, header func(string) string) error {
+	if r := c.restriction(group); r != nil {
+		return r.check(header)
+	}
+	return nil
 }
 
 // check refuses a call whose headers lack what the procedure expects.
 func (g guard) check(procedure string, header func(string) string) error {
-	r, restricted := g[procedure]
-	if !restricted || header(restrictedHeader+r.Key) == r.Value {
+	if r, restricted := g[procedure]; restricted {
+		return r.check(header)
+	}
+	return nil
+}
+
+func (r Restriction) check(header func(string) string) error {
+	if server.Secret(r.Value).Equal(header(restrictedHeader + r.Key)) {
 		return nil
 	}
 	return &inference.Error{

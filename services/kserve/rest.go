@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserverest"
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -45,7 +46,10 @@ func newREST(s *Service, cfg server.Config) *rest {
 // restRoutes mount the handler on the shared port.
 func restRoutes(s *Service, cfg server.Config) []server.Route {
 	h := newREST(s, cfg)
-	return []server.Route{{Pattern: restPath, Handler: h}, {Pattern: restPath + "/", Handler: h}}
+	return []server.Route{
+		{Pattern: restPath, Handler: h, Surface: inference.SurfaceKServe},
+		{Pattern: restPath + "/", Handler: h, Surface: inference.SurfaceKServe},
+	}
 }
 
 // ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
@@ -84,7 +88,7 @@ func (h *rest) prepare(next http.Handler) http.Handler {
 // permits answers a client that lacks the header which the pattern's group expects.
 func (h *rest) permits(w http.ResponseWriter, r *http.Request, pattern string) bool {
 	restriction, restricted := h.restricted[restGroup(pattern)]
-	if !restricted || r.Header.Get(restriction.Key) == restriction.Value {
+	if !restricted || server.Secret(restriction.Value).Equal(r.Header.Get(restriction.Key)) {
 		return true
 	}
 	restRefuse(w, http.StatusForbidden, "This API is restricted, expecting header '"+restriction.Key+"'")
@@ -97,21 +101,21 @@ func restGroup(pattern string) string {
 	case strings.HasPrefix(p, restPath+"/health/"), strings.HasSuffix(p, "/ready"):
 		return groupHealth
 	case strings.HasSuffix(p, "/infer"), strings.HasSuffix(p, "/generate"), strings.HasSuffix(p, "/generate_stream"):
-		return groupInference
+		return GroupInference
 	case strings.HasSuffix(p, "/config"):
 		return groupModelConfig
 	case strings.HasSuffix(p, "/stats"):
-		return groupStatistics
+		return GroupStatistics
 	case strings.HasSuffix(p, "/trace/setting"):
 		return groupTrace
 	case strings.HasSuffix(p, "/logging"):
 		return groupLogging
 	case strings.HasPrefix(p, restPath+"/repository/"):
-		return groupModelRepository
+		return GroupModelRepository
 	case strings.Contains(p, "sharedmemory/"):
 		return groupSharedMemory
 	}
-	return groupMetadata
+	return GroupMetadata
 }
 
 // refuse answers what no route takes: with 405 where one takes another method, else

@@ -6,13 +6,12 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"strconv"
+	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -30,7 +29,7 @@ func (h *rest) openBody(w http.ResponseWriter, r *http.Request) error {
 		r.Body, r.ContentLength = http.MaxBytesReader(w, body, h.limit), -1
 	default:
 		w.Header().Set("Accept-Encoding", "gzip, deflate")
-		return tritonError(inference.TritonUnsupported, "Unsupported compression type")
+		return unsupported("Unsupported compression type")
 	}
 	r.Body = restBody{r.Body}
 	return nil
@@ -51,7 +50,7 @@ func bodyError(err error) error {
 	if _, known := errors.AsType[*inference.Error](err); known {
 		return err
 	}
-	e := tritonError(inference.TritonInvalidArg, "the request body ended early")
+	e := invalid("the request body ended early")
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		e.Message = fmt.Sprintf("request body exceeds the maximum allowed input size of %d bytes. Use --http-max-input-size to increase the limit.", tooLarge.Limit)
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -98,141 +97,98 @@ func compressionError(err error) error {
 	if _, ok := errors.AsType[flate.CorruptInputError](err); !ok && !corrupt {
 		return err
 	}
-	e := tritonError(inference.TritonInvalidArg, "the request body is not what its Content-Encoding says")
+	e := invalid("the request body is not what its Content-Encoding says")
 	e.Err = err
 	return e
 }
 
-// tritonError is an error that tritonserver makes of a request.
-func tritonError(code inference.TritonCode, message string) *inference.Error {
-	return &inference.Error{Code: inference.CodeInvalid, Triton: code, Message: message}
-}
-
-// maxMembers bounds an object's members: each costs some hundred bytes, however short
-// it is.
+// maxMembers bounds an object's members, which are gone through for each that is
+// looked for.
 const maxMembers = 4096
 
-// object is one of JSON, whose values aren't decoded yet.
-type object map[string]json.RawMessage
+// object is one of a request that isn't an inference. What is JSON but no object has
+// no members, as to tritonserver.
+type object struct{ jsonValue }
 
-// readObject reads a body that is an object. What is JSON but no object has no
-// members, as to tritonserver; nor has an empty body, where it may be left out.
+// readObject reads a body that is an object; an empty one has no members either where
+// it may be left out.
 func readObject(r *http.Request, optional bool) (object, error) {
 	var body bytes.Buffer
 	if _, err := body.ReadFrom(r.Body); err != nil {
-		return nil, err
+		return object{}, err
 	}
 	if optional && body.Len() == 0 {
 		return object{}, nil
 	}
-	if _, err := newDocument(body.Bytes()); err != nil {
-		return nil, err
+	parsed, err := newDocument(body.Bytes())
+	if err != nil {
+		return object{}, err
 	}
-	return members(bytes.TrimSpace(bytes.TrimPrefix(body.Bytes(), []byte("\ufeff"))))
+	return objectOf(parsed.root())
 }
 
-// syntaxError is for what tritonserver takes for JSON and Go doesn't, such as NaN.
-func syntaxError(err error) error {
-	at := int64(0)
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		at = max(syntax.Offset-1, 0)
+func objectOf(v jsonValue) (object, error) {
+	n := 0
+	for range v.members {
+		n++
+		if n > maxMembers {
+			return object{}, invalid("an object of the request has more than %d members", maxMembers)
+		}
 	}
-	return tritonError(inference.TritonInternal, fmt.Sprintf("failed to parse the request JSON buffer: %s at %d", err, at))
+	return object{v}, nil
 }
 
-// members takes an object apart that is JSON; what is none has no members. Of two of
-// one name the first counts.
-func members(raw json.RawMessage) (object, error) {
-	found := object{}
-	if len(raw) == 0 || raw[0] != '{' {
-		return found, nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := decoder.Token(); err != nil { // the brace
-		return nil, syntaxError(err)
-	}
-	for decoder.More() {
-		if len(found) == maxMembers {
-			return nil, tritonError(inference.TritonInvalidArg, fmt.Sprintf("an object of the request has more than %d members", maxMembers))
-		}
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, syntaxError(err)
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, syntaxError(err)
-		}
-		key, _ := name.(string)
-		if _, again := found[key]; !again {
-			found[key] = value
-		}
-	}
-	return found, nil
-}
+func (o object) has(name string) bool { return !o.member(name).none() }
 
 // given tells whether there is a member other than null.
-func (o object) given(name string) bool {
-	value, ok := o[name]
-	return ok && string(value) != "null"
-}
+func (o object) given(name string) bool { return o.has(name) && o.member(name).kind() != 'n' }
 
 // text is a member that must be one.
-func (o object) text(name string) (s string, err error) {
-	value, ok := o[name]
-	switch {
-	case !ok:
-		return "", errNoMember(name)
-	case value[0] != '"' || json.Unmarshal(value, &s) != nil:
-		return "", accessError("non-string", "string")
-	}
-	return s, nil
+func (o object) text(name string) (string, error) {
+	s, err := o.textOf(name)
+	return validText(s), orNil(err)
 }
 
+// validText is for protobuf, whose texts are UTF-8.
+func validText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
 // truth is a member that must be true or false.
-func (o object) truth(name string) (b bool, err error) {
-	switch string(o[name]) {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, accessError("non-boolean", "boolean")
+func (o object) truth(name string) (bool, error) {
+	b, err := o.member(name).asBool()
+	return b, orNil(err)
 }
 
 // unsigned is a member that must be a whole number from 0.
 func (o object) unsigned(name string) (uint64, error) {
-	value, ok := o[name]
-	if !ok {
-		return 0, errNoMember(name)
-	}
-	n, err := strconv.ParseUint(string(value), 10, 64)
+	v, err := o.memberOf(name)
 	if err != nil {
-		return 0, accessError("non-unsigned-integer", "unsigned-integer")
+		return 0, err
 	}
-	return n, nil
+	n, err := v.asUnsigned()
+	return n, orNil(err)
 }
 
-// texts is a member, which there must be, that must be a list of them.
+// texts is a member that must be a list of them.
 func (o object) texts(name string) ([]string, error) {
-	var list []json.RawMessage
-	if value := o[name]; value[0] != '[' || json.Unmarshal(value, &list) != nil {
-		return nil, accessError("non-array", "array")
+	list, err := o.listOf(name)
+	if err != nil {
+		return nil, err
 	}
-	all := make([]string, len(list))
-	for i, value := range list {
-		var err error
-		if all[i], err = (object{name: value}).text(name); err != nil {
+	all := []string{}
+	for item := range list.items {
+		s, err := item.asText()
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, validText(s))
 	}
 	return all, nil
 }
 
-func errNoMember(name string) error {
-	return tritonError(inference.TritonInternal, "attempt to access non-existing object member '"+name+"'")
-}
-
-func accessError(is, wanted string) error {
-	return tritonError(inference.TritonInternal, "attempt to access JSON "+is+" as "+wanted)
+// orNil is the error, if there is one: a nil pointer in an interface isn't nil.
+func orNil(err *inference.Error) error {
+	if err == nil {
+		return nil
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 
@@ -16,7 +17,7 @@ func restFail(w http.ResponseWriter, r *http.Request, err error) {
 	server.RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
 	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(httpStatus(e))
@@ -39,6 +40,10 @@ func httpStatus(e *inference.Error) int {
 		return http.StatusServiceUnavailable
 	case codes.Unimplemented:
 		return http.StatusNotImplemented
+	case codes.Unauthenticated:
+		return http.StatusUnauthorized
+	case codes.PermissionDenied:
+		return http.StatusForbidden
 	case codes.ResourceExhausted:
 		return http.StatusTooManyRequests
 	case codes.DeadlineExceeded:

@@ -89,7 +89,7 @@ func TestGenerateStream(t *testing.T) {
 // TestGenerateFails has errors before the first event as answers of their own.
 func TestGenerateFails(t *testing.T) {
 	engine := speaking(func(context.Context, *api.ModelInferRequest, sender) error {
-		return &inference.Error{Code: inference.CodeOverloaded, Message: "too much", RetryAfter: time.Second}
+		return &inference.Error{Code: inference.CodeLimited, Message: "too much", RetryAfter: 100 * time.Millisecond}
 	})
 	url := serveREST(t, engine)
 	for _, method := range []string{"generate", "generate_stream"} {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 
 	"google.golang.org/grpc/mem"
@@ -96,7 +95,11 @@ func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config 
 // orOfModel is an error about a request's body, unless there is no such model:
 // tritonserver looks at that first.
 func (s *Service) orOfModel(ctx context.Context, model, version string, err error) error {
-	describer, ok := s.core.EngineOf(ctx, model).(inference.Describer)
+	engine, away := s.core.EngineOf(ctx, model)
+	if away != nil {
+		return away
+	}
+	describer, ok := engine.(inference.Describer)
 	if !ok {
 		return err
 	}
@@ -147,7 +150,7 @@ func readBody(r *http.Request) (mem.BufferSlice, error) {
 			return body, nil
 		case err != nil:
 			body.Free()
-			return nil, errBody(err)
+			return nil, bodyError(err)
 		}
 		next = max(total, least)
 		if announced >= total {
@@ -164,17 +167,6 @@ func fill(buffer []byte, r io.Reader) (n int, err error) {
 		n += more
 	}
 	return n, err
-}
-
-// errBody is what went wrong as a body came.
-func errBody(err error) *inference.Error {
-	message := "the request's body couldn't be read"
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		message = "the request's body is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes, the most that this port takes"
-	} else if errors.Is(err, os.ErrDeadlineExceeded) {
-		message = "the request's body stopped coming"
-	}
-	return &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Message: message, Err: err}
 }
 
 // prefixOf gives the first bytes of buffers in one piece, copied only if they lie in

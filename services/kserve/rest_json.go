@@ -1,7 +1,6 @@
 package kserve
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -85,7 +84,7 @@ func appendMap(b []byte, f protoreflect.FieldDescriptor, m protoreflect.Map, fie
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendJSONText(b, key.String()), ':')
+		b = append(appendQuoted(b, key.String()), ':')
 		b = appendValue(b, f.MapValue(), m.Get(key), fields)
 	}
 	return append(b, '}')
@@ -113,7 +112,7 @@ func appendValue(b []byte, f protoreflect.FieldDescriptor, v protoreflect.Value,
 	case protoreflect.Message:
 		return appendMessage(b, value, fields)
 	}
-	return appendJSONText(b, v.String())
+	return appendQuoted(b, v.String())
 }
 
 // appendNumber writes what isn't a number in JSON as protobuf does.
@@ -127,15 +126,4 @@ func appendNumber(b []byte, v float64, bits int) []byte {
 		return append(b, `"-Infinity"`...)
 	}
 	return strconv.AppendFloat(b, v, 'g', -1, bits)
-}
-
-// appendJSONText writes a text.
-func appendJSONText(b []byte, s string) []byte {
-	var quoted bytes.Buffer
-	encoder := json.NewEncoder(&quoted)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil { // never of a string
-		return append(b, `""`...)
-	}
-	return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }

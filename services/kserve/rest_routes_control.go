@@ -15,7 +15,7 @@ import (
 func (h *rest) IndexRepository(w http.ResponseWriter, r *http.Request) {
 	body, err := readObject(r, true)
 	req := &kserve.RepositoryIndexRequest{}
-	if _, given := body["ready"]; err == nil && given {
+	if err == nil && body.has("ready") {
 		req.Ready, err = body.truth("ready")
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *rest) UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, _
 }
 
 func errRepositoryName() error {
-	return tritonError(inference.TritonUnsupported, "'repository_name' specification is not supported")
+	return unsupported("'repository_name' specification is not supported")
 }
 
 // fileParameter is how parameters that bring files begin.
@@ -79,24 +79,32 @@ const fileParameter = "file:"
 
 // loadParameters are texts all: the configuration, and files in base64.
 func loadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
-	raw, given := body["parameters"]
-	if !given {
+	raw := body.member(keyParameters)
+	switch raw.kind() {
+	case 0:
 		return nil, nil //nolint:nilnil // no parameters
+	case '{':
+	default:
+		return nil, internal("attempt to get members for non-object")
 	}
-	if raw[0] != '{' {
-		return nil, tritonError(inference.TritonInternal, "attempt to get members for non-object")
-	}
-	named, err := members(raw)
-	if err != nil {
+	if _, err := objectOf(raw); err != nil {
 		return nil, err
+	}
+	named := map[string]jsonValue{} // the first of a name
+	for key, value := range raw.members {
+		name := validText(string(key.appendText(nil)))
+		if _, again := named[name]; !again {
+			named[name] = value
+		}
 	}
 	parameters := make(map[string]*kserve.ModelRepositoryParameter, len(named))
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		value, err := named.text(name)
-		if err != nil {
-			return nil, err
+		value, wrong := named[name].asText()
+		if wrong != nil {
+			return nil, wrong
 		}
-		if parameters[name], err = loadParameter(name, value); err != nil {
+		var err error
+		if parameters[name], err = loadParameter(name, validText(value)); err != nil {
 			return nil, err
 		}
 	}
@@ -114,20 +122,20 @@ func loadParameter(name, value string) (*kserve.ModelRepositoryParameter, error)
 		}
 		return &kserve.ModelRepositoryParameter{ParameterChoice: &kserve.ModelRepositoryParameter_BytesParam{BytesParam: file}}, nil
 	}
-	return nil, tritonError(inference.TritonInternal, "unexpected error on creating Triton parameter")
+	return nil, internal("unexpected error on creating Triton parameter")
 }
 
 // dependents is the one parameter of an unload.
 const dependents = "unload_dependents"
 
 func unloadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
-	named, err := members(body["parameters"])
-	if _, given := named[dependents]; err != nil || !given {
+	named, err := objectOf(body.member(keyParameters))
+	if err != nil || !named.has(dependents) {
 		return nil, err
 	}
 	all, err := named.truth(dependents)
 	if err != nil {
-		return nil, tritonError(inference.TritonInternal, "Unable to parse '"+dependents+"': "+err.Error())
+		return nil, internal("Unable to parse '%s': %s", dependents, err.Error())
 	}
 	return map[string]*kserve.ModelRepositoryParameter{
 		dependents: {ParameterChoice: &kserve.ModelRepositoryParameter_BoolParam{BoolParam: all}},

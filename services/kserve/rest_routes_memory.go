@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
-	"github.com/trident-inference/trident/services/inference"
 )
 
 // GetSystemSharedMemoryStatus lists the regions of the system's memory.
@@ -22,7 +21,7 @@ func (h *rest) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.
 
 // RegisterSystemSharedMemory refuses a region without a name.
 func (h *rest) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
-	restFail(w, r, tritonError(inference.TritonInvalidArg, "'region name' is necessary to register system shared memory region"))
+	restFail(w, r, invalid("'region name' is necessary to register system shared memory region"))
 }
 
 // RegisterSystemSharedMemoryRegion registers a region.
@@ -40,18 +39,18 @@ func (h *rest) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.R
 }
 
 func readSystemRegion(body object, req *kserve.SystemSharedMemoryRegisterRequest) (err error) {
-	if _, given := body["key"]; !given {
+	if !body.has("key") {
 		return errNoField("key")
 	}
 	if req.Key, err = body.text("key"); err != nil {
 		return err
 	}
-	if _, given := body["offset"]; given {
+	if body.has("offset") {
 		if req.Offset, err = body.unsigned("offset"); err != nil {
 			return err
 		}
 	}
-	if _, given := body["byte_size"]; !given {
+	if !body.has("byte_size") {
 		return errNoField("byte_size")
 	}
 	req.ByteSize, err = body.unsigned("byte_size")
@@ -59,7 +58,7 @@ func readSystemRegion(body object, req *kserve.SystemSharedMemoryRegisterRequest
 }
 
 func errNoField(name string) error {
-	return tritonError(inference.TritonInvalidArg, "Shared memory register request has no '"+name+"' field")
+	return invalid("Shared memory register request has no '%s' field", name)
 }
 
 // UnregisterSystemSharedMemory unregisters all regions of the system's memory.
@@ -86,7 +85,7 @@ func (h *rest) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Re
 
 // RegisterCUDASharedMemory refuses a region without a name.
 func (h *rest) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
-	restFail(w, r, tritonError(inference.TritonInvalidArg, "'region name' is necessary to register cuda shared memory region"))
+	restFail(w, r, invalid("'region name' is necessary to register cuda shared memory region"))
 }
 
 // RegisterCUDASharedMemoryRegion registers a region.
@@ -107,11 +106,10 @@ func (h *rest) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Req
 const handleSize = 64
 
 func readCUDARegion(body object, req *kserve.CudaSharedMemoryRegisterRequest) error {
-	raw, given := body["raw_handle"]
-	if !given {
+	if !body.has("raw_handle") {
 		return errNoField("raw_handle")
 	}
-	handle, err := members(raw)
+	handle, err := objectOf(body.member("raw_handle"))
 	if err != nil {
 		return err
 	}
@@ -128,7 +126,7 @@ func readCUDARegion(body object, req *kserve.CudaSharedMemoryRegisterRequest) er
 	}
 	req.DeviceId = int64(min(device, 1<<31)) // none has as many
 	if req.RawHandle, err = base64.StdEncoding.DecodeString(text); err != nil || len(req.GetRawHandle()) != handleSize {
-		return tritonError(inference.TritonInvalidArg, "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t")
+		return invalid("'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t")
 	}
 	return nil
 }

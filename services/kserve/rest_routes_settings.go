@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
-	"github.com/trident-inference/trident/services/inference"
 )
 
 // GetTraceSetting gives the settings of models that have none of their own.
@@ -68,11 +67,11 @@ const (
 // traceSettings are those that the body names; null has no value.
 func traceSettings(body object) (map[string]*kserve.TraceSettingRequest_SettingValue, error) {
 	settings := map[string]*kserve.TraceSettingRequest_SettingValue{}
-	if _, named := body[traceFile]; named {
-		return nil, tritonError(inference.TritonUnsupported, "trace file location can not be updated through network protocol")
+	if body.has(traceFile) {
+		return nil, unsupported("trace file location can not be updated through network protocol")
 	}
 	for _, name := range []string{traceLevel, "trace_rate", "trace_count", "log_frequency"} {
-		if _, named := body[name]; !named {
+		if !body.has(name) {
 			continue
 		}
 		value := &kserve.TraceSettingRequest_SettingValue{}
@@ -150,7 +149,7 @@ func logSetting(body object, name string) (*kserve.LogSettingsRequest_SettingVal
 	value := &kserve.LogSettingsRequest_SettingValue{}
 	switch name {
 	case "log_file":
-		return nil, tritonError(inference.TritonUnsupported, "log file location can not be updated through network protocol")
+		return nil, unsupported("log file location can not be updated through network protocol")
 	case "log_format":
 		s, err := body.text(name)
 		value.ParameterChoice = &kserve.LogSettingsRequest_SettingValue_StringParam{StringParam: s}

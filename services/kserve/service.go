@@ -44,23 +44,26 @@ func (s *Service) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest)
 
 // ModelReady asks the model's engine.
 func (s *Service) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
-	return ask(ctx, s.core.EngineOf(ctx, req.GetName()), inference.Describer.ModelReady, req)
+	return askOf(ctx, s, req.GetName(), inference.Describer.ModelReady, req)
 }
 
 // ModelMetadata asks the model's engine.
 func (s *Service) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
-	return ask(ctx, s.core.EngineOf(ctx, req.GetName()), inference.Describer.ModelMetadata, req)
+	return askOf(ctx, s, req.GetName(), inference.Describer.ModelMetadata, req)
 }
 
 // ModelConfig asks the model's engine.
 func (s *Service) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
-	return ask(ctx, s.core.EngineOf(ctx, req.GetName()), inference.Describer.ModelConfig, req)
+	return askOf(ctx, s, req.GetName(), inference.Describer.ModelConfig, req)
 }
 
 // RepositoryModelLoad loads a model in the repository that has it. A configuration
 // or files of the request's own need [Config.AllowModelUpload].
 func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
 	if err := s.needsFrontends(); err != nil {
+		return nil, err
+	}
+	if err := mayParametrise(ctx, req.GetParameters()); err != nil {
 		return nil, err
 	}
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
@@ -72,7 +75,7 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 			Message: "failed to load '" + name + "', failed to poll from model repository", // as for any that isn't there
 		}
 	}
-	return &kserve.RepositoryModelLoadResponse{}, s.core.Control(ctx, req.GetModelName(), func(ctx context.Context, repository inference.Repository) error {
+	return &kserve.RepositoryModelLoadResponse{}, s.core.Control(ctx, req.GetModelName(), inference.ModelLoading, func(ctx context.Context, repository inference.Repository) error {
 		_, err := repository.RepositoryModelLoad(ctx, req)
 		return err
 	})
@@ -83,10 +86,22 @@ func (s *Service) RepositoryModelUnload(ctx context.Context, req *kserve.Reposit
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	return &kserve.RepositoryModelUnloadResponse{}, s.core.Control(ctx, req.GetModelName(), func(ctx context.Context, repository inference.Repository) error {
+	if err := mayParametrise(ctx, req.GetParameters()); err != nil {
+		return nil, err
+	}
+	return &kserve.RepositoryModelUnloadResponse{}, s.core.Control(ctx, req.GetModelName(), inference.ModelUnloading, func(ctx context.Context, repository inference.Repository) error {
 		_, err := repository.RepositoryModelUnload(ctx, req)
 		return err
 	})
+}
+
+// mayParametrise refuses changes that reach other models: a configuration can make a
+// model of others, and an unload can take others along.
+func mayParametrise(ctx context.Context, parameters map[string]*kserve.ModelRepositoryParameter) error {
+	if len(parameters) == 0 {
+		return nil
+	}
+	return inference.MayAll(ctx)
 }
 
 // needsFrontends refuses what operators have not asked for.
@@ -108,6 +123,21 @@ func (s *Service) needsLoopback() error {
 
 func unsupported(message string) error {
 	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
+}
+
+// askOf asks the engine of a model.
+func askOf[Interface, Req, Res any](ctx context.Context, s *Service, model string, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
+	engine, err := s.core.EngineOf(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	return ask(ctx, engine, method, req)
+}
+
+// serves tells whether a model is that engine's, and one that the client may use.
+func (s *Service) serves(ctx context.Context, engine inference.Engine, model string) bool {
+	own, err := s.core.EngineOf(ctx, model)
+	return err == nil && own == engine
 }
 
 // ask calls a method of an interface that an engine may have.

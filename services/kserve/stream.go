@@ -44,7 +44,7 @@ const joinTime = 100 * time.Millisecond
 
 var (
 	errSlowReader = &inference.Error{
-		Code: inference.CodeOverloaded, Reason: inference.ReasonRateLimit,
+		Code: inference.CodeLimited, Reason: inference.ReasonRateLimit,
 		Message: "the stream was ended: its responses were taken too slowly",
 	}
 	errStopping = &inference.Error{
@@ -289,7 +289,13 @@ func (r *run) run(ctx context.Context) {
 	if r.previous != nil && !await(ctx, r.previous) {
 		return
 	}
-	for resp, err := range r.stream.service.core.Forward(ctx, r.req.InferRequest) {
+	core, size := r.stream.service.core, int64(r.req.Size())
+	if err := core.TakeBody(size); err != nil {
+		_ = r.answer(ctx, nil, err) // an error of it is the stream's
+		return
+	}
+	defer core.FreeBody(size)
+	for resp, err := range core.Forward(ctx, r.req.InferRequest) {
 		if ctx.Err() != nil || r.answer(ctx, resp, err) != nil {
 			return
 		}

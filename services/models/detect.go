@@ -202,7 +202,7 @@ func (d *detection) tensorrtPart(config *kserve.ModelConfig, prefix string) {
 	if engine == "" {
 		return
 	}
-	length, key, err := engineLength(engine)
+	length, key, err := EngineLength(engine)
 	if err != nil {
 		d.errs = append(d.errs, fmt.Errorf("%s%s: %w", origin, paramEngineDir, err))
 	}
@@ -219,9 +219,9 @@ func parameter(config *kserve.ModelConfig, name string) string {
 	return value
 }
 
-// engineLength reads the longest sequence that an engine was built for, 0 where its
-// folder isn't on this machine.
-func engineLength(folder string) (length int, key string, err error) {
+// EngineLength reads the longest sequence that a TensorRT-LLM engine was built for, in
+// tokens, and names where that stands; 0 where its folder isn't on this machine.
+func EngineLength(folder string) (length int, key string, err error) {
 	var file struct {
 		Build struct {
 			MaxSeqLen   int `json:"max_seq_len"`

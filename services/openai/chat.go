@@ -47,32 +47,20 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
-		Choices: make([]api.ChatCompletionChoice, max(req.N, 1)), SystemFingerprint: optional(h.service.Fingerprint(ctx, req.Model)),
+		SystemFingerprint: optional(h.service.Fingerprint(ctx, req.Model)),
 	}
-	messages := make([]gathered, len(answer.Choices))
-	for delta, err := range h.generate(ctx, body, req) {
-		if err != nil {
-			return nil, err
-		}
-		if delta.Usage != nil {
-			answer.Usage = usage(delta.Usage, rec)
-			continue
-		}
-		answer.Choices, messages = reaching(answer.Choices, delta.Index), reaching(messages, delta.Index)
-		choice := &answer.Choices[delta.Index]
-		messages[delta.Index].add(&delta)
-		if delta.Logprobs != nil {
-			if choice.Logprobs == nil {
-				choice.Logprobs = &api.ChatCompletionChoiceLogprobs{}
-			}
-			choice.Logprobs.Content = append(choice.Logprobs.Content, tokenLogprobs(delta.Logprobs)...)
-		}
-		if delta.Finish != inference.FinishNone {
-			choice.FinishReason = api.ChatCompletionFinishReason(delta.Finish)
-		}
+	all, err := inference.Collect(h.generate(ctx, body, req), max(req.N, 1))
+	if err != nil {
+		return nil, err
 	}
-	for i := range answer.Choices {
-		answer.Choices[i].Index, answer.Choices[i].Message = i, messages[i].message()
+	answer.Usage = usage(&all.Usage, rec)
+	for i := range all.Choices {
+		c := &all.Choices[i]
+		choice := api.ChatCompletionChoice{Index: i, Message: message(c), FinishReason: api.ChatCompletionFinishReason(c.Finish)}
+		if c.Logprobs != nil {
+			choice.Logprobs = &api.ChatCompletionChoiceLogprobs{Content: tokenLogprobs(c.Logprobs)}
+		}
+		answer.Choices = append(answer.Choices, choice)
 	}
 	return answer, nil
 }

@@ -50,11 +50,11 @@ func completionRequest(body *api.CreateCompletionRequest) (*inference.Request, e
 	if err := completionSampling(body, &req.Sampling); err != nil {
 		return nil, err
 	}
-	return req, completionNames(req.Validate())
+	return req, CompletionNames(Check(req))
 }
 
-// completionNames gives errors the names that completions have for fields.
-func completionNames(err error) error {
+// CompletionNames gives errors the names that completions have for fields.
+func CompletionNames(err error) error {
 	e, ok := err.(*inference.Error) //nolint:errorlint // the core's own verdict
 	if !ok || e.Param != "top_logprobs" {
 		return err
@@ -84,30 +84,20 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 	rec := server.RecordOf(ctx)
 	answer := api.CreateCompletion200JSONResponse{
 		ID: req.ID, Object: textCompletion, Created: time.Now().Unix(), Model: req.Model,
-		Choices: make([]api.CompletionChoice, len(req.Prompts)*max(req.N, 1)), SystemFingerprint: optional(h.service.Fingerprint(ctx, req.Model)),
+		SystemFingerprint: optional(h.service.Fingerprint(ctx, req.Model)),
 	}
-	texts := make([][]byte, len(answer.Choices))
-	offsets := make([]int, len(answer.Choices))
-	for delta, err := range h.service.Generate(ctx, req) {
-		if err != nil {
-			return nil, err
-		}
-		if delta.Usage != nil {
-			answer.Usage = usage(delta.Usage, rec)
-			continue
-		}
-		answer.Choices, texts, offsets = reaching(answer.Choices, delta.Index), reaching(texts, delta.Index), reaching(offsets, delta.Index)
-		choice := &answer.Choices[delta.Index]
-		texts[delta.Index] = append(texts[delta.Index], delta.Text...)
-		if delta.Logprobs != nil {
-			choice.Logprobs = addLogprobs(choice.Logprobs, delta.Logprobs, *req.Sampling.Logprobs, &offsets[delta.Index])
-		}
-		if delta.Finish != inference.FinishNone {
-			choice.FinishReason = api.CompletionFinishReason(delta.Finish)
-		}
+	all, err := inference.Collect(h.service.Generate(ctx, req), len(req.Prompts)*max(req.N, 1))
+	if err != nil {
+		return nil, err
 	}
-	for i := range answer.Choices {
-		answer.Choices[i].Index, answer.Choices[i].Text = i, string(texts[i])
+	answer.Usage = usage(&all.Usage, rec)
+	for i := range all.Choices {
+		c := &all.Choices[i]
+		choice := api.CompletionChoice{Index: i, Text: string(c.Text), FinishReason: api.CompletionFinishReason(c.Finish)}
+		if c.Logprobs != nil {
+			choice.Logprobs = addLogprobs(nil, c.Logprobs, *req.Sampling.Logprobs, new(int))
+		}
+		answer.Choices = append(answer.Choices, choice)
 	}
 	return answer, nil
 }

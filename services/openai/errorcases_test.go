@@ -158,7 +158,8 @@ func failures() []errorCase {
 	return []errorCase{
 		engine("the engine is gone", inference.CodeUnavailable, inference.ReasonEngineGone, 2*time.Second),
 		engine("the model sends nothing", inference.CodeUnavailable, inference.ReasonInactive, 0),
-		engine("the engine's queue is full", inference.CodeOverloaded, inference.ReasonRateLimit, time.Second),
+		engine("the engine's queue is full", inference.CodeOverloaded, inference.ReasonOverloaded, time.Second),
+		engine("the client asks for too much", inference.CodeLimited, inference.ReasonRateLimit, 1500*time.Millisecond),
 		engine("the engine's timeout", inference.CodeDeadlineExceeded, inference.ReasonTimeout, 0),
 		engine("the engine can't", inference.CodeUnsupported, inference.ReasonNotImplemented, 0),
 		engine("the model fails", inference.CodeInternal, "", 0),

@@ -41,14 +41,18 @@ func statusOf(code inference.Code) (status int, kind string) {
 		return http.StatusBadRequest, "invalid_request_error"
 	case inference.CodeNotFound:
 		return http.StatusNotFound, "invalid_request_error"
-	case inference.CodeOverloaded:
+	case inference.CodeLimited:
 		return http.StatusTooManyRequests, "rate_limit_error"
-	case inference.CodeUnavailable:
+	case inference.CodeOverloaded, inference.CodeUnavailable:
 		return http.StatusServiceUnavailable, "server_error"
 	case inference.CodeDeadlineExceeded:
 		return http.StatusGatewayTimeout, "server_error"
 	case inference.CodeCanceled:
 		return statusClientClosed, "server_error"
+	case inference.CodeUnauthenticated:
+		return http.StatusUnauthorized, "invalid_request_error"
+	case inference.CodeForbidden:
+		return http.StatusForbidden, "invalid_request_error"
 	case inference.CodeInternal:
 	}
 	return http.StatusInternalServerError, "server_error"

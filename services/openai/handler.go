@@ -112,7 +112,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.Path, u.RawPath = path, escaped
 		r.Method, r.URL = method, &u
 	}
-	h.mux.ServeHTTP(w, r)
+	h.mux.ServeHTTP(h.withRate(w, r), r)
 }
 
 const modelsPath = "/v1/models"
@@ -240,10 +240,18 @@ func readAll(r *http.Request) ([]byte, error) {
 	switch {
 	case err == nil || errors.As(err, &tooLarge):
 		return body.Bytes(), err
+	case isRefused(err):
+		return nil, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &httpError{http.StatusRequestTimeout, "request_timeout", "the request body paused for too long"}
 	}
 	return nil, &httpError{http.StatusBadRequest, "incomplete_body", "the request body ended early"}
+}
+
+// isRefused is whether the service has no room for the body.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*inference.Error](err)
+	return refused
 }
 
 // CheckLive tells that the process runs.
@@ -259,10 +267,18 @@ func (h *Handler) CheckReady(ctx context.Context, _ api.CheckReadyRequestObject)
 	return api.CheckReady200Response{}, nil
 }
 
+// CheckStartup tells whether requests would have been served at some time.
+func (h *Handler) CheckStartup(ctx context.Context, _ api.CheckStartupRequestObject) (api.CheckStartupResponseObject, error) {
+	if err := h.service.Started(ctx); err != nil {
+		return nil, err
+	}
+	return api.CheckStartup200Response{}, nil
+}
+
 // ListModels lists the models that generate or embed.
-func (h *Handler) ListModels(context.Context, api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
+func (h *Handler) ListModels(ctx context.Context, _ api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	answer := api.ListModels200JSONResponse{Object: "list", Data: []api.Model{}}
-	for _, named := range h.service.Models() {
+	for _, named := range h.service.Models(ctx) {
 		answer.Data = append(answer.Data, h.model(named.Name, named.Card))
 	}
 	return answer, nil

@@ -195,7 +195,7 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 		return fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}}]}]}`, g.pictures+"/never")
 	}
 	t.Run("its time is over", func(t *testing.T) {
-		g := newGallery(t, inference.Config{RequestTimeout: 50 * time.Millisecond})
+		g := newGallery(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: 50 * time.Millisecond}})
 		status, answer, _ := g.ask(t, chatPath, body(g))
 		if status != http.StatusGatewayTimeout || !strings.Contains(answer, `"code":"timeout"`) {
 			t.Errorf("%d %s", status, answer)

@@ -3,6 +3,7 @@ package openai
 import (
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -10,6 +11,8 @@ import (
 var Module = fx.Module("openai",
 	fx.Provide(
 		New,
-		fx.Annotate(func(h *Handler) server.Route { return server.Route{Pattern: "/", Handler: h} }, fx.ResultTags(`group:"routes"`)),
+		fx.Annotate(func(h *Handler) server.Route {
+			return server.Route{Pattern: "/", Handler: h, Surface: inference.SurfaceOpenAI}
+		}, fx.ResultTags(`group:"routes"`)),
 	),
 )

@@ -42,7 +42,7 @@ func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, err
 	if err := chatSampling(body, &req.Sampling); err != nil {
 		return nil, err
 	}
-	return req, clientsName(body, req.Validate())
+	return req, clientsName(body, Check(req))
 }
 
 func checkStreamOptions(options *api.ChatCompletionStreamOptions, stream bool) error {
@@ -220,11 +220,7 @@ func structured(fields constraintFields) (*inference.Structured, error) {
 	case len(found) > 1:
 		return nil, inference.Invalid(found[1].Param, "%s and %s can't be used together", found[0].Param, found[1].Param)
 	}
-	c := found[0]
-	if c.Kind == "json" {
-		return c, checkSchema(c)
-	}
-	return c, nil
+	return found[0], nil
 }
 
 func constraints(fields constraintFields) ([]*inference.Structured, error) {

@@ -18,7 +18,7 @@ import (
 // CreateResponse answers items, in one piece or as a stream of events.
 func (h *Handler) CreateResponse(ctx context.Context, request api.CreateResponseRequestObject) (api.CreateResponseResponseObject, error) {
 	server.RecordOf(ctx).Model = request.Body.Model
-	turn, err := h.newTurn(request.Body)
+	turn, err := h.newTurn(ctx, request.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -49,18 +49,19 @@ func (h *Handler) CreateResponse(ctx context.Context, request api.CreateResponse
 type turn struct {
 	conversation
 
-	req *inference.Request
+	req   *inference.Request
+	owner string // whose it is, and what it may refer to
 	// input are all items that the model sees: those of earlier turns and the new.
 	input []*item
 }
 
 // newTurn translates the body and finds what it refers to.
-func (h *Handler) newTurn(body *api.CreateResponse) (*turn, error) {
+func (h *Handler) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, error) {
 	req, err := responseRequest(body)
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{req: req}
+	t := &turn{req: req, owner: ownerOf(ctx)}
 	req.ID = "resp_" + rand.Text()
 	if instructions := value(body.Instructions); instructions != "" {
 		t.push(inference.Message{Role: "system", Text: instructions}, "instructions")
@@ -98,7 +99,7 @@ func (h *Handler) goOn(t *turn, id string) error {
 	if id == "" {
 		return nil
 	}
-	previous := h.responses.get(id)
+	previous := h.responses.get(keptKey(t.owner, id))
 	if previous == nil {
 		return h.notKept(param, "previous_response_not_found", "response", id)
 	}
@@ -115,7 +116,7 @@ func (h *Handler) goOn(t *turn, id string) error {
 func (h *Handler) addInput(t *turn, it *item, origin string) error {
 	if it.kind == itemReference {
 		id := it.id
-		if it = h.responses.item(id); it == nil {
+		if it = h.responses.item(keptKey(t.owner, id)); it == nil {
 			return h.notKept(origin+".id", "item_not_found", "item", id)
 		}
 	}
@@ -176,7 +177,7 @@ func (h *Handler) keep(t *turn, w *responseWriter) {
 			it.id = newItemID(it.kind)
 		}
 	}
-	h.responses.put(&keptResponse{id: t.req.ID, body: w.body, input: t.input, output: w.items})
+	h.responses.put(&keptResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
 }
 
 // newResponse gives back what was asked for, with the defaults.
@@ -264,7 +265,7 @@ func (h *Handler) CountResponseInputTokens(ctx context.Context, request api.Coun
 	if value(body.Personality) != "" {
 		return nil, inference.Unsupported("personality", "personality is not supported: say it in instructions")
 	}
-	turn, err := h.newTurn(&api.CreateResponse{
+	turn, err := h.newTurn(ctx, &api.CreateResponse{
 		Model: body.Model, Input: body.Input, Instructions: body.Instructions, PreviousResponseID: body.PreviousResponseID,
 		Tools: body.Tools, ToolChoice: body.ToolChoice, ParallelToolCalls: body.ParallelToolCalls, Text: body.Text,
 		Reasoning: body.Reasoning, Truncation: body.Truncation, Conversation: body.Conversation, ChatTemplateKwargs: body.ChatTemplateKwargs,
@@ -280,19 +281,19 @@ func (h *Handler) CountResponseInputTokens(ctx context.Context, request api.Coun
 }
 
 // RetrieveResponse gives a response that is still kept.
-func (h *Handler) RetrieveResponse(_ context.Context, request api.RetrieveResponseRequestObject) (api.RetrieveResponseResponseObject, error) {
+func (h *Handler) RetrieveResponse(ctx context.Context, request api.RetrieveResponseRequestObject) (api.RetrieveResponseResponseObject, error) {
 	if value(request.Params.Stream) {
 		return nil, inference.Unsupported("stream", "stream is not supported here: only whole responses are kept")
 	}
-	kept, err := h.kept(request.ResponseID)
+	kept, err := h.kept(ctx, request.ResponseID)
 	if err != nil {
 		return nil, err
 	}
 	return responseBody(kept.body), nil
 }
 
-func (h *Handler) kept(id string) (*keptResponse, error) {
-	kept := h.responses.get(id)
+func (h *Handler) kept(ctx context.Context, id string) (*keptResponse, error) {
+	kept := h.responses.get(keptKey(ownerOf(ctx), id))
 	if kept == nil {
 		return nil, h.notKept("response_id", "response_not_found", "response", id)
 	}
@@ -300,8 +301,8 @@ func (h *Handler) kept(id string) (*keptResponse, error) {
 }
 
 // DeleteResponse forgets a response.
-func (h *Handler) DeleteResponse(_ context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
-	if !h.responses.remove(request.ResponseID) {
+func (h *Handler) DeleteResponse(ctx context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
+	if !h.responses.remove(keptKey(ownerOf(ctx), request.ResponseID)) {
 		return nil, h.notKept("response_id", "response_not_found", "response", request.ResponseID)
 	}
 	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil
@@ -309,16 +310,16 @@ func (h *Handler) DeleteResponse(_ context.Context, request api.DeleteResponseRe
 
 // CancelResponse refuses: what can be cancelled runs in the background, and nothing
 // does.
-func (h *Handler) CancelResponse(_ context.Context, request api.CancelResponseRequestObject) (api.CancelResponseResponseObject, error) {
-	if _, err := h.kept(request.ResponseID); err != nil {
+func (h *Handler) CancelResponse(ctx context.Context, request api.CancelResponseRequestObject) (api.CancelResponseResponseObject, error) {
+	if _, err := h.kept(ctx, request.ResponseID); err != nil {
 		return nil, err
 	}
 	return nil, inference.Invalid("response_id", "this response is complete: only responses in the background can be cancelled, and nothing runs there")
 }
 
 // ListResponseInputItems lists what the model was given, in pages.
-func (h *Handler) ListResponseInputItems(_ context.Context, request api.ListResponseInputItemsRequestObject) (api.ListResponseInputItemsResponseObject, error) {
-	kept, err := h.kept(request.ResponseID)
+func (h *Handler) ListResponseInputItems(ctx context.Context, request api.ListResponseInputItemsRequestObject) (api.ListResponseInputItemsResponseObject, error) {
+	kept, err := h.kept(ctx, request.ResponseID)
 	if err != nil {
 		return nil, err
 	}

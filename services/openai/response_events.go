@@ -130,7 +130,7 @@ func responseErrorCode(err error) string {
 	switch inference.AsError(err).Code {
 	case inference.CodeInvalid, inference.CodeUnsupported, inference.CodeNotFound:
 		return "invalid_prompt"
-	case inference.CodeOverloaded:
+	case inference.CodeLimited:
 		return "rate_limit_exceeded"
 	default:
 		return "server_error"

@@ -75,10 +75,14 @@ func responseSampling(body *api.CreateResponse, s *inference.Sampling) (err erro
 	if err != nil {
 		return err
 	}
-	return constrain(s, body.Stop, body.LogitBias, constraintFields{
+	err = constrain(s, body.Stop, body.LogitBias, constraintFields{
 		text: format, outputs: body.StructuredOutputs, guidedJSON: body.GuidedJSON,
 		guidedRegex: body.GuidedRegex, guidedGrammar: body.GuidedGrammar, guidedChoice: body.GuidedChoice,
 	})
+	if err != nil {
+		return err
+	}
+	return checkStructured(s.Structured)
 }
 
 // textSettings is the field text.

@@ -2,8 +2,11 @@ package openai
 
 import (
 	"container/list"
+	"context"
 	"sync"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // responseStore keeps responses in memory, so that later requests can go on from
@@ -11,7 +14,8 @@ import (
 // keeps all items of its conversation, which it shares with those that it went on
 // from: it stays whole when they go. The methods may be called concurrently.
 //
-// Whoever knows the id of a response reads it: ids have 130 random bits.
+// A response is its client's. Where clients have no keys whoever knows its id reads it:
+// ids have 130 random bits.
 type responseStore struct {
 	size  int
 	bytes int64
@@ -19,7 +23,7 @@ type responseStore struct {
 
 	mu   sync.Mutex
 	used int64
-	kept map[string]*list.Element
+	kept map[string]*list.Element // by keptKey, as byID
 	// oldest first: values are *keptResponse
 	order *list.List
 	// refs counts the responses that have an item, byID finds the latest of an id.
@@ -30,6 +34,7 @@ type responseStore struct {
 // keptResponse is read-only.
 type keptResponse struct {
 	id      string
+	owner   string // the client's name
 	body    []byte // the response as it was answered
 	input   []*item
 	output  []*item
@@ -53,14 +58,14 @@ func (s *responseStore) put(r *keptResponse) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	r.expires = now.Add(s.ttl)
-	s.kept[r.id] = s.order.PushBack(r)
+	s.kept[keptKey(r.owner, r.id)] = s.order.PushBack(r)
 	s.used += r.cost()
 	for it := range r.items {
 		s.refs[it]++
 		if s.refs[it] == 1 {
 			s.used += it.cost()
 		}
-		s.byID[it.id] = it
+		s.byID[keptKey(r.owner, it.id)] = it
 	}
 	s.expire(now)
 	for s.order.Len() > s.size || s.used > s.bytes {
@@ -68,12 +73,28 @@ func (s *responseStore) put(r *keptResponse) {
 	}
 }
 
+// keptKey finds what is a client's: a key of nobody else's leads there.
+func keptKey(owner, id string) string {
+	if owner == "" {
+		return id
+	}
+	return owner + "\x00" + id
+}
+
+// ownerOf is the name of the client whose request it is.
+func ownerOf(ctx context.Context) string {
+	if client := inference.ClientOf(ctx); client != nil {
+		return client.Name
+	}
+	return ""
+}
+
 // get is nil for what isn't kept.
-func (s *responseStore) get(id string) *keptResponse {
+func (s *responseStore) get(key string) *keptResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
-	e, ok := s.kept[id]
+	e, ok := s.kept[key]
 	if !ok {
 		return nil
 	}
@@ -81,19 +102,19 @@ func (s *responseStore) get(id string) *keptResponse {
 }
 
 // item finds an item of a kept response, nil for none.
-func (s *responseStore) item(id string) *item {
+func (s *responseStore) item(key string) *item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
-	return s.byID[id]
+	return s.byID[key]
 }
 
 // remove tells whether there was such a response.
-func (s *responseStore) remove(id string) bool {
+func (s *responseStore) remove(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
-	e, ok := s.kept[id]
+	e, ok := s.kept[key]
 	if ok {
 		s.drop(e)
 	}
@@ -109,7 +130,7 @@ func (s *responseStore) expire(now time.Time) {
 
 func (s *responseStore) drop(e *list.Element) {
 	r := s.order.Remove(e).(*keptResponse) //nolint:forcetypeassert // nothing else is in the list
-	delete(s.kept, r.id)
+	delete(s.kept, keptKey(r.owner, r.id))
 	s.used -= r.cost()
 	for it := range r.items {
 		s.refs[it]--
@@ -118,8 +139,8 @@ func (s *responseStore) drop(e *list.Element) {
 		}
 		s.used -= it.cost()
 		delete(s.refs, it)
-		if s.byID[it.id] == it {
-			delete(s.byID, it.id)
+		if key := keptKey(r.owner, it.id); s.byID[key] == it {
+			delete(s.byID, key)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
@@ -114,6 +115,40 @@ func TestCallsThatBroke(t *testing.T) {
 	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"`+id+`","input":"go on"`))
 	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"previous_response_id"`) || !strings.Contains(body, "call of `now`") {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// TestResponsesAreTheirClients: what one client had kept isn't there for another, nor
+// its items, whatever the other sends.
+func TestResponsesAreTheirClients(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages | tojson }}`})
+	handler := newHandler(Default(), inferencetest.Service(t, inference.Config{}, engine), newValidator(t))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r.WithContext(inference.WithClient(r.Context(), &inference.Client{Name: r.URL.Query().Get("client")})))
+	}))
+	t.Cleanup(server.Close)
+	for client, want := range map[string]int{"b": http.StatusNotFound, "": http.StatusNotFound, "a": http.StatusOK} {
+		resp, body := do(t, http.MethodPost, server.URL+responsePath+"?client=a", `{"model":"chat","input":"hi"}`)
+		var made struct {
+			ID     string
+			Output []struct{ ID string }
+		}
+		if err := json.Unmarshal([]byte(body), &made); err != nil || resp.StatusCode != http.StatusOK || len(made.Output) != 1 {
+			t.Fatalf("%d %s", resp.StatusCode, body)
+		}
+		own, query := server.URL+responsePath+"/"+made.ID, "?client="+client
+		for _, try := range []struct{ method, url, body string }{
+			{http.MethodPost, server.URL + responsePath + query, `{"model":"chat","input":"go on","previous_response_id":"` + made.ID + `"}`},
+			{http.MethodPost, server.URL + responsePath + query, `{"model":"chat","input":[{"type":"item_reference","id":"` + made.Output[0].ID + `"},{"role":"user","content":"go on"}]}`},
+			{http.MethodGet, own + query, ""},
+			{http.MethodGet, own + "/input_items" + query, ""},
+			{http.MethodDelete, own + query, ""},
+		} {
+			if resp, body := do(t, try.method, try.url, try.body); resp.StatusCode != want {
+				t.Errorf("client %q: %s %s: %d %s", client, try.method, try.url, resp.StatusCode, body)
+			}
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func TestIdleResponse(t *testing.T) {
 	idle := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		send(&inference.Response{Idle: true})
-		return &inference.Error{Code: inference.CodeOverloaded, Message: "too late for a status"}
+		return &inference.Error{Code: inference.CodeLimited, Message: "too late for a status"}
 	}
 	server, _ := serveResponses(t, Default(), idle)
 	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))

@@ -2,29 +2,21 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// chatTools reads the tools and the choice among them. The schemas of arguments
-// are checked where the answer is going to be constrained by them.
+// chatTools reads the tools and the choice among them.
 func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (err error) {
 	req.Tools = body.Tools
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
-	if req.ToolChoice, err = toolChoice(body.ToolChoice); err != nil {
-		return err
-	}
-	demanded := req.ToolChoice.Mode == inference.ToolRequired || req.ToolChoice.Mode == inference.ToolNamed
-	for i, definition := range body.Tools {
-		if err := checkTool(fmt.Sprintf("tools[%d]", i), definition, demanded); err != nil {
-			return err
-		}
-	}
-	return nil
+	req.ToolChoice, err = toolChoice(body.ToolChoice)
+	return err
 }
 
+// checkTool checks the schema of the arguments where the answer is going to be
+// constrained by it.
 func checkTool(param string, definition json.RawMessage, demanded bool) error {
 	var tool struct {
 		Type     string `json:"type"`
@@ -75,42 +67,19 @@ func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
 }
 
-// gathered is the answer of one choice as far as it has come.
-type gathered struct {
-	text, reasoning []byte
-	calls           []gatheredCall
-}
-
-type gatheredCall struct {
-	id, name  string
-	arguments []byte
-}
-
-func (g *gathered) add(d *inference.Delta) {
-	g.text = append(g.text, d.Text...)
-	g.reasoning = append(g.reasoning, d.Reasoning...)
-	for _, piece := range d.ToolCalls {
-		if piece.Index == len(g.calls) {
-			g.calls = append(g.calls, gatheredCall{id: piece.ID, name: piece.Name})
-		}
-		call := &g.calls[piece.Index]
-		call.arguments = append(call.arguments, piece.Arguments...)
-	}
-}
-
 // message is the whole answer. Without text, one with calls has no content.
-func (g *gathered) message() api.ChatCompletionResponseMessage {
+func message(g *inference.Choice) api.ChatCompletionResponseMessage {
 	m := api.ChatCompletionResponseMessage{Role: "assistant"}
-	if len(g.text) > 0 || len(g.calls) == 0 {
-		m.Content = new(string(g.text))
+	if len(g.Text) > 0 || len(g.ToolCalls) == 0 {
+		m.Content = new(string(g.Text))
 	}
-	if len(g.reasoning) > 0 {
-		m.ReasoningContent = new(string(g.reasoning))
+	if len(g.Reasoning) > 0 {
+		m.ReasoningContent = new(string(g.Reasoning))
 	}
-	for _, c := range g.calls {
+	for _, c := range g.ToolCalls {
 		m.ToolCalls = append(m.ToolCalls, api.ChatCompletionMessageToolCall{
-			ID: c.id, Type: functionType,
-			Function: api.ChatCompletionMessageToolCallFunction{Name: c.name, Arguments: string(c.arguments)},
+			ID: c.ID, Type: functionType,
+			Function: api.ChatCompletionMessageToolCallFunction{Name: c.Name, Arguments: string(c.Arguments)},
 		})
 	}
 	return m

@@ -3,12 +3,22 @@ package server
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
-// bodyPause is how long a client may send nothing in the middle of a body.
-const bodyPause = 30 * time.Second
+// bodyPause is how long a client may send nothing in the middle of a body, and how much
+// later a body may come than it would at leastRate, in bytes a second: who sends a byte
+// now and then holds nothing for long.
+const (
+	bodyPause = 30 * time.Second
+	leastRate = 1 << 10
+)
 
 // drainLimit and drainTime bound what is still read of a body that was refused
 // for its size, so that a client which writes before it reads gets its answer.
@@ -17,15 +27,17 @@ const (
 	drainTime  = 5 * time.Second
 )
 
-// limitBody bounds bodies, chunked ones too, and their pauses. Handlers see a
-// [http.MaxBytesError] or [os.ErrDeadlineExceeded].
-func limitBody(limit int64, pause time.Duration, next http.Handler) http.Handler {
+// limitBody bounds bodies, chunked ones too, their pauses, and what all take that are
+// being read or served. Handlers see a [http.MaxBytesError], [os.ErrDeadlineExceeded]
+// or the core's error.
+func limitBody(limit int64, pause time.Duration, core Core, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
 			body := &limitedBody{
 				ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, pause: pause,
-				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w),
+				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), core: core,
 			}
+			defer body.free()
 			body.patience(pause) // for handlers that never read
 			r.Body = body
 		}
@@ -40,18 +52,57 @@ type limitedBody struct {
 	rest             io.Reader // what lies below; nil once it has been drained
 	limit, announced int64     // announced is -1 for a chunked body
 	pause            time.Duration
-	expecting        bool // the client waits to be told to send
+	waited           time.Duration // for what has been read
+	expecting        bool          // the client waits to be told to send
 	header           http.Header
 	control          *http.ResponseController
+	core             Core
+	read, taken      int64 // taken is what the core has counted
 }
+
+// bodyStep is how many bytes of a body of unknown length are counted at a time.
+const bodyStep = 64 << 10
+
+// take has the core count the body before it is read: all of it, or where nobody has
+// said how much that is, a little more than has come.
+func (b *limitedBody) take() error {
+	more := b.announced
+	if more < 0 {
+		more = b.read + bodyStep
+	}
+	if more <= b.taken {
+		return nil
+	}
+	if err := b.core.TakeBody(more - b.taken); err != nil {
+		return bodyError{err, connect.NewError(connect.CodeUnavailable, errors.New(inference.AsError(err).Message))}
+	}
+	b.taken = more
+	return nil
+}
+
+func (b *limitedBody) free() { b.core.FreeBody(b.taken) }
+
+// bodyError is the core's error, and Connect's for handlers of Connect's own, which
+// take another for a defect.
+type bodyError struct {
+	error
+	connect *connect.Error
+}
+
+// Unwrap gives both.
+func (e bodyError) Unwrap() []error { return []error{e.error, e.connect} }
 
 func (b *limitedBody) Read(p []byte) (n int, err error) {
 	if b.announced > b.limit { // nothing of it needs to be kept
 		err = &http.MaxBytesError{Limit: b.limit}
-	} else {
-		b.patience(b.pause)
-		n, err = b.ReadCloser.Read(p)
+	} else if err = b.take(); err == nil {
+		began := time.Now()
+		b.patience(min(b.pause, b.pause+time.Duration(b.read)*(time.Second/leastRate)-b.waited))
+		n, err = b.ReadCloser.Read(p[:min(len(p), b.room())])
+		b.read += int64(n)
+		b.waited += time.Since(began)
 	}
+	_, refused := errors.AsType[bodyError](err)
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case err == nil:
@@ -60,12 +111,23 @@ func (b *limitedBody) Read(p []byte) (n int, err error) {
 	default:
 		// The deadline stays: net/http reads on before it answers otherwise.
 		b.header.Set("Connection", "close")
-		if isTooLarge {
+		if isTooLarge || refused {
 			b.drain()
+		}
+		if isTooLarge {
 			err = tooLarge
 		}
 	}
 	return n, err
+}
+
+// room is how much may be read of what has been taken: all where the length is known,
+// as net/http reads no further.
+func (b *limitedBody) room() int {
+	if b.announced >= 0 {
+		return math.MaxInt
+	}
+	return int(b.taken - b.read)
 }
 
 func (b *limitedBody) patience(d time.Duration) {

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	connectcors "connectrpc.com/cors"
 	"github.com/rs/cors"
@@ -18,8 +20,9 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 	opts := cors.Options{
 		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
-		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Retry-After", "X-Trident-Ignored-Fields"),
-		MaxAge:         2 * 60 * 60, // seconds; the most that Chromium keeps
+		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Retry-After", "X-Trident-Ignored-Fields",
+			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"),
+		MaxAge: 2 * 60 * 60, // seconds; the most that Chromium keeps
 	}
 	if all {
 		opts.AllowedOrigins = []string{"*"}
@@ -34,6 +37,29 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	}))
+}
+
+// hardened tells browsers to take an answer for what it says it is, to frame none and
+// to tell other sites nothing of the addresses here. Handlers of pages set a
+// Content-Security-Policy of their own; the playground's aren't held to one here. There is no Strict-Transport-Security: it would
+// hold for all ports of the host, whoever serves there.
+func hardened(next http.Handler) http.Handler {
+	fixed := map[string][]string{
+		"X-Content-Type-Options":  {"nosniff"},
+		"X-Frame-Options":         {"DENY"},
+		"Referrer-Policy":         {"no-referrer"},
+		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	}
+	framed := []string{"frame-ancestors 'none'"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isCall(r.URL.Path) { // no browser shows those
+			maps.Copy(w.Header(), fixed)
+			if r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, assetsPath) {
+				w.Header()["Content-Security-Policy"] = framed
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 type originError struct{}

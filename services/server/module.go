@@ -7,6 +7,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/web"
 )
 
 // Module opens the ports before any other module starts, and serves while the
@@ -17,12 +18,21 @@ var Module = fx.Module("server",
 		fx.Annotate(NewProfiler, fx.OnStart((*Profiler).Start), fx.OnStop((*Profiler).Stop)),
 		fx.Annotate(NewListener, fx.OnStart((*Listener).Start), fx.OnStop((*Listener).Stop)),
 		NewCertificates,
-		fx.Annotate(newServer, fx.ParamTags(``, ``, ``, `group:"routes"`), fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
+		NewTelemetry,
+		NewGate,
+		fx.Annotate(newServer, fx.ParamTags(``, ``, ``, ``, `group:"routes"`), fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
 	),
 	fx.Invoke(func(*Listener, *Profiler) {}),
 	fx.Invoke(func(*Server) {}),
 )
 
-func newServer(cfg Config, listener *Listener, certificates *Certificates, routes []Route, service *inference.Service, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
-	return New(cfg, listener, certificates, routes, service, abort, log)
+func newServer(cfg Config, listener *Listener, certificates *Certificates, gate *Gate, routes []Route, service *inference.Service, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+	if cfg.Playground {
+		page, err := playground(web.Playground())
+		if err != nil {
+			return nil, err
+		}
+		routes = append(routes, page...)
+	}
+	return New(cfg, listener, certificates, gate, routes, service, telemetry, abort, log)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -18,6 +21,8 @@ import (
 type Record struct {
 	// RequestID is the client's x-request-id, or one made here.
 	RequestID string
+	// Client whose key came with the request, by its name.
+	Client string
 	// Model that the client named.
 	Model string
 	// PromptTokens and CompletionTokens used.
@@ -30,6 +35,13 @@ type Record struct {
 	Ignored []string
 	// Started is when the request's header had been read.
 	Started time.Time
+	// Origin tells the service by which surface the request came: that of its route.
+	inference.Origin
+	// Route that serves the request, as its pattern, or the procedure of an RPC; empty
+	// where no route does.
+	Route string
+
+	span trace.Span
 }
 
 type recordKey struct{}
@@ -48,17 +60,22 @@ func newRequestID() string { return "req_" + rand.Text() }
 // observe gives each request its id and its record, turns a panic into a 500
 // where that is still possible, and logs one line at the end. Answers whose
 // client takes nothing for writeTimeout are ended.
-func observe(writeTimeout time.Duration, log *slog.Logger, next http.Handler) http.Handler {
+func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := &Record{RequestID: r.Header.Get("X-Request-Id"), Started: time.Now()}
-		if !validRequestID(rec.RequestID) {
-			rec.RequestID = newRequestID()
-		}
+		rec := &Record{RequestID: RequestID(r.Header.Get("X-Request-Id")), Started: time.Now()}
 		w.Header().Set("X-Request-Id", rec.RequestID)
 		sw := newWriter(w, writeTimeout)
+		var ctx context.Context
+		ctx, rec.span = telemetry.begin(r)
 		defer func() {
-			again := sw.settle(recover(), rec, log)
-			rec.log(r, log, sw.status)
+			p := recover()
+			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // the sentinel is compared as net/http does
+				telemetry.Panicked()
+			}
+			again := sw.settle(p, rec, log)
+			status := cmp.Or(sw.status, http.StatusOK)
+			rec.log(r, log, status)
+			telemetry.end(rec.span, rec, r, status)
 			sw.end()
 			if again {
 				// Closes the connection: the client must not take half an answer for a
@@ -66,7 +83,21 @@ func observe(writeTimeout time.Duration, log *slog.Logger, next http.Handler) ht
 				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to say so
 			}
 		}()
-		next.ServeHTTP(sw, r.WithContext(context.WithValue(r.Context(), recordKey{}, rec)))
+		ctx = context.WithValue(inference.WithOrigin(ctx, &rec.Origin), recordKey{}, rec)
+		next.ServeHTTP(sw, r.WithContext(ctx)) //nolint:contextcheck // it is the request's, with its span
+	})
+}
+
+// onRoute notes the surface and the route of requests. A mux within the handler may
+// find a narrower route.
+func onRoute(route Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := RecordOf(r.Context())
+		rec.Surface = route.Surface
+		route.Handler.ServeHTTP(w, r)
+		if rec.Route == "" && r.Pattern != "/" {
+			rec.Route = r.Pattern
+		}
 	})
 }
 
@@ -93,7 +124,7 @@ func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
 func refuse(w http.ResponseWriter, status int, message, kind, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`)
+	_, _ = io.WriteString(w, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`) //nolint:gosec // JSON, of texts of ours
 }
 
 // Bounds of what one line tells of a client's own text.
@@ -110,14 +141,47 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxLogText], "") + "…"
 }
 
+// ErrorText is an error for the log: what one about a request quotes of it is left out,
+// as that may be of a prompt.
+func ErrorText(err error) string {
+	text := err.Error()
+	if inference.AsError(err).Code != inference.CodeInvalid {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, rest, quotes := strings.Cut(text, `"`)
+		b.WriteString(before)
+		if !quotes {
+			return b.String()
+		}
+		b.WriteString(`"…"`)
+		end := 0
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		text = rest[min(end+1, len(rest)):]
+	}
+}
+
 // log writes the request's line.
 func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
-	if status == 0 {
-		status = http.StatusOK
+	level := rec.level(r, status)
+	if !log.Enabled(r.Context(), level) {
+		return
 	}
 	attrs := []slog.Attr{
 		slog.String("method", r.Method), slog.String("path", cut(r.URL.Path)), slog.Int("status", status),
 		slog.String("request_id", rec.RequestID), slog.Duration("duration", time.Since(rec.Started).Round(time.Microsecond)),
+	}
+	if id := traceID(rec.span); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
+	}
+	if rec.Client != "" {
+		attrs = append(attrs, slog.String("client", rec.Client))
 	}
 	if rec.Model != "" {
 		attrs = append(attrs, slog.String("model", cut(rec.Model)),
@@ -134,17 +198,26 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 		attrs = append(attrs, slog.Any("ignored_fields", ignored))
 	}
 	if rec.Error != nil {
-		attrs = append(attrs, slog.String("error", cut(rec.Error.Error())))
+		attrs = append(attrs, slog.String("error", cut(ErrorText(rec.Error))))
 	}
-	log.LogAttrs(r.Context(), rec.level(r, status), "request", attrs...)
+	log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// probing paths are asked for on and on.
+func probing(path string) bool { return path == "/metrics" || healthPath(path) }
+
+func healthPath(path string) bool {
+	return strings.HasPrefix(path, "/health/") || strings.HasPrefix(path, "/v2/health/") || strings.HasPrefix(path, "/grpc.health.v1.Health/")
 }
 
 // level makes failures of ours errors. The status decides,
 // unless it was sent before the failure came.
 func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/health/"), strings.HasPrefix(r.URL.Path, "/v2/health/"): // probes ask on and on; who isn't ready says so once
+	case probing(r.URL.Path): // who isn't ready says so once
 		return slog.LevelDebug
+	case status == http.StatusServiceUnavailable && rec.Error != nil && !ours(rec.Error): // too much is asked for
+		return slog.LevelInfo
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case status >= http.StatusBadRequest:
@@ -163,7 +236,8 @@ func ours(err error) bool {
 	switch inference.AsError(err).Code {
 	case inference.CodeInternal, inference.CodeUnavailable, inference.CodeDeadlineExceeded:
 		return true
-	case inference.CodeInvalid, inference.CodeNotFound, inference.CodeUnsupported, inference.CodeOverloaded, inference.CodeCanceled:
+	case inference.CodeInvalid, inference.CodeNotFound, inference.CodeUnsupported, inference.CodeOverloaded, inference.CodeLimited,
+		inference.CodeCanceled, inference.CodeUnauthenticated, inference.CodeForbidden:
 	}
 	return false
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Config of the shared port, and of what all ports of HTTP have in common.
@@ -31,14 +33,22 @@ type Config struct {
 	// CORSOrigins that browsers may call from, besides this host's own pages.
 	// "*" allows all, without credentials.
 	CORSOrigins []string
+	// APIKeys of clients that may use all models, and APIKeysFile, which has more of them:
+	// a key a line, or a list in YAML. Without any no key is needed.
+	APIKeys     []Secret
+	APIKeysFile string
+	// Restricted groups of APIs need a header, too.
+	Restricted []Restriction
 	// ProfileAddress (host:port) is where Go's profiles of this process are
 	// served; empty for nowhere.
 	ProfileAddress string
+	// Playground says whether the page at / is served.
+	Playground bool
 }
 
 // Default is the configuration without flags, as Triton's own frontend has it.
 func Default() Config {
-	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second}
+	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, Playground: true}
 }
 
 // Validate names the field that can't be used.
@@ -60,6 +70,9 @@ func (c Config) Validate() error {
 	if err := validateAddress("--profile-address", c.ProfileAddress); err != nil {
 		return err
 	}
+	if _, err := newRestrictions(c.Restricted); err != nil {
+		return err
+	}
 	for _, origin := range c.CORSOrigins {
 		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
 			return fmt.Errorf("--cors-origin: %q is neither * nor an origin such as https://example.com", origin)
@@ -72,11 +85,18 @@ func (c Config) Validate() error {
 type Route struct {
 	Pattern string
 	Handler http.Handler
+	// Surface that requests of the route are counted under.
+	Surface inference.Surface
 }
 
-// Drainer lets requests in flight end; it returns when none is left.
-type Drainer interface {
+// Core is what a port needs of the service behind it.
+type Core interface {
+	// Drain lets requests in flight end; it returns when none is left.
 	Drain(ctx context.Context)
+	// TakeBody counts bytes of bodies that are about to be read, of all ports together,
+	// or refuses them; FreeBody gives them back.
+	TakeBody(bytes int64) error
+	FreeBody(bytes int64)
 }
 
 // Server serves routes on a port: HTTP/1.1, and HTTP/2 for Connect and gRPC
@@ -86,7 +106,7 @@ type Server struct {
 	listener     *Listener
 	certificates *Certificates
 	http         *http.Server
-	drainer      Drainer
+	core         Core
 	log          *slog.Logger
 	abort        context.CancelCauseFunc
 	serving      sync.WaitGroup
@@ -97,22 +117,26 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
+	// maxStreams are the requests at once of one connection of HTTP/2. A client that
+	// cancels and asks anew doesn't get more: net/http ends its connection.
+	maxStreams = 250
 )
 
-// New makes a server of the routes for the listener; it doesn't serve yet. It
-// calls abort when serving ends though nobody had asked for it.
-func New(cfg Config, listener *Listener, certificates *Certificates, routes []Route, drainer Drainer, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+// New makes a server of the routes for the listener, for whom the gate lets in; it
+// doesn't serve yet. It calls abort when serving ends though nobody had asked for it.
+func New(cfg Config, listener *Listener, certificates *Certificates, gate *Gate, routes []Route, core Core, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	for _, r := range routes {
-		mux.Handle(r.Pattern, r.Handler)
+		mux.Handle(r.Pattern, onRoute(r))
 	}
 	return &Server{
-		cfg: cfg, listener: listener, certificates: certificates, drainer: drainer, log: log, abort: abort,
+		cfg: cfg, listener: listener, certificates: certificates, core: core, log: log, abort: abort,
 		http: &http.Server{
-			Handler:           observe(cfg.WriteTimeout, log, crossOrigin(cfg.CORSOrigins, limitBody(cfg.MaxBody, bodyPause, mux))),
+			Handler:           observe(cfg.WriteTimeout, telemetry, log, hardened(crossOrigin(cfg.CORSOrigins, gate.handler(limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux)))))),
+			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
@@ -149,7 +173,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
 	defer cancel()
 	drained := make(chan struct{})
-	go func() { s.drainer.Drain(grace); close(drained) }()
+	go func() { s.core.Drain(grace); close(drained) }()
 	select {
 	case <-drained:
 	case <-grace.Done():
@@ -174,6 +198,15 @@ func (s *Server) closeAfter(drained <-chan struct{}) {
 		_ = s.http.Close() // the listener is closed already, and no more
 		<-drained
 	}
+}
+
+// RequestID is what a client has named its request, or a new name where it has none
+// that can be used.
+func RequestID(given string) string {
+	if validRequestID(given) {
+		return given
+	}
+	return newRequestID()
 }
 
 // validRequestID tells whether a client's x-request-id may go into logs, headers

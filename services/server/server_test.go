@@ -23,10 +23,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noWork is a drainer with nothing in flight.
+// noWork is a core with nothing in flight and room for all.
 type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
+
+func (noWork) TakeBody(int64) error { return nil }
+
+func (noWork) FreeBody(int64) {}
 
 // syncBuffer takes a log from several goroutines.
 type syncBuffer struct {
@@ -47,7 +51,7 @@ func (s *syncBuffer) String() string {
 }
 
 // start serves a handler on a free port until the test ends.
-func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) (url string, log *syncBuffer, stop func() error) {
+func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url string, log *syncBuffer, stop func() error) {
 	t.Helper()
 	cfg.Host, cfg.Port = "127.0.0.1", 0
 	log = &syncBuffer{}
@@ -55,7 +59,7 @@ func start(t *testing.T, cfg Config, drainer Drainer, handler http.HandlerFunc) 
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg, l, nil, []Route{{Pattern: "/", Handler: handler}}, drainer, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
+	s, err := New(cfg, l, nil, nil, []Route{{Pattern: "/", Handler: handler}}, core, nil, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +260,7 @@ func TestPausedBody(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = fmt.Fprint(w, errors.Is(err, os.ErrDeadlineExceeded))
 		})
-		server := httptest.NewServer(limitBody(1000, 100*time.Millisecond, handler))
+		server := httptest.NewServer(limitBody(1000, 100*time.Millisecond, noWork{}, handler))
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -348,7 +352,11 @@ func TestCrossOrigin(t *testing.T) {
 }
 
 // blocking is a drainer whose work ends when the grace does.
-type blocking struct{ release chan struct{} }
+type blocking struct {
+	noWork
+
+	release chan struct{}
+}
 
 func (b blocking) Drain(ctx context.Context) { <-ctx.Done(); close(b.release) }
 
@@ -445,7 +453,10 @@ func TestStopIsBounded(t *testing.T) {
 }
 
 // waiting is a drainer that waits for the handlers, however long.
-type waiting struct{ sync.WaitGroup }
+type waiting struct {
+	noWork
+	sync.WaitGroup
+}
 
 func (w *waiting) Drain(context.Context) { w.Wait() }
 

@@ -153,10 +153,13 @@ func (t TLS) load() (*material, error) {
 }
 
 // fileStates tell files from what they were; nil is one that can't be looked at.
-type fileStates [3]os.FileInfo
+type fileStates []os.FileInfo
 
-func (t TLS) state() (s fileStates) {
-	for i, name := range []string{t.CertFile, t.keyFile(), t.ClientCAFile} {
+func (t TLS) state() fileStates { return stateOf(t.CertFile, t.keyFile(), t.ClientCAFile) }
+
+func stateOf(names ...string) fileStates {
+	s := make(fileStates, len(names))
+	for i, name := range names {
 		if info, err := os.Stat(name); err == nil { // links are followed: mounted secrets are some
 			s[i] = info
 		}

@@ -2,6 +2,7 @@ package triton
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"google.golang.org/grpc"
@@ -24,6 +25,9 @@ func call[Request, Response any](
 	}
 	answer, err := method(kserve.NewGRPCInferenceServiceClient(conn), ctx, req)
 	if err != nil {
+		if errors.Is(context.Cause(ctx), errTimeout) && timeout == e.config.CallTimeout {
+			e.suspect(ctx, conn)
+		}
 		return nil, e.failure(ctx, err)
 	}
 	return answer, nil

@@ -43,8 +43,10 @@ type Engine struct {
 	security credentials.TransportCredentials
 	codec    *codec
 	rings    sync.Pool // of *ring
+	silences *Silences
 	// conn is nil before Start and after Stop.
-	conn atomic.Pointer[grpc.ClientConn]
+	conn  atomic.Pointer[link]
+	links links
 }
 
 // New checks the configuration. The engine takes requests after Start.
@@ -67,20 +69,30 @@ func New(config Config) (*Engine, error) {
 		target:   target,
 		security: security,
 		codec:    newCodec(),
+		silences: NewSilences(config.KeepAlive, config.Inactivity),
+		links:    links{retired: map[*link]struct{}{}},
 	}, nil
 }
 
 // Start begins to connect and doesn't wait for it: the server may come later.
 func (e *Engine) Start(context.Context) error {
-	conn, err := grpc.NewClient(e.target, e.options()...)
+	conn, err := e.dial()
 	if err != nil {
-		return fmt.Errorf("client of %s: %w", e.target, err)
+		return err
 	}
 	if !e.conn.CompareAndSwap(nil, conn) {
 		return errors.Join(errors.New("the engine has been started already"), conn.Close())
 	}
-	conn.Connect()
 	return nil
+}
+
+func (e *Engine) dial() (*link, error) {
+	conn, err := grpc.NewClient(e.target, e.options()...)
+	if err != nil {
+		return nil, fmt.Errorf("client of %s: %w", e.target, err)
+	}
+	conn.Connect()
+	return &link{ClientConn: conn}, nil
 }
 
 // Stop closes the connection: streams in flight end with
@@ -90,7 +102,9 @@ func (e *Engine) Stop(context.Context) error {
 	if conn == nil {
 		return nil
 	}
-	return conn.Close()
+	err := conn.Close()
+	e.links.end()
+	return err
 }
 
 // bufferSize is that of reads and writes, in bytes: large tensors take fewer.
@@ -106,7 +120,8 @@ func (e *Engine) options() []grpc.DialOption {
 		grpc.WithReadBufferSize(bufferSize),
 		grpc.WithWriteBufferSize(bufferSize),
 		// Keepalive pings stay off: tritonserver answers frequent ones by closing
-		// the connection. A silent server is found by the inactivity limit.
+		// the connection. A silent server is found by the inactivity limit, and a
+		// connection that is dead by what follows from that.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
@@ -117,7 +132,7 @@ func (e *Engine) options() []grpc.DialOption {
 // connection gives the connection once it stands, waiting for it for a while. A
 // server that has come back is tried at once, whatever the back-off; one that is
 // still away is told at once, too.
-func (e *Engine) connection(ctx context.Context) (*grpc.ClientConn, error) {
+func (e *Engine) connection(ctx context.Context) (*link, error) {
 	conn := e.conn.Load()
 	if conn == nil {
 		return nil, errStopped

@@ -27,6 +27,12 @@ func Inactive(limit time.Duration) *inference.Error {
 	return kind{inference.CodeUnavailable, inference.ReasonInactive}.because(fmt.Sprintf("the model sent nothing for %s", limit), nil)
 }
 
+// isInactive tells such an error.
+func isInactive(err error) bool {
+	known, ok := errors.AsType[*inference.Error](err)
+	return ok && known.Reason == inference.ReasonInactive
+}
+
 // unreachable is a server that can't be reached, or was lost.
 func unreachable(cause error) *inference.Error {
 	return kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server can't be reached", cause)
@@ -210,7 +216,7 @@ func fromStatus(code codes.Code) kind {
 	case codes.Unimplemented:
 		return kind{inference.CodeUnsupported, inference.ReasonNotImplemented}
 	case codes.ResourceExhausted:
-		return kind{inference.CodeOverloaded, inference.ReasonRateLimit}
+		return kind{inference.CodeOverloaded, inference.ReasonOverloaded}
 	case codes.DeadlineExceeded:
 		return kind{inference.CodeDeadlineExceeded, inference.ReasonTimeout}
 	case codes.Unavailable, codes.Aborted, codes.Canceled:
@@ -249,7 +255,7 @@ func recognise(text string) (kind, bool) {
 		{"'classification' parameter", kind{code: inference.CodeInvalid}},
 		{"class result not available for output", kind{code: inference.CodeInvalid}},
 		{"unexpected 'content' provided", kind{code: inference.CodeInvalid}},
-		{"Exceeds maximum queue size", kind{inference.CodeOverloaded, inference.ReasonRateLimit}},
+		{"Exceeds maximum queue size", kind{inference.CodeOverloaded, inference.ReasonOverloaded}},
 		{"Request timeout expired", kind{inference.CodeDeadlineExceeded, inference.ReasonTimeout}},
 		{"Server exiting", kind{inference.CodeUnavailable, inference.ReasonShuttingDown}},
 		{"Server is stopping", kind{inference.CodeUnavailable, inference.ReasonShuttingDown}},

@@ -25,7 +25,7 @@ func running(t *testing.T) *Engine {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	e := &Engine{config: Default()}
-	e.conn.Store(conn)
+	e.conn.Store(&link{ClientConn: conn})
 	return e
 }
 
@@ -53,7 +53,7 @@ func TestFailure(t *testing.T) {
 		{"restricted", status.Error(codes.Unauthenticated, "key"), inference.CodeInternal, "", "the inference server refused the call"},
 		{"statistics of an unknown model", status.Error(codes.InvalidArgument, "requested model 'x' is not available"), inference.CodeNotFound, inference.ReasonModelNotFound, "requested model 'x' is not available"},
 		{"exiting", status.Error(codes.Unavailable, "Server exiting"), inference.CodeUnavailable, inference.ReasonShuttingDown, "Server exiting"},
-		{"queue full", status.Error(codes.Unavailable, "[request id: 7] Exceeds maximum queue size"), inference.CodeOverloaded, inference.ReasonRateLimit, "Exceeds maximum queue size"},
+		{"queue full", status.Error(codes.Unavailable, "[request id: 7] Exceeds maximum queue size"), inference.CodeOverloaded, inference.ReasonOverloaded, "Exceeds maximum queue size"},
 		{"no control", status.Error(codes.Unavailable, "explicit model load / unload is not allowed if polling is enabled"), inference.CodeUnsupported, inference.ReasonNotImplemented, "explicit model load / unload is not allowed if polling is enabled"},
 		{"refused", status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.7:8001: connect: connection refused"`), inference.CodeUnavailable, inference.ReasonEngineGone, away},
 		{"reset", status.Error(codes.Unavailable, "error reading from server: read tcp 10.0.0.7:8001: connection reset by peer"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
@@ -63,7 +63,7 @@ func TestFailure(t *testing.T) {
 		{"request larger than gRPC's limit", status.Error(codes.ResourceExhausted, "trying to send message larger than max (2147483648 vs. 2147483647)"), inference.CodeInvalid, inference.ReasonInvalidValue, tooLarge},
 		{"request larger than a frame", status.Error(codes.ResourceExhausted, "grpc: message too large (4294967296 bytes)"), inference.CodeInvalid, inference.ReasonInvalidValue, tooLarge},
 		{"request not encoded", status.Error(codes.Internal, "grpc: error while marshaling: proto: failed"), inference.CodeInternal, "", "the request couldn't be encoded for the inference server"},
-		{"too much", status.Error(codes.ResourceExhausted, "slower"), inference.CodeOverloaded, inference.ReasonRateLimit, "slower"},
+		{"too much", status.Error(codes.ResourceExhausted, "slower"), inference.CodeOverloaded, inference.ReasonOverloaded, "slower"},
 		{"without a text", status.Error(codes.Internal, ""), inference.CodeInternal, "", "the inference server gave no reason"},
 		{"malformed", status.Error(codes.Internal, "grpc: failed to unmarshal the received message: EOF"), inference.CodeInternal, "", unreadable},
 	}
@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no",
 		},
 		{"[request id: Server exiting] no", inference.CodeInternal, "", "no"},
-		{"Exceeds maximum queue size", inference.CodeOverloaded, inference.ReasonRateLimit, "Exceeds maximum queue size"},
+		{"Exceeds maximum queue size", inference.CodeOverloaded, inference.ReasonOverloaded, "Exceeds maximum queue size"},
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {

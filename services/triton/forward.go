@@ -35,16 +35,23 @@ func isBool(p *kserve.InferParameter) bool {
 // Call implements [inference.Caller] by tritonserver's own ModelInfer, whose errors
 // have codes. It is given up after the limit of silence.
 func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.BufferSlice, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.config.Inactivity, Inactive(e.config.Inactivity))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var silence Silence
+	e.silences.Watch(&silence, nil, cancel)
+	defer silence.Stop()
+	silence.Begin()
 	conn, err := e.connection(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var answer mem.BufferSlice
-	err = conn.Invoke(ctx, kserve.GRPCInferenceService_ModelInfer_FullMethodName, req.Encoded(), &answer, grpc.ForceCodecV2(asIs{}))
+	err = conn.Invoke(withTrace(ctx), kserve.GRPCInferenceService_ModelInfer_FullMethodName, req.Encoded(), &answer, grpc.ForceCodecV2(asIs{}))
 	if err != nil {
 		answer.Free()
+		if isInactive(context.Cause(ctx)) {
+			e.suspect(ctx, conn)
+		}
 		return nil, e.failure(ctx, err)
 	}
 	return answer, nil

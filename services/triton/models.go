@@ -58,7 +58,7 @@ func ofModel(err *inference.Error) bool {
 	switch err.Code {
 	case inference.CodeUnavailable:
 		return err.Reason == inference.ReasonModelNotReady
-	case inference.CodeOverloaded, inference.CodeDeadlineExceeded, inference.CodeCanceled:
+	case inference.CodeOverloaded, inference.CodeLimited, inference.CodeDeadlineExceeded, inference.CodeCanceled:
 		return false
 	default:
 		return true
@@ -78,14 +78,21 @@ func FromIndex(rows []*indexRow) []inference.Model {
 			cmp.Compare(version(b), version(a)),
 		)
 	})
+	versions := map[string][]string{}
+	for _, row := range rows {
+		if row.GetVersion() != "" {
+			versions[row.GetName()] = append(versions[row.GetName()], row.GetVersion())
+		}
+	}
 	rows = slices.CompactFunc(rows, func(a, b *indexRow) bool { return a.GetName() == b.GetName() })
 	models := make([]inference.Model, len(rows))
 	for i, row := range rows {
 		models[i] = inference.Model{
-			Name:    row.GetName(),
-			Version: row.GetVersion(),
-			State:   inference.ModelState(row.GetState()),
-			Reason:  clean(row.GetReason()),
+			Name:     row.GetName(),
+			Version:  row.GetVersion(),
+			Versions: versions[row.GetName()],
+			State:    inference.ModelState(row.GetState()),
+			Reason:   clean(row.GetReason()),
 		}
 	}
 	return models

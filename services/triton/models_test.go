@@ -26,9 +26,9 @@ func TestFromIndex(t *testing.T) {
 	}
 	want := []inference.Model{
 		{Name: "a"},
-		{Name: "b", Version: "10", State: inference.ModelReady},
-		{Name: "c", Version: "3", State: inference.ModelLoading},
-		{Name: "d", Version: "1", State: inference.ModelUnavailable, Reason: "Internal: can't find (path)"},
+		{Name: "b", Version: "10", Versions: []string{"10", "9", "11"}, State: inference.ModelReady},
+		{Name: "c", Version: "3", Versions: []string{"3", "2"}, State: inference.ModelLoading},
+		{Name: "d", Version: "1", Versions: []string{"1"}, State: inference.ModelUnavailable, Reason: "Internal: can't find (path)"},
 	}
 	if got := FromIndex(rows); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -72,7 +72,7 @@ func TestModelWithoutConfig(t *testing.T) {
 		{name: "restricted", failure: status.Error(codes.Unauthenticated, "key"), reason: "the inference server refused the call"},
 		{name: "connection lost", failure: status.Error(codes.Unavailable, "reset"), code: inference.CodeUnavailable, engine: inference.ReasonEngineGone},
 		{name: "server exiting", failure: status.Error(codes.Unavailable, "Server exiting"), code: inference.CodeUnavailable, engine: inference.ReasonShuttingDown},
-		{name: "too busy", failure: status.Error(codes.ResourceExhausted, "slower"), code: inference.CodeOverloaded, engine: inference.ReasonRateLimit},
+		{name: "too busy", failure: status.Error(codes.ResourceExhausted, "slower"), code: inference.CodeOverloaded, engine: inference.ReasonOverloaded},
 		{name: "too slow", failure: status.Error(codes.DeadlineExceeded, "late"), code: inference.CodeDeadlineExceeded, engine: inference.ReasonTimeout},
 	}
 	for _, test := range tests {

@@ -33,6 +33,7 @@ var (
 // ring, from where the iterator hands them out.
 type stream struct {
 	engine *Engine
+	conn   *link
 	cancel context.CancelCauseFunc
 	rpc    grpc.ClientStream
 	ring   *ring
@@ -60,19 +61,31 @@ func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*s
 	return func(yield func(*inference.Response, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		rpc, err := e.send(ctx, cancel, req)
+		conn, err := e.connection(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
+		defer e.hold(conn)()
+		defer func() {
+			if isInactive(context.Cause(ctx)) {
+				e.suspect(ctx, conn)
+			}
+		}()
 		s := &stream{
-			engine:  e,
-			cancel:  cancel,
-			rpc:     rpc,
-			ring:    e.ring(id),
-			done:    make(chan struct{}),
-			silence: NewSilence(e.config.KeepAlive, e.config.Inactivity),
-			idle:    inference.Response{ID: id, Idle: true},
+			engine: e,
+			conn:   conn,
+			cancel: cancel,
+			ring:   e.ring(id),
+			done:   make(chan struct{}),
+			idle:   inference.Response{ID: id, Idle: true},
+		}
+		defer e.giveBack(s.ring)
+		e.silences.Watch(&s.silence, s.ring.readable, cancel)
+		defer s.silence.Stop()
+		if s.rpc, err = s.send(ctx, req); err != nil {
+			yield(nil, err)
+			return
 		}
 		inference.Sent(ctx)
 		prepare(s)
@@ -89,16 +102,12 @@ func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*s
 // The metadata triton_grpc_error, by which tritonserver ends a stream with a
 // status instead of an error text, isn't sent: tritonserver 2.51 then crashes
 // when a decoupled model ends a request that it has failed.
-func (e *Engine) send(ctx context.Context, cancel context.CancelCauseFunc, req any) (grpc.ClientStream, error) {
-	limit := e.config.Inactivity
-	guard := time.AfterFunc(limit, func() { cancel(Inactive(limit)) })
-	defer guard.Stop()
-	conn, err := e.connection(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *stream) send(ctx context.Context, req any) (grpc.ClientStream, error) {
+	s.silence.Begin()
+	defer s.silence.End()
+	e, conn := s.engine, s.conn
 	desc := &grpc.StreamDesc{StreamName: "ModelStreamInfer", ServerStreams: true}
-	rpc, err := conn.NewStream(ctx, desc, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(e.codec))
+	rpc, err := conn.NewStream(withTrace(ctx), desc, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(e.codec))
 	if err != nil {
 		return nil, e.failure(ctx, err)
 	}
@@ -117,6 +126,12 @@ func (e *Engine) ring(id string) *ring {
 	}
 	r.names.request = interned(id)
 	return r
+}
+
+// giveBack keeps a ring for another request.
+func (e *Engine) giveBack(r *ring) {
+	r.reset()
+	e.rings.Put(r)
 }
 
 // read fills the ring until the call ends. What follows the last response, or an
@@ -180,17 +195,11 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 		case err != nil:
 			return s.finish(ctx, err)
 		}
-		select {
-		case <-s.ring.readable:
-		case <-s.silence.Clock():
-			switch s.silence.Tick() {
-			case SilenceBrief:
-			case SilenceIdle:
-				return &s.idle, nil
-			case SilenceTooLong:
-				s.cancel(Inactive(s.engine.config.Inactivity))
-			}
+		if s.silence.Idle() {
+			return &s.idle, nil
 		}
+		s.silence.Begin()
+		<-s.ring.readable // from the reader or the clock
 	}
 	return nil, s.engine.failure(ctx, ctx.Err())
 }
@@ -231,7 +240,6 @@ func (s *stream) finish(ctx context.Context, err error) (*inference.Response, er
 // close ends the call, waits for the reader, and gives the ring back. A stream
 // that is complete, or whose consumer has had enough, has a moment to end by itself.
 func (s *stream) close(ctx context.Context) {
-	s.silence.Stop()
 	if !s.last && ctx.Err() == nil {
 		s.last = s.endsWithin(leaveTime)
 	}
@@ -239,8 +247,6 @@ func (s *stream) close(ctx context.Context) {
 		s.cancel(errLeft)
 		<-s.done
 	}
-	s.ring.reset()
-	s.engine.rings.Put(s.ring)
 }
 
 // endsWithin drops what comes, and tells whether the last response was there in time.

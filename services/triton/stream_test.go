@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -320,38 +321,78 @@ func TestRingIsBounded(t *testing.T) {
 	}
 }
 
-func TestSilence(t *testing.T) {
+// TestSilences counts the ticks of the clock; a response between starts anew.
+func TestSilences(t *testing.T) {
 	tests := []struct {
 		name                  string
 		keepAlive, inactivity time.Duration
 		idle                  []int // ticks
 		tooLong               int
 	}{
-		{"keep-alive is shorter", 80 * time.Millisecond, 240 * time.Millisecond, []int{10, 18}, 26},
-		{"inactivity is shorter", 240 * time.Millisecond, 80 * time.Millisecond, nil, 10},
-		{"both are the same", time.Second, time.Second, nil, 10},
-		{"shorter than a tick", time.Microsecond, time.Microsecond, nil, 3},
+		{"keep-alive is shorter", 80 * time.Millisecond, 240 * time.Millisecond, []int{9, 17}, 25},
+		{"inactivity is shorter", 240 * time.Millisecond, 80 * time.Millisecond, nil, 9},
+		{"both are the same", time.Second, time.Second, nil, 9},
+		{"shorter than a tick", time.Microsecond, time.Microsecond, nil, 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := NewSilence(test.keepAlive, test.inactivity)
-			defer s.Stop()
-			for range 2 { // a response between starts anew
-				var idle []int
-				for tick := 1; tick <= test.tooLong; tick++ {
-					switch state := s.Tick(); {
-					case state == SilenceIdle:
-						idle = append(idle, tick)
-					case (state == SilenceTooLong) != (tick == test.tooLong):
-						t.Errorf("tick %d: %d", tick, state)
+			synctest.Test(t, func(t *testing.T) {
+				all := NewSilences(test.keepAlive, test.inactivity)
+				for range 2 {
+					testSilence(t, all, test.idle, test.tooLong)
+					<-time.After(2 * all.tick) // the clock has nothing to look at any more
+					all.mu.Lock()
+					if all.running || len(all.streams) != 0 {
+						t.Errorf("the clock runs for %d streams", len(all.streams))
 					}
+					all.mu.Unlock()
 				}
-				if !slices.Equal(idle, test.idle) {
-					t.Errorf("idle at %v, want %v", idle, test.idle)
-				}
-				s.End()
-			}
+			})
 		})
+	}
+}
+
+func testSilence(t *testing.T, all *Silences, idle []int, tooLong int) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var s Silence
+	wake := make(chan struct{}, 1)
+	all.Watch(&s, wake, cancel)
+	defer s.Stop()
+	<-time.After(all.tick / 2) // between two ticks
+	for round := range 2 {
+		<-time.After(3 * all.tick) // the consumer works on what it has
+		s.Begin()
+		var got []int
+		for tick := 1; tick <= tooLong && (round == 1 || tick < tooLong); tick++ {
+			s.Begin() // no new silence
+			<-time.After(all.tick)
+			synctest.Wait()
+			select {
+			case <-wake:
+			default:
+			}
+			if ctx.Err() == nil && s.Idle() {
+				got = append(got, tick)
+			}
+			if ctx.Err() == nil && s.Idle() {
+				t.Errorf("tick %d: idle twice", tick)
+			}
+			if (ctx.Err() != nil) != (tick == tooLong) {
+				t.Errorf("tick %d: %v", tick, context.Cause(ctx))
+			}
+		}
+		if !slices.Equal(got, idle) {
+			t.Errorf("idle at %v, want %v", got, idle)
+		}
+		s.End()
+		if s.Idle() {
+			t.Error("idle after a response")
+		}
+	}
+	if e := new(inference.Error); !errors.As(context.Cause(ctx), &e) || e.Reason != inference.ReasonInactive {
+		t.Errorf("the cause is %v", context.Cause(ctx))
 	}
 }
 

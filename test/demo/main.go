@@ -164,6 +164,7 @@ func (d demo) greet() {
 	base := "http://" + d.address()
 	fmt.Printf(`Try it:
   curl -N %[1]s/v1/chat/completions -d '{"model":"chat","stream":true,"messages":[{"role":"user","content":"Say hello."}]}'
+or open %[1]s/ in a browser.
 
 Ctrl-C stops it.
 

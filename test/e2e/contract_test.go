@@ -79,7 +79,7 @@ func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // document has no operation or status for is an error object. Seen, if not nil, gets
 // each JSON object.
 func holdToContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
-	for _, other := range []string{"/trident.", "/metrics", "/v2", "/debug/"} {
+	for _, other := range []string{"/trident.", clientPackage, "/metrics", "/v2", "/debug/"} {
 		if strings.HasPrefix(r.URL.Path, other) {
 			return
 		}

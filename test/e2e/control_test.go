@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
@@ -76,6 +79,74 @@ func checkModelControl(t *testing.T, s *trident) {
 	wantFailure(control("embedding", "unload"), http.StatusBadRequest, "model_not_found", "unknown model")
 	control("embedding", "load").want(t, http.StatusOK)
 	s.embed(t, "Hello.", nil)
+	checkTypedControl(t, s)
+}
+
+// checkTypedControl does it by the typed services, to a model that is loaded: each
+// state is told of, and the model is run by its tensors and shows in the server's load.
+func checkTypedControl(t *testing.T, s *trident) {
+	t.Helper()
+	models := tridentv1connect.NewModelServiceClient(client, s.url)
+	watch, err := models.Watch(t.Context(), &tridentv1.ModelServiceWatchRequest{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	next := func(state tridentv1.ModelState) {
+		t.Helper()
+		for watch.Receive() {
+			for _, m := range watch.Msg().GetModels() {
+				if m.GetName() != "embedding" {
+					continue
+				}
+				if m.GetState() != state {
+					t.Errorf("the model is %s, want %s", m.GetState(), state)
+				}
+				return
+			}
+		}
+		t.Fatal(watch.Err())
+	}
+	next(tridentv1.ModelState_MODEL_STATE_READY)
+	if _, err := models.Unload(t.Context(), &tridentv1.ModelServiceUnloadRequest{Model: "embedding"}); err != nil {
+		t.Fatal(err)
+	}
+	next(tridentv1.ModelState_MODEL_STATE_UNLOADING)
+	next(tridentv1.ModelState_MODEL_STATE_UNAVAILABLE)
+	loaded, err := models.Load(t.Context(), &tridentv1.ModelServiceLoadRequest{Model: "embedding"})
+	if err != nil || loaded.GetModel().GetState() != tridentv1.ModelState_MODEL_STATE_READY || !loaded.GetModel().GetUnloadAllowed() {
+		t.Fatal(loaded, err)
+	}
+	next(tridentv1.ModelState_MODEL_STATE_LOADING)
+	next(tridentv1.ModelState_MODEL_STATE_READY)
+
+	one := func(name, text string) *kserve.ModelInferRequest_InferInputTensor {
+		return &kserve.ModelInferRequest_InferInputTensor{
+			Name: name, Datatype: "BYTES", Shape: []int64{1}, Contents: &kserve.InferTensorContents{BytesContents: [][]byte{[]byte(text)}},
+		}
+	}
+	stream, err := tridentv1connect.NewInferServiceClient(client, s.url).InferStream(t.Context(), &kserve.ModelInferRequest{
+		ModelName: "embedding", Id: "7", Inputs: []*kserve.ModelInferRequest_InferInputTensor{one("text_input", ""), one("embedding_request", `{"input":"Hello."}`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if answer := stream.Msg; !stream.Receive() || answer().GetErrorMessage() != "" || answer().GetInferResponse().GetId() != "7" || answer().GetInferResponse().GetOutputs()[0].GetName() != "text_output" {
+		t.Errorf("by tensors: %v, %v", answer(), stream.Err())
+	}
+	load, err := tridentv1connect.NewServerServiceClient(client, s.url).Watch(t.Context(), &tridentv1.ServerServiceWatchRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer load.Close()
+	if !load.Receive() {
+		t.Fatal(load.Err())
+	}
+	status := load.Msg().GetStatus()
+	if !status.GetReady() || len(status.GetModels()) != 1 || status.GetModels()[0].GetModel() != "embedding" || status.GetModels()[0].GetLoad().GetRequests() < 3 {
+		t.Errorf("the server's load: %v", status)
+	}
 }
 
 // TestNoModelControl: without explicit control both engines refuse in Triton's

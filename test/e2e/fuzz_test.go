@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -63,11 +65,14 @@ func fuzz(t *testing.T, flags []string, cases int, phases string, env ...string)
 	schemathesis(t, s, warmUp, "fuzzing", env)
 	before := footprintOf(t, s, profiles)
 	mark := s.log.len()
-	for made := 0; made < cases; made += fuzzRound {
-		schemathesis(t, s, min(fuzzRound, cases-made), phases, env)
-		t.Logf("%d of %d requests of each operation", min(made+fuzzRound, cases), cases)
-		phases = "fuzzing" // each field's values have had their turn
-	}
+	inRounds(cases, func(n, made int) {
+		what := phases
+		if made > 0 {
+			what = "fuzzing" // each field's values have their turn once
+		}
+		schemathesis(t, s, n, what, env)
+		t.Logf("%d requests of each operation, after %d", n, made)
+	})
 	t.Logf("before %+v", before)
 	if after := footprintOf(t, s, profiles); after.goroutines > before.goroutines+10 || after.heap > before.heap+32<<20 || after.resident > 2*before.resident {
 		t.Errorf("after %+v", after)
@@ -79,11 +84,39 @@ func fuzz(t *testing.T, flags []string, cases int, phases string, env ...string)
 		if status, ok := line["status"]; ok {
 			statuses[fmt.Sprint(status)]++
 		}
+		if status, _ := line["status"].(float64); status >= http.StatusInternalServerError {
+			t.Errorf("%v", line)
+		}
 		if strings.Contains(line.text("error"), "refuses one of the request's sampling parameters") {
 			t.Errorf("the model refused what should have been refused before: %v", line)
 		}
 	}
 	t.Logf("answers by status: %v", statuses)
+}
+
+// inRounds runs rounds until there are so many cases, on all cores: to make requests
+// takes far more than to answer them.
+func inRounds(cases int, run func(n, made int)) {
+	side := runtime.NumCPU()
+	most := min(fuzzRound, (cases+side-1)/side)
+	var mu sync.Mutex
+	begun := 0
+	next := func() (n, made int) {
+		mu.Lock()
+		defer mu.Unlock()
+		n, made = min(most, cases-begun), begun
+		begun += n
+		return n, made
+	}
+	var all sync.WaitGroup
+	for range side {
+		all.Go(func() {
+			for n, made := next(); n > 0; n, made = next() {
+				run(n, made)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func schemathesis(t *testing.T, s *trident, cases int, phases string, env []string) {

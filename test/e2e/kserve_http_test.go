@@ -1,25 +1,20 @@
 package e2e
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // TestKServeHTTPClient has NVIDIA's client of REST call both ports, plain and by
-// asyncio.
+// asyncio: all that it can ask, and the values of all that it gets.
 func TestKServeHTTPClient(t *testing.T) {
-	s := start(t, append(controlledModels(t), append(kservePorts(), "--allow-model-upload", "--host=127.0.0.1")...)...)
-	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for KServe v2 by REST" })
-	if !ok {
-		t.Fatalf("no port is opened:\n%s", s.log)
-	}
-	if err := s.awaitReadyBy(client); err != nil {
+	s, err := start(t, append(controlledModels(t), append(kservePorts(), "--allow-model-upload", "--host=127.0.0.1")...)...).kserve(client)
+	if err != nil {
 		t.Fatal(err)
 	}
-	const parts = "describe\ncounts\ncontrols\nsettings\nshares\nerrors\nasynchronous\n"
-	for name, address := range map[string]string{"own port": line.text("address"), "shared port": strings.TrimPrefix(s.url, "http://")} {
+	const parts = "describe\ncounts\ncontrols\nsettings\ninfers\nextends\nsequences\nparallel\ncompresses\nshares\nerrors\nschedules\nbodies\nasynchronous\n"
+	for name, address := range map[string]string{"own port": s.rest, "shared port": s.shared()} {
 		t.Run(name, func(t *testing.T) {
 			s.runClient(t, parts, installed(t, "python"), "kserve_http_client.py", address)
 		})
@@ -28,7 +23,7 @@ func TestKServeHTTPClient(t *testing.T) {
 
 // kservePorts open KServe's own ports, free ones.
 func kservePorts() []string {
-	return []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0"}
+	return []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0"}
 }
 
 // controlledModels are the flags by which trident serves the models of KServe's tests

@@ -17,13 +17,13 @@ import (
 )
 
 // kserveLimit is what a client may take for all of its calls.
-const kserveLimit = 2 * time.Minute
+const kserveLimit = 4 * time.Minute
 
 // kserveTrident serves KServe v2 on a port of its own too.
 type kserveTrident struct {
 	*trident
 
-	native string // that port's address
+	native, rest string // the addresses of that port and of REST's
 }
 
 // shared is the shared port's address.
@@ -38,7 +38,7 @@ func (s *kserveTrident) ports() map[string]string {
 // KServe's tests share.
 var kserveServing = shared(func(t *testing.T) (*kserveTrident, error) {
 	t.Helper()
-	s, err := launch(t, append(kserveModels(t), kservePorts()...)...)
+	s, err := launch(t, append(kserveModels(t), append(kservePorts(), "--allow-model-upload")...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,14 @@ func (s *trident) kserve(by *http.Client) (*kserveTrident, error) {
 	if !ok {
 		return nil, fmt.Errorf("no port is opened:\n%s", s.log)
 	}
+	rest, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for KServe v2 by REST" })
+	if !ok {
+		return nil, fmt.Errorf("no port of REST is opened:\n%s", s.log)
+	}
 	if err := s.awaitReadyBy(by); err != nil {
 		return nil, err
 	}
-	return &kserveTrident{s, line.text("address")}, nil
+	return &kserveTrident{s, line.text("address"), rest.text("address")}, nil
 }
 
 // awaitReadyBy asks by a client of its own.
@@ -73,7 +77,11 @@ func (s *trident) awaitReadyBy(by *http.Client) error {
 // kserveRepositories are the models of the extensions' tests.
 func kserveRepositories(t *testing.T) []string {
 	t.Helper()
-	return []string{filepath.Join(root(t), "test", "models"), filepath.Join(root(t), "test", "models-ext")}
+	var all []string
+	for _, name := range []string{"models", "models-ext", "models-kserve"} {
+		all = append(all, filepath.Join(root(t), "test", name))
+	}
+	return all
 }
 
 // kserveTriton is the tritonserver with them.
@@ -183,30 +191,14 @@ func connectParts(chats bool) string {
 	return b.String()
 }
 
-// typescript makes the code of the protos that connect.mjs runs on.
-var typescript = shared(func(t *testing.T) (string, error) {
-	t.Helper()
-	modules, err := filepath.Abs(nodeModules(t))
-	if err != nil {
-		return "", err
-	}
-	template, err := json.Marshal(object{"version": "v2", "clean": true, "plugins": []object{{
-		"local": []string{installed(t, "node"), filepath.Join(modules, ".bin", "protoc-gen-es")},
-		"out":   "test/e2e/node/gen", "opt": []string{"target=js", "import_extension=js"},
-	}}})
-	if err != nil {
-		return "", err
-	}
-	return modules, command(root(t), "go", "tool", "-modfile=tools/buf/go.mod", "buf", "generate", "--template", string(template), "--path", "api/kserve", "--path", "api/trident")
-})
-
 // TestConnectNode has Connect's clients of Node and of browsers call KServe v2 and
-// typed chats: by Connect, gRPC and gRPC-Web, and streams both ways over HTTP/2.
+// typed chats: by Connect, gRPC and gRPC-Web, and streams both ways over HTTP/2. Their
+// messages and services are those of the client that the server gives.
 func TestConnectNode(t *testing.T) {
-	typescript(t)
+	dir := servedClient(t)
 	s := kserveServing(t)
 	s.renewTriton(t)
-	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join("node", "connect.mjs"), s.url, serving(t).url)
+	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url, serving(t).url)
 }
 
 // TestKServeCurl asks as docs/kserve.md says.
@@ -249,43 +241,59 @@ func TestKServeCurl(t *testing.T) {
 	}
 }
 
-// TestPerfAnalyzer has NVIDIA's load generator measure a model that answers once
-// and one that streams, and holds what it has seen to what they do.
+// TestPerfAnalyzer has NVIDIA's load generator measure models that answer once, by
+// shared memory too, and one that streams, and holds what it has seen to what they do.
 func TestPerfAnalyzer(t *testing.T) {
 	s := kserveServing(t)
 	s.renewTriton(t)
-	perf := installed(t, "perf_analyzer")
+	const words, both = `{"data":[{"TEXT":{"content":["hällo"],"shape":[1]}}]}`, `{"data":[{"FP32":{"content":[1.0,2.5,3.0,4.0],"shape":[4]},"TEXT":{"content":["hällo"],"shape":[1]}}]}`
 	for _, test := range []struct {
 		name, data string
 		args       []string
 		responses  int // of each request
 	}{
 		{"unary", `{"data":[{"TEXT":{"content":["hällo","again"],"shape":[2]}}]}`, []string{"-m", "echo"}, 1},
-		{"compressed", `{"data":[{"TEXT":{"content":["hällo"],"shape":[1]}}]}`, []string{"-m", "echo", "--grpc-compression-algorithm", "gzip"}, 1},
-		{"asynchronous", `{"data":[{"TEXT":{"content":["hällo"],"shape":[1]}}]}`, []string{"-m", "echo", "--async"}, 1},
+		{"compressed", words, []string{"-m", "echo", "--grpc-compression-algorithm", "gzip"}, 1},
+		{"asynchronous", words, []string{"-m", "echo", "--async"}, 1},
+		{"shared inputs", both, []string{"-m", "both", "--shared-memory", "system"}, 1},
+		{"shared outputs", both, []string{"-m", "both", "--shared-memory", "system", "--output-shared-memory-size", "1024", "-b", "2"}, 1},
 		{"decoupled", `{"data":[{"COUNT":{"content":[3],"shape":[1]},"DELAY":{"content":[5],"shape":[1]}}]}`, []string{"-m", "stream", "--streaming"}, 4}, // the last is empty
 	} {
 		for port, address := range s.ports() {
 			t.Run(test.name+", "+port, func(t *testing.T) {
-				dir := t.TempDir()
-				data, export := filepath.Join(dir, "data.json"), filepath.Join(dir, "export.json")
-				if err := os.WriteFile(data, []byte(test.data), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				args := append([]string{"-i", "grpc", "-u", address, "--input-data", data, "--profile-export-file", export, "--concurrency-range", "4", "--request-count", "100"}, test.args...)
-				ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
-				defer cancel()
-				var out []byte
-				for info, err := os.Stat(export); err != nil || info.Size() == 0; info, err = os.Stat(export) { // now and then it leaves the file empty, and exits with 0
-					_ = os.Remove(export) // it must not exist
-					if out, err = exec.CommandContext(ctx, perf, args...).CombinedOutput(); err != nil {
-						t.Fatalf("%v:\n%s\nTrident's log ends with:\n%s", err, out, s.log.end())
-					}
-				}
-				checkPerformance(t, export, test.responses, string(out))
+				s.analyze(t, test.data, test.responses, append([]string{"-i", "grpc", "-u", address}, test.args...)...)
 			})
 		}
 	}
+	for port, address := range map[string]string{"own port": s.rest, "shared port": s.shared()} {
+		t.Run("REST, "+port, func(t *testing.T) {
+			s.analyze(t, words, 1, "-i", "http", "-u", address, "-m", "echo")
+		})
+		t.Run("REST, shared outputs, "+port, func(t *testing.T) {
+			s.analyze(t, both, 1, "-i", "http", "-u", address, "-m", "both", "--shared-memory", "system", "--output-shared-memory-size", "1024")
+		})
+	}
+}
+
+// analyze runs it once.
+func (s *kserveTrident) analyze(t *testing.T, data string, responses int, args ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	input, export := filepath.Join(dir, "data.json"), filepath.Join(dir, "export.json")
+	if err := os.WriteFile(input, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args = append(args, "--input-data", input, "--profile-export-file", export, "--concurrency-range", "4", "--request-count", "100")
+	ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
+	defer cancel()
+	var out []byte
+	for info, err := os.Stat(export); err != nil || info.Size() == 0; info, err = os.Stat(export) { // now and then it leaves the file empty, and exits with 0
+		_ = os.Remove(export) // it must not exist
+		if out, err = exec.CommandContext(ctx, installed(t, "perf_analyzer"), args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s\nTrident's log ends with:\n%s", err, out, s.log.end())
+		}
+	}
+	checkPerformance(t, export, responses, string(out))
 }
 
 // checkPerformance reads what perf_analyzer has written of its requests.

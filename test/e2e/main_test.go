@@ -76,11 +76,14 @@ var (
 	demoBinary    = program("demo", "./test/demo")
 )
 
+// stamp is the version that they are built with.
+const stamp = "v0.0.0-e2e"
+
 func program(name, pkg string) func(t *testing.T) string {
 	return shared(func(t *testing.T) (string, error) {
 		t.Helper()
 		path := filepath.Join(scratch(t), name)
-		return path, command(root(t), "go", "build", "-race", "-o", path, pkg)
+		return path, command(root(t), "go", "build", "-race", "-ldflags=-X main.version="+stamp, "-o", path, pkg)
 	})
 }
 

@@ -127,7 +127,7 @@ func badRequests() []bad {
 		{name: "too large", body: hugeBody(), status: 413, code: "content_too_large", param: "null", message: "67108864"},
 		{name: "too large, chunked", body: struct{ io.Reader }{hugeBody()}, status: 413, code: "content_too_large", param: "null", message: "67108864"},
 		{name: "unknown path", path: "/v1/nothing", body: chat(), status: 404, code: "unknown_url", param: "null", message: "/v1"},
-		{name: "the root", method: http.MethodGet, path: "/", status: 404, code: "unknown_url", param: "null", message: "/v1"},
+		{name: "the root of the API", method: http.MethodGet, path: "/v1", status: 404, code: "unknown_url", param: "null", message: "/v1"},
 		{name: "wrong method", method: http.MethodGet, path: "/v1/chat/completions", status: 405, code: "method_not_allowed", param: "null", message: "POST"},
 		{name: "wrong method on models", method: http.MethodDelete, path: "/v1/models", status: 405, code: "method_not_allowed", param: "null", message: "GET"},
 		{

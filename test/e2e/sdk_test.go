@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -52,27 +50,31 @@ var sdkBinary = shared(func(t *testing.T) (string, error) {
 	return path, command("sdk", "go", "test", "-c", "-o", path, ".")
 })
 
-// nodeModules installs what package-lock.json names, unless that was done.
+// nodeModules are the packages of the Node programs.
 var nodeModules = shared(func(t *testing.T) (string, error) {
 	t.Helper()
-	lock, err := os.ReadFile(filepath.Join("node", "package-lock.json"))
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join("node", "node_modules")
-	stamp := filepath.Join(dir, ".stamp")
-	sum := sha256.Sum256(lock)
-	want := []byte(hex.EncodeToString(sum[:]))
-	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, want) {
-		return dir, nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	if err := command("node", installed(t, "npm"), "ci", "--no-audit", "--no-fund"); err != nil {
-		return "", err
-	}
-	return dir, os.WriteFile(stamp, want, 0o600)
+	return filepath.Join("node", "node_modules"), installModules(t, "node")
 })
+
+// installModules installs what a folder's package-lock.json names, unless that was
+// done.
+func installModules(t *testing.T, dir string) error {
+	t.Helper()
+	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		return err
+	}
+	stamp := filepath.Join(dir, "node_modules", ".lock")
+	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, lock) {
+		return nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := command(dir, installed(t, "npm"), "ci", "--no-audit", "--no-fund"); err != nil {
+		return err
+	}
+	return os.WriteFile(stamp, lock, 0o600)
+}
 
 // sdkLimit is how long a program may take in all.
 const sdkLimit = 2 * time.Minute

@@ -97,7 +97,7 @@ func TestTLSChat(t *testing.T) {
 // show a certificate, and those that must, by Python and by Go.
 func TestTLSClients(t *testing.T) {
 	t.Run("any client", func(t *testing.T) {
-		typescript(t)
+		dir := servedClient(t)
 		kserveServing(t).renewTriton(t)
 		files := certify(t)
 		s := startSecure(t, files, kserveModels(t)...)
@@ -106,7 +106,7 @@ func TestTLSClients(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
 		defer cancel()
-		node := exec.CommandContext(ctx, installed(t, "node"), filepath.Join("node", "connect.mjs"), s.url)
+		node := exec.CommandContext(ctx, installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url)
 		node.Env = environment("NODE_EXTRA_CA_CERTS=" + files.ca)
 		if out, err := node.CombinedOutput(); err != nil || string(out) != connectParts(false) {
 			t.Errorf("%v; it printed:\n%s\nTrident's log ends with:\n%s", err, out, s.log.end())

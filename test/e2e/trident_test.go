@@ -20,7 +20,7 @@ import (
 
 // Limits of waits that fail a test. Conditions are usually met long before.
 const (
-	startLimit = 20 * time.Second
+	startLimit = 40 * time.Second
 	stopLimit  = 20 * time.Second
 	pollEvery  = 5 * time.Millisecond
 )

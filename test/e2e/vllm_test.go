@@ -12,7 +12,7 @@ import (
 )
 
 // vllmLimit is how long the real backend may take to load its model.
-const vllmLimit = 10 * time.Minute
+const vllmLimit = 20 * time.Minute
 
 // TestVLLM runs the suite on the real vLLM backend, where a person has installed it:
 // docs/vllm.md says how.
@@ -31,10 +31,7 @@ func TestVLLM(t *testing.T) {
 	} else {
 		flags = append(flags, "--triton-endpoint="+at)
 	}
-	if tokenizer := os.Getenv("TRIDENT_TEST_VLLM_TOKENIZER"); tokenizer != "" {
-		flags = append(flags, "--tokenizer="+tokenizer)
-	}
-	s := start(t, flags...)
+	s := start(t, append(flags, strings.Fields(os.Getenv("TRIDENT_TEST_VLLM_FLAGS"))...)...)
 	var model string
 	if !poll(vllmLimit, func() bool {
 		a := s.get(t, "/v1/models")
@@ -115,6 +112,18 @@ func vllmSuite(t *testing.T, c contract, model string) {
 			t.Errorf("got %+v", got)
 		}
 	})
+	t.Run("adapters", func(t *testing.T) {
+		list := decode[struct{ Data []struct{ ID string } }](t, c.get(t, "/v1/models").want(t, http.StatusOK))
+		list.Data = slices.DeleteFunc(list.Data, func(m struct{ ID string }) bool { return !strings.HasPrefix(m.ID, model+"_lora_") })
+		if len(list.Data) == 0 {
+			t.Skip("none is listed")
+		}
+		for _, listed := range list.Data {
+			if got := chat(t, "model", listed.ID, "max_tokens", 4, "ignore_eos", true); got.usage.Completion != 4 {
+				t.Errorf("%s: %+v", listed.ID, got)
+			}
+		}
+	})
 	t.Run("constraints", func(t *testing.T) { vllmConstraints(t, c, k) })
 	t.Run("refusals", func(t *testing.T) {
 		for _, test := range []struct {
@@ -125,6 +134,13 @@ func vllmSuite(t *testing.T, c contract, model string) {
 			{"logit_bias", "logit_bias", http.StatusBadRequest, []any{"logit_bias", object{"5": 1}}},
 			{"a long prompt", "messages", http.StatusBadRequest, []any{"messages", []object{{"role": "user", "content": strings.Repeat("lanterns and candles ", 40_000)}}}},
 			{"an adapter that isn't there", "model", http.StatusNotFound, []any{"model", model + "_lora_nobody"}},
+			{"more of the prompt than the context", "truncate_prompt_tokens", http.StatusBadRequest, []any{"truncate_prompt_tokens", 1_000_000}},
+			{"a regular expression", "guided_regex", http.StatusBadRequest, []any{"guided_regex", "("}},
+			{"a grammar", "guided_grammar", http.StatusBadRequest, []any{"guided_grammar", " "}},
+			{"a structural tag", "structured_outputs.structural_tag", http.StatusBadRequest, []any{"structured_outputs", object{"structural_tag": "{}"}}},
+			{"a schema", "response_format.json_schema.schema", http.StatusBadRequest, []any{"response_format", object{"type": "json_schema", "json_schema": object{
+				"name": "x", "schema": object{"type": "array", "minItems": 3, "maxItems": 2},
+			}}}},
 		} {
 			e := c.post(t, "/v1/chat/completions", ask("Hi", append([]any{"model", model}, test.more...)...)).want(t, test.status).failure(t)
 			if text(e.Param) != test.param {

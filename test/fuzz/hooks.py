@@ -32,6 +32,7 @@ def before_call(context, case, kwargs):
     if isinstance(body.get("model"), str) and 1 <= len(body["model"]) <= 256:
         body["model"] = EMBEDDING if case.operation.path.endswith("/embeddings") else MODEL
     if not case.meta.generation.mode.is_positive:
+        body.update(plainly_wrong(body))
         return
     # Every other one that is right gets as far as it can.
     if zlib.crc32(json.dumps(body, sort_keys=True, default=str).encode()) % 2:
@@ -43,11 +44,32 @@ def before_call(context, case, kwargs):
         body["max_tokens"] = MAX_TOKENS
 
 
+def plainly_wrong(value):
+    """What is to be wrong, without what is right by other rules: 1.0 is no integer to schemathesis, and one to Trident and the standard
+    of JSON Schema; an empty object says nothing to Trident, whatever it may not lack."""
+    if isinstance(value, float) and value.is_integer():
+        return value + 0.5
+    if isinstance(value, list):
+        return [plainly_wrong(item) for item in value]
+    if isinstance(value, dict):
+        return {name: plainly_wrong(item) for name, item in value.items()} or {"": 0}
+    return value
+
+
+ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
+
+
 @schemathesis.deserializer("text/event-stream")
 def events(context, response):
-    """The objects of the events: those are what the document describes. A stream ends with [DONE], or with an error."""
+    """The objects of the events: those are what the document describes. A stream ends with [DONE] or an error, a response's with an
+    event of its own for that."""
     lines = re.split("\r\n|\r|\n", response.content.decode())
     *chunks, last = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")] or [""]
-    if last != "[DONE]" and set(json.loads(last or "{}").get("error", ())) != {"message", "type", "param", "code"}:
+    if last == "[DONE]":
+        return [json.loads(chunk) for chunk in chunks]
+    end = json.loads(last or "{}")
+    if end.get("type") in ENDS:
+        return [json.loads(chunk) for chunk in chunks] + [end]
+    if set(end.get("error", ())) != {"message", "type", "param", "code"}:
         raise ValueError(f"the stream ends with {last}")
     return [json.loads(chunk) for chunk in chunks]

@@ -508,7 +508,7 @@ type CreateChatCompletionRequest struct {
 	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels refuse it with a 400.
+	// Priority Engine extension. Which of a client's requests is served first where some must wait: the smaller number; 0 is the default. It is Triton's scheduling priority, too, for models with priority levels: from 1 to their number, anything else is a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// PromptCacheKey A hint for prompt caches. Accepted without effect.
@@ -709,7 +709,7 @@ type CreateCompletionRequest struct {
 	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels refuse it with a 400.
+	// Priority Engine extension. Which of a client's requests is served first where some must wait: the smaller number; 0 is the default. It is Triton's scheduling priority, too, for models with priority levels: from 1 to their number, anything else is a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// Prompt What to continue: a text, the token ids of one, or a list of either. Each is continued by itself; there may be 128, and 128 choices in all. Token ids need the model's tokenizer.
@@ -943,7 +943,7 @@ type CreateResponse struct {
 	// PreviousResponseID A response that is still kept. Its input and its output come before `input`, which may then be absent. An unknown or expired id is a 404.
 	PreviousResponseID *string `json:"previous_response_id,omitempty"`
 
-	// Priority Engine extension. Triton's scheduling priority: 1 is served first, larger numbers later; 0 is the model's default. Models without priority levels refuse it with a 400.
+	// Priority Engine extension. Which of a client's requests is served first where some must wait: the smaller number; 0 is the default. It is Triton's scheduling priority, too, for models with priority levels: from 1 to their number, anything else is a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// Prompt A prompt that the server keeps. Refused with a 400, send its text.
@@ -2083,6 +2083,9 @@ type ServerInterface interface {
 	// CheckReady Can requests be served
 	// (GET /health/ready)
 	CheckReady(w http.ResponseWriter, r *http.Request)
+	// CheckStartup Has the start come to its end
+	// (GET /health/startup)
+	CheckStartup(w http.ResponseWriter, r *http.Request)
 	// CreateChatCompletion Answer a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(w http.ResponseWriter, r *http.Request)
@@ -2158,6 +2161,20 @@ func (siw *ServerInterfaceWrapper) CheckReady(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CheckReady(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CheckStartup operation middleware
+func (siw *ServerInterfaceWrapper) CheckStartup(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CheckStartup(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2641,6 +2658,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/live", wrapper.CheckLive)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/ready", wrapper.CheckReady)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/startup", wrapper.CheckStartup)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/chat/completions", wrapper.CreateChatCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/completions", wrapper.CreateCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/detokenize", wrapper.Detokenize)
@@ -2686,6 +2704,21 @@ type CheckReady200Response struct {
 }
 
 func (response CheckReady200Response) VisitCheckReadyResponse(w http.ResponseWriter) error {
+	w.WriteHeader(200)
+	return nil
+}
+
+type CheckStartupRequestObject struct {
+}
+
+type CheckStartupResponseObject interface {
+	VisitCheckStartupResponse(w http.ResponseWriter) error
+}
+
+type CheckStartup200Response struct {
+}
+
+func (response CheckStartup200Response) VisitCheckStartupResponse(w http.ResponseWriter) error {
 	w.WriteHeader(200)
 	return nil
 }
@@ -3115,6 +3148,9 @@ type StrictServerInterface interface {
 	// CheckReady Can requests be served
 	// (GET /health/ready)
 	CheckReady(ctx context.Context, request CheckReadyRequestObject) (CheckReadyResponseObject, error)
+	// CheckStartup Has the start come to its end
+	// (GET /health/startup)
+	CheckStartup(ctx context.Context, request CheckStartupRequestObject) (CheckStartupResponseObject, error)
 	// CreateChatCompletion Answer a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
@@ -3242,6 +3278,30 @@ func (sh *strictHandler) CheckReady(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CheckReadyResponseObject); ok {
 		if err := validResponse.VisitCheckReadyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CheckStartup operation middleware
+func (sh *strictHandler) CheckStartup(w http.ResponseWriter, r *http.Request) {
+	var request CheckStartupRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckStartup(ctx, request.(CheckStartupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckStartup")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CheckStartupResponseObject); ok {
+		if err := validResponse.VisitCheckStartupResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

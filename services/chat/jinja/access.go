@@ -9,19 +9,20 @@ import (
 // attr is object.name: an attribute or method of the object, else its item of that name, else undefined.
 // What Python's sandbox hides (names with an underscore, methods that change a list or dict) is undefined
 // too, and so can't be called.
-func (rt *runtime) attr(v any, name string, methods methodSet) (any, error) {
+func (rt *runtime) attr(v any, key *fixedKey) (any, error) {
+	name, methods := key.name, &key.methods
 	switch v := v.(type) {
 	case *Dict:
 		if method := methods.dict; method != nil {
 			return bound(name, v, method), nil
 		}
-		if mutators[name] {
+		if key.mutator {
 			break
 		}
 		if item, ok := v.Get(name); ok {
 			return item, nil
 		}
-		return undefinedIn(v, name), nil
+		return key.absent, nil
 	case *undefined:
 		return nil, v.err()
 	}
@@ -35,6 +36,33 @@ func (rt *runtime) attr(v any, name string, methods methodSet) (any, error) {
 		return bound(name, v, method), nil
 	}
 	return undefinedIn(v, name), nil
+}
+
+// fixedKey is a name that a template asks for, with what can be known of it before it runs.
+type fixedKey struct {
+	name    string
+	methods methodSet
+	mutator bool
+	absent  *undefined // in a dict; templates ask for what most messages lack
+}
+
+func newFixedKey(name string) fixedKey {
+	return fixedKey{name, methodsNamed(name), mutators[name], undefinedIn((*Dict)(nil), name)}
+}
+
+// field is item for a key that is known.
+func (rt *runtime) field(v any, key *fixedKey) (any, error) {
+	d, ok := v.(*Dict)
+	if !ok {
+		return rt.attr(v, key)
+	}
+	if item, ok := d.Get(key.name); ok {
+		return item, nil
+	}
+	if method := key.methods.dict; method != nil {
+		return bound(key.name, d, method), nil
+	}
+	return key.absent, nil
 }
 
 // bound ties a method to its object.
@@ -124,13 +152,8 @@ func (rt *runtime) item(v, key any) (any, error) {
 	if !ok {
 		return undefinedIn(v, key), nil
 	}
-	if d, ok := v.(*Dict); ok {
-		if method := methodsNamed(name).dict; method != nil {
-			return bound(name, d, method), nil
-		}
-		return undefinedIn(v, key), nil
-	}
-	return rt.attr(v, name, methodsNamed(name))
+	fixed := newFixedKey(name)
+	return rt.field(v, &fixed)
 }
 
 // at returns element i of a sequence; negative i counts from the end.

@@ -27,22 +27,28 @@ type (
 	constExpr struct{ value any }
 
 	nameExpr struct {
-		name string
-		ref  varRef
+		name    string
+		ref     varRef
+		unknown *undefined // its value where nothing set it
 	}
 
 	tupleExpr struct{ items []expr }
 	listExpr  struct{ items []expr }
 	dictExpr  struct{ keys, values []expr }
 
-	// attrExpr is object.name; the methods of that name are looked up once.
+	// attrExpr is object.name.
 	attrExpr struct {
-		object  expr
-		name    string
-		methods methodSet
+		object expr
+		key    fixedKey
 	}
 
 	itemExpr struct{ object, key expr }
+
+	// fieldExpr is object["name"].
+	fieldExpr struct {
+		object expr
+		key    fixedKey
+	}
 
 	// sliceExpr is start:stop:step inside brackets; absent parts are nil.
 	sliceExpr struct{ start, stop, step expr }
@@ -55,6 +61,7 @@ type (
 	// argList holds the arguments of a call, filter or test.
 	argList struct {
 		args   []expr
+		fixed  []any // the values of args, if all are constants; shared by all calls, which don't change them
 		kwargs []kwargExpr
 		star   expr // *sequence
 		stars  expr // **mapping
@@ -259,6 +266,7 @@ func (*blockText) children(func(expr))         {}
 func (e *tupleExpr) children(visit func(expr)) { visitAll(visit, e.items) }
 func (e *listExpr) children(visit func(expr))  { visitAll(visit, e.items) }
 func (e *attrExpr) children(visit func(expr))  { visit(e.object) }
+func (e *fieldExpr) children(visit func(expr)) { visit(e.object) }
 func (e *itemExpr) children(visit func(expr))  { visitGiven(visit, e.object, e.key) }
 func (e *sliceExpr) children(visit func(expr)) { visitGiven(visit, e.start, e.stop, e.step) }
 func (e *binaryExpr) children(visit func(expr)) {

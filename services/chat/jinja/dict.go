@@ -12,6 +12,7 @@ import (
 type Dict struct {
 	entries []entry
 	index   map[any]int // position by hash key, once the dict outgrows a linear search
+	first   [fewEntries]entry
 }
 
 type entry struct {
@@ -22,8 +23,8 @@ type entry struct {
 // smallDict is the size up to which a linear search beats a map.
 const smallDict = 8
 
-// fewEntries is what most dicts have at most: a message, a parameter of a tool.
-const fewEntries = 4
+// fewEntries is what most dicts have at most: a message, a parameter of a tool. They stand in the dict itself.
+const fewEntries = 3
 
 // NewDict returns an empty dict.
 func NewDict() *Dict { return &Dict{} }
@@ -31,10 +32,10 @@ func NewDict() *Dict { return &Dict{} }
 // Set stores a value under a key; a key that is there keeps its place. Values may be nil, bool, int,
 // int32, int64, uint32, float32, float64, *big.Int, string, []any, []string, *List and *Dict; a render with any
 // other value fails.
-func (d *Dict) Set(key string, v any) {
-	var boxed any = key // once: each conversion allocates
-	d.put(boxed, boxed, fromGo(v))
-}
+func (d *Dict) Set(key string, v any) { d.putGo(key, v) }
+
+// putGo lets the compiler put Set in its callers, where a constant key allocates nothing.
+func (d *Dict) putGo(key, v any) { d.put(key, key, fromGo(v)) }
 
 // Get returns the value of a key and whether the key is there.
 func (d *Dict) Get(key string) (any, bool) {
@@ -64,7 +65,7 @@ func (d *Dict) put(key, hash, v any) {
 		return
 	}
 	if d.entries == nil {
-		d.entries = make([]entry, 0, fewEntries)
+		d.entries = d.first[:0]
 	}
 	d.entries = append(d.entries, entry{key, v, hash})
 	switch n := len(d.entries); {
@@ -131,7 +132,7 @@ func (d *Dict) get(key any) (any, bool, error) {
 }
 
 func (d *Dict) copy() *Dict {
-	c := &Dict{entries: make([]entry, 0, len(d.entries))}
+	c := NewDict()
 	for _, e := range d.entries {
 		c.put(e.key, e.hash, e.value)
 	}

@@ -60,7 +60,11 @@ func (c *call) each(name, kind string, fn filterFunc, args []any) (func(v any) (
 		return nil, failf("no %s is named '%s'", kind, name)
 	}
 	return func(v any) (any, error) {
-		return fn(&call{f: c.f, rt: c.rt, self: v, args: args, kw: c.kw})
+		one := c.rt.newCall(c.f)
+		one.self, one.args, one.kw = v, args, c.kw
+		v, err := fn(one)
+		c.rt.over(one, v)
+		return v, err
 	}, nil
 }
 

@@ -54,8 +54,10 @@ func failf(format string, args ...any) error {
 
 // at gives err the position of the innermost statement, unless it has one or needs none.
 func at(err error, name string, line int) error {
-	var re *RenderError
-	if errors.As(err, &re) && re.Line == 0 {
+	if err == nil {
+		return nil
+	}
+	if re, ok := errors.AsType[*RenderError](err); ok && re.Line == 0 {
 		return &RenderError{Name: name, Line: line, Message: re.Message}
 	}
 	return err

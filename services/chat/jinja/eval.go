@@ -10,7 +10,7 @@ func (e *nameExpr) eval(f *frame) (any, error) {
 	}
 	v := f.slots[e.ref.slot]
 	if v == missing {
-		return undefinedName(e.name), nil
+		return e.unknown, nil
 	}
 	return v, nil
 }
@@ -44,14 +44,21 @@ func (f *frame) evalAll(list []expr) ([]any, error) {
 		return nil, nil
 	}
 	values := make([]any, len(list))
+	if err := f.evalInto(values, list); err != nil {
+		return nil, err
+	}
+	return values, f.rt.items(len(values))
+}
+
+func (f *frame) evalInto(values []any, list []expr) error {
 	for i, e := range list {
 		v, err := e.eval(f)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		values[i] = v
 	}
-	return values, f.rt.items(len(values))
+	return nil
 }
 
 func (e *tupleExpr) eval(f *frame) (any, error) {
@@ -65,7 +72,7 @@ func (e *listExpr) eval(f *frame) (any, error) {
 }
 
 func (e *dictExpr) eval(f *frame) (any, error) {
-	d := &Dict{entries: make([]entry, 0, len(e.keys))}
+	d := NewDict()
 	for i := range e.keys {
 		k, err := e.keys[i].eval(f)
 		if err != nil {
@@ -112,29 +119,23 @@ func (e *condExpr) eval(f *frame) (any, error) {
 		return e.yes.eval(f)
 	}
 	if e.no == nil {
-		return undefinedHint("the condition of an inline if is false and it has no else"), nil
+		return noElse, nil
 	}
 	return e.no.eval(f)
 }
 
 func (e *concatExpr) eval(f *frame) (any, error) {
-	var b []byte
-	for i, p := range e.parts {
-		v, err := p.eval(f)
-		if err != nil {
+	start := len(f.rt.buf)
+	for _, p := range e.parts {
+		if err := f.print(p); err != nil {
 			return nil, err
 		}
-		if s, ok := text(v); ok && i == 0 {
-			b = make([]byte, 0, 2*len(s)+32)
-		}
-		if b, err = f.rt.appendStr(b, v); err != nil {
+		if err := f.rt.checkBuf(); err != nil {
 			return nil, err
-		}
-		if int64(len(b)) > f.rt.t.limits.Output {
-			break // grow reports it
 		}
 	}
-	return string(b), f.rt.grow(len(b))
+	text := f.rt.cut(start)
+	return text, f.rt.grow(len(text))
 }
 
 func (e *compareExpr) eval(f *frame) (any, error) {
@@ -190,6 +191,9 @@ func (e *unaryExpr) eval(f *frame) (any, error) {
 }
 
 func (e *binaryExpr) eval(f *frame) (any, error) {
+	if e.op == tokAdd {
+		return f.added(e)
+	}
 	a, err := e.a.eval(f)
 	if err != nil {
 		return nil, err
@@ -199,6 +203,49 @@ func (e *binaryExpr) eval(f *frame) (any, error) {
 		return nil, err
 	}
 	return f.binary(e.op, a, b)
+}
+
+// added is the value of a + b + c, whose texts are joined once and not two by two.
+func (f *frame) added(e *binaryExpr) (any, error) {
+	start := len(f.rt.buf)
+	v, written, err := f.sum(e)
+	if !written || err != nil {
+		return v, err
+	}
+	text := f.rt.cut(start)
+	return text, f.rt.grow(len(text))
+}
+
+// sum evaluates a + b + c. While all of them are texts it writes them to the output and gives no value.
+func (f *frame) sum(e expr) (v any, written bool, err error) {
+	add, ok := e.(*binaryExpr)
+	if !ok || add.op != tokAdd {
+		if v, err = e.eval(f); err != nil {
+			return nil, false, err
+		}
+		s, ok := v.(string)
+		if !ok {
+			return v, false, nil
+		}
+		return nil, true, f.write(s)
+	}
+	start := len(f.rt.buf)
+	a, written, err := f.sum(add.a)
+	if err != nil {
+		return nil, false, err
+	}
+	b, err := add.b.eval(f)
+	if err != nil {
+		return nil, false, err
+	}
+	if written {
+		if _, ok := b.(string); ok {
+			return nil, true, f.write(b)
+		}
+		a = f.rt.cut(start)
+	}
+	v, err = f.binary(tokAdd, a, b)
+	return v, false, err
 }
 
 func (f *frame) binary(op tokenKind, a, b any) (any, error) {
@@ -302,146 +349,20 @@ func (rt *runtime) repeat(v any, n int64) (any, error) {
 	return &Tuple{items: out}, nil
 }
 
-func (e *callExpr) eval(f *frame) (any, error) { return e.evalWith(f, nil) }
-
-// evalWith calls with further keyword arguments. Methods of plain values are called without making a
-// bound method first.
-func (e *callExpr) evalWith(f *frame, more []keyword) (any, error) {
-	if err := f.rt.step(1); err != nil {
-		return nil, err
-	}
-	c := call{f: f, rt: f.rt}
-	var method nativeFunc
-	var fn any
-	var err error
-	if a, ok := e.fn.(*attrExpr); ok {
-		if c.self, err = a.object.eval(f); err != nil {
-			return nil, err
-		}
-		if method = a.methods.of(c.self); method == nil {
-			fn, err = f.rt.attr(c.self, a.name, a.methods)
-		}
-	} else {
-		fn, err = e.fn.eval(f)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := e.argList.eval(f, &c); err != nil {
-		return nil, err
-	}
-	c.kw = append(c.kw, more...)
-	if method != nil {
-		return method(&c)
-	}
-	return f.rt.call(fn, &c)
-}
-
-func (rt *runtime) call(fn any, c *call) (any, error) {
-	switch fn := fn.(type) {
-	case *builtin:
-		return fn.call(c)
-	case *macro:
-		return fn.invoke(rt, c.args, c.kw)
-	case *loopState:
-		return fn.call(c)
-	case *joiner:
-		return fn.call(c)
-	case *undefined:
-		return nil, fn.err()
-	}
-	return nil, failf("'%s' can't be called", typeName(fn))
-}
-
-// eval adds the arguments to c.
-func (a *argList) eval(f *frame, c *call) error {
-	var err error
-	if c.args, err = f.evalAll(a.args); err != nil {
-		return err
-	}
-	for _, k := range a.kwargs {
-		v, err := k.value.eval(f)
-		if err != nil {
-			return err
-		}
-		c.kw = append(c.kw, keyword{k.name, v})
-	}
-	if a.star != nil {
-		v, err := a.star.eval(f)
-		if err != nil {
-			return err
-		}
-		items, err := f.rt.collect(v)
-		if err != nil {
-			return err
-		}
-		c.args = append(c.args, items...)
-	}
-	if a.stars != nil {
-		return a.evalStars(f, c)
-	}
-	return nil
-}
-
-func (a *argList) evalStars(f *frame, c *call) error {
-	v, err := a.stars.eval(f)
-	if err != nil {
-		return err
-	}
-	d, ok := v.(*Dict)
-	if !ok {
-		return failf("the argument after ** must be a mapping, not %s", typeName(v))
-	}
-	for _, e := range d.entries {
-		name, ok := text(e.key)
-		if !ok {
-			return failf("the keys of the argument after ** must be strings")
-		}
-		for _, k := range c.kw {
-			if k.name == name {
-				return failf("got multiple values for argument '%s'", name)
-			}
-		}
-		c.kw = append(c.kw, keyword{name, e.value})
-	}
-	return f.rt.step(d.Len())
-}
-
-func (e *filterExpr) eval(f *frame) (any, error) {
-	if e.fn == nil {
-		return nil, failf("no filter is named '%s'", e.name)
-	}
-	return applyNamed(f, e.fn, e.input, &e.argList)
-}
-
-func (e *testExpr) eval(f *frame) (any, error) {
-	if e.fn == nil {
-		return nil, failf("no test is named '%s'", e.name)
-	}
-	return applyNamed(f, e.fn, e.input, &e.argList)
-}
-
-func applyNamed(f *frame, fn filterFunc, input expr, args *argList) (any, error) {
-	if err := f.rt.step(1); err != nil {
-		return nil, err
-	}
-	v, err := input.eval(f)
-	if err != nil {
-		return nil, err
-	}
-	c := call{f: f, rt: f.rt, self: v}
-	if err := args.eval(f, &c); err != nil {
-		return nil, err
-	}
-	return fn(&c)
-}
-
 func (e *attrExpr) eval(f *frame) (any, error) {
 	v, err := e.object.eval(f)
 	if err != nil {
 		return nil, err
 	}
-	return f.rt.attr(v, e.name, e.methods)
+	return f.rt.attr(v, &e.key)
+}
+
+func (e *fieldExpr) eval(f *frame) (any, error) {
+	v, err := e.object.eval(f)
+	if err != nil {
+		return nil, err
+	}
+	return f.rt.field(v, &e.key)
 }
 
 func (e *itemExpr) eval(f *frame) (any, error) {

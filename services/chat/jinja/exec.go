@@ -28,7 +28,11 @@ func (s *printStmt) exec(f *frame) (signal, error) {
 func (s *printStmt) print(f *frame) error {
 	c, ok := s.value.(*concatExpr)
 	if !ok {
-		return f.print(s.value)
+		v, written, err := f.sum(s.value)
+		if written || err != nil {
+			return err
+		}
+		return f.write(v)
 	}
 	for i, part := range c.parts { // an error discards the output, so parts may be written one by one
 		if i > 0 {
@@ -48,6 +52,10 @@ func (f *frame) print(e expr) error {
 	if err != nil {
 		return err
 	}
+	return f.write(v)
+}
+
+func (f *frame) write(v any) error {
 	buf, err := f.rt.appendStr(f.rt.buf, v)
 	if err != nil {
 		return err

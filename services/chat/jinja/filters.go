@@ -264,7 +264,9 @@ func filterTrim(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.self = like(c.self, s)
+	if _, ok := text(c.self); !ok {
+		c.self = s
+	}
 	return c.trim(p[0], true, true)
 }
 
@@ -436,9 +438,9 @@ func filterAttr(c *call) (any, error) {
 	if u, ok := c.self.(*undefined); ok {
 		return nil, u.err()
 	}
-	methods := methodsNamed(name)
-	if d, ok := c.self.(*Dict); ok && methods.dict == nil {
-		return undefinedIn(d, name), nil
+	key := newFixedKey(name)
+	if _, ok := c.self.(*Dict); ok && key.methods.dict == nil {
+		return key.absent, nil
 	}
-	return c.rt.attr(c.self, name, methods)
+	return c.rt.attr(c.self, &key)
 }

@@ -1,6 +1,9 @@
 package jinja
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // globals are the functions that every template has. The caller's variables come first.
 var globals = map[string]any{
@@ -115,7 +118,11 @@ func (n *namespace) set(name string, v any) error {
 	if err := checkAttrName(name); err != nil {
 		return err
 	}
-	n.attrs.put(name, name, v)
+	if i := n.attrs.find(name); i >= 0 {
+		n.attrs.entries[i].value = v
+	} else {
+		n.attrs.put(name, name, v)
+	}
 	return nil
 }
 
@@ -160,7 +167,7 @@ func callCycler(c *call) (any, error) {
 	if len(c.args) == 0 || len(c.kw) > 0 {
 		return nil, failf("cycler() needs the values to choose from, without names")
 	}
-	return &cycler{items: c.args}, nil
+	return &cycler{items: slices.Clone(c.args)}, nil
 }
 
 func (cy *cycler) attr(name string) (any, bool) {

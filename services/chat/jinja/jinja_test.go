@@ -255,6 +255,10 @@ func TestDecodeJSON(t *testing.T) {
 		{"numbers", `[1, 1.0, -0, -0.0, 1e2, 1E400, 12345678901234567890]`, `[1, 1.0, 0, -0.0, 100.0, inf, 12345678901234567890]`},
 		{"others", `[null, true, false, "a\u00e9\ud83d\ude00\ud800"]`, "[None, True, False, 'aé😀\ufffd']"},
 		{"empty", `[[], {}, ""]`, `[[], {}, '']`},
+		{"blanks", " \t\r\n{ \"a\" :\t[ 1 ,\r\n2 ] , \"b\":\n{ } }\n", `{'a': [1, 2], 'b': {}}`},
+		{"marks in texts", `{"{\"a\":": "],}", "\\": "\\\"", ",": ":", "\/\b": "\u0022,"}`, `{'{"a":': '],}', '\\': '\\"', ',': ':', '/\x08': '",'}`},
+		{"texts beyond ASCII", `["größer", "雨", "` + "\x7f" + `"]`, `['größer', '雨', '\x7f']`},
+		{"no UTF-8", "[\"a\xffb\"]", "['a\ufffdb']"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -281,6 +285,10 @@ func TestDecodeJSONErrors(t *testing.T) {
 		"deep":          strings.Repeat("[", 600) + strings.Repeat("]", 600),
 		"long integer":  strings.Repeat("9", 5000),
 		"number as key": `{1: 2}`,
+		"a word":        `nul`,
+		"half a number": `[1.]`,
+		"plain line":    "\"a\nb\"",
+		"no colon":      `{"a" 1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if v, err := jinja.DecodeJSON([]byte(source)); err == nil {

@@ -1,11 +1,8 @@
 package jinja
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/big"
 	"strconv"
@@ -21,69 +18,101 @@ const maxJSONDepth = 500
 // keys the last value counts, at the place of the first. Escaped surrogates without their partner become
 // U+FFFD. Errors: invalid JSON, anything after the value, more than 500 levels, integers of over 4300 digits.
 func DecodeJSON(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	v, err := decodeValue(dec, maxJSONDepth)
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("decode JSON: %w", json.Unmarshal(data, new(any)))
+	}
+	r := jsonReader{text: string(data)}
+	v, err := r.value(maxJSONDepth)
 	if err != nil {
 		return nil, fmt.Errorf("decode JSON: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("decode JSON: there is more text after the value")
 	}
 	return v, nil
 }
 
-func decodeValue(dec *json.Decoder, depth int) (any, error) {
-	t, err := dec.Token()
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+// jsonReader reads a text that is known to be valid JSON. Its strings share the text's memory.
+type jsonReader struct {
+	text string
+	i    int
+}
+
+// next skips blanks, commas and colons, which stand where they must, and looks at what follows.
+func (r *jsonReader) next() byte {
+	for strings.IndexByte(" \t\r\n,:", r.text[r.i]) >= 0 {
+		r.i++
 	}
-	if err != nil {
-		return nil, err
-	}
-	switch t := t.(type) {
-	case json.Delim:
+	return r.text[r.i]
+}
+
+func (r *jsonReader) value(depth int) (any, error) {
+	switch c := r.next(); c {
+	case '{', '[':
 		if depth == 0 {
 			return nil, fmt.Errorf("more than %d levels of arrays and objects", maxJSONDepth)
 		}
-		if t == '[' {
-			return decodeArray(dec, depth)
+		r.i++
+		if c == '[' {
+			return r.array(depth - 1)
 		}
-		return decodeObject(dec, depth)
-	case json.Number:
-		return decodeNumber(string(t))
+		return r.object(depth - 1)
+	case '"':
+		return r.string(), nil
 	}
-	return t, nil
+	start := r.i
+	for r.i < len(r.text) && strings.IndexByte(" \t\r\n,]}", r.text[r.i]) < 0 {
+		r.i++
+	}
+	word := r.text[start:r.i]
+	if v, ok := jsonWords[word]; ok {
+		return v, nil
+	}
+	return decodeNumber(word)
 }
 
-func decodeArray(dec *json.Decoder, depth int) (any, error) {
+var jsonWords = map[string]any{"null": nil, "true": true, "false": false}
+
+func (r *jsonReader) array(depth int) (any, error) {
 	l := &List{}
-	for dec.More() {
-		v, err := decodeValue(dec, depth-1)
+	for r.next() != ']' {
+		v, err := r.value(depth)
 		if err != nil {
 			return nil, err
 		}
 		l.items = append(l.items, v)
 	}
-	_, err := dec.Token()
-	return l, err
+	r.i++
+	return l, nil
 }
 
-func decodeObject(dec *json.Decoder, depth int) (any, error) {
+func (r *jsonReader) object(depth int) (any, error) {
 	d := NewDict()
-	for dec.More() {
-		t, err := dec.Token()
+	for r.next() != '}' {
+		var key any = r.string()
+		v, err := r.value(depth)
 		if err != nil {
 			return nil, err
 		}
-		v, err := decodeValue(dec, depth-1)
-		if err != nil {
-			return nil, err
-		}
-		d.put(t, t, v) // a string: the decoder allows no other keys
+		d.put(key, key, v)
 	}
-	_, err := dec.Token()
-	return d, err
+	r.i++
+	return d, nil
+}
+
+// string reads the string that begins here.
+func (r *jsonReader) string() string {
+	start, escaped := r.i, false
+	for r.i++; r.text[r.i] != '"'; r.i++ {
+		if r.text[r.i] == '\\' {
+			r.i++
+			escaped = true
+		}
+	}
+	r.i++
+	if s := r.text[start+1 : r.i-1]; !escaped && utf8.ValidString(s) {
+		return s
+	}
+	var s string
+	_ = json.Unmarshal([]byte(r.text[start:r.i]), &s) // valid, as the whole is
+	return s
 }
 
 func decodeNumber(s string) (any, error) {
@@ -112,7 +141,8 @@ type jsonWriter struct {
 	indent      string
 	comma       string
 	colon       string
-	b           []byte
+	b           []byte // the render's output, and behind start the JSON, which is cut off in the end
+	start       int
 }
 
 func filterToJSON(c *call) (any, error) {
@@ -120,7 +150,7 @@ func filterToJSON(c *call) (any, error) {
 	if err := c.bind("tojson", 0, p[:], "ensure_ascii", "indent", "separators", "sort_keys"); err != nil {
 		return nil, err
 	}
-	w := &jsonWriter{rt: c.rt, comma: ", ", colon: ": "}
+	w := &jsonWriter{rt: c.rt, comma: ", ", colon: ": ", b: c.rt.buf, start: len(c.rt.buf)}
 	w.ascii = p[0] != missing && truth(p[0])
 	w.sort = p[3] != missing && truth(p[3])
 	if given(p[1]) {
@@ -136,7 +166,9 @@ func filterToJSON(c *call) (any, error) {
 	if err := w.value(c.self, 0); err != nil {
 		return nil, err
 	}
-	return string(w.b), c.rt.grow(len(w.b))
+	c.rt.buf = w.b
+	text := c.rt.cut(w.start)
+	return text, c.rt.grow(len(text))
 }
 
 func (w *jsonWriter) setIndent(v any) error {
@@ -221,7 +253,7 @@ func (w *jsonWriter) open(c byte, n, depth int) error {
 // newline begins a line and checks the size before it takes the memory.
 func (w *jsonWriter) newline(depth int) error {
 	limit := w.rt.t.limits.Output
-	if int64(len(w.b)) > limit || int64(depth*len(w.indent)) > limit {
+	if int64(len(w.b)-w.start) > limit || int64(depth*len(w.indent)) > limit {
 		return w.rt.grow(-1)
 	}
 	if !w.multiline {

@@ -1,6 +1,9 @@
 package jinja
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // cursor walks over the items of any iterable.
 type cursor struct {
@@ -216,13 +219,13 @@ func (l *loopState) attr(rt *runtime, name string) (any, bool, error) {
 		return int64(l.depth0), true, nil
 	case "previtem":
 		if l.index0 == 0 {
-			return undefinedHint("there is no previous item"), true, nil
+			return noPrevious, true, nil
 		}
 		return l.before, true, nil
 	case "nextitem":
 		v, more, err := l.peek()
 		if !more {
-			return undefinedHint("there is no next item"), true, err
+			return noNext, true, err
 		}
 		return v, true, err
 	case "cycle":
@@ -250,7 +253,7 @@ func (l *loopState) changed(c *call) (any, error) {
 			return false, err
 		}
 	}
-	l.last = tuple(c.args...)
+	l.last = tuple(slices.Clone(c.args)...)
 	return true, nil
 }
 

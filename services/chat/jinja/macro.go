@@ -1,5 +1,7 @@
 package jinja
 
+import "slices"
+
 // macro is a macro together with the variables around its definition.
 type macro struct {
 	def   *macroDef
@@ -64,7 +66,7 @@ func (m *macro) assign(f *frame, args []any, kw []keyword) []keyword {
 func (m *macro) special(f *frame, args []any, kw []keyword) error {
 	def := m.def
 	if def.callerSlot >= 0 {
-		var caller any = undefinedHint("the macro was called without a caller")
+		var caller any = noCaller
 		for i, k := range kw {
 			if k.name == "caller" {
 				if k.value != nil {
@@ -87,7 +89,7 @@ func (m *macro) special(f *frame, args []any, kw []keyword) error {
 	}
 	extra := args[min(len(args), len(def.params)):]
 	if def.varargsSlot >= 0 {
-		f.slots[def.varargsSlot] = tuple(extra...)
+		f.slots[def.varargsSlot] = tuple(slices.Clone(extra)...)
 	} else if len(extra) > 0 {
 		return failf("macro '%s' takes not more than %d arguments", def.name, len(def.params))
 	}

@@ -125,6 +125,9 @@ func (c *call) trim(chars any, left, right bool) (any, error) {
 	if right {
 		s = strings.TrimRightFunc(s, match)
 	}
+	if len(s) == len(c.text()) {
+		return c.self, c.rt.step(len(s) >> 6)
+	}
 	return like(c.self, s), c.rt.step(len(s) >> 6)
 }
 

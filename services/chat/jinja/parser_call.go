@@ -27,8 +27,25 @@ func (p *parser) arguments(a *argList) error {
 			break
 		}
 	}
+	a.fixed = constants(a.args)
 	_, err := p.expect(tokRParen)
 	return err
+}
+
+// constants are the values of expressions, if all of them are constants, else nil.
+func constants(list []expr) []any {
+	if len(list) == 0 {
+		return nil
+	}
+	values := make([]any, 0, len(list))
+	for _, e := range list {
+		c, ok := e.(*constExpr)
+		if !ok {
+			return nil
+		}
+		values = append(values, c.value)
+	}
+	return values
 }
 
 func (p *parser) argument(a *argList, line int) error {
@@ -121,6 +138,7 @@ func (p *parser) test(input expr) (expr, error) {
 			arg, err = p.postfix(arg)
 		}
 		e.args = []expr{arg}
+		e.fixed = constants(e.args)
 	}
 	if err != nil {
 		return nil, err

@@ -134,6 +134,9 @@ func (p *parser) comparison() (expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if op == tokIn || op == tokNotIn {
+			e = folded(e)
+		}
 		c.ops = append(c.ops, op)
 		c.rest = append(c.rest, e)
 	}
@@ -141,6 +144,21 @@ func (p *parser) comparison() (expr, error) {
 		return first, nil
 	}
 	return c, nil
+}
+
+// folded makes a tuple or list of constants one, where nobody can tell that it is the same one each time.
+func folded(e expr) expr {
+	switch e := e.(type) {
+	case *tupleExpr:
+		if items := constants(e.items); items != nil {
+			return &constExpr{&Tuple{items: items}}
+		}
+	case *listExpr:
+		if items := constants(e.items); items != nil {
+			return &constExpr{&List{items: items}}
+		}
+	}
+	return e
 }
 
 // binary parses a left-associative chain of the given operators.
@@ -327,7 +345,7 @@ func (p *parser) attribute(object expr) (expr, error) {
 	p.next()
 	switch t := p.next(); t.kind {
 	case tokName:
-		return &attrExpr{object: object, name: t.text, methods: methodsNamed(t.text)}, nil
+		return &attrExpr{object, newFixedKey(t.text)}, nil
 	case tokNumber:
 		if _, isFloat := t.value.(float64); !isFloat {
 			return &itemExpr{object, &constExpr{t.value}}, nil
@@ -355,6 +373,11 @@ func (p *parser) subscript(object expr) (expr, error) {
 	}
 	p.next()
 	if len(keys) == 1 {
+		if k, ok := keys[0].(*constExpr); ok {
+			if name, ok := k.value.(string); ok {
+				return &fieldExpr{object, newFixedKey(name)}, nil
+			}
+		}
 		return &itemExpr{object, keys[0]}, nil
 	}
 	for _, k := range keys {

@@ -3,6 +3,7 @@ package jinja
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -96,6 +97,7 @@ func (rt *runtime) appendReprOf(b []byte, v any, depth int) ([]byte, error) {
 		}
 		return append(b, ')'), nil
 	case *loopState:
+		rt.buf = slices.Clip(rt.buf) // b may stand behind it, and to count the items can run parts of the template
 		n, err := v.length(rt)
 		b = strconv.AppendInt(append(b, "<LoopContext "...), int64(v.index0+1), 10)
 		b = strconv.AppendInt(append(b, '/'), int64(n), 10)

@@ -186,6 +186,7 @@ func (r *resolver) expr(e expr, s *symbols, soft bool) {
 	switch e := e.(type) {
 	case *nameExpr:
 		e.ref = s.ref(e.name)
+		e.unknown = undefinedName(e.name)
 	case *condExpr:
 		soft = true
 	case *filterExpr:

@@ -162,7 +162,8 @@ func (p *braceFormat) value(name string) (any, error) {
 			if attr == "" {
 				return nil, failf("the format has an empty attribute")
 			}
-			v, err = p.rt.attr(v, attr, methodsNamed(attr))
+			fixed := newFixedKey(attr)
+			v, err = p.rt.attr(v, &fixed)
 			rest = rest[end+1:]
 			continue
 		}

@@ -3,6 +3,7 @@ package jinja
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -59,6 +60,7 @@ type Template struct {
 	names  []string // names looked up in the variables and globals, by their number in the tree
 	limits Limits
 	now    func() time.Time
+	idle   sync.Pool // of *runtime, for their memory
 }
 
 // Parse compiles source. The name stands in error messages only. Every error is a *SyntaxError.
@@ -93,19 +95,39 @@ func (t *Template) Render(ctx context.Context, vars *Dict) (string, error) {
 	if err := checkInput(vars, t.limits.Depth); err != nil {
 		return "", at(err, t.name, 0)
 	}
-	rt := &runtime{
-		t: t, ctx: ctx, vars: vars,
-		values: make([]any, len(t.names)),
-		steps:  t.limits.Steps, memory: t.limits.Memory,
-		buf: make([]byte, 0, 2048),
-	}
-	rt.nextPoll = rt.steps
-	f := rt.enter(t.root, nil)
-	_, err := f.execAll(t.body)
+	rt := t.runtime()
+	rt.ctx, rt.vars = ctx, vars
+	_, err := rt.enter(t.root, nil).execAll(t.body)
+	text := string(rt.buf)
+	t.release(rt)
 	if err != nil {
 		return "", at(err, t.name, 0)
 	}
-	return string(rt.buf), nil
+	return text, nil
+}
+
+func (t *Template) runtime() *runtime {
+	rt, ok := t.idle.Get().(*runtime)
+	if !ok {
+		rt = &runtime{t: t, values: make([]any, len(t.names)), buf: make([]byte, 0, 4096)}
+	}
+	rt.steps, rt.memory, rt.nextPoll = t.limits.Steps, t.limits.Memory, t.limits.Steps
+	return rt
+}
+
+// maxKept is the largest output in bytes whose memory is kept for the next render.
+const maxKept = 1 << 20
+
+// release keeps the memory of a render that is over, and nothing of what it knew.
+func (t *Template) release(rt *runtime) {
+	if cap(rt.buf) > maxKept {
+		return
+	}
+	clear(rt.values)
+	calls := rt.calls[:min(len(rt.calls), 16)]
+	clear(rt.calls[len(calls):])
+	*rt = runtime{t: t, values: rt.values, buf: rt.buf[:0], calls: calls}
+	t.idle.Put(rt)
 }
 
 // runtime is the state of one render.
@@ -115,9 +137,11 @@ type runtime struct {
 	vars     *Dict
 	values   []any // values of t.names, nil until first looked up
 	buf      []byte
-	steps    int64 // left
-	nextPoll int64 // when steps falls below it, the context is asked again
-	memory   int64 // left
+	captured int     // where in buf the block begins that is captured at the moment
+	calls    []*call // to be used again
+	steps    int64   // left
+	nextPoll int64   // when steps falls below it, the context is asked again
+	memory   int64   // left
 	depth    int
 }
 
@@ -163,7 +187,7 @@ func (rt *runtime) items(n int) error {
 
 // checkBuf stops a render whose output, or the block captured at the moment, is too long.
 func (rt *runtime) checkBuf() error {
-	if int64(len(rt.buf)) > rt.t.limits.Output {
+	if int64(len(rt.buf)-rt.captured) > rt.t.limits.Output {
 		return &LimitError{"output bytes", rt.t.limits.Output}
 	}
 	return nil
@@ -179,17 +203,24 @@ func (rt *runtime) push() error {
 
 func (rt *runtime) pop() { rt.depth-- }
 
-// capture runs fn with an empty output and returns what fn wrote.
+// capture runs fn and returns what fn wrote, which it takes from the output.
 func (rt *runtime) capture(fn func() error) (string, error) {
-	outer := rt.buf
-	rt.buf = make([]byte, 0, 256)
+	outer := rt.captured
+	rt.captured = len(rt.buf)
 	err := fn()
-	text := string(rt.buf)
-	rt.buf = outer
+	text := rt.cut(rt.captured)
+	rt.captured = outer
 	if err != nil {
 		return "", err
 	}
 	return text, rt.grow(len(text))
+}
+
+// cut takes what was written since start from the output.
+func (rt *runtime) cut(start int) string {
+	text := string(rt.buf[start:])
+	rt.buf = rt.buf[:start]
+	return text
 }
 
 // frame holds the variables of one running function: the template, a macro, a recursive loop.
@@ -197,10 +228,16 @@ type frame struct {
 	rt    *runtime
 	outer *frame // of the function in whose source this one stands
 	slots []any
+	few   [6]any // the slots, if there are no more
 }
 
 func (rt *runtime) enter(fn *function, outer *frame) *frame {
-	f := &frame{rt: rt, outer: outer, slots: make([]any, fn.slots)}
+	f := &frame{rt: rt, outer: outer}
+	if fn.slots <= len(f.few) {
+		f.slots = f.few[:fn.slots]
+	} else {
+		f.slots = make([]any, fn.slots)
+	}
 	for i := range f.slots {
 		f.slots[i] = missing
 	}

@@ -25,7 +25,7 @@ type markup string
 // any other use is an error that says what was not there.
 type undefined struct {
 	hint string // the whole message, when set
-	of   any    // the object that lacks the element, or missing
+	of   string // the type of the object that lacks the element, empty for a name
 	key  any
 }
 
@@ -35,16 +35,23 @@ func (u *undefined) problem() string {
 	switch {
 	case u.hint != "":
 		return u.hint
-	case u.of == missing:
+	case u.of == "":
 		return briefRepr(u.key) + " is undefined"
 	default:
-		return typeName(u.of) + " has no attribute or element " + briefRepr(u.key)
+		return u.of + " has no attribute or element " + briefRepr(u.key)
 	}
 }
 
-func undefinedName(name string) *undefined   { return &undefined{of: missing, key: name} }
-func undefinedHint(hint string) *undefined   { return &undefined{hint: hint, of: missing} }
-func undefinedIn(object, key any) *undefined { return &undefined{of: object, key: key} }
+var (
+	noElse     = undefinedHint("the condition of an inline if is false and it has no else")
+	noPrevious = undefinedHint("there is no previous item")
+	noNext     = undefinedHint("there is no next item")
+	noCaller   = undefinedHint("the macro was called without a caller")
+)
+
+func undefinedName(name string) *undefined   { return &undefined{key: name} }
+func undefinedHint(hint string) *undefined   { return &undefined{hint: hint} }
+func undefinedIn(object, key any) *undefined { return &undefined{of: typeName(object), key: key} }
 
 // List is Python's list. Templates can't change one.
 type List struct{ items []any }
@@ -133,13 +140,15 @@ type builtin struct {
 	call func(c *call) (any, error)
 }
 
-// call is one call of a built-in function, method, filter or test.
+// call is one call of a built-in function, method, filter or test. Only a lazy that it returns may hold on
+// to it: other calls use its memory again.
 type call struct {
 	f    *frame
 	rt   *runtime
-	self any // the value before the bar of a filter or test, or the object of a method
-	args []any
+	self any   // the value before the bar of a filter or test, or the object of a method
+	args []any // may stand in few: what outlives the call copies them
 	kw   []keyword
+	few  [2]any
 }
 
 type keyword struct {

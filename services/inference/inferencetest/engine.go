@@ -268,6 +268,18 @@ func Service(tb testing.TB, cfg inference.Config, engines ...inference.Engine) *
 // Seeing is a Service that reads pictures under given rules.
 func Seeing(tb testing.TB, cfg inference.Config, rules images.Config, engines ...inference.Engine) *inference.Service {
 	tb.Helper()
+	service, _ := start(tb, cfg, rules, engines)
+	return service
+}
+
+// WithCatalog is Service, and its catalog.
+func WithCatalog(tb testing.TB, cfg inference.Config, engines ...inference.Engine) (*inference.Service, *inference.Catalog) {
+	tb.Helper()
+	return start(tb, cfg, images.Default(), engines)
+}
+
+func start(tb testing.TB, cfg inference.Config, rules images.Config, engines []inference.Engine) (*inference.Service, *inference.Catalog) {
+	tb.Helper()
 	catalog := inference.NewCatalog(engines, backend.All(backend.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
@@ -279,5 +291,5 @@ func Seeing(tb testing.TB, cfg inference.Config, rules images.Config, engines ..
 	}
 	catalog.Start()
 	tb.Cleanup(catalog.Stop)
-	return service
+	return service, catalog
 }

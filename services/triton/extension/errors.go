@@ -25,7 +25,8 @@ func tritonCode(code inference.Code) inference.TritonCode {
 		return inference.TritonUnsupported
 	case inference.CodeUnavailable, inference.CodeOverloaded:
 		return inference.TritonUnavailable
-	case inference.CodeInternal, inference.CodeDeadlineExceeded, inference.CodeCanceled:
+	case inference.CodeInternal, inference.CodeLimited, inference.CodeDeadlineExceeded, inference.CodeCanceled,
+		inference.CodeUnauthenticated, inference.CodeForbidden:
 	}
 	return inference.TritonInternal
 }

@@ -32,7 +32,8 @@ var (
 		Message: "the model wasn't loaded or unloaded in time",
 	}
 	errOverflow = &inference.Error{
-		Code:    inference.CodeOverloaded,
+		Code:    inference.CodeLimited,
+		Reason:  inference.ReasonRateLimit,
 		Message: "the stream was ended: its responses were taken too slowly",
 	}
 )

@@ -65,6 +65,7 @@ type core struct {
 	server       *C.ts_server
 	queue        *queue
 	health       *health
+	silences     *triton.Silences
 	regions      *extension.Registry
 	tracer       *tracer
 	logs         *extension.Logs
@@ -125,6 +126,7 @@ func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	c.health = newHealth(ctx, c)
+	c.silences = triton.NewSilences(config.KeepAlive, config.Inactivity)
 	loading, cancel := context.WithCancelCause(ctx)
 	c.cancel = cancel
 	c.users.Go(func() { c.loadModels(loading) })

@@ -99,6 +99,9 @@ func (s *BackendSetting) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// MarshalText is the reverse of UnmarshalText.
+func (s BackendSetting) MarshalText() ([]byte, error) { return settingText(s.Backend, s.Key, s.Value) }
+
 // CacheSetting is a setting of a cache implementation, such as local or redis.
 type CacheSetting struct{ Cache, Key, Value string }
 
@@ -112,6 +115,9 @@ func (s *CacheSetting) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// MarshalText is the reverse of UnmarshalText.
+func (s CacheSetting) MarshalText() ([]byte, error) { return settingText(s.Cache, s.Key, s.Value) }
+
 // MetricsSetting is a setting of the metrics.
 type MetricsSetting struct{ Key, Value string }
 
@@ -123,6 +129,16 @@ func (s *MetricsSetting) UnmarshalText(text []byte) error {
 		return fmt.Errorf("must be KEY=VALUE, such as summary_latencies=true, not %q", text)
 	}
 	return nil
+}
+
+// MarshalText is the reverse of UnmarshalText.
+func (s MetricsSetting) MarshalText() ([]byte, error) { return settingText("", s.Key, s.Value) }
+
+func settingText(name, key, value string) ([]byte, error) {
+	if name != "" {
+		key = name + "," + key
+	}
+	return []byte(key + "=" + value), nil
 }
 
 // setting takes NAME,KEY=VALUE or KEY=VALUE apart. Commas behind the equals sign
@@ -165,6 +181,14 @@ func (r *RateLimitResource) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// MarshalText is the reverse of UnmarshalText.
+func (r RateLimitResource) MarshalText() ([]byte, error) {
+	if r.Device == EveryDevice {
+		return fmt.Appendf(nil, "%s:%d", r.Name, r.Count), nil
+	}
+	return fmt.Appendf(nil, "%s:%d:%d", r.Name, r.Count, r.Device), nil
+}
+
 // MemoryPool is memory of a GPU that Triton keeps.
 type MemoryPool struct {
 	Device int
@@ -181,4 +205,9 @@ func (p *MemoryPool) UnmarshalText(text []byte) error {
 	}
 	p.Device, p.Bytes = int(n), bytes
 	return nil
+}
+
+// MarshalText is the reverse of UnmarshalText.
+func (p MemoryPool) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%d:%d", p.Device, p.Bytes), nil
 }

@@ -48,6 +48,10 @@ func TestOptionTexts(t *testing.T) {
 			switch {
 			case test.want != nil && (err != nil || !reflect.DeepEqual(test.into, test.want)):
 				t.Errorf("got %+v, %v; want %+v", test.into, err, test.want)
+			case test.want != nil:
+				if text, err := test.into.(encoding.TextMarshaler).MarshalText(); string(text) != test.text || err != nil {
+					t.Errorf("written again it is %q, %v", text, err)
+				}
 			case test.want == nil && (err == nil || !strings.HasPrefix(err.Error(), test.err) || !strings.HasSuffix(err.Error(), `"`+test.text+`"`)):
 				t.Errorf("got %v", err)
 			}

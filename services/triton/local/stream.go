@@ -46,7 +46,7 @@ type stream struct {
 	heard   bool  // a response came lately, guarded by the queue's mutex
 
 	released chan struct{} // closed when the model has let go of the request
-	readable chan struct{} // a token when there is something to take
+	readable chan struct{} // a token when there is something to look at
 	waiting  atomic.Int64  // bytes of the events that the consumer isn't done with
 	mu       sync.Mutex
 	over     bool        // too much has waited; the queue's goroutine's
@@ -98,7 +98,7 @@ func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, raw 
 		defer c.users.Done()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		s, err := c.send(cancel, req, raw)
+		s, err := c.send(ctx, cancel, req, raw)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -111,7 +111,7 @@ func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, raw 
 }
 
 // send hands the request to Triton.
-func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferRequest, raw []inference.Content) (*stream, error) {
+func (c *core) send(ctx context.Context, cancel context.CancelCauseFunc, req *kserve.ModelInferRequest, raw []inference.Content) (*stream, error) {
 	if err := c.health.check(req.GetModelName()); err != nil {
 		return nil, err
 	}
@@ -135,12 +135,12 @@ func (c *core) send(cancel context.CancelCauseFunc, req *kserve.ModelInferReques
 		C.tr_request_unref(s.request)
 		return nil, errStopped
 	}
-	if err := failure(C.tr_request_send(c.server, s.request, c.tracer.begin(c.queue, req.GetModelName()))); err != nil {
+	if err := failure(C.tr_request_send(c.server, s.request, c.tracer.begin(ctx, c.queue, req.GetModelName()))); err != nil {
 		c.queue.remove(s)
 		C.tr_request_unref(s.request)
 		return nil, err
 	}
-	s.silence = triton.NewSilence(c.config.KeepAlive, c.config.Inactivity)
+	c.silences.Watch(&s.silence, s.readable, cancel)
 	return s, nil
 }
 
@@ -151,6 +151,7 @@ func (s *stream) close(ctx context.Context) func() {
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
 		C.tr_request_cancel(s.request)
+		s.wake()
 	})
 	return func() {
 		s.silence.Stop()
@@ -215,12 +216,17 @@ func (s *stream) push(event *C.tr_event) bool {
 	s.last = event
 	s.mu.Unlock()
 	if empty {
-		select {
-		case s.readable <- struct{}{}:
-		default:
-		}
+		s.wake()
 	}
 	return true
+}
+
+// wake has the consumer look.
+func (s *stream) wake() {
+	select {
+	case s.readable <- struct{}{}:
+	default:
+	}
 }
 
 // piled is how much waits behind a response that waits: 0 for a consumer that
@@ -283,18 +289,11 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 			return s.open()
 		}
 		s.free()
-		select {
-		case <-s.readable:
-		case <-ctx.Done():
-		case <-s.silence.Clock():
-			switch s.silence.Tick() {
-			case triton.SilenceBrief:
-			case triton.SilenceIdle:
-				return &s.idle, nil
-			case triton.SilenceTooLong:
-				s.cancel(triton.Inactive(s.core.config.Inactivity))
-			}
+		if s.silence.Idle() {
+			return &s.idle, nil
 		}
+		s.silence.Begin()
+		<-s.readable // from the queue, the clock, or the end of the context
 	}
 	return nil, triton.Ended(ctx, ctx.Err())
 }

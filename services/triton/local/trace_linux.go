@@ -8,12 +8,17 @@ package local
 import "C"
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 	"unsafe"
+
+	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sys/unix"
 
 	"github.com/trident-inference/trident/services/triton/extension"
 )
@@ -26,54 +31,86 @@ type tracer struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex
-	underWay map[uint64]*extension.Trace // by number
+	underWay map[uint64]traced // by number
 	last     uint64
 	closed   bool
 	writers  sync.WaitGroup
 }
 
+// traced is a request that is traced: to a file, below a span, or both.
+type traced struct {
+	sampled *extension.Trace // nil for no file
+	span    trace.Span       // nil for none
+}
+
+// end takes what was recorded; nothing where it could not be.
+func (t traced) end(records []extension.TraceRecord) {
+	if t.sampled != nil {
+		t.sampled.End(records)
+	}
+	if t.span != nil && len(records) > 0 {
+		traceSpans(t.span, records, skew())
+	}
+}
+
+// skew is what the monotonic clock lacks to the time of day.
+func skew() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0 // there is no Linux without
+	}
+	return time.Duration(time.Now().UnixNano() - now.Nano())
+}
+
 func newTracer(config extension.TraceConfig, log *slog.Logger) *tracer {
-	return &tracer{traces: extension.NewTraces(config, log), log: log, underWay: make(map[uint64]*extension.Trace)}
+	return &tracer{traces: extension.NewTraces(config, log), log: log, underWay: make(map[uint64]traced)}
 }
 
 // begin gives the trace of a request that is about to be sent, nil if it isn't to
-// be traced: then it costs one look.
-func (t *tracer) begin(q *queue, model string) *C.tr_trace {
-	if !t.traces.On() {
-		return nil
+// be traced: then it costs two looks.
+func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace {
+	var to traced
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		to.span = span
 	}
-	sampled := t.traces.Sample(model)
-	if sampled == nil {
+	if t.traces.On() {
+		to.sampled = t.traces.Sample(model)
+	}
+	level := extension.TraceTimestamps
+	switch {
+	case to.sampled != nil:
+		level = to.sampled.Level
+	case to.span == nil:
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
-	var trace *C.tr_trace
-	if err := failure(C.tr_trace_new(q.c, C.int(sampled.Level), C.uint64_t(t.last), &trace)); err != nil {
+	var begun *C.tr_trace
+	if err := failure(C.tr_trace_new(q.c, C.int(level), C.uint64_t(t.last), &begun)); err != nil {
 		t.log.Error("a request can't be traced", "error", logged(err))
-		sampled.End(nil)
+		to.end(nil)
 		return nil
 	}
-	t.underWay[t.last] = sampled
-	return trace
+	t.underWay[t.last] = to
+	return begun
 }
 
 // end takes over a trace that has ended.
-func (t *tracer) end(trace *C.tr_trace) {
-	number := uint64(trace.number)
+func (t *tracer) end(ended *C.tr_trace) {
+	number := uint64(ended.number)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	sampled := t.underWay[number]
+	to := t.underWay[number]
 	delete(t.underWay, number)
 	if t.closed {
-		C.tr_trace_free(trace)
+		C.tr_trace_free(ended)
 		return
 	}
 	t.writers.Go(func() {
-		records := recordsOf(trace)
-		C.tr_trace_free(trace)
-		sampled.End(records)
+		records := recordsOf(ended)
+		C.tr_trace_free(ended)
+		to.end(records)
 	})
 }
 

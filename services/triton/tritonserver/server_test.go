@@ -174,3 +174,30 @@ func until(t *testing.T, log string, condition func() bool) {
 		}
 	}
 }
+
+// TestRestartsWhatHangs has a server that doesn't hear that it is to stop.
+func TestRestartsWhatHangs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs tritonserver")
+	}
+	binary, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := SourceRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deaf := script(t, `trap "" TERM; "`+binary+`" "$@" & wait`)
+	server, err := Launch(t.Context(), Options{Binary: deaf, Repositories: []string{filepath.Join(root, "test", "models")}, ExitTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := server.Pid()
+	if err := server.Restart(t.Context()); err != nil || server.Pid() == before {
+		t.Errorf("process %d after %d: %v", server.Pid(), before, err)
+	}
+	if err := server.Close(); err == nil || !strings.Contains(err.Error(), "didn't stop and was killed") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -34,6 +34,9 @@ type Model struct {
 	// Pace is the time from step to step, in whole microseconds; in each step every
 	// request gets a token. At 0 the model is as fast as Triton takes its responses.
 	Pace time.Duration
+	// Counts makes answers that tell whose they are: the token i, from 0, is a space,
+	// the prompt, a slash and i. Python doesn't know it.
+	Counts bool
 	// Outputs says where they are made; empty for Host, the one that Python knows.
 	Outputs Memory
 	// Echo is a model of another kind: it gives its input back as output, a list of
@@ -87,6 +90,15 @@ func Repository(ctx context.Context, dir string, models ...Model) error {
 	return nil
 }
 
+// Counted is what a model that counts answers to a prompt.
+func Counted(prompt string, tokens int) string {
+	var text strings.Builder
+	for i := range tokens {
+		fmt.Fprintf(&text, " %s/%d", prompt, i)
+	}
+	return text.String()
+}
+
 // Backend is the name of the Triton backend that runs the model.
 func (m Model) Backend() string {
 	if m.Python {
@@ -102,6 +114,9 @@ func (m Model) write(ctx context.Context, dir string) error {
 	m.Outputs = cmp.Or(m.Outputs, Host)
 	if m.Python && m.Outputs != Host {
 		return errors.New("a python model makes its outputs in host memory")
+	}
+	if m.Python && m.Counts {
+		return errors.New("a python model doesn't count")
 	}
 	version := filepath.Join(dir, "1")
 	if err := os.MkdirAll(version, 0o750); err != nil {

@@ -1,4 +1,4 @@
-// Calls KServe v2 and typed chats with Connect's clients, by code that protoc-gen-es has made of the protos.
+// Calls KServe v2 and typed chats with Connect's clients, by the messages and services of the browser client.
 // usage: node connect.mjs URL [CHAT-URL]
 //
 // Prints one line for each part that went well; anything else is an exception.
@@ -7,8 +7,8 @@ import assert from "node:assert/strict";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import * as web from "@connectrpc/connect-web";
 import * as node from "@connectrpc/connect-node";
-import { GRPCInferenceService } from "./gen/kserve/grpc_service_pb.js";
-import { ChatService, Role } from "./gen/trident/v1/chat_pb.js";
+import { ChatService, Role } from "@trident/client";
+import { GRPCInferenceService } from "@trident/client/gen/kserve/grpc_service_pb";
 
 const [url, chatURL] = process.argv.slice(2);
 
@@ -45,10 +45,10 @@ const echo = (id, s) => ({
   rawInputContents: [text(s)],
 });
 
-const count = (id, n, parameters = {}) => ({
+const count = (id, n, parameters = {}, delay = 0) => ({ // ms before each but the first
   modelName: "stream", id, parameters,
-  inputs: [{ name: "COUNT", datatype: "INT32", shape: [1n] }],
-  rawInputContents: [int32(n)],
+  inputs: ["COUNT", "DELAY"].map((name) => ({ name, datatype: "INT32", shape: [1n] })),
+  rawInputContents: [int32(n), int32(delay)],
 });
 
 async function refused(call, code, words) {
@@ -135,7 +135,7 @@ async function bidi(client) {
 
 async function leaves(client) {
   const requests = queue();
-  requests.push(count("long", 1 << 20));
+  requests.push(count("long", 1 << 20, {}, 5)); // tritonserver 2.51 suffers by cancels of models that don't pause
   const leaving = new AbortController();
   await refused(async () => {
     for await (const r of client.modelStreamInfer(requests, { signal: leaving.signal })) {

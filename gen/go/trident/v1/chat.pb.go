@@ -10,6 +10,7 @@
 package tridentv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -40,6 +41,8 @@ const (
 	Role_ROLE_USER Role = 3
 	// The model, in earlier turns and in answers.
 	Role_ROLE_ASSISTANT Role = 4
+	// A tool, with what a call of it gave.
+	Role_ROLE_TOOL Role = 5
 )
 
 // Enum value maps for Role.
@@ -50,6 +53,7 @@ var (
 		2: "ROLE_DEVELOPER",
 		3: "ROLE_USER",
 		4: "ROLE_ASSISTANT",
+		5: "ROLE_TOOL",
 	}
 	Role_value = map[string]int32{
 		"ROLE_UNSPECIFIED": 0,
@@ -57,6 +61,7 @@ var (
 		"ROLE_DEVELOPER":   2,
 		"ROLE_USER":        3,
 		"ROLE_ASSISTANT":   4,
+		"ROLE_TOOL":        5,
 	}
 )
 
@@ -87,16 +92,89 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_trident_v1_chat_proto_rawDescGZIP(), []int{0}
 }
 
-// ChatMessage is one turn of a conversation.
+// ToolMode says whether tools are called.
+type ToolMode int32
+
+const (
+	// As TOOL_MODE_AUTO.
+	ToolMode_TOOL_MODE_UNSPECIFIED ToolMode = 0
+	// The model decides.
+	ToolMode_TOOL_MODE_AUTO ToolMode = 1
+	// No tool is called, and the model does not learn of any.
+	ToolMode_TOOL_MODE_NONE ToolMode = 2
+	// At least one tool is called: a constraint on the answer.
+	ToolMode_TOOL_MODE_REQUIRED ToolMode = 3
+)
+
+// Enum value maps for ToolMode.
+var (
+	ToolMode_name = map[int32]string{
+		0: "TOOL_MODE_UNSPECIFIED",
+		1: "TOOL_MODE_AUTO",
+		2: "TOOL_MODE_NONE",
+		3: "TOOL_MODE_REQUIRED",
+	}
+	ToolMode_value = map[string]int32{
+		"TOOL_MODE_UNSPECIFIED": 0,
+		"TOOL_MODE_AUTO":        1,
+		"TOOL_MODE_NONE":        2,
+		"TOOL_MODE_REQUIRED":    3,
+	}
+)
+
+func (x ToolMode) Enum() *ToolMode {
+	p := new(ToolMode)
+	*p = x
+	return p
+}
+
+func (x ToolMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ToolMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_trident_v1_chat_proto_enumTypes[1].Descriptor()
+}
+
+func (ToolMode) Type() protoreflect.EnumType {
+	return &file_trident_v1_chat_proto_enumTypes[1]
+}
+
+func (x ToolMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ToolMode.Descriptor instead.
+func (ToolMode) EnumDescriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{1}
+}
+
+// ChatMessage is one turn of a conversation. An answer's message can be sent back
+// as it came.
 type ChatMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Author. Required.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=trident.v1.Role" json:"role,omitempty"`
-	// Text. May be empty; U+0000 is kept.
+	// Text. May be empty; U+0000 is kept. Empty beside tool_calls means that there
+	// is none, which some templates tell apart from an empty text.
 	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	// Name to tell authors of the same role apart; empty means none. Reaches the
 	// model only where its template uses it.
-	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// The content in parts, instead of content: texts, and images for models that
+	// read them.
+	Parts []*ContentPart `protobuf:"bytes,4,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Calls that the assistant made. Only of ROLE_ASSISTANT.
+	ToolCalls []*ToolCall `protobuf:"bytes,5,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
+	// Which call this message answers. Required of ROLE_TOOL, without effect
+	// elsewhere.
+	ToolCallId string `protobuf:"bytes,6,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
+	// The assistant's refusal, which stands for the content where there is none.
+	// Only of ROLE_ASSISTANT.
+	Refusal string `protobuf:"bytes,7,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// What the assistant thought before its text; shown to the model again by
+	// templates that do so. Only of ROLE_ASSISTANT.
+	Reasoning     string `protobuf:"bytes,8,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -152,8 +230,549 @@ func (x *ChatMessage) GetName() string {
 	return ""
 }
 
+func (x *ChatMessage) GetParts() []*ContentPart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *ChatMessage) GetToolCalls() []*ToolCall {
+	if x != nil {
+		return x.ToolCalls
+	}
+	return nil
+}
+
+func (x *ChatMessage) GetToolCallId() string {
+	if x != nil {
+		return x.ToolCallId
+	}
+	return ""
+}
+
+func (x *ChatMessage) GetRefusal() string {
+	if x != nil {
+		return x.Refusal
+	}
+	return ""
+}
+
+func (x *ChatMessage) GetReasoning() string {
+	if x != nil {
+		return x.Reasoning
+	}
+	return ""
+}
+
+// ContentPart is a piece of a message's content.
+type ContentPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The piece. Required.
+	//
+	// Types that are valid to be assigned to Part:
+	//
+	//	*ContentPart_Text
+	//	*ContentPart_ImageUrl
+	Part          isContentPart_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentPart) Reset() {
+	*x = ContentPart{}
+	mi := &file_trident_v1_chat_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentPart) ProtoMessage() {}
+
+func (x *ContentPart) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_chat_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentPart.ProtoReflect.Descriptor instead.
+func (*ContentPart) Descriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ContentPart) GetPart() isContentPart_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *ContentPart) GetText() string {
+	if x != nil {
+		if x, ok := x.Part.(*ContentPart_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *ContentPart) GetImageUrl() *ImageUrl {
+	if x != nil {
+		if x, ok := x.Part.(*ContentPart_ImageUrl); ok {
+			return x.ImageUrl
+		}
+	}
+	return nil
+}
+
+type isContentPart_Part interface {
+	isContentPart_Part()
+}
+
+type ContentPart_Text struct {
+	// Text.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
+}
+
+type ContentPart_ImageUrl struct {
+	// An image, of ROLE_USER.
+	ImageUrl *ImageUrl `protobuf:"bytes,2,opt,name=image_url,json=imageUrl,proto3,oneof"`
+}
+
+func (*ContentPart_Text) isContentPart_Part() {}
+
+func (*ContentPart_ImageUrl) isContentPart_Part() {}
+
+// ImageUrl is an image: PNG, JPEG, GIF, WebP or BMP.
+type ImageUrl struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A data: URI in base64, or a public address that the server fetches where its
+	// operator allows that. Required.
+	Url           string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImageUrl) Reset() {
+	*x = ImageUrl{}
+	mi := &file_trident_v1_chat_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImageUrl) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImageUrl) ProtoMessage() {}
+
+func (x *ImageUrl) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_chat_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImageUrl.ProtoReflect.Descriptor instead.
+func (*ImageUrl) Descriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ImageUrl) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+// Tool is what the model may call.
+type Tool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of tool. Required.
+	//
+	// Types that are valid to be assigned to Tool:
+	//
+	//	*Tool_Function
+	Tool          isTool_Tool `protobuf_oneof:"tool"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tool) Reset() {
+	*x = Tool{}
+	mi := &file_trident_v1_chat_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tool) ProtoMessage() {}
+
+func (x *Tool) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_chat_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tool.ProtoReflect.Descriptor instead.
+func (*Tool) Descriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Tool) GetTool() isTool_Tool {
+	if x != nil {
+		return x.Tool
+	}
+	return nil
+}
+
+func (x *Tool) GetFunction() *FunctionTool {
+	if x != nil {
+		if x, ok := x.Tool.(*Tool_Function); ok {
+			return x.Function
+		}
+	}
+	return nil
+}
+
+type isTool_Tool interface {
+	isTool_Tool()
+}
+
+type Tool_Function struct {
+	// A function of the caller's.
+	Function *FunctionTool `protobuf:"bytes,1,opt,name=function,proto3,oneof"`
+}
+
+func (*Tool_Function) isTool_Tool() {}
+
+// FunctionTool is a function that the caller runs when the model calls it.
+type FunctionTool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name: letters, digits, _ and -. Required.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What it does, for the model. Empty for nothing.
+	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	// JSON schema of its arguments, as JSON text: its keys keep their order, which
+	// reaches the prompt. Empty for a function without arguments.
+	Parameters string `protobuf:"bytes,3,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// Whether calls must hold to the schema. They do where a call is demanded, by
+	// tool_choice; elsewhere it has no effect. Unset is left out of the prompt.
+	Strict        *bool `protobuf:"varint,4,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FunctionTool) Reset() {
+	*x = FunctionTool{}
+	mi := &file_trident_v1_chat_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FunctionTool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FunctionTool) ProtoMessage() {}
+
+func (x *FunctionTool) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_chat_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FunctionTool.ProtoReflect.Descriptor instead.
+func (*FunctionTool) Descriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FunctionTool) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FunctionTool) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *FunctionTool) GetParameters() string {
+	if x != nil {
+		return x.Parameters
+	}
+	return ""
+}
+
+func (x *FunctionTool) GetStrict() bool {
+	if x != nil && x.Strict != nil {
+		return *x.Strict
+	}
+	return false
+}
+
+// ToolChoice says whether a tool is called, or which.
+type ToolChoice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The choice. Unset is TOOL_MODE_AUTO.
+	//
+	// Types that are valid to be assigned to Choice:
+	//
+	//	*ToolChoice_Mode
+	//	*ToolChoice_Function
+	Choice        isToolChoice_Choice `protobuf_oneof:"choice"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolChoice) Reset() {
+	*x = ToolChoice{}
+	mi := &file_trident_v1_chat_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolChoice) ProtoMessage() {}
+
+func (x *ToolChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_chat_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolChoice.ProtoReflect.Descriptor instead.
+func (*ToolChoice) Descriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ToolChoice) GetChoice() isToolChoice_Choice {
+	if x != nil {
+		return x.Choice
+	}
+	return nil
+}
+
+func (x *ToolChoice) GetMode() ToolMode {
+	if x != nil {
+		if x, ok := x.Choice.(*ToolChoice_Mode); ok {
+			return x.Mode
+		}
+	}
+	return ToolMode_TOOL_MODE_UNSPECIFIED
+}
+
+func (x *ToolChoice) GetFunction() string {
+	if x != nil {
+		if x, ok := x.Choice.(*ToolChoice_Function); ok {
+			return x.Function
+		}
+	}
+	return ""
+}
+
+type isToolChoice_Choice interface {
+	isToolChoice_Choice()
+}
+
+type ToolChoice_Mode struct {
+	// Whether a tool is called.
+	Mode ToolMode `protobuf:"varint,1,opt,name=mode,proto3,enum=trident.v1.ToolMode,oneof"`
+}
+
+type ToolChoice_Function struct {
+	// Name of the function that is called: a constraint on the answer.
+	Function string `protobuf:"bytes,2,opt,name=function,proto3,oneof"`
+}
+
+func (*ToolChoice_Mode) isToolChoice_Choice() {}
+
+func (*ToolChoice_Function) isToolChoice_Choice() {}
+
+// ToolCall is a call that an answer makes.
+type ToolCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifier of the call, for the message that answers it. Required.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Name of the function. Required.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Arguments as JSON text, as the model wrote it: to be checked before use. Of an
+	// earlier call it must be a JSON object; empty is {}.
+	Arguments     string `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolCall) Reset() {
+	*x = ToolCall{}
+	mi := &file_trident_v1_chat_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolCall) ProtoMessage() {}
+
+func (x *ToolCall) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_chat_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
+func (*ToolCall) Descriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ToolCall) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ToolCall) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ToolCall) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
+// ToolCallDelta is the next piece of a call.
+type ToolCallDelta struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Position of the call in its answer, from 0. The pieces of one call come
+	// together, the calls one after the other.
+	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// Identifier of the call. Only in its first piece.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Name of the function. Only beside the id.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Text to append to the arguments.
+	Arguments     string `protobuf:"bytes,4,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolCallDelta) Reset() {
+	*x = ToolCallDelta{}
+	mi := &file_trident_v1_chat_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolCallDelta) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolCallDelta) ProtoMessage() {}
+
+func (x *ToolCallDelta) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_chat_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolCallDelta.ProtoReflect.Descriptor instead.
+func (*ToolCallDelta) Descriptor() ([]byte, []int) {
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ToolCallDelta) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *ToolCallDelta) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ToolCallDelta) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ToolCallDelta) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
 // ChatRequest asks for the next turn of a conversation. An unset option is the
-// model's own default, which its model card or its engine gives.
+// model's own default, which its model card or its engine gives. An option that
+// the model cannot honour is refused, never ignored.
 type ChatRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Model, as the server lists it; an alias or the name of a LoRA adapter is as
@@ -166,22 +785,23 @@ type ChatRequest struct {
 	MaxTokens *uint32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// Randomness, 0 to 2. 0 always takes the likeliest token.
 	Temperature *float64 `protobuf:"fixed64,4,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// Share of probability to choose from, above 0 and up to 1: the likeliest
-	// tokens whose probabilities reach it. 1 is no restriction.
+	// Share of probability to choose from, 0 to 1: the likeliest tokens whose
+	// probabilities reach it. 1 is no restriction.
 	TopP *float64 `protobuf:"fixed64,5,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
 	// Number of likeliest tokens to choose from. 0 is no restriction.
 	TopK *uint32 `protobuf:"varint,6,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// Least probability of a token as a share of the likeliest one's, 0 to 1. 0
-	// is no restriction.
+	// Least probability of a token as a share of the likeliest one's, 0 to 1. 0 is
+	// no restriction.
 	MinP *float64 `protobuf:"fixed64,7,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
 	// Start of the random numbers. Equal requests with equal seeds tend to give
-	// equal answers; engines that batch do not promise it.
+	// equal answers; engines that batch do not promise it. The answers of n have
+	// seeds of their own, one after the other.
 	Seed *int64 `protobuf:"varint,8,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
 	// Texts that end the answer, at most 4, none of them empty. They are not part
 	// of the answer.
 	Stop []string `protobuf:"bytes,9,rep,name=stop,proto3" json:"stop,omitempty"`
-	// Taken off the score of every token that the answer already holds, -2 to 2.
-	// 0 is neutral; above it, new tokens are likelier.
+	// Taken off the score of every token that the answer already holds, -2 to 2. 0
+	// is neutral; above it, new tokens are likelier.
 	PresencePenalty *float64 `protobuf:"fixed64,10,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
 	// Taken off the score of a token for each time that the answer already holds
 	// it, -2 to 2. 0 is neutral; above it, repetition is less likely.
@@ -196,14 +816,67 @@ type ChatRequest struct {
 	TopLogprobs uint32 `protobuf:"varint,14,opt,name=top_logprobs,json=topLogprobs,proto3" json:"top_logprobs,omitempty"`
 	// Number of independent answers, up to 128; 0 means 1. The prompt is counted
 	// once, every answer's tokens are.
-	N             uint32 `protobuf:"varint,15,opt,name=n,proto3" json:"n,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	N uint32 `protobuf:"varint,15,opt,name=n,proto3" json:"n,omitempty"`
+	// Least number of tokens of each answer: before it no stop counts. Not above
+	// max_tokens.
+	MinTokens *uint32 `protobuf:"varint,16,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
+	// Token ids that end an answer.
+	StopTokenIds []uint32 `protobuf:"varint,17,rep,packed,name=stop_token_ids,json=stopTokenIds,proto3" json:"stop_token_ids,omitempty"`
+	// True keeps the stop text at the end of the answer. Unset is false.
+	IncludeStop *bool `protobuf:"varint,18,opt,name=include_stop,json=includeStop,proto3,oneof" json:"include_stop,omitempty"`
+	// True goes on after the end-of-text token, until another limit ends the
+	// answer. Unset is false.
+	IgnoreEos *bool `protobuf:"varint,19,opt,name=ignore_eos,json=ignoreEos,proto3,oneof" json:"ignore_eos,omitempty"`
+	// Texts that the answer must not hold, none of them empty.
+	BadWords []string `protobuf:"bytes,20,rep,name=bad_words,json=badWords,proto3" json:"bad_words,omitempty"`
+	// The only token ids that may be drawn. Empty allows all.
+	AllowedTokenIds []uint32 `protobuf:"varint,21,rep,packed,name=allowed_token_ids,json=allowedTokenIds,proto3" json:"allowed_token_ids,omitempty"`
+	// Values added to tokens' logits before one is drawn, by token id, -100 to
+	// 100: from practically never to practically always.
+	LogitBias map[uint32]float32 `protobuf:"bytes,22,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed32,2,opt,name=value"`
+	// False leaves special tokens in the text. Unset is the engine's default,
+	// which for most is true.
+	SkipSpecialTokens *bool `protobuf:"varint,23,opt,name=skip_special_tokens,json=skipSpecialTokens,proto3,oneof" json:"skip_special_tokens,omitempty"`
+	// True puts spaces between special tokens that stay in the text. Unset is the
+	// engine's default.
+	SpacesBetweenSpecialTokens *bool `protobuf:"varint,24,opt,name=spaces_between_special_tokens,json=spacesBetweenSpecialTokens,proto3,oneof" json:"spaces_between_special_tokens,omitempty"`
+	// Keeps only this many tokens of the prompt, its last ones, instead of
+	// refusing a longer one; -1 keeps as many as the context holds. 0 is refused.
+	// Unset keeps all.
+	TruncatePromptTokens *int32 `protobuf:"varint,25,opt,name=truncate_prompt_tokens,json=truncatePromptTokens,proto3,oneof" json:"truncate_prompt_tokens,omitempty"`
+	// The form that each answer must have. Unset leaves it free.
+	ResponseFormat *ResponseFormat `protobuf:"bytes,26,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
+	// Which of a client's requests is served first where some must wait: the smaller
+	// number; 0 is the model's default. It is Triton's scheduling priority, too, for
+	// models with priority levels, and must be one of them there.
+	Priority uint32 `protobuf:"varint,27,opt,name=priority,proto3" json:"priority,omitempty"`
+	// The caller's name for its user. No effect.
+	User string `protobuf:"bytes,28,opt,name=user,proto3" json:"user,omitempty"`
+	// The caller's own notes on the request, at most 16. No effect; they are not
+	// logged.
+	Metadata map[string]string `protobuf:"bytes,29,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What the model may call, in the order in which it reaches the prompt. A model
+	// whose way of writing calls is not known refuses tools.
+	Tools []*Tool `protobuf:"bytes,30,rep,name=tools,proto3" json:"tools,omitempty"`
+	// Whether a tool is called, or which. Unset is TOOL_MODE_AUTO.
+	ToolChoice *ToolChoice `protobuf:"bytes,31,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
+	// False ends an answer after its first call. Unset is true.
+	ParallelToolCalls *bool `protobuf:"varint,32,opt,name=parallel_tool_calls,json=parallelToolCalls,proto3,oneof" json:"parallel_tool_calls,omitempty"`
+	// How long a reasoning model thinks: none, minimal, low, medium, high, xhigh or
+	// max. It reaches chat templates that read reasoning_effort; those that read
+	// enable_thinking take none. For other models anything but medium is refused.
+	// Empty is the model's own default.
+	ReasoningEffort string `protobuf:"bytes,33,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
+	// Further variables for the chat template, such as enable_thinking: a JSON
+	// object, as JSON text, whose keys keep their order. Empty for none.
+	ChatTemplateKwargs string `protobuf:"bytes,34,opt,name=chat_template_kwargs,json=chatTemplateKwargs,proto3" json:"chat_template_kwargs,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *ChatRequest) Reset() {
 	*x = ChatRequest{}
-	mi := &file_trident_v1_chat_proto_msgTypes[1]
+	mi := &file_trident_v1_chat_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -215,7 +888,7 @@ func (x *ChatRequest) String() string {
 func (*ChatRequest) ProtoMessage() {}
 
 func (x *ChatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_chat_proto_msgTypes[1]
+	mi := &file_trident_v1_chat_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -228,7 +901,7 @@ func (x *ChatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatRequest.ProtoReflect.Descriptor instead.
 func (*ChatRequest) Descriptor() ([]byte, []int) {
-	return file_trident_v1_chat_proto_rawDescGZIP(), []int{1}
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ChatRequest) GetModel() string {
@@ -336,12 +1009,146 @@ func (x *ChatRequest) GetN() uint32 {
 	return 0
 }
 
+func (x *ChatRequest) GetMinTokens() uint32 {
+	if x != nil && x.MinTokens != nil {
+		return *x.MinTokens
+	}
+	return 0
+}
+
+func (x *ChatRequest) GetStopTokenIds() []uint32 {
+	if x != nil {
+		return x.StopTokenIds
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetIncludeStop() bool {
+	if x != nil && x.IncludeStop != nil {
+		return *x.IncludeStop
+	}
+	return false
+}
+
+func (x *ChatRequest) GetIgnoreEos() bool {
+	if x != nil && x.IgnoreEos != nil {
+		return *x.IgnoreEos
+	}
+	return false
+}
+
+func (x *ChatRequest) GetBadWords() []string {
+	if x != nil {
+		return x.BadWords
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetAllowedTokenIds() []uint32 {
+	if x != nil {
+		return x.AllowedTokenIds
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetLogitBias() map[uint32]float32 {
+	if x != nil {
+		return x.LogitBias
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetSkipSpecialTokens() bool {
+	if x != nil && x.SkipSpecialTokens != nil {
+		return *x.SkipSpecialTokens
+	}
+	return false
+}
+
+func (x *ChatRequest) GetSpacesBetweenSpecialTokens() bool {
+	if x != nil && x.SpacesBetweenSpecialTokens != nil {
+		return *x.SpacesBetweenSpecialTokens
+	}
+	return false
+}
+
+func (x *ChatRequest) GetTruncatePromptTokens() int32 {
+	if x != nil && x.TruncatePromptTokens != nil {
+		return *x.TruncatePromptTokens
+	}
+	return 0
+}
+
+func (x *ChatRequest) GetResponseFormat() *ResponseFormat {
+	if x != nil {
+		return x.ResponseFormat
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetPriority() uint32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *ChatRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *ChatRequest) GetMetadata() map[string]string {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetTools() []*Tool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetToolChoice() *ToolChoice {
+	if x != nil {
+		return x.ToolChoice
+	}
+	return nil
+}
+
+func (x *ChatRequest) GetParallelToolCalls() bool {
+	if x != nil && x.ParallelToolCalls != nil {
+		return *x.ParallelToolCalls
+	}
+	return false
+}
+
+func (x *ChatRequest) GetReasoningEffort() string {
+	if x != nil {
+		return x.ReasoningEffort
+	}
+	return ""
+}
+
+func (x *ChatRequest) GetChatTemplateKwargs() string {
+	if x != nil {
+		return x.ChatTemplateKwargs
+	}
+	return ""
+}
+
 // ChatChoice is one complete answer.
 type ChatChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position among the answers, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The answer, by ROLE_ASSISTANT.
+	// The answer, by ROLE_ASSISTANT, with its tool calls. Its reasoning stands beside
+	// it.
 	Message *ChatMessage `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Why it ended; never FINISH_REASON_UNSPECIFIED.
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
@@ -356,7 +1163,7 @@ type ChatChoice struct {
 
 func (x *ChatChoice) Reset() {
 	*x = ChatChoice{}
-	mi := &file_trident_v1_chat_proto_msgTypes[2]
+	mi := &file_trident_v1_chat_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +1175,7 @@ func (x *ChatChoice) String() string {
 func (*ChatChoice) ProtoMessage() {}
 
 func (x *ChatChoice) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_chat_proto_msgTypes[2]
+	mi := &file_trident_v1_chat_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +1188,7 @@ func (x *ChatChoice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatChoice.ProtoReflect.Descriptor instead.
 func (*ChatChoice) Descriptor() ([]byte, []int) {
-	return file_trident_v1_chat_proto_rawDescGZIP(), []int{2}
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ChatChoice) GetIndex() uint32 {
@@ -424,7 +1231,7 @@ type ChatResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of this result, for logs and questions to the operator.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Model that answered; for an alias, the model behind it.
+	// Model that answered, by the name in the request.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// When the request was accepted, in whole seconds.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
@@ -432,14 +1239,17 @@ type ChatResponse struct {
 	Choices []*ChatChoice `protobuf:"bytes,4,rep,name=choices,proto3" json:"choices,omitempty"`
 	// Tokens read and written; unset where the model does not tell and the server
 	// has no tokenizer for it.
-	Usage         *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Changes with the server's version and the model's configuration, and with
+	// nothing else.
+	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ChatResponse) Reset() {
 	*x = ChatResponse{}
-	mi := &file_trident_v1_chat_proto_msgTypes[3]
+	mi := &file_trident_v1_chat_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +1261,7 @@ func (x *ChatResponse) String() string {
 func (*ChatResponse) ProtoMessage() {}
 
 func (x *ChatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_chat_proto_msgTypes[3]
+	mi := &file_trident_v1_chat_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +1274,7 @@ func (x *ChatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatResponse.ProtoReflect.Descriptor instead.
 func (*ChatResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_chat_proto_rawDescGZIP(), []int{3}
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ChatResponse) GetId() string {
@@ -502,10 +1312,17 @@ func (x *ChatResponse) GetUsage() *Usage {
 	return nil
 }
 
+func (x *ChatResponse) GetSystemFingerprint() string {
+	if x != nil {
+		return x.SystemFingerprint
+	}
+	return ""
+}
+
 // ChatStreamRequest asks for the next turn of a conversation in pieces.
 type ChatStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to answer, as for Chat. Required.
+	// What to answer, as for Chat. Required. Errors name its fields as Chat's do.
 	Chat          *ChatRequest `protobuf:"bytes,1,opt,name=chat,proto3" json:"chat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -513,7 +1330,7 @@ type ChatStreamRequest struct {
 
 func (x *ChatStreamRequest) Reset() {
 	*x = ChatStreamRequest{}
-	mi := &file_trident_v1_chat_proto_msgTypes[4]
+	mi := &file_trident_v1_chat_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +1342,7 @@ func (x *ChatStreamRequest) String() string {
 func (*ChatStreamRequest) ProtoMessage() {}
 
 func (x *ChatStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_chat_proto_msgTypes[4]
+	mi := &file_trident_v1_chat_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +1355,7 @@ func (x *ChatStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatStreamRequest.ProtoReflect.Descriptor instead.
 func (*ChatStreamRequest) Descriptor() ([]byte, []int) {
-	return file_trident_v1_chat_proto_rawDescGZIP(), []int{4}
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ChatStreamRequest) GetChat() *ChatRequest {
@@ -563,14 +1380,16 @@ type ChatDelta struct {
 	FinishReason FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	// Reasoning to append, whole characters as text has them. It comes before the
 	// text, in pieces of its own.
-	Reasoning     string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
+	Reasoning string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
+	// Pieces of tool calls to append, in order.
+	ToolCalls     []*ToolCallDelta `protobuf:"bytes,6,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ChatDelta) Reset() {
 	*x = ChatDelta{}
-	mi := &file_trident_v1_chat_proto_msgTypes[5]
+	mi := &file_trident_v1_chat_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +1401,7 @@ func (x *ChatDelta) String() string {
 func (*ChatDelta) ProtoMessage() {}
 
 func (x *ChatDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_chat_proto_msgTypes[5]
+	mi := &file_trident_v1_chat_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +1414,7 @@ func (x *ChatDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatDelta.ProtoReflect.Descriptor instead.
 func (*ChatDelta) Descriptor() ([]byte, []int) {
-	return file_trident_v1_chat_proto_rawDescGZIP(), []int{5}
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ChatDelta) GetIndex() uint32 {
@@ -633,6 +1452,13 @@ func (x *ChatDelta) GetReasoning() string {
 	return ""
 }
 
+func (x *ChatDelta) GetToolCalls() []*ToolCallDelta {
+	if x != nil {
+		return x.ToolCalls
+	}
+	return nil
+}
+
 // ChatStreamResponse is one message of the stream. Every piece of an answer is
 // one message, and the first says what the stream is; a message with the usage
 // follows when all answers have ended. A message with nothing in it is a sign of
@@ -641,7 +1467,7 @@ type ChatStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of this result. Only in the first message with a piece.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Model that answers; for an alias, the model behind it. Only beside the id.
+	// Model that answers, by the name in the request. Only beside the id.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// When the request was accepted, in whole seconds. Only beside the id.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
@@ -649,14 +1475,16 @@ type ChatStreamResponse struct {
 	Delta *ChatDelta `protobuf:"bytes,4,opt,name=delta,proto3" json:"delta,omitempty"`
 	// Tokens read and written by the whole stream. Not sent where the model does
 	// not tell and the server has no tokenizer for it.
-	Usage         *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
+	// As that of ChatResponse. Only beside the id.
+	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ChatStreamResponse) Reset() {
 	*x = ChatStreamResponse{}
-	mi := &file_trident_v1_chat_proto_msgTypes[6]
+	mi := &file_trident_v1_chat_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +1496,7 @@ func (x *ChatStreamResponse) String() string {
 func (*ChatStreamResponse) ProtoMessage() {}
 
 func (x *ChatStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_chat_proto_msgTypes[6]
+	mi := &file_trident_v1_chat_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +1509,7 @@ func (x *ChatStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatStreamResponse.ProtoReflect.Descriptor instead.
 func (*ChatStreamResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_chat_proto_rawDescGZIP(), []int{6}
+	return file_trident_v1_chat_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ChatStreamResponse) GetId() string {
@@ -719,34 +1547,121 @@ func (x *ChatStreamResponse) GetUsage() *Usage {
 	return nil
 }
 
+func (x *ChatStreamResponse) GetSystemFingerprint() string {
+	if x != nil {
+		return x.SystemFingerprint
+	}
+	return ""
+}
+
 var File_trident_v1_chat_proto protoreflect.FileDescriptor
 
 const file_trident_v1_chat_proto_rawDesc = "" +
 	"\n" +
 	"\x15trident/v1/chat.proto\x12\n" +
-	"trident.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btrident/v1/generation.proto\"a\n" +
-	"\vChatMessage\x12$\n" +
-	"\x04role\x18\x01 \x01(\x0e2\x10.trident.v1.RoleR\x04role\x12\x18\n" +
+	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btrident/v1/generation.proto\"\xb3\x06\n" +
+	"\vChatMessage\x120\n" +
+	"\x04role\x18\x01 \x01(\x0e2\x10.trident.v1.RoleB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04role\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\x89\x05\n" +
-	"\vChatRequest\x12\x14\n" +
-	"\x05model\x18\x01 \x01(\tR\x05model\x123\n" +
-	"\bmessages\x18\x02 \x03(\v2\x17.trident.v1.ChatMessageR\bmessages\x12\"\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12-\n" +
+	"\x05parts\x18\x04 \x03(\v2\x17.trident.v1.ContentPartR\x05parts\x123\n" +
 	"\n" +
-	"max_tokens\x18\x03 \x01(\rH\x00R\tmaxTokens\x88\x01\x01\x12%\n" +
-	"\vtemperature\x18\x04 \x01(\x01H\x01R\vtemperature\x88\x01\x01\x12\x18\n" +
-	"\x05top_p\x18\x05 \x01(\x01H\x02R\x04topP\x88\x01\x01\x12\x18\n" +
-	"\x05top_k\x18\x06 \x01(\rH\x03R\x04topK\x88\x01\x01\x12\x18\n" +
-	"\x05min_p\x18\a \x01(\x01H\x04R\x04minP\x88\x01\x01\x12\x17\n" +
-	"\x04seed\x18\b \x01(\x03H\x05R\x04seed\x88\x01\x01\x12\x12\n" +
-	"\x04stop\x18\t \x03(\tR\x04stop\x12.\n" +
+	"tool_calls\x18\x05 \x03(\v2\x14.trident.v1.ToolCallR\ttoolCalls\x12 \n" +
+	"\ftool_call_id\x18\x06 \x01(\tR\n" +
+	"toolCallId\x12\x18\n" +
+	"\arefusal\x18\a \x01(\tR\arefusal\x12\x1c\n" +
+	"\treasoning\x18\b \x01(\tR\treasoning:\x85\x04\xbaH\x81\x04\x1al\n" +
+	"\x12chat_message.parts\x12(content and parts can't be used together\x1a,this.content == '' || this.parts.size() == 0\x1am\n" +
+	"\x19chat_message.tool_call_id\x12%tool_call_id is required of ROLE_TOOL\x1a)this.role != 5 || this.tool_call_id != ''\x1a\xac\x01\n" +
+	"\x11chat_message.role\x128tool_calls, refusal and reasoning are for ROLE_ASSISTANT\x1a]this.role == 4 || (this.tool_calls.size() == 0 && this.refusal == '' && this.reasoning == '')\x1as\n" +
+	"\x1cchat_message.parts.image_url\x12\x18images are for ROLE_USER\x1a9this.role == 3 || !this.parts.exists(p, has(p.image_url))\"g\n" +
+	"\vContentPart\x12\x14\n" +
+	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x123\n" +
+	"\timage_url\x18\x02 \x01(\v2\x14.trident.v1.ImageUrlH\x00R\bimageUrlB\r\n" +
+	"\x04part\x12\x05\xbaH\x02\b\x01\"%\n" +
+	"\bImageUrl\x12\x19\n" +
+	"\x03url\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x03url\"M\n" +
+	"\x04Tool\x126\n" +
+	"\bfunction\x18\x01 \x01(\v2\x18.trident.v1.FunctionToolH\x00R\bfunctionB\r\n" +
+	"\x04tool\x12\x05\xbaH\x02\b\x01\"\xaa\x01\n" +
+	"\fFunctionTool\x120\n" +
+	"\x04name\x18\x01 \x01(\tB\x1c\xbaH\x19r\x172\x15^[a-zA-Z0-9_-]{1,64}$R\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1e\n" +
+	"\n" +
+	"parameters\x18\x03 \x01(\tR\n" +
+	"parameters\x12\x1b\n" +
+	"\x06strict\x18\x04 \x01(\bH\x00R\x06strict\x88\x01\x01B\t\n" +
+	"\a_strict\"s\n" +
+	"\n" +
+	"ToolChoice\x124\n" +
+	"\x04mode\x18\x01 \x01(\x0e2\x14.trident.v1.ToolModeB\b\xbaH\x05\x82\x01\x02\x10\x01H\x00R\x04mode\x12%\n" +
+	"\bfunction\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01H\x00R\bfunctionB\b\n" +
+	"\x06choice\"^\n" +
+	"\bToolCall\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x02id\x12\x1b\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\x12\x1c\n" +
+	"\targuments\x18\x03 \x01(\tR\targuments\"g\n" +
+	"\rToolCallDelta\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1c\n" +
+	"\targuments\x18\x04 \x01(\tR\targuments\"\xc6\x12\n" +
+	"\vChatRequest\x12 \n" +
+	"\x05model\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x12=\n" +
+	"\bmessages\x18\x02 \x03(\v2\x17.trident.v1.ChatMessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x121\n" +
+	"\n" +
+	"max_tokens\x18\x03 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\xff\xff\xff\xff\a(\x01H\x00R\tmaxTokens\x88\x01\x01\x12>\n" +
+	"\vtemperature\x18\x04 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\x00@)\x00\x00\x00\x00\x00\x00\x00\x00H\x01R\vtemperature\x88\x01\x01\x121\n" +
+	"\x05top_p\x18\x05 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00H\x02R\x04topP\x88\x01\x01\x12%\n" +
+	"\x05top_k\x18\x06 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aH\x03R\x04topK\x88\x01\x01\x121\n" +
+	"\x05min_p\x18\a \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00H\x04R\x04minP\x88\x01\x01\x12\x17\n" +
+	"\x04seed\x18\b \x01(\x03H\x05R\x04seed\x88\x01\x01\x12\"\n" +
+	"\x04stop\x18\t \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x10\x01R\x04stop\x12G\n" +
 	"\x10presence_penalty\x18\n" +
-	" \x01(\x01H\x06R\x0fpresencePenalty\x88\x01\x01\x120\n" +
-	"\x11frequency_penalty\x18\v \x01(\x01H\aR\x10frequencyPenalty\x88\x01\x01\x122\n" +
-	"\x12repetition_penalty\x18\f \x01(\x01H\bR\x11repetitionPenalty\x88\x01\x01\x12\x1a\n" +
-	"\blogprobs\x18\r \x01(\bR\blogprobs\x12!\n" +
-	"\ftop_logprobs\x18\x0e \x01(\rR\vtopLogprobs\x12\f\n" +
-	"\x01n\x18\x0f \x01(\rR\x01nB\r\n" +
+	" \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\x00@)\x00\x00\x00\x00\x00\x00\x00\xc0H\x06R\x0fpresencePenalty\x88\x01\x01\x12I\n" +
+	"\x11frequency_penalty\x18\v \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\x00@)\x00\x00\x00\x00\x00\x00\x00\xc0H\aR\x10frequencyPenalty\x88\x01\x01\x12D\n" +
+	"\x12repetition_penalty\x18\f \x01(\x01B\x10\xbaH\r\x12\v@\x01!\x00\x00\x00\x00\x00\x00\x00\x00H\bR\x11repetitionPenalty\x88\x01\x01\x12\x1a\n" +
+	"\blogprobs\x18\r \x01(\bR\blogprobs\x12*\n" +
+	"\ftop_logprobs\x18\x0e \x01(\rB\a\xbaH\x04*\x02\x18\x14R\vtopLogprobs\x12\x16\n" +
+	"\x01n\x18\x0f \x01(\rB\b\xbaH\x05*\x03\x18\x80\x01R\x01n\x12/\n" +
+	"\n" +
+	"min_tokens\x18\x10 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aH\tR\tminTokens\x88\x01\x01\x126\n" +
+	"\x0estop_token_ids\x18\x11 \x03(\rB\x10\xbaH\r\x92\x01\n" +
+	"\"\b*\x06\x18\xff\xff\xff\xff\aR\fstopTokenIds\x12&\n" +
+	"\finclude_stop\x18\x12 \x01(\bH\n" +
+	"R\vincludeStop\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"ignore_eos\x18\x13 \x01(\bH\vR\tignoreEos\x88\x01\x01\x12)\n" +
+	"\tbad_words\x18\x14 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\bbadWords\x12<\n" +
+	"\x11allowed_token_ids\x18\x15 \x03(\rB\x10\xbaH\r\x92\x01\n" +
+	"\"\b*\x06\x18\xff\xff\xff\xff\aR\x0fallowedTokenIds\x12e\n" +
+	"\n" +
+	"logit_bias\x18\x16 \x03(\v2&.trident.v1.ChatRequest.LogitBiasEntryB\x1e\xbaH\x1b\x9a\x01\x18\"\b*\x06\x18\xff\xff\xff\xff\a*\f\n" +
+	"\n" +
+	"\x1d\x00\x00\xc8B-\x00\x00\xc8\xc2R\tlogitBias\x123\n" +
+	"\x13skip_special_tokens\x18\x17 \x01(\bH\fR\x11skipSpecialTokens\x88\x01\x01\x12F\n" +
+	"\x1dspaces_between_special_tokens\x18\x18 \x01(\bH\rR\x1aspacesBetweenSpecialTokens\x88\x01\x01\x12M\n" +
+	"\x16truncate_prompt_tokens\x18\x19 \x01(\x05B\x12\xbaH\x0f\x1a\r8\x00(\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01H\x0eR\x14truncatePromptTokens\x88\x01\x01\x12C\n" +
+	"\x0fresponse_format\x18\x1a \x01(\v2\x1a.trident.v1.ResponseFormatR\x0eresponseFormat\x12'\n" +
+	"\bpriority\x18\x1b \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aR\bpriority\x12\x12\n" +
+	"\x04user\x18\x1c \x01(\tR\x04user\x12Z\n" +
+	"\bmetadata\x18\x1d \x03(\v2%.trident.v1.ChatRequest.MetadataEntryB\x17\xbaH\x14\x9a\x01\x11\x10\x10\"\x06r\x04\x10\x01\x18@*\x05r\x03\x18\x80\x04R\bmetadata\x12&\n" +
+	"\x05tools\x18\x1e \x03(\v2\x10.trident.v1.ToolR\x05tools\x127\n" +
+	"\vtool_choice\x18\x1f \x01(\v2\x16.trident.v1.ToolChoiceR\n" +
+	"toolChoice\x123\n" +
+	"\x13parallel_tool_calls\x18  \x01(\bH\x0fR\x11parallelToolCalls\x88\x01\x01\x12`\n" +
+	"\x10reasoning_effort\x18! \x01(\tB5\xbaH2r0R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x05xhighR\x03maxR\x0freasoningEffort\x120\n" +
+	"\x14chat_template_kwargs\x18\" \x01(\tR\x12chatTemplateKwargs\x1a<\n" +
+	"\x0eLogitBiasEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\rR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x02R\x05value:\x028\x01\x1a;\n" +
+	"\rMetadataEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:g\xbaHd\x1ab\n" +
+	"\x19chat_request.top_logprobs\x12\x1btop_logprobs needs logprobs\x1a(this.top_logprobs == 0u || this.logprobsB\r\n" +
 	"\v_max_tokensB\x0e\n" +
 	"\f_temperatureB\b\n" +
 	"\x06_top_pB\b\n" +
@@ -755,40 +1670,57 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\x05_seedB\x13\n" +
 	"\x11_presence_penaltyB\x14\n" +
 	"\x12_frequency_penaltyB\x15\n" +
-	"\x13_repetition_penalty\"\xe8\x01\n" +
+	"\x13_repetition_penaltyB\r\n" +
+	"\v_min_tokensB\x0f\n" +
+	"\r_include_stopB\r\n" +
+	"\v_ignore_eosB\x16\n" +
+	"\x14_skip_special_tokensB \n" +
+	"\x1e_spaces_between_special_tokensB\x19\n" +
+	"\x17_truncate_prompt_tokensB\x16\n" +
+	"\x14_parallel_tool_calls\"\xe8\x01\n" +
 	"\n" +
 	"ChatChoice\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x121\n" +
 	"\amessage\x18\x02 \x01(\v2\x17.trident.v1.ChatMessageR\amessage\x12=\n" +
 	"\rfinish_reason\x18\x03 \x01(\x0e2\x18.trident.v1.FinishReasonR\ffinishReason\x124\n" +
 	"\blogprobs\x18\x04 \x03(\v2\x18.trident.v1.TokenLogprobR\blogprobs\x12\x1c\n" +
-	"\treasoning\x18\x05 \x01(\tR\treasoning\"\xc5\x01\n" +
+	"\treasoning\x18\x05 \x01(\tR\treasoning\"\xf4\x01\n" +
 	"\fChatResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x124\n" +
 	"\acreated\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\acreated\x120\n" +
 	"\achoices\x18\x04 \x03(\v2\x16.trident.v1.ChatChoiceR\achoices\x12'\n" +
-	"\x05usage\x18\x05 \x01(\v2\x11.trident.v1.UsageR\x05usage\"@\n" +
-	"\x11ChatStreamRequest\x12+\n" +
-	"\x04chat\x18\x01 \x01(\v2\x17.trident.v1.ChatRequestR\x04chat\"\xc8\x01\n" +
+	"\x05usage\x18\x05 \x01(\v2\x11.trident.v1.UsageR\x05usage\x12-\n" +
+	"\x12system_fingerprint\x18\x06 \x01(\tR\x11systemFingerprint\"H\n" +
+	"\x11ChatStreamRequest\x123\n" +
+	"\x04chat\x18\x01 \x01(\v2\x17.trident.v1.ChatRequestB\x06\xbaH\x03\xc8\x01\x01R\x04chat\"\x82\x02\n" +
 	"\tChatDelta\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x124\n" +
 	"\blogprobs\x18\x03 \x03(\v2\x18.trident.v1.TokenLogprobR\blogprobs\x12=\n" +
 	"\rfinish_reason\x18\x04 \x01(\x0e2\x18.trident.v1.FinishReasonR\ffinishReason\x12\x1c\n" +
-	"\treasoning\x18\x05 \x01(\tR\treasoning\"\xc6\x01\n" +
+	"\treasoning\x18\x05 \x01(\tR\treasoning\x128\n" +
+	"\n" +
+	"tool_calls\x18\x06 \x03(\v2\x19.trident.v1.ToolCallDeltaR\ttoolCalls\"\xf5\x01\n" +
 	"\x12ChatStreamResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x124\n" +
 	"\acreated\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\acreated\x12+\n" +
 	"\x05delta\x18\x04 \x01(\v2\x15.trident.v1.ChatDeltaR\x05delta\x12'\n" +
-	"\x05usage\x18\x05 \x01(\v2\x11.trident.v1.UsageR\x05usage*d\n" +
+	"\x05usage\x18\x05 \x01(\v2\x11.trident.v1.UsageR\x05usage\x12-\n" +
+	"\x12system_fingerprint\x18\x06 \x01(\tR\x11systemFingerprint*s\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_SYSTEM\x10\x01\x12\x12\n" +
 	"\x0eROLE_DEVELOPER\x10\x02\x12\r\n" +
 	"\tROLE_USER\x10\x03\x12\x12\n" +
-	"\x0eROLE_ASSISTANT\x10\x042\x97\x01\n" +
+	"\x0eROLE_ASSISTANT\x10\x04\x12\r\n" +
+	"\tROLE_TOOL\x10\x05*e\n" +
+	"\bToolMode\x12\x19\n" +
+	"\x15TOOL_MODE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eTOOL_MODE_AUTO\x10\x01\x12\x12\n" +
+	"\x0eTOOL_MODE_NONE\x10\x02\x12\x16\n" +
+	"\x12TOOL_MODE_REQUIRED\x10\x032\x97\x01\n" +
 	"\vChatService\x129\n" +
 	"\x04Chat\x12\x17.trident.v1.ChatRequest\x1a\x18.trident.v1.ChatResponse\x12M\n" +
 	"\n" +
@@ -806,46 +1738,68 @@ func file_trident_v1_chat_proto_rawDescGZIP() []byte {
 	return file_trident_v1_chat_proto_rawDescData
 }
 
-var file_trident_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_trident_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_trident_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_trident_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_trident_v1_chat_proto_goTypes = []any{
 	(Role)(0),                     // 0: trident.v1.Role
-	(*ChatMessage)(nil),           // 1: trident.v1.ChatMessage
-	(*ChatRequest)(nil),           // 2: trident.v1.ChatRequest
-	(*ChatChoice)(nil),            // 3: trident.v1.ChatChoice
-	(*ChatResponse)(nil),          // 4: trident.v1.ChatResponse
-	(*ChatStreamRequest)(nil),     // 5: trident.v1.ChatStreamRequest
-	(*ChatDelta)(nil),             // 6: trident.v1.ChatDelta
-	(*ChatStreamResponse)(nil),    // 7: trident.v1.ChatStreamResponse
-	(FinishReason)(0),             // 8: trident.v1.FinishReason
-	(*TokenLogprob)(nil),          // 9: trident.v1.TokenLogprob
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
-	(*Usage)(nil),                 // 11: trident.v1.Usage
+	(ToolMode)(0),                 // 1: trident.v1.ToolMode
+	(*ChatMessage)(nil),           // 2: trident.v1.ChatMessage
+	(*ContentPart)(nil),           // 3: trident.v1.ContentPart
+	(*ImageUrl)(nil),              // 4: trident.v1.ImageUrl
+	(*Tool)(nil),                  // 5: trident.v1.Tool
+	(*FunctionTool)(nil),          // 6: trident.v1.FunctionTool
+	(*ToolChoice)(nil),            // 7: trident.v1.ToolChoice
+	(*ToolCall)(nil),              // 8: trident.v1.ToolCall
+	(*ToolCallDelta)(nil),         // 9: trident.v1.ToolCallDelta
+	(*ChatRequest)(nil),           // 10: trident.v1.ChatRequest
+	(*ChatChoice)(nil),            // 11: trident.v1.ChatChoice
+	(*ChatResponse)(nil),          // 12: trident.v1.ChatResponse
+	(*ChatStreamRequest)(nil),     // 13: trident.v1.ChatStreamRequest
+	(*ChatDelta)(nil),             // 14: trident.v1.ChatDelta
+	(*ChatStreamResponse)(nil),    // 15: trident.v1.ChatStreamResponse
+	nil,                           // 16: trident.v1.ChatRequest.LogitBiasEntry
+	nil,                           // 17: trident.v1.ChatRequest.MetadataEntry
+	(*ResponseFormat)(nil),        // 18: trident.v1.ResponseFormat
+	(FinishReason)(0),             // 19: trident.v1.FinishReason
+	(*TokenLogprob)(nil),          // 20: trident.v1.TokenLogprob
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*Usage)(nil),                 // 22: trident.v1.Usage
 }
 var file_trident_v1_chat_proto_depIdxs = []int32{
 	0,  // 0: trident.v1.ChatMessage.role:type_name -> trident.v1.Role
-	1,  // 1: trident.v1.ChatRequest.messages:type_name -> trident.v1.ChatMessage
-	1,  // 2: trident.v1.ChatChoice.message:type_name -> trident.v1.ChatMessage
-	8,  // 3: trident.v1.ChatChoice.finish_reason:type_name -> trident.v1.FinishReason
-	9,  // 4: trident.v1.ChatChoice.logprobs:type_name -> trident.v1.TokenLogprob
-	10, // 5: trident.v1.ChatResponse.created:type_name -> google.protobuf.Timestamp
-	3,  // 6: trident.v1.ChatResponse.choices:type_name -> trident.v1.ChatChoice
-	11, // 7: trident.v1.ChatResponse.usage:type_name -> trident.v1.Usage
-	2,  // 8: trident.v1.ChatStreamRequest.chat:type_name -> trident.v1.ChatRequest
-	9,  // 9: trident.v1.ChatDelta.logprobs:type_name -> trident.v1.TokenLogprob
-	8,  // 10: trident.v1.ChatDelta.finish_reason:type_name -> trident.v1.FinishReason
-	10, // 11: trident.v1.ChatStreamResponse.created:type_name -> google.protobuf.Timestamp
-	6,  // 12: trident.v1.ChatStreamResponse.delta:type_name -> trident.v1.ChatDelta
-	11, // 13: trident.v1.ChatStreamResponse.usage:type_name -> trident.v1.Usage
-	2,  // 14: trident.v1.ChatService.Chat:input_type -> trident.v1.ChatRequest
-	5,  // 15: trident.v1.ChatService.ChatStream:input_type -> trident.v1.ChatStreamRequest
-	4,  // 16: trident.v1.ChatService.Chat:output_type -> trident.v1.ChatResponse
-	7,  // 17: trident.v1.ChatService.ChatStream:output_type -> trident.v1.ChatStreamResponse
-	16, // [16:18] is the sub-list for method output_type
-	14, // [14:16] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	3,  // 1: trident.v1.ChatMessage.parts:type_name -> trident.v1.ContentPart
+	8,  // 2: trident.v1.ChatMessage.tool_calls:type_name -> trident.v1.ToolCall
+	4,  // 3: trident.v1.ContentPart.image_url:type_name -> trident.v1.ImageUrl
+	6,  // 4: trident.v1.Tool.function:type_name -> trident.v1.FunctionTool
+	1,  // 5: trident.v1.ToolChoice.mode:type_name -> trident.v1.ToolMode
+	2,  // 6: trident.v1.ChatRequest.messages:type_name -> trident.v1.ChatMessage
+	16, // 7: trident.v1.ChatRequest.logit_bias:type_name -> trident.v1.ChatRequest.LogitBiasEntry
+	18, // 8: trident.v1.ChatRequest.response_format:type_name -> trident.v1.ResponseFormat
+	17, // 9: trident.v1.ChatRequest.metadata:type_name -> trident.v1.ChatRequest.MetadataEntry
+	5,  // 10: trident.v1.ChatRequest.tools:type_name -> trident.v1.Tool
+	7,  // 11: trident.v1.ChatRequest.tool_choice:type_name -> trident.v1.ToolChoice
+	2,  // 12: trident.v1.ChatChoice.message:type_name -> trident.v1.ChatMessage
+	19, // 13: trident.v1.ChatChoice.finish_reason:type_name -> trident.v1.FinishReason
+	20, // 14: trident.v1.ChatChoice.logprobs:type_name -> trident.v1.TokenLogprob
+	21, // 15: trident.v1.ChatResponse.created:type_name -> google.protobuf.Timestamp
+	11, // 16: trident.v1.ChatResponse.choices:type_name -> trident.v1.ChatChoice
+	22, // 17: trident.v1.ChatResponse.usage:type_name -> trident.v1.Usage
+	10, // 18: trident.v1.ChatStreamRequest.chat:type_name -> trident.v1.ChatRequest
+	20, // 19: trident.v1.ChatDelta.logprobs:type_name -> trident.v1.TokenLogprob
+	19, // 20: trident.v1.ChatDelta.finish_reason:type_name -> trident.v1.FinishReason
+	9,  // 21: trident.v1.ChatDelta.tool_calls:type_name -> trident.v1.ToolCallDelta
+	21, // 22: trident.v1.ChatStreamResponse.created:type_name -> google.protobuf.Timestamp
+	14, // 23: trident.v1.ChatStreamResponse.delta:type_name -> trident.v1.ChatDelta
+	22, // 24: trident.v1.ChatStreamResponse.usage:type_name -> trident.v1.Usage
+	10, // 25: trident.v1.ChatService.Chat:input_type -> trident.v1.ChatRequest
+	13, // 26: trident.v1.ChatService.ChatStream:input_type -> trident.v1.ChatStreamRequest
+	12, // 27: trident.v1.ChatService.Chat:output_type -> trident.v1.ChatResponse
+	15, // 28: trident.v1.ChatService.ChatStream:output_type -> trident.v1.ChatStreamResponse
+	27, // [27:29] is the sub-list for method output_type
+	25, // [25:27] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_trident_v1_chat_proto_init() }
@@ -854,14 +1808,26 @@ func file_trident_v1_chat_proto_init() {
 		return
 	}
 	file_trident_v1_generation_proto_init()
-	file_trident_v1_chat_proto_msgTypes[1].OneofWrappers = []any{}
+	file_trident_v1_chat_proto_msgTypes[1].OneofWrappers = []any{
+		(*ContentPart_Text)(nil),
+		(*ContentPart_ImageUrl)(nil),
+	}
+	file_trident_v1_chat_proto_msgTypes[3].OneofWrappers = []any{
+		(*Tool_Function)(nil),
+	}
+	file_trident_v1_chat_proto_msgTypes[4].OneofWrappers = []any{}
+	file_trident_v1_chat_proto_msgTypes[5].OneofWrappers = []any{
+		(*ToolChoice_Mode)(nil),
+		(*ToolChoice_Function)(nil),
+	}
+	file_trident_v1_chat_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trident_v1_chat_proto_rawDesc), len(file_trident_v1_chat_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   7,
+			NumEnums:      2,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -9,6 +9,7 @@
 package tridentv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -35,6 +36,8 @@ const (
 	FinishReason_FINISH_REASON_LENGTH FinishReason = 2
 	// The backend withheld the rest.
 	FinishReason_FINISH_REASON_CONTENT_FILTER FinishReason = 3
+	// The answer calls tools and waits for what they give.
+	FinishReason_FINISH_REASON_TOOL_CALLS FinishReason = 4
 )
 
 // Enum value maps for FinishReason.
@@ -44,12 +47,14 @@ var (
 		1: "FINISH_REASON_STOP",
 		2: "FINISH_REASON_LENGTH",
 		3: "FINISH_REASON_CONTENT_FILTER",
+		4: "FINISH_REASON_TOOL_CALLS",
 	}
 	FinishReason_value = map[string]int32{
 		"FINISH_REASON_UNSPECIFIED":    0,
 		"FINISH_REASON_STOP":           1,
 		"FINISH_REASON_LENGTH":         2,
 		"FINISH_REASON_CONTENT_FILTER": 3,
+		"FINISH_REASON_TOOL_CALLS":     4,
 	}
 )
 
@@ -156,7 +161,7 @@ type TokenLogprob struct {
 	TokenBytes []byte `protobuf:"bytes,2,opt,name=token_bytes,json=tokenBytes,proto3" json:"token_bytes,omitempty"`
 	// Natural logarithm of the token's probability, 0 or below.
 	Logprob float64 `protobuf:"fixed64,3,opt,name=logprob,proto3" json:"logprob,omitempty"`
-	// The likeliest tokens, the likeliest first; as many as top_logprobs asks for.
+	// The likeliest tokens, the likeliest first; as many as the request asks for.
 	// The chosen token need not be among them.
 	Top           []*TopLogprob `protobuf:"bytes,4,rep,name=top,proto3" json:"top,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -276,12 +281,496 @@ func (x *Usage) GetCompletionTokens() uint32 {
 	return 0
 }
 
+// ResponseFormat is the form that an answer must have, which holds while tokens
+// are drawn. A model whose backend cannot hold to a form refuses it.
+type ResponseFormat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The form. Unset leaves the answer free.
+	//
+	// Types that are valid to be assigned to Format:
+	//
+	//	*ResponseFormat_Text
+	//	*ResponseFormat_JsonObject
+	//	*ResponseFormat_JsonSchema
+	//	*ResponseFormat_Regex
+	//	*ResponseFormat_Choice
+	//	*ResponseFormat_Grammar
+	//	*ResponseFormat_StructuralTag
+	Format        isResponseFormat_Format `protobuf_oneof:"format"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResponseFormat) Reset() {
+	*x = ResponseFormat{}
+	mi := &file_trident_v1_generation_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResponseFormat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResponseFormat) ProtoMessage() {}
+
+func (x *ResponseFormat) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_generation_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResponseFormat.ProtoReflect.Descriptor instead.
+func (*ResponseFormat) Descriptor() ([]byte, []int) {
+	return file_trident_v1_generation_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ResponseFormat) GetFormat() isResponseFormat_Format {
+	if x != nil {
+		return x.Format
+	}
+	return nil
+}
+
+func (x *ResponseFormat) GetText() *TextFormat {
+	if x != nil {
+		if x, ok := x.Format.(*ResponseFormat_Text); ok {
+			return x.Text
+		}
+	}
+	return nil
+}
+
+func (x *ResponseFormat) GetJsonObject() *JsonObjectFormat {
+	if x != nil {
+		if x, ok := x.Format.(*ResponseFormat_JsonObject); ok {
+			return x.JsonObject
+		}
+	}
+	return nil
+}
+
+func (x *ResponseFormat) GetJsonSchema() *JsonSchemaFormat {
+	if x != nil {
+		if x, ok := x.Format.(*ResponseFormat_JsonSchema); ok {
+			return x.JsonSchema
+		}
+	}
+	return nil
+}
+
+func (x *ResponseFormat) GetRegex() string {
+	if x != nil {
+		if x, ok := x.Format.(*ResponseFormat_Regex); ok {
+			return x.Regex
+		}
+	}
+	return ""
+}
+
+func (x *ResponseFormat) GetChoice() *ChoiceFormat {
+	if x != nil {
+		if x, ok := x.Format.(*ResponseFormat_Choice); ok {
+			return x.Choice
+		}
+	}
+	return nil
+}
+
+func (x *ResponseFormat) GetGrammar() string {
+	if x != nil {
+		if x, ok := x.Format.(*ResponseFormat_Grammar); ok {
+			return x.Grammar
+		}
+	}
+	return ""
+}
+
+func (x *ResponseFormat) GetStructuralTag() string {
+	if x != nil {
+		if x, ok := x.Format.(*ResponseFormat_StructuralTag); ok {
+			return x.StructuralTag
+		}
+	}
+	return ""
+}
+
+type isResponseFormat_Format interface {
+	isResponseFormat_Format()
+}
+
+type ResponseFormat_Text struct {
+	// Text of any form, as without a format.
+	Text *TextFormat `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
+}
+
+type ResponseFormat_JsonObject struct {
+	// One JSON object, of any schema.
+	JsonObject *JsonObjectFormat `protobuf:"bytes,2,opt,name=json_object,json=jsonObject,proto3,oneof"`
+}
+
+type ResponseFormat_JsonSchema struct {
+	// JSON of a schema.
+	JsonSchema *JsonSchemaFormat `protobuf:"bytes,3,opt,name=json_schema,json=jsonSchema,proto3,oneof"`
+}
+
+type ResponseFormat_Regex struct {
+	// Text that a regular expression matches whole, in the engine's dialect.
+	Regex string `protobuf:"bytes,4,opt,name=regex,proto3,oneof"`
+}
+
+type ResponseFormat_Choice struct {
+	// One of several texts.
+	Choice *ChoiceFormat `protobuf:"bytes,5,opt,name=choice,proto3,oneof"`
+}
+
+type ResponseFormat_Grammar struct {
+	// Text of a context-free grammar, in the engine's dialect (EBNF, Lark).
+	Grammar string `protobuf:"bytes,6,opt,name=grammar,proto3,oneof"`
+}
+
+type ResponseFormat_StructuralTag struct {
+	// Text with parts of a form of their own, between tags: the engine's
+	// structural tags, as JSON.
+	StructuralTag string `protobuf:"bytes,7,opt,name=structural_tag,json=structuralTag,proto3,oneof"`
+}
+
+func (*ResponseFormat_Text) isResponseFormat_Format() {}
+
+func (*ResponseFormat_JsonObject) isResponseFormat_Format() {}
+
+func (*ResponseFormat_JsonSchema) isResponseFormat_Format() {}
+
+func (*ResponseFormat_Regex) isResponseFormat_Format() {}
+
+func (*ResponseFormat_Choice) isResponseFormat_Format() {}
+
+func (*ResponseFormat_Grammar) isResponseFormat_Format() {}
+
+func (*ResponseFormat_StructuralTag) isResponseFormat_Format() {}
+
+// TextFormat is text of any form.
+type TextFormat struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextFormat) Reset() {
+	*x = TextFormat{}
+	mi := &file_trident_v1_generation_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextFormat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextFormat) ProtoMessage() {}
+
+func (x *TextFormat) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_generation_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextFormat.ProtoReflect.Descriptor instead.
+func (*TextFormat) Descriptor() ([]byte, []int) {
+	return file_trident_v1_generation_proto_rawDescGZIP(), []int{4}
+}
+
+// JsonObjectFormat is one JSON object, of any schema.
+type JsonObjectFormat struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JsonObjectFormat) Reset() {
+	*x = JsonObjectFormat{}
+	mi := &file_trident_v1_generation_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JsonObjectFormat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JsonObjectFormat) ProtoMessage() {}
+
+func (x *JsonObjectFormat) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_generation_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JsonObjectFormat.ProtoReflect.Descriptor instead.
+func (*JsonObjectFormat) Descriptor() ([]byte, []int) {
+	return file_trident_v1_generation_proto_rawDescGZIP(), []int{5}
+}
+
+// JsonSchemaFormat is JSON of a schema.
+type JsonSchemaFormat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The JSON schema, as JSON text: its keys keep their order, in which most
+	// engines write them. Empty is {"type":"object"}.
+	Schema string `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
+	// Name of the schema, for the client's own use; no effect.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JsonSchemaFormat) Reset() {
+	*x = JsonSchemaFormat{}
+	mi := &file_trident_v1_generation_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JsonSchemaFormat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JsonSchemaFormat) ProtoMessage() {}
+
+func (x *JsonSchemaFormat) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_generation_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JsonSchemaFormat.ProtoReflect.Descriptor instead.
+func (*JsonSchemaFormat) Descriptor() ([]byte, []int) {
+	return file_trident_v1_generation_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *JsonSchemaFormat) GetSchema() string {
+	if x != nil {
+		return x.Schema
+	}
+	return ""
+}
+
+func (x *JsonSchemaFormat) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// ChoiceFormat is one of several texts.
+type ChoiceFormat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The texts. At least one.
+	Choices       []string `protobuf:"bytes,1,rep,name=choices,proto3" json:"choices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChoiceFormat) Reset() {
+	*x = ChoiceFormat{}
+	mi := &file_trident_v1_generation_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChoiceFormat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChoiceFormat) ProtoMessage() {}
+
+func (x *ChoiceFormat) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_generation_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChoiceFormat.ProtoReflect.Descriptor instead.
+func (*ChoiceFormat) Descriptor() ([]byte, []int) {
+	return file_trident_v1_generation_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ChoiceFormat) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+// TokenIds is a text as the ids of its tokens, in the model's own vocabulary.
+type TokenIds struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ids, in order. At least one.
+	Ids           []uint32 `protobuf:"varint,1,rep,packed,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TokenIds) Reset() {
+	*x = TokenIds{}
+	mi := &file_trident_v1_generation_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TokenIds) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TokenIds) ProtoMessage() {}
+
+func (x *TokenIds) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_generation_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TokenIds.ProtoReflect.Descriptor instead.
+func (*TokenIds) Descriptor() ([]byte, []int) {
+	return file_trident_v1_generation_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *TokenIds) GetIds() []uint32 {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+// TextInput is a text to continue or to embed.
+type TextInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The text, in one of two forms. Required.
+	//
+	// Types that are valid to be assigned to Input:
+	//
+	//	*TextInput_Text
+	//	*TextInput_TokenIds
+	Input         isTextInput_Input `protobuf_oneof:"input"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextInput) Reset() {
+	*x = TextInput{}
+	mi := &file_trident_v1_generation_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextInput) ProtoMessage() {}
+
+func (x *TextInput) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_generation_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextInput.ProtoReflect.Descriptor instead.
+func (*TextInput) Descriptor() ([]byte, []int) {
+	return file_trident_v1_generation_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *TextInput) GetInput() isTextInput_Input {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *TextInput) GetText() string {
+	if x != nil {
+		if x, ok := x.Input.(*TextInput_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *TextInput) GetTokenIds() *TokenIds {
+	if x != nil {
+		if x, ok := x.Input.(*TextInput_TokenIds); ok {
+			return x.TokenIds
+		}
+	}
+	return nil
+}
+
+type isTextInput_Input interface {
+	isTextInput_Input()
+}
+
+type TextInput_Text struct {
+	// As characters. May be empty where a text is continued.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
+}
+
+type TextInput_TokenIds struct {
+	// As token ids, where the server has the model's tokenizer or the model
+	// takes ids itself.
+	TokenIds *TokenIds `protobuf:"bytes,2,opt,name=token_ids,json=tokenIds,proto3,oneof"`
+}
+
+func (*TextInput_Text) isTextInput_Input() {}
+
+func (*TextInput_TokenIds) isTextInput_Input() {}
+
 var File_trident_v1_generation_proto protoreflect.FileDescriptor
 
 const file_trident_v1_generation_proto_rawDesc = "" +
 	"\n" +
 	"\x1btrident/v1/generation.proto\x12\n" +
-	"trident.v1\"]\n" +
+	"trident.v1\x1a\x1bbuf/validate/validate.proto\"]\n" +
 	"\n" +
 	"TopLogprob\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1f\n" +
@@ -296,12 +785,38 @@ const file_trident_v1_generation_proto_rawDesc = "" +
 	"\x03top\x18\x04 \x03(\v2\x16.trident.v1.TopLogprobR\x03top\"Y\n" +
 	"\x05Usage\x12#\n" +
 	"\rprompt_tokens\x18\x01 \x01(\rR\fpromptTokens\x12+\n" +
-	"\x11completion_tokens\x18\x02 \x01(\rR\x10completionTokens*\x81\x01\n" +
+	"\x11completion_tokens\x18\x02 \x01(\rR\x10completionTokens\"\xf6\x02\n" +
+	"\x0eResponseFormat\x12,\n" +
+	"\x04text\x18\x01 \x01(\v2\x16.trident.v1.TextFormatH\x00R\x04text\x12?\n" +
+	"\vjson_object\x18\x02 \x01(\v2\x1c.trident.v1.JsonObjectFormatH\x00R\n" +
+	"jsonObject\x12?\n" +
+	"\vjson_schema\x18\x03 \x01(\v2\x1c.trident.v1.JsonSchemaFormatH\x00R\n" +
+	"jsonSchema\x12\x1f\n" +
+	"\x05regex\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x10\x01H\x00R\x05regex\x122\n" +
+	"\x06choice\x18\x05 \x01(\v2\x18.trident.v1.ChoiceFormatH\x00R\x06choice\x12#\n" +
+	"\agrammar\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x10\x01H\x00R\agrammar\x120\n" +
+	"\x0estructural_tag\x18\a \x01(\tB\a\xbaH\x04r\x02\x10\x01H\x00R\rstructuralTagB\b\n" +
+	"\x06format\"\f\n" +
+	"\n" +
+	"TextFormat\"\x12\n" +
+	"\x10JsonObjectFormat\"G\n" +
+	"\x10JsonSchemaFormat\x12\x16\n" +
+	"\x06schema\x18\x01 \x01(\tR\x06schema\x12\x1b\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04name\"2\n" +
+	"\fChoiceFormat\x12\"\n" +
+	"\achoices\x18\x01 \x03(\tB\b\xbaH\x05\x92\x01\x02\b\x01R\achoices\"0\n" +
+	"\bTokenIds\x12$\n" +
+	"\x03ids\x18\x01 \x03(\rB\x12\xbaH\x0f\x92\x01\f\b\x01\"\b*\x06\x18\xff\xff\xff\xff\aR\x03ids\"f\n" +
+	"\tTextInput\x12\x14\n" +
+	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x123\n" +
+	"\ttoken_ids\x18\x02 \x01(\v2\x14.trident.v1.TokenIdsH\x00R\btokenIdsB\x0e\n" +
+	"\x05input\x12\x05\xbaH\x02\b\x01*\x9f\x01\n" +
 	"\fFinishReason\x12\x1d\n" +
 	"\x19FINISH_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12FINISH_REASON_STOP\x10\x01\x12\x18\n" +
 	"\x14FINISH_REASON_LENGTH\x10\x02\x12 \n" +
-	"\x1cFINISH_REASON_CONTENT_FILTER\x10\x03BBZ@github.com/trident-inference/trident/gen/go/trident/v1;tridentv1b\x06proto3"
+	"\x1cFINISH_REASON_CONTENT_FILTER\x10\x03\x12\x1c\n" +
+	"\x18FINISH_REASON_TOOL_CALLS\x10\x04BBZ@github.com/trident-inference/trident/gen/go/trident/v1;tridentv1b\x06proto3"
 
 var (
 	file_trident_v1_generation_proto_rawDescOnce sync.Once
@@ -316,20 +831,32 @@ func file_trident_v1_generation_proto_rawDescGZIP() []byte {
 }
 
 var file_trident_v1_generation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_trident_v1_generation_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_trident_v1_generation_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_trident_v1_generation_proto_goTypes = []any{
-	(FinishReason)(0),    // 0: trident.v1.FinishReason
-	(*TopLogprob)(nil),   // 1: trident.v1.TopLogprob
-	(*TokenLogprob)(nil), // 2: trident.v1.TokenLogprob
-	(*Usage)(nil),        // 3: trident.v1.Usage
+	(FinishReason)(0),        // 0: trident.v1.FinishReason
+	(*TopLogprob)(nil),       // 1: trident.v1.TopLogprob
+	(*TokenLogprob)(nil),     // 2: trident.v1.TokenLogprob
+	(*Usage)(nil),            // 3: trident.v1.Usage
+	(*ResponseFormat)(nil),   // 4: trident.v1.ResponseFormat
+	(*TextFormat)(nil),       // 5: trident.v1.TextFormat
+	(*JsonObjectFormat)(nil), // 6: trident.v1.JsonObjectFormat
+	(*JsonSchemaFormat)(nil), // 7: trident.v1.JsonSchemaFormat
+	(*ChoiceFormat)(nil),     // 8: trident.v1.ChoiceFormat
+	(*TokenIds)(nil),         // 9: trident.v1.TokenIds
+	(*TextInput)(nil),        // 10: trident.v1.TextInput
 }
 var file_trident_v1_generation_proto_depIdxs = []int32{
 	1, // 0: trident.v1.TokenLogprob.top:type_name -> trident.v1.TopLogprob
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	5, // 1: trident.v1.ResponseFormat.text:type_name -> trident.v1.TextFormat
+	6, // 2: trident.v1.ResponseFormat.json_object:type_name -> trident.v1.JsonObjectFormat
+	7, // 3: trident.v1.ResponseFormat.json_schema:type_name -> trident.v1.JsonSchemaFormat
+	8, // 4: trident.v1.ResponseFormat.choice:type_name -> trident.v1.ChoiceFormat
+	9, // 5: trident.v1.TextInput.token_ids:type_name -> trident.v1.TokenIds
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_trident_v1_generation_proto_init() }
@@ -337,13 +864,26 @@ func file_trident_v1_generation_proto_init() {
 	if File_trident_v1_generation_proto != nil {
 		return
 	}
+	file_trident_v1_generation_proto_msgTypes[3].OneofWrappers = []any{
+		(*ResponseFormat_Text)(nil),
+		(*ResponseFormat_JsonObject)(nil),
+		(*ResponseFormat_JsonSchema)(nil),
+		(*ResponseFormat_Regex)(nil),
+		(*ResponseFormat_Choice)(nil),
+		(*ResponseFormat_Grammar)(nil),
+		(*ResponseFormat_StructuralTag)(nil),
+	}
+	file_trident_v1_generation_proto_msgTypes[9].OneofWrappers = []any{
+		(*TextInput_Text)(nil),
+		(*TextInput_TokenIds)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trident_v1_generation_proto_rawDesc), len(file_trident_v1_generation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   3,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -5,6 +5,7 @@
 //
 // Parameters of a model's configuration:
 //   words          the words of every answer, in turn, separated by spaces
+//   counts         "true" for a model whose token i, from 0, is a space, the prompt, a slash and i instead
 //   pace_us        microseconds from step to step; 0 for no wait
 //   output_memory  where the outputs are made: CPU, GPU for a GPU's memory, or MISLABELLED for host memory that is
 //                  said to be a GPU's
@@ -47,6 +48,7 @@ Settings Read(std::string_view config) {
   std::istringstream words(Parameter(config, "words"));
   for (std::string word; words >> word;) settings.words.push_back(Element(" " + word));
   if (settings.words.empty()) throw Failure(triton::kInvalid, "the parameter words has no words");
+  settings.counts = Parameter(config, "counts") == "true";
   settings.pace = Pace(Parameter(config, "pace_us"));
   std::string memory = Parameter(config, "output_memory");
   settings.gpu = memory == "GPU";

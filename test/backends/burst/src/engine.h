@@ -25,6 +25,7 @@ namespace burst {
 struct Settings {
   std::vector<std::string> words;  // of every answer in turn, each an element of a BYTES tensor
   std::chrono::microseconds pace{0};
+  bool counts = false;       // tokens are the prompt and their number instead
   bool gpu = false;          // outputs are made in a GPU's memory
   bool mislabelled = false;  // outputs are said to be there and aren't
 };
@@ -160,7 +161,7 @@ class Engine {
     try {
       uint32_t tokens = ask.stream ? 1 : static_cast<uint32_t>(sequence->tokens);
       if (ask.stream) {
-        Put(response, "text_output", triton::kBytes, Word(sequence->tokens - 1));
+        Put(response, "text_output", triton::kBytes, Word(*sequence, sequence->tokens - 1));
       } else {
         Put(response, "text_output", triton::kBytes, Answer(*sequence));
       }
@@ -209,11 +210,15 @@ class Engine {
     TRITONSERVER_ErrorDelete(error);
   }
 
-  const std::string& Word(int64_t index) const { return settings_.words[index % settings_.words.size()]; }
+  // Word is a token as an element, valid until the next one: one thread makes them all.
+  const std::string& Word(const Sequence& sequence, int64_t index) {
+    if (!settings_.counts) return settings_.words[index % settings_.words.size()];
+    return counted_ = Element(" " + sequence.ask.prompt + "/" + std::to_string(index));
+  }
 
-  std::string Answer(const Sequence& sequence) const {
+  std::string Answer(const Sequence& sequence) {
     std::string text = sequence.ask.exclude_input ? "" : sequence.ask.prompt;
-    for (int64_t i = 0; i < sequence.tokens; i++) text.append(Word(i), sizeof(uint32_t));
+    for (int64_t i = 0; i < sequence.tokens; i++) text.append(Word(sequence, i), sizeof(uint32_t));
     return Element(text);
   }
 
@@ -221,6 +226,7 @@ class Engine {
   static constexpr std::string_view kLength{"\6\0\0\0length", 10};
 
   const Settings settings_;
+  std::string counted_;
   const std::unique_ptr<Cuda> cuda_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,6 +1,8 @@
 """The smallest answer that satisfies a constraint of vLLM's structured outputs."""
 
 import json
+import math
+import re
 
 try:
     import re._constants as op
@@ -16,18 +18,29 @@ FIRST = {op.CATEGORY_DIGIT: "0", op.CATEGORY_SPACE: " ", op.CATEGORY_WORD: "a", 
 
 
 def smallest(constraint):
-    """The text; None for a kind that isn't followed. Raises ValueError for a constraint that nothing here satisfies."""
-    (kind, of), = ((kind, of) for kind, of in constraint.items() if of is not None)
-    if kind == "json_object":
+    """The text; None for a kind that isn't followed, and for none. Raises vLLM's errors for what is no constraint."""
+    if constraint.get("json_object"):
         return "{}"
-    if kind == "choice":
-        return of[0]
-    if kind == "regex":
-        return from_regex(of)
-    if kind == "json":
-        schema = json.loads(of) if isinstance(of, str) else of
+    if (choice := constraint.get("choice")) is not None:
+        if not choice:
+            raise ValueError("Choice '[]' cannot be an empty list")
+        return choice[0]
+    if (pattern := constraint.get("regex")) is not None:
+        return from_regex(pattern)
+    if (schema := constraint.get("json")) is not None:
+        schema = json.loads(schema) if isinstance(schema, str) else schema
         return json.dumps(instance(schema, schema), ensure_ascii=False)
+    check(constraint)
     return None
+
+
+def check(constraint):
+    """Raises vLLM's errors for a grammar or structural tag that is none at all."""
+    grammar, tag = constraint.get("grammar"), constraint.get("structural_tag")
+    if grammar is not None and not grammar.strip():
+        raise ValueError("structured_outputs.grammar cannot be an empty string")
+    if tag is not None and "structures" not in (read := json.loads(tag)) and "format" not in read:
+        raise AssertionError
 
 
 def instance(schema, root, depth=0):
@@ -50,6 +63,8 @@ def instance(schema, root, depth=0):
         properties = schema.get("properties", {})
         return {name: instance(properties.get(name, {}), root, depth + 1) for name in schema.get("required", [])}
     if kind == "array":
+        if schema.get("minItems", 0) > schema.get("maxItems", math.inf):
+            raise ValueError(f"Grammar error: Unsatisfiable schema: minItems ({schema['minItems']}) is greater than maxItems ({schema['maxItems']})")
         return [instance(schema.get("items", {}), root, depth + 1) for _ in range(schema.get("minItems", 0))]
     if kind == "string":
         return from_regex(schema["pattern"]) if "pattern" in schema else "a" * schema.get("minLength", 0)
@@ -64,7 +79,11 @@ def lookup(root, pointer):
 
 def from_regex(pattern):
     """A text that the pattern matches from end to end, repetitions as short as they may be."""
-    return "".join(map(from_item, parser.parse(pattern)))
+    try:
+        parsed = parser.parse(pattern)
+    except re.error as error:
+        raise ValueError(f"Grammar error: at 1(8): invalid regex {json.dumps(pattern)} (in regex): regex parse error: {error}") from error
+    return "".join(map(from_item, parsed))
 
 
 def from_item(item):

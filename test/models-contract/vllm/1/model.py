@@ -4,13 +4,14 @@ It takes and sends the tensors of vllm_backend's main branch (September 2025 on,
 
 - After a chat the content of the last user's message, and of a plain prompt the prompt itself, over and over if it has to go on.
 - A constrained answer is the smallest that satisfies a JSON schema, a choice or a regular expression; a grammar and a structural
-  tag are taken and not followed.
+  tag are taken and not followed. What is asked of logits isn't followed either: bad_words, allowed_token_ids.
 - A token is a byte, but for <|im_start|> and <|im_end|>; ../tokenizer has that as tokenizer.json. The end is a token of its own.
 - It reads images if the parameter vision says so, at most as many as limit_mm_per_prompt in model.json allows; each needs its
   <|image|> in the prompt, and is IMAGE tokens of it.
 - An embedding has DIMENSIONS components, of a length that isn't 1, and depends on the input alone.
 
-Unlike a real one it generates and embeds, both in one model. With CONTRACT_RECORD in the environment it appends what it gets to
+Unlike a real one it generates and embeds, both in one model; it refuses an n above 1, of which the backend loses texts; and its
+engine doesn't end at {"json_object": false}. With CONTRACT_RECORD in the environment it appends what it gets to
 the file of that name: a line of JSON for each request, its inputs by name and the request's id and parameters.
 """
 
@@ -33,37 +34,48 @@ DIMENSIONS = 16
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 SPECIAL = re.compile("(<\\|im_start\\|>|<\\|im_end\\|>)")
 EOS = 257
+VOCABULARY = 258
 PLACE, IMAGE = "<|image|>", 16
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
 CHUNKS = 12  # of a streamed answer, about
 MAX_LOGPROBS = 20
 
-# vllm.SamplingParams of 0.13 and what makes a value good; the backend's own lora_name is checked apart.
+
+def same(value):
+    return value
+
+
+def anything(_):
+    return True
+
+
+# vllm.SamplingParams of 0.13: what the backend makes of a value, and what makes that good. Its own lora_name is checked apart.
 PARAMETERS = {
-    "n": lambda v: is_integer(v, 1),
-    "presence_penalty": lambda v: is_number(v, -2, 2),
-    "frequency_penalty": lambda v: is_number(v, -2, 2),
-    "repetition_penalty": lambda v: is_number(v, 0, float("inf")) and v > 0,
-    "temperature": lambda v: is_number(v, 0, float("inf")),
-    "top_p": lambda v: is_number(v, 0, 1) and v > 0,
-    "top_k": lambda v: is_integer(v, -1),
-    "min_p": lambda v: is_number(v, 0, 1),
-    "seed": lambda v: is_integer(v, -(2**63)) and v < 2**63,
-    "stop": lambda v: isinstance(v, str) or is_list(v, str) and all(v),
-    "stop_token_ids": lambda v: is_list(v, int),
-    "ignore_eos": lambda v: isinstance(v, bool),
-    "max_tokens": lambda v: is_integer(v, 1),
-    "min_tokens": lambda v: is_integer(v, 0),
-    "logprobs": lambda v: is_integer(v, 0) and v <= MAX_LOGPROBS,
-    "detokenize": lambda v: v is True,
-    "skip_special_tokens": lambda v: isinstance(v, bool),
-    "spaces_between_special_tokens": lambda v: isinstance(v, bool),
-    "include_stop_str_in_output": lambda v: isinstance(v, bool),
-    "truncate_prompt_tokens": lambda v: is_integer(v, -1) and v != 0,
-    "bad_words": lambda v: is_list(v, str) and all(v),
-    "allowed_token_ids": lambda v: is_list(v, int),
-    "structured_outputs": lambda v: isinstance(v, str),
-    "lora_name": lambda v: isinstance(v, str),
+    "n": (int, lambda v: v >= 1),
+    "presence_penalty": (float, lambda v: -2 <= v <= 2),
+    "frequency_penalty": (float, lambda v: -2 <= v <= 2),
+    "repetition_penalty": (float, lambda v: v > 0),
+    "temperature": (float, lambda v: v >= 0),
+    "top_p": (float, lambda v: 0 < v <= 1),
+    "top_k": (int, lambda v: v >= -1),
+    "min_p": (float, lambda v: 0 <= v <= 1),
+    "seed": (int, lambda v: -(2**63) <= v < 2**64),
+    "stop": (same, lambda v: v is None or isinstance(v, str) or is_list(v, str) and all(v)),
+    "stop_token_ids": (same, lambda v: v is None or is_list(v, int)),
+    "ignore_eos": (bool, anything),
+    "max_tokens": (int, lambda v: v >= 1),
+    "min_tokens": (int, lambda v: v >= 0),
+    "logprobs": (int, lambda v: v >= -1),
+    "detokenize": (bool, lambda v: v),
+    "skip_special_tokens": (bool, anything),
+    "spaces_between_special_tokens": (bool, anything),
+    "include_stop_str_in_output": (bool, anything),
+    "truncate_prompt_tokens": (same, lambda v: v is None or is_integer(v, -1) and v != 0),
+    "bad_words": (same, lambda v: v is None or is_list(v, str)),
+    "allowed_token_ids": (same, lambda v: v is None or is_list(v, int)),
+    "logit_bias": (same, lambda v: v is None or isinstance(v, dict)),
+    "structured_outputs": (json.loads, lambda v: isinstance(v, dict) and sum(v.get(kind) is not None for kind in KINDS) <= 1),
+    "lora_name": (same, lambda v: v is None or isinstance(v, str)),
 }
 KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
 
@@ -126,7 +138,7 @@ class TritonPythonModel:
             raise ValueError("'list' object has no attribute 'get'")  # a list of texts; vLLM's text varies
         if max(tokens, default=0) > EOS:
             raise ValueError(f"Token id {max(tokens)} is out of vocabulary")
-        fit(len(tokens), len(tokens), self._context)
+        fit(len(tokens), self._context)
         dimensions = asked.get("pooling_params", {}).get("dimensions", [DIMENSIONS])[0]
         digest = hashlib.sha256(json.dumps(tokens).encode()).digest()
         vector = [byte - 127.5 for byte in digest[:min(dimensions, DIMENSIONS)]]
@@ -155,11 +167,7 @@ class Answer:
         if self._stream and self._echo:
             raise ValueError("When streaming, `exclude_input_in_output` = False is not allowed.")
         self._sampling = checked(sampling)
-        allowed = self._sampling.get("allowed_token_ids")
-        if allowed == []:
-            raise ValueError("allowed_token_ids is not None and empty!")
-        if allowed and not all(0 <= token <= EOS for token in allowed):
-            raise ValueError("allowed_token_ids contains out-of-vocab token id!")
+        refuse(self._sampling, context)
         self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
         tokens = tokenize(self._prompt) + [EOS] * pictures * IMAGE
         if not tokens:
@@ -167,7 +175,11 @@ class Answer:
         keep = self._sampling.get("truncate_prompt_tokens", -1)
         tokens = tokens[-keep:] if keep > 0 else tokens
         self._prompt_tokens = len(tokens)
-        fit(len(tokens) + 1, len(tokens), context)
+        fit(len(tokens), context)
+        if len(tokens) == context:
+            raise ValueError(f"The decoder prompt (length {context}) plus the number of requested output tokens (at least 1) is longer than "
+                             f"the maximum model length of {context}. Make sure that `max_model_len` is no smaller than the number of text "
+                             "tokens (prompt + requested output tokens).")
         self._limit = min(self._sampling.get("max_tokens", 16), context - len(tokens))
 
     def responses(self):
@@ -240,7 +252,7 @@ class Answer:
     def _response(self, text, count, logprobs, cumulative, reason):
         values = {
             "finish_reason": np.array([str(reason).encode()], dtype=np.object_),
-            "cumulative_logprob": np.array([cumulative], dtype=np.float32),
+            "cumulative_logprob": np.array([np.nan if self._sampling.get("logprobs") is None else cumulative], dtype=np.float32),
             "logprobs": np.array([b"null" if self._sampling.get("logprobs") is None else json.dumps(logprobs).encode()], dtype=np.object_),
             "num_input_tokens": np.array(self._prompt_tokens, dtype=np.uint32),  # of shape []
             "num_output_tokens": np.array([count], dtype=np.uint32),
@@ -275,22 +287,37 @@ def cancel(sender):
 
 
 def checked(sampling):
-    """The parameters that were given. Of a bad one the backend logs what is wrong, and fails with this text all the same."""
-    given = {name: value for name, value in sampling.items() if value is not None}
-    bad = any(name not in PARAMETERS or not PARAMETERS[name](value) for name, value in given.items())
-    if bad or given.get("n", 1) > 1 or given.get("min_tokens", 0) > given.get("max_tokens", 16):
+    """The parameters that say something. Of a bad one the backend logs what is wrong, and fails with this text all the same."""
+    try:
+        made = {name: PARAMETERS[name][0](value) for name, value in sampling.items()}
+        good = all(PARAMETERS[name][1](value) for name, value in made.items())
+    except (KeyError, TypeError, ValueError):  # of a name, a null, a text that is no number or JSON
+        good = False
+    if not good or made.get("n", 1) > 1 or made.get("min_tokens", 0) > made.get("max_tokens", 16):
         raise AttributeError("'NoneType' object has no attribute 'lora_name'")
-    if "structured_outputs" in given:
-        kinds = json.loads(given["structured_outputs"])
-        if sum(kinds.get(kind) is not None for kind in KINDS) != 1:
-            raise AttributeError("'NoneType' object has no attribute 'lora_name'")
-        given["structured_outputs"] = kinds
-    return given
+    return {name: value for name, value in made.items() if value is not None}
 
 
-def fit(used, told, context):
-    if used > context:
-        raise ValueError(f"The decoder prompt (length {told}) is longer than the maximum model length of {context}. "
+def refuse(sampling, context):
+    """Raises what vLLM's engine does for parameters that were taken so far. Assertions have no text."""
+    logprobs, cut = sampling.get("logprobs", 0), sampling.get("truncate_prompt_tokens", -1)
+    if not -1 < logprobs <= MAX_LOGPROBS:
+        asked = VOCABULARY if logprobs == -1 else logprobs
+        raise ValueError(f"Requested sample logprobs of {asked}, which is greater than max allowed: {MAX_LOGPROBS}")
+    if cut > context:
+        raise ValueError(f"truncate_prompt_tokens value ({cut}) is greater than max_model_len ({context}). Please, select a smaller truncation size.")
+    if sampling.get("logit_bias") or "" in sampling.get("bad_words", ()):
+        raise AssertionError
+    allowed = sampling.get("allowed_token_ids")
+    if allowed == []:
+        raise ValueError("allowed_token_ids is not None and empty!")
+    if allowed and not all(0 <= token < VOCABULARY for token in allowed):
+        raise ValueError("allowed_token_ids contains out-of-vocab token id!")
+
+
+def fit(tokens, context):
+    if tokens > context:
+        raise ValueError(f"The decoder prompt (length {tokens}) is longer than the maximum model length of {context}. "
                          "Make sure that `max_model_len` is no smaller than the number of text tokens.")
 
 
@@ -317,10 +344,6 @@ def scalar(request, name, default=None):
 
 def plain(value):
     return value.decode(errors="surrogateescape") if isinstance(value, bytes) else value.item()
-
-
-def is_number(value, low, high):
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
 
 
 def is_integer(value, low):

@@ -1,0 +1,485 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"connectrpc.com/connect"
+	"go.uber.org/fx"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/services/triton/tritontest"
+)
+
+// logged is a log that several goroutines write.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// deployment is the whole program over a tritonserver in Go and an engine of text models.
+type deployment struct {
+	openai, rest, native string // addresses
+	log                  *logged
+	http                 *http.Client
+}
+
+var addresses = regexp.MustCompile(`msg="?(listening[^"]*?)"? address=(\S+)`)
+
+// deploy starts the program with these flags until the test ends.
+func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
+	t.Helper()
+	cfg, err := parse(append([]string{
+		"--host=127.0.0.1", "--openai-port=0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0",
+		"--triton-endpoint=" + tritontest.NewFake(t).Address(), "--shutdown-timeout=5s", "--log-level=debug",
+	}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Table = nil
+	d := &deployment{log: &logged{}, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	app := application(cfg, slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(err error) { t.Error(err) },
+		fx.Decorate(func(engines []inference.Engine) []inference.Engine { return append(engines, engine) }))
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := app.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, found := range addresses.FindAllStringSubmatch(d.log.String(), -1) {
+		switch found[1] {
+		case "listening":
+			d.openai = found[2]
+		case "listening for KServe v2 by REST":
+			d.rest = found[2]
+		case "listening for KServe v2 by gRPC":
+			d.native = found[2]
+		}
+	}
+	d.awaitModels(t)
+	return d
+}
+
+// awaitModels waits for the first look at the engines' models, by probes, which need no key.
+func (d *deployment) awaitModels(t *testing.T) {
+	t.Helper()
+	for {
+		if status, _, _ := d.send(t, http.MethodGet, d.openai+"/health/ready", ""); status == http.StatusOK {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(d.log)
+		}
+	}
+}
+
+// send gives the status and the body of an answer by HTTP.
+func (d *deployment) send(t *testing.T, method, target, body string, header ...string) (int, string, http.Header) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+target, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := d.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer), resp.Header
+}
+
+// dial connects to a port by grpc-go.
+func dial(t *testing.T, address string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// textModels are those of the engine beside the tritonserver's echo and stream.
+func textModels() *inferencetest.Engine {
+	engine := inferencetest.New()
+	for _, name := range []string{"chat", "other"} {
+		engine.AddModel(name, inferencetest.Say("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "alias-of-" + name})
+	}
+	return engine
+}
+
+// way is one to reach a model; its error is that of HTTP's or of gRPC's status.
+type way struct {
+	name string
+	// ask gives the code of the answer, in gRPC's words, and what it says.
+	ask func(t *testing.T, key, model string) (codes.Code, string)
+}
+
+// codeOf is the code of an HTTP status.
+func codeOf(status int) codes.Code {
+	switch status {
+	case http.StatusOK:
+		return codes.OK
+	case http.StatusUnauthorized:
+		return codes.Unauthenticated
+	case http.StatusForbidden:
+		return codes.PermissionDenied
+	case http.StatusNotFound:
+		return codes.NotFound
+	}
+	return codes.Unknown
+}
+
+// ways are all surfaces, with models of both engines.
+func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
+	t.Helper()
+	over := func(method, address, path, body string) func(*testing.T, string, string) (codes.Code, string) {
+		return func(t *testing.T, key, model string) (codes.Code, string) {
+			t.Helper()
+			status, answer, _ := d.send(t, method, address+strings.ReplaceAll(path, "MODEL", model), strings.ReplaceAll(body, "MODEL", model), "Authorization", "Bearer "+key)
+			return codeOf(status), answer
+		}
+	}
+	const chat = `{"model":"MODEL","messages":[{"role":"user","content":"hi"}]}`
+	ofText = []way{
+		{"chat", over(http.MethodPost, d.openai, "/v1/chat/completions", chat)},
+		{"completion", over(http.MethodPost, d.openai, "/v1/completions", `{"model":"MODEL","prompt":"hi"}`)},
+		{"response", over(http.MethodPost, d.openai, "/v1/responses", `{"model":"MODEL","input":"hi"}`)},
+		{"its description", over(http.MethodGet, d.openai, "/v1/models/MODEL", "")},
+		{"generate", over(http.MethodPost, d.openai, "/v2/models/MODEL/generate", `{"text_input":"hi"}`)},
+		{"generate on its port", over(http.MethodPost, d.rest, "/v2/models/MODEL/generate_stream", `{"text_input":"hi"}`)},
+		{"Connect in JSON", over(http.MethodPost, d.openai, "/trident.v1.ChatService/Chat", `{"model":"MODEL","messages":[{"role":"ROLE_USER","content":"hi"}]}`)},
+	}
+	for name, options := range map[string][]connect.ClientOption{"Connect": nil, "gRPC-Web": {connect.WithGRPCWeb()}} {
+		client := tridentv1connect.NewChatServiceClient(d.http, "http://"+d.openai, append(options, connect.WithInterceptors(keyOfCall{}))...)
+		ofText = append(ofText, way{"typed by " + name, func(t *testing.T, key, model string) (codes.Code, string) {
+			t.Helper()
+			stream, err := client.ChatStream(context.WithValue(t.Context(), keyOfCall{}, key), &tridentv1.ChatStreamRequest{Chat: &tridentv1.ChatRequest{Model: model, Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: "hi"}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for stream.Receive() {
+			}
+			if stream.Err() == nil {
+				return codes.OK, ""
+			}
+			return codes.Code(connect.CodeOf(stream.Err())), stream.Err().Error()
+		}})
+	}
+	ofTensors = []way{
+		{"metadata", over(http.MethodGet, d.openai, "/v2/models/MODEL", "")},
+		{"configuration on its port", over(http.MethodGet, d.rest, "/v2/models/MODEL/config", "")},
+		{"statistics", over(http.MethodGet, d.rest, "/v2/models/MODEL/stats", "")},
+		{"readiness", over(http.MethodGet, d.rest, "/v2/models/MODEL/ready", "")},
+		{"trace settings", over(http.MethodGet, d.rest, "/v2/models/MODEL/trace/setting", "")},
+		{"inference by REST", over(http.MethodPost, d.rest, "/v2/models/MODEL/infer", `{"inputs":[{"name":"TEXT","datatype":"BYTES","shape":[1],"data":["hi"]}]}`)},
+	}
+	for name, address := range map[string]string{"gRPC": d.native, "gRPC on the shared port": d.openai} {
+		client := kserve.NewGRPCInferenceServiceClient(dial(t, address))
+		request := func(model string) *kserve.ModelInferRequest {
+			return &kserve.ModelInferRequest{ModelName: model, Inputs: []*kserve.ModelInferRequest_InferInputTensor{
+				{Name: "TEXT", Datatype: "BYTES", Shape: []int64{1}, Contents: &kserve.InferTensorContents{BytesContents: [][]byte{[]byte("hi")}}},
+			}}
+		}
+		call := func(do func(ctx context.Context, model string) error) func(*testing.T, string, string) (codes.Code, string) {
+			return func(t *testing.T, key, model string) (codes.Code, string) {
+				t.Helper()
+				err := do(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+key), model)
+				return grpcstatus.Code(err), grpcstatus.Convert(err).Message()
+			}
+		}
+		ofTensors = append(ofTensors,
+			way{"metadata by " + name, call(func(ctx context.Context, model string) error {
+				_, err := client.ModelMetadata(ctx, &kserve.ModelMetadataRequest{Name: model})
+				return err
+			})},
+			way{"inference by " + name, call(func(ctx context.Context, model string) error {
+				_, err := client.ModelInfer(ctx, request(model))
+				return err
+			})},
+			way{"a stream by " + name, call(func(ctx context.Context, model string) error {
+				stream, err := client.ModelStreamInfer(metadata.AppendToOutgoingContext(ctx, "triton_grpc_error", "true"))
+				if err != nil {
+					return err
+				}
+				if err := stream.Send(request(model)); err != nil && err != io.EOF { //nolint:errorlint // grpc-go gives it as it is
+					return err
+				}
+				answer, err := stream.Recv()
+				if text := answer.GetErrorMessage(); strings.Contains(text, "this key may not use it") {
+					return grpcstatus.Error(codes.NotFound, text) // of a request, in the stream
+				}
+				return err
+			})})
+	}
+	return ofText, ofTensors
+}
+
+// keyOfCall sends the key that stands in the context.
+type keyOfCall struct{ connect.Interceptor }
+
+func (keyOfCall) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
+
+func (keyOfCall) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		if key, ok := ctx.Value(keyOfCall{}).(string); ok {
+			conn.RequestHeader().Set("Authorization", "Bearer "+key)
+		}
+		return conn
+	}
+}
+
+const accessKeys = `
+- {name: everything, key: sk-all}
+- {name: some, key: sk-some, models: [chat, echo, alias-of-other]}
+`
+
+// TestAccess holds every surface to the keys, and to the models that a key is for.
+func TestAccess(t *testing.T) {
+	d := deploy(t, textModels(), "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(accessKeys)))
+	ofText, ofTensors := d.ways(t)
+	for _, test := range []struct {
+		ways       []way
+		key, model string
+		want       codes.Code
+		words      string
+	}{
+		{ofText, "sk-none", "chat", codes.Unauthenticated, "this API key is not valid"},
+		{ofTensors, "sk-none", "echo", codes.Unauthenticated, "this API key is not valid"},
+		{ofText, "", "chat", codes.Unauthenticated, "an API key is needed"},
+		{ofTensors, "", "echo", codes.Unauthenticated, "an API key is needed"},
+		{ofText, "sk-all", "other", codes.OK, ""},
+		{ofTensors, "sk-all", "echo", codes.OK, ""},
+		{ofText, "sk-some", "chat", codes.OK, ""},
+		{ofTensors, "sk-some", "echo", codes.OK, ""},
+		{ofText, "sk-some", "other", codes.NotFound, "does not exist or this key may not use it"},
+		{ofTensors, "sk-some", "stream", codes.NotFound, "does not exist or this key may not use it"},
+		{ofText, "sk-some", "alias-of-chat", codes.NotFound, "does not exist or this key may not use it"},
+	} {
+		for _, way := range test.ways {
+			code, said := way.ask(t, test.key, test.model)
+			if test.want == codes.OK && (code == codes.Unimplemented || code == codes.Unknown) {
+				continue // it has come to the engine, which takes no such request
+			}
+			if code != test.want || test.words != "" && !strings.Contains(said, test.words) {
+				t.Errorf("%s of %s with %q: %s %s", way.name, test.model, test.key, code, said)
+			}
+		}
+	}
+	log := d.log.String()
+	if strings.Contains(log, "sk-") {
+		t.Errorf("the log has keys: %s", log)
+	}
+	for _, want := range []string{"client=everything", "client=some", `error="this API key is not valid"`} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+}
+
+// TestAccessToLists: lists have the client's models alone, and what is the whole
+// server's is for clients of all models.
+func TestAccessToLists(t *testing.T) {
+	d := deploy(t, textModels(), "--allow-shared-memory", "--allow-model-upload", "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(accessKeys)))
+	for _, test := range []struct {
+		method, target, body string
+		all, some            int
+		absent               []string // from the answer to who may use some
+		present              string
+	}{
+		{http.MethodGet, d.openai + "/v1/models", "", 200, 200, []string{`"other"`, `"alias-of-chat"`}, `"alias-of-other"`},
+		{http.MethodPost, d.openai + "/trident.v1.ModelService/List", `{"all":true}`, 200, 200, []string{`"other"`, `"alias-of-chat"`, `"stream"`}, `"echo"`},
+		{http.MethodPost, d.rest + "/v2/repository/index", `{}`, 200, 200, []string{`"other"`, `"stream"`}, `"echo"`},
+		{http.MethodGet, d.rest + "/v2/models/stats", "", 501, 501, []string{`"stream"`}, ""}, // the engine of texts has none
+		{http.MethodGet, d.rest + "/v2/logging", "", 501, 403, nil, "this key is for its models only"},
+		{http.MethodGet, d.rest + "/v2/trace/setting", "", 501, 403, nil, "this key is for its models only"},
+		{http.MethodPost, d.rest + "/v2/systemsharedmemory/region/r/register", `{"key":"/k","byte_size":4}`, 0, 403, nil, "this key is for its models only"},
+		{http.MethodGet, d.rest + "/v2/cudasharedmemory/status", "", 0, 403, nil, "this key is for its models only"},
+		{http.MethodPost, d.rest + "/v2/repository/models/chat/load", `{"parameters":{"config":"{}"}}`, 0, 403, nil, "this key is for its models only"},
+		{http.MethodPost, d.rest + "/v2/repository/models/chat/unload", `{"parameters":{"unload_dependents":true}}`, 0, 403, nil, "this key is for its models only"},
+		{http.MethodPost, d.rest + "/v2/repository/models/other/load", `{}`, 0, 404, nil, "this key may not use it"},
+		{http.MethodPost, d.openai + "/v1/models/other/unload", "", 0, 404, nil, "this key may not use it"},
+		{http.MethodGet, d.openai + "/metrics", "", 0, 403, nil, "this key is for its models only"},
+	} {
+		status, body, _ := d.send(t, test.method, test.target, test.body, "api-key", "sk-all")
+		if test.all != 0 && status != test.all || strings.Contains(body, "this key") {
+			t.Errorf("%s by who may all: %d %s", test.target, status, body)
+		}
+		for _, absent := range test.absent {
+			if status == 200 && !strings.Contains(body, absent) {
+				t.Errorf("%s has no %s at all: %s", test.target, absent, body)
+			}
+		}
+		status, body, _ = d.send(t, test.method, test.target, test.body, "api-key", "sk-some")
+		if status != test.some || !strings.Contains(body, test.present) || slices.ContainsFunc(test.absent, func(absent string) bool { return strings.Contains(body, absent) }) {
+			t.Errorf("%s by who may some: %d %s", test.target, status, body)
+		}
+	}
+}
+
+// TestAccessWithoutKey: probes need none, by any protocol; what tells of the service does.
+func TestAccessWithoutKey(t *testing.T) {
+	d := deploy(t, textModels(), "--api-key=sk-one")
+	for _, target := range []string{d.openai + "/health/live", d.openai + "/health/ready", d.openai + "/v2/health/live", d.rest + "/v2/health/ready", d.openai + "/openapi.json"} {
+		if status, body, _ := d.send(t, http.MethodGet, target, ""); status != http.StatusOK {
+			t.Errorf("%s: %d %s", target, status, body)
+		}
+	}
+	for _, address := range []string{d.openai, d.native} {
+		conn := dial(t, address)
+		if _, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+		if _, err := kserve.NewGRPCInferenceServiceClient(conn).ServerLive(t.Context(), &kserve.ServerLiveRequest{}); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+		if _, err := kserve.NewGRPCInferenceServiceClient(conn).ServerMetadata(t.Context(), &kserve.ServerMetadataRequest{}); grpcstatus.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s: %v", address, err)
+		}
+		stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.RecvMsg(&kserve.ServerLiveResponse{}); grpcstatus.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s: reflection: %v", address, err)
+		}
+	}
+}
+
+// TestRestrictedAPI closes a group on every surface and port.
+func TestRestrictedAPI(t *testing.T) {
+	d := deploy(t, textModels(), "--openai-restricted-api", "inference", "infer-key", "sk-infer", "--openai-restricted-api=model-repository:admin-key=sk-admin")
+	ofText, ofTensors := d.ways(t)
+	for i, way := range slices.Concat(ofText, ofTensors) {
+		model := "chat"
+		if i >= len(ofText) {
+			model = "echo"
+		}
+		if way.name == "readiness" {
+			continue // of health, which is open
+		}
+		if code, said := way.ask(t, "", model); code != codes.Unauthenticated || !strings.Contains(said, "is restricted") {
+			t.Errorf("%s: %s %s", way.name, code, said)
+		}
+	}
+	for _, test := range []struct {
+		target, body string
+		header       []string
+		want         int
+	}{
+		{d.openai + "/v1/chat/completions", `{"model":"chat","messages":[{"role":"user","content":"hi"}]}`, []string{"infer-key", "sk-infer"}, 200},
+		{d.openai + "/v1/chat/completions", `{"model":"chat","messages":[{"role":"user","content":"hi"}]}`, []string{"infer-key", "sk-admin"}, 401},
+		{d.rest + "/v2/repository/index", `{}`, []string{"admin-key", "sk-admin"}, 200},
+		{d.rest + "/v2/repository/index", `{}`, []string{"infer-key", "sk-infer"}, 401},
+	} {
+		if status, body, _ := d.send(t, http.MethodPost, test.target, test.body, test.header...); status != test.want {
+			t.Errorf("%s %v: %d %s", test.target, test.header, status, body)
+		}
+	}
+	if log := d.log.String(); strings.Contains(log, "sk-") {
+		t.Error(log)
+	}
+}
+
+func TestAccessFlags(t *testing.T) {
+	t.Setenv("TRIDENT_API_KEY", "one\ntwo")
+	cfg, err := parse("--openai-restricted-api", "inference,health", "a", "b c", "--openai-restricted-api", "metrics d e f", "--openai-restricted-api=embedding:g=h=i")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys := cfg.Server.APIKeys; !slices.Equal(keys, []server.Secret{"one", "two"}) {
+		t.Errorf("%d keys", len(keys))
+	}
+	want := []server.Restriction{
+		{Groups: []string{"inference", "health"}, Header: "a", Value: "b c"},
+		{Groups: []string{"metrics"}, Header: "d", Value: "e f"},
+		{Groups: []string{"embedding"}, Header: "g", Value: "h=i"},
+	}
+	if len(cfg.Server.Restricted) != len(want) {
+		t.Fatalf("%+v", cfg.Server.Restricted)
+	}
+	for i, r := range cfg.Server.Restricted {
+		if !slices.Equal(r.Groups, want[i].Groups) || r.Header != want[i].Header || r.Value != want[i].Value {
+			t.Errorf("%+v", r)
+		}
+	}
+	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "inference a b\nmetrics:c=d")
+	if cfg, err := parse(); err != nil || len(cfg.Server.Restricted) != 2 || cfg.Server.Restricted[1].Header != "c" {
+		t.Errorf("%+v, %v", cfg.Server.Restricted, err)
+	}
+	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "")
+	for args, words := range map[string]string{
+		"--openai-restricted-api nonsense a SECRET":                                               `"nonsense" is none of the groups`,
+		"--openai-restricted-api=inference":                                                       "must be GROUP[,GROUP...] KEY VALUE",
+		"--openai-restricted-api inference a":                                                     "must be GROUP[,GROUP...] KEY VALUE",
+		"--openai-restricted-api inference a --strict":                                            "must be GROUP[,GROUP...] KEY VALUE",
+		"--openai-restricted-api inference a SECRET --openai-restricted-api health,inference b c": "inference is restricted twice",
+		"--http-restricted-api=nonsense:SECRET":                                                   "--http-restricted-api",
+		"--grpc-restricted-protocol=health:=SECRET":                                               "--grpc-restricted-protocol",
+	} {
+		if _, err := parse(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// TestKeyCommands: what they print serves as a key.
+func TestKeyCommands(t *testing.T) {
+	var out bytes.Buffer
+	if err := hashKey(strings.NewReader("sk-one\n"), &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != "sha256:456f1612bd25c6c8455039437bf441f43aa3b7d1c0b0047c712d5036dfebef0d\n" {
+		t.Error(got)
+	}
+	for _, bad := range []string{"", "\n", "a b\n"} {
+		if err := hashKey(strings.NewReader(bad), io.Discard); err == nil {
+			t.Errorf("%q is a key", bad)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/services/server"
+)
+
+// accessFlags say who may call.
+type accessFlags struct {
+	APIKey              []server.Secret `name:"api-key" sep:"\n" type:"lines" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
+	APIKeysFile         string          `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
+	OpenAIRestrictedAPI restrictedFlag  `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
+}
+
+// restrictedFlag takes three arguments, as Triton's own frontend does, or one with all:
+// "GROUPS KEY VALUE" or GROUPS:KEY=VALUE. In the environment each line is one.
+type restrictedFlag []server.Restriction
+
+// Decode implements [kong.MapperValue].
+func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
+	var value string
+	if err := ctx.Scan.PopValueInto("groups", &value); err != nil {
+		return err
+	}
+	for line := range strings.Lines(value) {
+		parts := restrictionParts(strings.TrimSpace(line))
+		for len(parts) < 3 {
+			var next string
+			if !ctx.Scan.Peek().IsValue() || ctx.Scan.PopValueInto("header and value", &next) != nil {
+				return errors.New("must be GROUP[,GROUP...] KEY VALUE")
+			}
+			parts = append(parts, next)
+		}
+		r, err := server.ParseRestriction(parts[0], parts[1], parts[2])
+		if err != nil {
+			return err
+		}
+		*f = append(*f, r)
+	}
+	return nil
+}
+
+// restrictionParts are all three, or the first alone.
+func restrictionParts(text string) []string {
+	if parts := strings.SplitN(text, " ", 3); len(parts) == 3 {
+		return parts
+	}
+	groups, rest, colon := strings.Cut(text, ":")
+	header, value, equals := strings.Cut(rest, "=")
+	if colon && equals {
+		return []string{groups, header, value}
+	}
+	return []string{text}
+}
+
+// keyCommand makes keys.
+type keyCommand struct {
+	New  newKeyCommand  `cmd:"" help:"Print a new key, and on a second line its hash for a file of keys."`
+	Hash hashKeyCommand `cmd:"" help:"Print the hash, for a file of keys, of the key on standard input."`
+}
+
+type newKeyCommand struct{}
+
+// Run prints a key of 130 random bits.
+func (newKeyCommand) Run() error {
+	key := "sk-trident-" + strings.ToLower(rand.Text())
+	hash, err := server.HashKey(key)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Printf("%s\n%s\n", key, hash)
+	return err
+}
+
+type hashKeyCommand struct{}
+
+// Run reads one line, so that the key stands in no command line.
+func (hashKeyCommand) Run() error { return hashKey(os.Stdin, os.Stdout) }
+
+func hashKey(in io.Reader, out io.Writer) error {
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the key: %w", err)
+	}
+	hash, err := server.HashKey(strings.TrimSpace(line))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, hash)
+	return err
+}

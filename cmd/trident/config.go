@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// configCommand is what there is to do with settings.
+type configCommand struct {
+	Check  configCheck  `cmd:"" help:"Check a file of settings, together with the flags and the environment."`
+	Print  configPrint  `cmd:"" help:"Print all settings and where each comes from, as a file for --config. Secrets are left out."`
+	Schema configSchema `cmd:"" help:"Print the JSON schema of such files, for editors."`
+}
+
+type configCheck struct {
+	File string `arg:"" optional:"" help:"File to check, instead of that of --config."`
+}
+
+// Run tells of all that is wrong, a line each.
+func (c configCheck) Run(f *flags) error { return c.check(f, os.Stdout) }
+
+func (c configCheck) check(f *flags, w io.Writer) error {
+	if c.File != "" {
+		cli, _, err := read(append(slices.Clone(f.args), "--config="+c.File))
+		if err != nil {
+			return err
+		}
+		f = &cli.flags
+	}
+	if f.file == nil {
+		return errors.New("name a file, or give --config")
+	}
+	if _, err := f.config(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	unknown := f.unknownVariables(os.Environ())
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		fmt.Fprintf(&b, "warning: no flag has the environment variable %s%s\n", name, didYouMean(unknown[name]))
+	}
+	fmt.Fprintf(&b, "%s: right\n", f.file.path)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+type configPrint struct {
+	Given bool `help:"Leave the defaults out."`
+}
+
+// Run prints the settings that serve would have.
+func (c configPrint) Run(f *flags) error { return c.show(f, os.Stdout) }
+
+func (c configPrint) show(f *flags, w io.Writer) error {
+	if _, err := f.config(); err != nil {
+		return err
+	}
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	group := ""
+	for _, s := range f.settings {
+		texts := s.texts()
+		if !inFile(s.flag) || c.Given && s.origin == originDefault || len(texts) == 0 || s.origin == originDefault && texts[0] == "" {
+			continue
+		}
+		key := &yaml.Node{Kind: yaml.ScalarNode, Value: s.flag.Name}
+		if s.flag.Group != nil && s.flag.Group.Title != group {
+			group = s.flag.Group.Title
+			key.HeadComment = group
+			if len(root.Content) > 0 {
+				key.HeadComment = "\n" + group
+			}
+		}
+		root.Content = append(root.Content, key, s.node(texts))
+	}
+	if f.file != nil {
+		for i, node := range f.file.sections.Content {
+			if i%2 == 0 {
+				node.HeadComment = "\n" + f.file.path
+			}
+			root.Content = append(root.Content, node)
+		}
+	}
+	if len(root.Content) == 0 {
+		return nil
+	}
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	return errors.Join(encoder.Encode(root), encoder.Close())
+}
+
+// node is the value in YAML, with its origin as a comment.
+func (s setting) node(texts []string) *yaml.Node {
+	t := s.flag.Target.Type()
+	if !isList(t) {
+		n := scalar(kindOfType(t), masked(s.flag.Name, texts[0]))
+		n.LineComment = s.origin
+		return n
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, LineComment: s.origin}
+	for _, text := range texts {
+		list.Content = append(list.Content, scalar(kindOfType(t.Elem()), masked(s.flag.Name, text)))
+	}
+	return list
+}
+
+// scalar is a text in YAML such that it is read as its kind again.
+func scalar(kind valueKind, text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
+	if kind == kindText || kind == kindDuration {
+		n.Tag = "!!str"
+	}
+	return n
+}
+
+type configSchema struct{}
+
+// Run prints the schema.
+func (configSchema) Run(f *flags) error {
+	text, err := f.schema()
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(text)
+	return err
+}

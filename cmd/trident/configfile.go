@@ -1,0 +1,356 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// configFlags are the file of settings, and what was read of it.
+type configFlags struct {
+	Config configPath `placeholder:"FILE" help:"Settings in YAML: a key for each flag by its name, and a section models. See trident config."`
+
+	args     []string // of the command line
+	app      *kong.Application
+	file     *settingsFile // nil without one
+	settings []setting     // of all flags, once they have been read
+	level    slog.LevelVar // of the log, which may change while Trident runs
+	hangups  chan os.Signal
+}
+
+// configPath is the flag's value; kong has the file read before it asks for values.
+type configPath string
+
+// BeforeResolve reads the file, which then answers for flags that the command line
+// doesn't have.
+func (configPath) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path, f *flags) error {
+	path, ok := ctx.FlagValue(trace.Flag).(configPath)
+	if !ok || path == "" {
+		return nil
+	}
+	file, err := readSettings(string(path), app.Model)
+	if err != nil {
+		return err
+	}
+	f.file = file
+	ctx.AddResolver(file)
+	return nil
+}
+
+// settingsFile is a file that has been checked: a key for each flag, which has the
+// flag's name, and the sections.
+type settingsFile struct {
+	path      string
+	data      []byte
+	values    map[string]entry // by flag
+	overrides []inference.Override
+	sections  *yaml.Node // the keys that no flag has, as they stand
+}
+
+// entry is what the file has for a flag: a text, or a list of them.
+type entry struct {
+	value any
+	line  int
+}
+
+// Validate is for [kong.Resolver]: the file was checked when it was read.
+func (*settingsFile) Validate(*kong.Application) error { return nil }
+
+// Resolve gives the file's value of a flag, unless the environment has one.
+func (f *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	e, found := f.values[flag.Name]
+	if !found || variableSet(flag) != "" {
+		return nil, nil //nolint:nilnil // nil is no value, as kong has it
+	}
+	return e.value, nil
+}
+
+// variableSet names the environment variable that a flag's value comes from.
+func variableSet(flag *kong.Flag) string {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return name
+		}
+	}
+	return ""
+}
+
+// origin is where something stands in the file.
+func (f *settingsFile) origin(line int) string { return fmt.Sprintf("%s:%d", f.path, line) }
+
+// maxSettings bounds the file, in bytes.
+const maxSettings = 8 << 20
+
+// readSettings reads and checks a file. Its error has a line for each problem.
+func readSettings(path string, app *kong.Application) (*settingsFile, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	r := &settingsReader{file: &settingsFile{path: path, data: data, values: map[string]entry{}, sections: &yaml.Node{Kind: yaml.MappingNode}}, app: app}
+	r.read()
+	if len(r.problems) > 0 {
+		return nil, fileErrors(r.problems)
+	}
+	return r.file, nil
+}
+
+// fileErrors are all that is wrong with a file, each with its line.
+type fileErrors []error
+
+// Error has a line for each.
+func (p fileErrors) Error() string { return errors.Join(p...).Error() }
+
+func readBounded(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
+	if err == nil && len(data) > maxSettings {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxSettings)
+	}
+	return data, err
+}
+
+// settingsReader gathers a file's values and all that is wrong with it.
+type settingsReader struct {
+	file     *settingsFile
+	app      *kong.Application
+	trial    trial
+	problems []error
+}
+
+func (r *settingsReader) problemf(node *yaml.Node, format string, args ...any) {
+	r.problems = append(r.problems, fmt.Errorf("%s: %w", r.file.origin(node.Line), fmt.Errorf(format, args...)))
+}
+
+func (r *settingsReader) read() {
+	decoder := yaml.NewDecoder(strings.NewReader(string(r.file.data)))
+	var document yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF): // nothing but comments
+		return
+	case err != nil:
+		r.problems = append(r.problems, fmt.Errorf("%s: %s", r.file.path, strings.TrimPrefix(err.Error(), "yaml: ")))
+		return
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		r.problemf(&second, "there is more than one document in the file")
+	}
+	r.eachKey(document.Content[0], "the file", func(key, value *yaml.Node) {
+		for _, s := range sections() {
+			if s.name == key.Value {
+				r.file.sections.Content = append(r.file.sections.Content, key, value)
+				s.read(r, value)
+				return
+			}
+		}
+		r.flag(key, value)
+	})
+}
+
+// eachKey calls visit for the keys of a mapping, each of which must be there once.
+func (r *settingsReader) eachKey(node *yaml.Node, what string, visit func(key, value *yaml.Node)) {
+	node = resolved(node)
+	if node.Kind != yaml.MappingNode {
+		r.problemf(node, "%s must have keys and values", what)
+		return
+	}
+	lines := map[string]int{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], resolved(node.Content[i+1])
+		switch line, twice := lines[key.Value]; {
+		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
+			r.problemf(key, "keys must be texts")
+		case twice:
+			r.problemf(key, "%s stands in line %d already", key.Value, line)
+		default:
+			lines[key.Value] = key.Line
+			visit(key, value)
+		}
+	}
+}
+
+// resolved follows an alias of YAML.
+func resolved(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+// flag takes the value of a flag.
+func (r *settingsReader) flag(key, node *yaml.Node) {
+	i := slices.IndexFunc(r.app.Flags, func(f *kong.Flag) bool { return f.Name == key.Value })
+	if i < 0 || !inFile(r.app.Flags[i]) {
+		r.problemf(key, "unknown key %s%s", key.Value, r.suggest(key.Value))
+		return
+	}
+	flag := r.app.Flags[i]
+	texts, err := textsOf(flag.Target.Type(), node)
+	if err == nil {
+		err = r.trial.take(flag.Name, texts)
+	}
+	if err != nil {
+		r.problemf(node, "%s: %w", flag.Name, err)
+		return
+	}
+	r.file.values[flag.Name] = entry{value: resolvable(flag, texts), line: key.Line}
+}
+
+// inFile tells whether a file may have a flag: not the one that names the file.
+func inFile(flag *kong.Flag) bool { return flag.Name != "help" && flag.Name != "config" }
+
+// resolvable is what kong takes from a resolver: a list is not split anew.
+func resolvable(flag *kong.Flag, texts []string) any {
+	if !isList(flag.Target.Type()) {
+		return texts[0]
+	}
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
+
+func isList(t reflect.Type) bool { return t.Kind() == reflect.Slice }
+
+// textsOf are the texts that a flag of this type would have on the command line. A list
+// of one may be written without its being one.
+func textsOf(t reflect.Type, node *yaml.Node) ([]string, error) {
+	if !isList(t) {
+		text, err := textOf(kindOfType(t), node)
+		return []string{text}, err
+	}
+	items := []*yaml.Node{node}
+	if node.Kind == yaml.SequenceNode {
+		items = node.Content
+	}
+	texts := []string{}
+	for _, item := range items {
+		text, err := textOf(kindOfType(t.Elem()), resolved(item))
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+// valueKind is what a value must be in YAML.
+type valueKind string
+
+// The kinds of values, by their names for people.
+const (
+	kindText     valueKind = "a text"
+	kindBool     valueKind = "true or false"
+	kindInt      valueKind = "a whole number"
+	kindNumber   valueKind = "a number"
+	kindDuration valueKind = "a duration such as 30s or 5m"
+)
+
+func kindOfType(t reflect.Type) valueKind {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return kindDuration
+	case t == reflect.TypeFor[bool]():
+		return kindBool
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalText(text []byte) error }]()):
+		return kindText
+	}
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return kindInt
+	case reflect.Float32, reflect.Float64:
+		return kindNumber
+	default:
+		return kindText
+	}
+}
+
+// textOf is the text of a scalar that is of a kind.
+func textOf(kind valueKind, node *yaml.Node) (string, error) {
+	tags := map[valueKind][]string{
+		kindText: {"!!str"}, kindDuration: {"!!str"}, kindBool: {"!!bool"}, kindInt: {"!!int"}, kindNumber: {"!!int", "!!float"},
+	}[kind]
+	if node.Kind == yaml.ScalarNode && slices.Contains(tags, node.ShortTag()) {
+		return node.Value, nil
+	}
+	hint := ""
+	if node.Kind == yaml.ScalarNode && kind == kindText && node.ShortTag() != "!!null" {
+		hint = fmt.Sprintf(": write %q, in quotes", node.Value)
+	}
+	return "", fmt.Errorf("must be %s%s", kind, hint)
+}
+
+// trial reads values as the command line would, without the environment: so that an
+// error is one of the file, and can say its line.
+type trial struct{ parser *kong.Kong } // nil before the first value
+
+func (t *trial) take(flag string, texts []string) (err error) {
+	if t.parser == nil {
+		if t.parser, err = kong.New(&commandLine{}, kong.Exit(func(int) {}), kong.Bind(&flags{}), defaults()); err != nil {
+			return err
+		}
+	}
+	for _, text := range texts {
+		if _, err := t.parser.Parse([]string{"--" + flag + "=" + text}); err != nil {
+			return errors.New(strings.TrimPrefix(err.Error(), "--"+flag+": "))
+		}
+	}
+	return nil
+}
+
+// suggest names the key that was meant, perhaps.
+func (r *settingsReader) suggest(name string) string {
+	var names []string
+	for _, flag := range r.app.Flags {
+		if !inFile(flag) {
+			continue
+		}
+		if slices.Contains(flag.Aliases, name) {
+			return didYouMean(flag.Name)
+		}
+		names = append(names, flag.Name)
+	}
+	for _, s := range sections() {
+		names = append(names, s.name)
+	}
+	return didYouMean(nearest(strings.ToLower(strings.ReplaceAll(name, "_", "-")), names))
+}
+
+func didYouMean(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ": did you mean " + name + "?"
+}
+
+// nearest is the name that is a slip of the pen away, or empty.
+func nearest(name string, names []string) string {
+	best, least := "", 1+max(1, len(name)/4)
+	for _, candidate := range names {
+		if d := levenshtein.ComputeDistance(name, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}

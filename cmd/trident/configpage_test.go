@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/fx"
+)
+
+const configurationPage = "../../docs/configuration.md"
+
+// TestConfigurationPage holds the page's tables to the flags and the keys of models;
+// -update writes them.
+func TestConfigurationPage(t *testing.T) {
+	data, err := os.ReadFile(configurationPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	f := readLine(t)
+	page = replaced(t, page, "models", modelTablePage())
+	page = replaced(t, page, "flags", flagTablePage(f, reloadable(t)))
+	if *update {
+		if err := os.WriteFile(configurationPage, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if page != string(data) {
+		t.Error("docs/configuration.md is not what the flags say: go test ./cmd/trident -run 'TestConfig' -update")
+	}
+}
+
+// replaced has another text between a page's marks.
+func replaced(t *testing.T, page, mark, text string) string {
+	t.Helper()
+	begin, end := "<!-- "+mark+" -->\n", "<!-- end -->"
+	before, rest, found := strings.Cut(page, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("the page has no place for the %s", mark)
+	}
+	return before + begin + text + end + after
+}
+
+func modelTablePage() string {
+	var b strings.Builder
+	b.WriteString("| key | value | what |\n|---|---|---|\n")
+	for _, k := range modelKeys() {
+		kind := string(k.kind)
+		if k.list {
+			kind = "a list of texts"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.name, kind, k.help)
+	}
+	return b.String()
+}
+
+// cell is a text in a table of Markdown.
+var cell = strings.NewReplacer("|", `\|`, "<", "&lt;")
+
+func flagTablePage(f *flags, reloads []string) string {
+	var groups []string
+	rows := map[string]string{}
+	for _, s := range f.settings {
+		group := s.flag.Group.Title
+		if rows[group] == "" {
+			groups = append(groups, group)
+		}
+		name := "`--" + s.flag.Name + "`"
+		if s.flag.Short != 0 {
+			name = fmt.Sprintf("`-%c`, ", s.flag.Short) + name
+		}
+		for _, alias := range s.flag.Aliases {
+			name += ", `--" + alias + "`"
+		}
+		value, now := "", ""
+		if s.flag.Default != "" {
+			value = "`" + s.flag.Default + "`"
+		}
+		if slices.Contains(reloads, s.flag.Name) {
+			now = "⟳"
+		}
+		rows[group] += fmt.Sprintf("| %s | %s | %s | %s |\n", name, value, now, cell.Replace(s.flag.Help))
+	}
+	var b strings.Builder
+	for _, group := range groups {
+		fmt.Fprintf(&b, "\n### %s\n\n| flag and key | default | | what |\n|---|---|---|---|\n%s", group, rows[group])
+	}
+	return b.String() + "\n"
+}
+
+// reloadable are the flags that the parts of the application take while it runs.
+func reloadable(t *testing.T) (names []string) {
+	t.Helper()
+	f := readLine(t, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1", "--shutdown-timeout=1s")
+	cfg, err := f.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r *reloader
+	app := fx.New(graph(cfg, slog.New(slog.DiscardHandler), func(error) {}), fx.Populate(&r), fx.NopLogger)
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := app.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, part := range r.parts {
+		names = append(names, part.flags...)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(f.settings, func(s setting) bool { return s.flag.Name == name }) {
+			t.Errorf("a part takes --%s, which isn't there", name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// healthCommand asks a running Trident how it is, for probes of containers whose image
+// has no other client.
+type healthCommand struct {
+	Probe   string        `arg:"" optional:"" default:"ready" enum:"live,ready,startup" help:"live, ready or startup; ready unless named."`
+	Address string        `env:"-" placeholder:"URL" help:"Where it is, such as https://localhost:9000, instead of where the flags have it."`
+	CA      string        `name:"ca" env:"-" placeholder:"FILE" help:"Authorities (PEM) of its certificate, instead of the certificate of --tls-cert itself."`
+	Cert    string        `env:"-" placeholder:"FILE" help:"Certificate (PEM) to show to one that has --tls-client-ca."`
+	Key     string        `env:"-" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
+	Timeout time.Duration `env:"-" default:"2s" help:"Time that the answer may take."`
+}
+
+// Run ends without an error when the answer is yes.
+func (c healthCommand) Run(f *flags) error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
+	defer cancel()
+	client, err := c.client(f)
+	if err != nil {
+		return err
+	}
+	base := strings.TrimSuffix(cmp.Or(c.Address, f.ownURL()), "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	status, err := ask(ctx, client, base+"/health/"+c.Probe)
+	if err == nil && c.Probe == "startup" && status == http.StatusNotFound { // one that has no such probe
+		status, err = ask(ctx, client, base+"/health/ready")
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("not %s: %w", c.Probe, err)
+	case status != http.StatusOK:
+		return fmt.Errorf("not %s: %d %s", c.Probe, status, http.StatusText(status))
+	}
+	return nil
+}
+
+func ask(ctx context.Context, client *http.Client, url string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+	return resp.StatusCode, errors.Join(err, resp.Body.Close())
+}
+
+// ownURL is where a Trident of these flags listens, on this machine.
+func (f *flags) ownURL() string {
+	scheme, host := "http", f.Host
+	if f.TLSCert != "" {
+		scheme = "https"
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(f.OpenAIPort))
+}
+
+// client trusts the authorities of --ca, or the very certificate of --tls-cert, which is
+// seldom made out to localhost, or else the system's authorities.
+func (c healthCommand) client(f *flags) (*http.Client, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	switch {
+	case c.CA != "":
+		data, err := os.ReadFile(c.CA)
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("--ca: %s has no certificate in PEM", c.CA)
+		}
+	case f.TLSCert != "":
+		own, err := certificate(f.TLSCert)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-cert: %w", err)
+		}
+		config.InsecureSkipVerify = true // the certificate itself is compared instead
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			if !bytes.Equal(state.PeerCertificates[0].Raw, own) {
+				return errors.New("the server has another certificate than --tls-cert")
+			}
+			return nil
+		}
+	}
+	if c.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.Cert, cmp.Or(c.Key, c.Cert))
+		if err != nil {
+			return nil, fmt.Errorf("--cert, --key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}, nil
+}
+
+// certificate is the first one in a file, in DER.
+func certificate(file string) ([]byte, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			return block.Bytes, nil
+		}
+	}
+	return nil, fmt.Errorf("%s has no certificate in PEM", file)
+}

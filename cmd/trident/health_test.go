@@ -1,0 +1,154 @@
+package main
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/server/servertest"
+)
+
+func TestHealth(t *testing.T) {
+	ready := false
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health/live", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if !ready {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := readLine(t, "--host=0.0.0.0", "--openai-port="+port)
+	for _, probe := range []string{"live", "ready", "startup"} {
+		err := healthCommand{Probe: probe, Timeout: time.Minute, Address: strings.TrimPrefix(server.URL, "http://")}.Run(f)
+		if (err == nil) != (probe == "live") || err != nil && err.Error() != "not "+probe+": 503 Service Unavailable" {
+			t.Errorf("%s: %v", probe, err)
+		}
+	}
+	ready = true
+	for _, probe := range []string{"live", "ready", "startup"} {
+		if err := (healthCommand{Probe: probe, Timeout: time.Minute}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err != nil {
+			t.Errorf("%s: %v", probe, err)
+		}
+	}
+	server.Close()
+	if err := (healthCommand{Probe: "live", Timeout: time.Second}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err == nil || !strings.Contains(err.Error(), "not live: ") {
+		t.Errorf("nobody there: %v", err)
+	}
+}
+
+// TestHealthByTLS: the certificate of --tls-cert is known by itself, others by --ca.
+func TestHealthByTLS(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	own, other := authority.Issue(t, "trident.example"), authority.Issue(t, "other.example")
+	folder := t.TempDir()
+	file := func(name string, data []byte) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ownFile, otherFile, ca := file("own.pem", append(own.Key, own.Certificate...)), file("other.pem", append(other.Certificate, other.Key...)), file("ca.pem", authority.PEM())
+	pair, err := tls.X509KeyPair(own.Certificate, own.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS == nil {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}
+	server.StartTLS()
+	defer server.Close()
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := []string{"--host=127.0.0.1", "--openai-port=" + port}
+	for _, test := range []struct {
+		name    string
+		args    []string
+		command healthCommand
+		err     string
+	}{
+		{"its own certificate", append(here, "--tls-cert="+ownFile), healthCommand{Cert: otherFile}, ""},
+		{"another one", append(here, "--tls-cert="+otherFile), healthCommand{Cert: otherFile}, "another certificate than --tls-cert"},
+		{"an authority", nil, healthCommand{Address: server.URL, CA: ca, Cert: otherFile}, ""},
+		{"an unknown authority", nil, healthCommand{Address: server.URL, Cert: otherFile}, "certificate signed by unknown authority"},
+		{"no client's certificate", append(here, "--tls-cert="+ownFile), healthCommand{}, "certificate required"},
+		{"no certificate in the file", nil, healthCommand{CA: file("empty", nil)}, "--ca: "},
+		{"a file that isn't there", append(here, "--tls-cert=/no/such"), healthCommand{}, "--tls-cert: open /no/such"},
+		{"a certificate without a key", here, healthCommand{Cert: ca}, "--cert, --key: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.command.Probe, test.command.Timeout = "ready", time.Minute
+			err := test.command.Run(readLine(t, test.args...))
+			if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %v, want %q", err, test.err)
+			}
+		})
+	}
+}
+
+// TestBashCompletion asks a real bash what may follow.
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	cli := &commandLine{}
+	parser, err := newParser(cli)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := completion("bash", parser.Model)
+	for _, test := range []struct{ words, want string }{
+		{"trident --model-contr", "--model-control-mode"},
+		{"trident --model-control-mode e", "explicit"},
+		{"trident --model-control-mode = n", "none"},
+		{"trident con", "config"},
+		{"trident config s", "schema"},
+		{"trident config --gi", ""},
+		{"trident config print --gi", "--given"},
+		{"trident health l", "live"},
+		{"trident completion z", "zsh"},
+		{"trident --host x mod", "models"},
+		{"trident --config ../../Makef", "../../Makefile"},
+		{"trident config check ../../Makef", "../../Makefile"},
+	} {
+		words := strings.Fields(test.words)
+		command := script + "COMP_WORDS=(" + strings.Join(words, " ") + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_trident\necho \"${COMPREPLY[*]}\"\n"
+		out, err := exec.CommandContext(t.Context(), bash, "-c", command).CombinedOutput()
+		if got := strings.Fields(string(out)); err != nil || test.want == "" != (len(got) == 0) || test.want != "" && got[0] != test.want {
+			t.Errorf("%s: %q, %v; want %s", test.words, out, err, test.want)
+		}
+	}
+	// The other shells' scripts name each command and flag.
+	for _, shell := range []string{"zsh", "fish"} {
+		text := completion(shell, parser.Model)
+		for _, flag := range parser.Model.Flags {
+			if !strings.Contains(text, map[string]string{"zsh": "--" + flag.Name, "fish": "-l " + flag.Name + " "}[shell]) {
+				t.Errorf("%s: no --%s", shell, flag.Name)
+			}
+		}
+		for _, child := range parser.Model.Children {
+			if !strings.Contains(text, child.Name) {
+				t.Errorf("%s: no command %s", shell, child.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func TestLimitFlags(t *testing.T) {
+	t.Setenv("TRIDENT_MAX_QUEUED_PER_MODEL", "chat=0\nother=4")
+	got, err := parse("--max-in-flight=9", "--max-queued=0", "--max-in-flight-per-model=2", "--max-in-flight-per-model=chat=3",
+		"--requests-per-second=0.5", "--burst=7", "--max-body-bytes-in-flight=100", "--request-timeout=5s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := inference.Bounds{
+		Server: inference.Limits{InFlight: 9, Queued: inference.NoQueue, Rate: 0.5, Burst: 7},
+		Models: map[string]inference.Limits{
+			"": {InFlight: 2}, "chat": {InFlight: 3, Queued: inference.NoQueue}, "other": {InFlight: 2, Queued: 4},
+		},
+		BodyBytes: 100, RequestTimeout: 5 * time.Second,
+	}
+	if !reflect.DeepEqual(got.Inference.Bounds, want) {
+		t.Errorf("got %+v", got.Inference.Bounds)
+	}
+	for flag, message := range map[string]string{
+		"--max-queued=-1":                "--max-queued: -1 is negative",
+		"--max-in-flight-per-model=m=x":  `--max-in-flight-per-model: "x" is no number`,
+		"--max-queued-per-model=-1":      `--max-queued-per-model: "-1" is no number`,
+		"--requests-per-second=-1":       "--requests-per-second: -1 is no rate",
+		"--requests-per-second=NaN":      "--requests-per-second: NaN is no rate",
+		"--burst=-1":                     "--burst: -1 is negative",
+		"--max-body-bytes-in-flight=-1":  "--max-body-bytes-in-flight: -1 is negative",
+		"--max-in-flight-per-model=1\n2": "is given twice for all models",
+	} {
+		if _, err := parse(flag); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%q: %v", flag, err)
+		}
+	}
+}

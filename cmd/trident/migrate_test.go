@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var flagName = regexp.MustCompile("`--([a-z0-9-]+)")
+
+// TestMigrateFlags holds docs/migrate.md to the flags that there are: those of its
+// tables' columns that say what Trident takes. A flag without one there is refused.
+func TestMigrateFlags(t *testing.T) {
+	page, err := os.ReadFile("../../docs/migrate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := knownFlags(t)
+	tables, rows := 0, 0
+	columns := map[int]bool{} // that name Trident's flags; empty outside of a table
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "|") {
+			columns = map[int]bool{}
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(columns) == 0 {
+			tables++
+			for i, head := range cells {
+				head = strings.TrimSpace(head)
+				columns[i] = head == "Trident" || head == "as before"
+			}
+			continue
+		}
+		rows++
+		for i, cell := range cells {
+			for _, name := range flagName.FindAllStringSubmatch(cell, -1) {
+				if columns[i] && !known[name[1]] {
+					t.Errorf("trident has no --%s: %s", name[1], line)
+				}
+			}
+		}
+		if len(cells) == 3 && strings.TrimSpace(cells[1]) == "none" && !columns[2] {
+			for _, name := range flagName.FindAllStringSubmatch(cells[0], -1) {
+				if known[name[1]] {
+					t.Errorf("trident has --%s: %s", name[1], line)
+				}
+			}
+		}
+	}
+	if tables != 8 || rows < 90 {
+		t.Errorf("%d tables with %d rows", tables, rows)
+	}
+}
+
+// knownFlags are all that trident --help lists, and their other names.
+func knownFlags(t *testing.T) map[string]bool {
+	t.Helper()
+	parser, err := newParser(&commandLine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, group := range parser.Model.AllFlags(true) {
+		for _, f := range group {
+			known[f.Name] = true
+			for _, alias := range f.Aliases {
+				known[alias] = true
+			}
+		}
+	}
+	return known
+}

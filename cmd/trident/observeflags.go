@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/services/metrics"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/tracing"
+)
+
+// observeFlags say what is told of Trident itself. Standard variables of OpenTelemetry
+// count too, where a flag isn't given.
+type observeFlags struct {
+	AllowMetrics                  bool     `default:"true" negatable:"" help:"Serve metrics at /metrics."`
+	MetricsPort                   *int     `placeholder:"PORT" help:"Port of the metrics alone, 0 for a free one; ${metrics_port} with --enable-kserve-frontends, else none."`
+	MetricsAddress                string   `placeholder:"HOST" help:"Address of that port, instead of --host."`
+	TritonMetricsURL              []string `name:"triton-metrics-url" sep:"none" placeholder:"URL" help:"Put the metrics of a tritonserver, such as http://localhost:8002/metrics, on the same page; repeatable."`
+	InferenceGatewayMetricsPrefix string   `default:"${gateway_prefix}" placeholder:"TEXT" help:"Begins the names of what an inference gateway asks for; vllm: for one that expects vLLM."`
+
+	OTLPEndpoint     string   `name:"otlp-endpoint" placeholder:"URL" help:"Send traces to this collector, such as http://localhost:4317."`
+	OTLPProtocol     string   `name:"otlp-protocol" placeholder:"NAME" help:"grpc or http/protobuf; by the port unless set."`
+	TraceSampleRatio *float64 `placeholder:"PART" help:"Part of the requests that are traced, 0 to 1; those that come with a trace go by that."`
+
+	RequiredModel []string `placeholder:"MODEL" help:"Model without which the server isn't ready; repeatable. Those of the start by default."`
+}
+
+// observeDefaults are the defaults of the flags, by the names in their tags.
+func observeDefaults() kong.Vars {
+	m := metrics.Default()
+	return kong.Vars{"metrics_port": strconv.Itoa(m.Port), "gateway_prefix": m.GatewayPrefix}
+}
+
+func (f *observeFlags) metrics(shared server.Config, kserveFrontends bool) metrics.Config {
+	cfg := metrics.Default()
+	cfg.Off, cfg.Own = !f.AllowMetrics, f.AllowMetrics && kserveFrontends
+	cfg.Host, cfg.TritonURLs, cfg.GatewayPrefix, cfg.Version = shared.Host, f.TritonMetricsURL, f.InferenceGatewayMetricsPrefix, version
+	if f.MetricsPort != nil {
+		cfg.Own, cfg.Port = true, *f.MetricsPort
+	}
+	if f.MetricsAddress != "" {
+		cfg.Host = f.MetricsAddress
+	}
+	return cfg
+}
+
+func (f *observeFlags) tracing() tracing.Config {
+	return tracing.Config{Endpoint: f.OTLPEndpoint, Protocol: f.OTLPProtocol, SampleRatio: f.TraceSampleRatio, Version: version, Getenv: os.Getenv}
+}
+
+// logLevel is one of slog's, also by the names that uvicorn has for them.
+type logLevel slog.Level
+
+// MarshalText gives slog's name.
+func (l logLevel) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
+	return []byte(strings.ToLower(slog.Level(l).String())), nil
+}
+
+// UnmarshalText reads a name.
+func (l *logLevel) UnmarshalText(text []byte) error {
+	name := strings.ToLower(string(text))
+	for uvicorn, ours := range map[string]string{"critical": "error", "warning": "warn", "trace": "debug"} {
+		if name == uvicorn {
+			name = ours
+		}
+	}
+	if err := (*slog.Level)(l).UnmarshalText([]byte(name)); err != nil {
+		return fmt.Errorf("%q is none of debug, info, warn and error", text)
+	}
+	return nil
+}

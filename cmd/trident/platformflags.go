@@ -1,0 +1,51 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"strconv"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/services/platform"
+)
+
+// platformFlags are tritonserver's for SageMaker and Vertex AI. What the platforms tell
+// their containers by the environment is read there.
+type platformFlags struct {
+	AllowSageMaker bool `name:"allow-sagemaker" negatable:"" help:"Answer SageMaker, GET /ping and POST /invocations, on port ${platform_port} or --sagemaker-port."`
+	SageMakerPort  int  `name:"sagemaker-port" env:"TRIDENT_SAGEMAKER_PORT" default:"0" help:"Port of that endpoint; 0 is no endpoint, without --allow-sagemaker."`
+
+	AllowVertexAI        bool   `name:"allow-vertex-ai" negatable:"" default:"${allow_vertex_ai}" help:"Answer Vertex AI on the paths of AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE; true by default where AIP_MODE is PREDICTION."`
+	VertexAIPort         int    `name:"vertex-ai-port" env:"TRIDENT_VERTEX_AI_PORT,AIP_HTTP_PORT" default:"${platform_port}" help:"Port of that endpoint."`
+	VertexAIDefaultModel string `name:"vertex-ai-default-model" placeholder:"MODEL" help:"Model of its requests that name none; the only one unless set."`
+}
+
+// platformDefaults are the defaults of the flags, by the names in their tags.
+func platformDefaults() kong.Vars {
+	return kong.Vars{
+		"platform_port":   strconv.Itoa(platform.DefaultPort),
+		"allow_vertex_ai": strconv.FormatBool(os.Getenv("AIP_MODE") == "PREDICTION"),
+	}
+}
+
+func (f *platformFlags) config() platform.Config {
+	cfg := platform.Default()
+	s, v := &cfg.SageMaker, &cfg.VertexAI
+	s.Port, s.Model, s.Kind = f.SageMakerPort, os.Getenv(platform.EnvSageMakerModel), os.Getenv(platform.EnvSageMakerKind)
+	s.Ping = cmp.Or(os.Getenv(platform.EnvSageMakerPing), s.Ping)
+	if f.AllowSageMaker && s.Port == 0 {
+		s.Port = platform.DefaultPort
+	}
+	v.Enabled, v.Port, v.Model = f.AllowVertexAI, f.VertexAIPort, f.VertexAIDefaultModel
+	v.Predict, v.Health = os.Getenv(platform.EnvVertexPredict), os.Getenv(platform.EnvVertexHealth)
+	return cfg
+}
+
+// storage is the model repository that Vertex AI names.
+func (f *platformFlags) storage() string {
+	if !f.AllowVertexAI {
+		return ""
+	}
+	return os.Getenv("AIP_STORAGE_URI")
+}

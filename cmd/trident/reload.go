@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// reload is a part of Trident that takes new settings while it runs. More of them
+// join by the fx group "reloads".
+type reload struct {
+	// flags whose new values it takes. Those of no part need a restart.
+	flags []string
+	// prepare checks the new settings and gives what makes them count, which can't
+	// fail. Nothing has changed before all parts are prepared.
+	prepare func(f *flags, cfg config) (apply func(), err error)
+}
+
+// modelReload gives the models their new settings. Requests keep the card that they
+// began with.
+func modelReload(catalog *inference.Catalog) reload {
+	return reload{
+		flags: []string{"tokenizer", "chat-template", "tool-call-parser", "reasoning-parser", "engine-dir", "history-template", "history-template-file"},
+		prepare: func(_ *flags, cfg config) (func(), error) {
+			return func() { catalog.Override(context.Background(), cfg.Overrides) }, nil
+		},
+	}
+}
+
+// levelReload sets the log's level.
+func levelReload(level *slog.LevelVar) reload {
+	return reload{
+		flags: []string{"log-level"},
+		prepare: func(f *flags, _ config) (func(), error) {
+			return func() { level.Set(slog.Level(f.LogLevel)) }, nil
+		},
+	}
+}
+
+// limitReload changes what is taken at once. Requests that are in flight or wait stay.
+func limitReload(service *inference.Service) reload {
+	return reload{
+		flags: []string{
+			"max-in-flight", "max-queued", "max-in-flight-per-model", "max-queued-per-model", "requests-per-second", "burst",
+			"max-body-bytes-in-flight", "request-timeout",
+		},
+		prepare: func(_ *flags, cfg config) (func(), error) {
+			if err := cfg.Inference.Bounds.Validate(); err != nil {
+				return nil, err
+			}
+			return func() { _ = service.SetBounds(cfg.Inference.Bounds) }, nil // they are right
+		},
+	}
+}
+
+// keyReload reads the file of keys at once, which otherwise is read when it has changed.
+func keyReload(gate *server.Gate, log *slog.Logger) reload {
+	return reload{prepare: func(*flags, config) (func(), error) {
+		return func() {
+			if err := gate.Reload(); err != nil {
+				log.Error("the keys stay as they are", "error", err)
+			}
+		}, nil
+	}}
+}
+
+// reloading reads the settings again on SIGHUP and when their file has changed.
+func reloading(cfg config) fx.Option {
+	return fx.Options(
+		fx.Supply(cfg.From),
+		fx.Provide(
+			fx.Annotate(modelReload, fx.ResultTags(`group:"reloads"`)),
+			fx.Annotate(limitReload, fx.ResultTags(`group:"reloads"`)),
+			fx.Annotate(keyReload, fx.ResultTags(`group:"reloads"`)),
+			fx.Annotate(func(f *flags) reload { return levelReload(&f.level) }, fx.ResultTags(`group:"reloads"`)),
+			fx.Annotate(newReloader, fx.ParamTags(``, `group:"reloads"`), fx.OnStart((*reloader).Start), fx.OnStop((*reloader).Stop)),
+		),
+		fx.Invoke(func(*reloader) {}),
+	)
+}
+
+// settle is how long a file must be left alone before it is read: editors and
+// Kubernetes write in several steps.
+const settle = 100 * time.Millisecond
+
+// reloader reads settings again, from the same command line and environment.
+type reloader struct {
+	begun   *flags // what Trident was started with
+	parts   []reload
+	log     *slog.Logger
+	hangups <-chan os.Signal
+
+	applied, failed atomic.Uint64
+
+	seen    []byte            // of the file, the latest that was tried; of follow's goroutine
+	watcher *fsnotify.Watcher // nil where the file can't be watched
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+}
+
+func newReloader(begun *flags, parts []reload, log *slog.Logger) *reloader {
+	r := &reloader{begun: begun, parts: parts, log: log, hangups: begun.hangups}
+	if begun.file != nil {
+		r.seen = begun.file.data
+	}
+	return r
+}
+
+// Counts are how often settings have been read again and taken, or refused.
+func (r *reloader) Counts() (applied, failed uint64) { return r.applied.Load(), r.failed.Load() }
+
+// Start begins to wait for signals and changes until Stop.
+func (r *reloader) Start(ctx context.Context) error {
+	if r.begun.file != nil {
+		r.watch()
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stop = stop
+	r.done.Go(func() { r.follow(ctx) })
+	return nil
+}
+
+// Stop ends what Start began.
+func (r *reloader) Stop(context.Context) error {
+	r.stop()
+	r.done.Wait()
+	if r.watcher != nil {
+		return r.watcher.Close()
+	}
+	return nil
+}
+
+// watch looks at the folders of the file and of what it links to: the file itself may
+// be replaced by another one, and Kubernetes exchanges a link in the path.
+func (r *reloader) watch() {
+	path := r.begun.file.path
+	var err error
+	if r.watcher == nil {
+		r.watcher, err = fsnotify.NewWatcher()
+	}
+	if err == nil {
+		err = r.watcher.Add(filepath.Dir(path))
+	}
+	if target, linkErr := filepath.EvalSymlinks(path); err == nil && linkErr == nil {
+		err = r.watcher.Add(filepath.Dir(target))
+	}
+	if err != nil {
+		r.log.Warn("changes of the settings' file aren't seen: send SIGHUP after them", "file", path, "error", err)
+	}
+}
+
+// follow reloads one time after the other.
+func (r *reloader) follow(ctx context.Context) {
+	var events chan fsnotify.Event // none without a watcher
+	var errs chan error
+	if r.watcher != nil {
+		events, errs = r.watcher.Events, r.watcher.Errors
+	}
+	settled := time.NewTimer(0)
+	<-settled.C
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.hangups:
+			r.look(true) //nolint:contextcheck // what it checks takes no time to speak of
+		case <-events:
+			settled.Reset(settle)
+		case err := <-errs:
+			r.log.Warn("watch the settings' file", "error", err)
+			settled.Reset(settle) // events may be lost
+		case <-settled.C:
+			r.look(false) //nolint:contextcheck // likewise
+		}
+	}
+}
+
+// look reads the settings when their file is another one, or when that is asked for.
+func (r *reloader) look(asked bool) {
+	if r.begun.file != nil {
+		if r.watcher != nil {
+			r.watch() // the links may lead elsewhere
+		}
+		data, err := readBounded(r.begun.file.path)
+		if !asked && (err != nil && r.seen == nil || err == nil && r.seen != nil && bytes.Equal(data, r.seen)) {
+			return
+		}
+		r.seen = data
+	}
+	r.reload()
+}
+
+// reload takes the settings as they are now, all or none.
+func (r *reloader) reload() {
+	next, apply, err := r.prepare()
+	if err != nil {
+		r.failed.Add(1)
+		r.log.Error("the new settings can't be used: the old ones stay", "error", message(err))
+		return
+	}
+	for _, f := range apply {
+		f()
+	}
+	r.applied.Add(1)
+	r.log.Info("settings read again")
+	if names := r.waiting(next); len(names) > 0 {
+		r.log.Warn("changed settings take effect at restart", "settings", names)
+	}
+}
+
+func (r *reloader) prepare() (*flags, []func(), error) {
+	cli, _, err := read(r.begun.args)
+	if err != nil {
+		return nil, nil, err
+	}
+	next := &cli.flags
+	cfg, err := next.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	var apply []func()
+	for _, part := range r.parts {
+		f, err := part.prepare(next, cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		apply = append(apply, f)
+	}
+	return next, apply, nil
+}
+
+// waiting are the settings that differ from what runs.
+func (r *reloader) waiting(next *flags) (names []string) {
+	for i, s := range r.begun.settings {
+		taken := slices.ContainsFunc(r.parts, func(part reload) bool { return slices.Contains(part.flags, s.flag.Name) })
+		if !taken && !slices.Equal(s.texts(), next.settings[i].texts()) {
+			names = append(names, s.flag.Name)
+		}
+	}
+	return names
+}

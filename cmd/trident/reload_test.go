@@ -1,0 +1,395 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// lines is a log whose lines a test waits for.
+type lines struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	fresh chan struct{}
+}
+
+func newLines() *lines { return &lines{fresh: make(chan struct{}, 1)} }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.fresh <- struct{}{}:
+	default:
+	}
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// await waits until a text is in the log n times.
+func (l *lines) await(t *testing.T, text string, n int) {
+	t.Helper()
+	late := time.After(30 * time.Second)
+	for strings.Count(l.String(), text) < n {
+		select {
+		case <-l.fresh:
+		case <-late:
+			t.Fatalf("%q isn't %d times in\n%s", text, n, l)
+		}
+	}
+}
+
+const (
+	taken   = `msg="settings read again"`
+	refused = `msg="the new settings can't be used: the old ones stay"`
+)
+
+// reloaderOf starts a reloader for a file, with the log's level and all that it is told.
+func reloaderOf(t *testing.T, path string, parts ...reload) (*reloader, *flags, *lines) {
+	t.Helper()
+	f := readLine(t, "--config="+path)
+	f.hangups = make(chan os.Signal, 1)
+	log := newLines()
+	r := newReloader(f, append(parts, levelReload(&f.level)), slog.New(slog.NewTextHandler(log, nil)))
+	if err := r.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r, f, log
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReloadOnChange changes the file in the ways in which files are changed.
+func TestReloadOnChange(t *testing.T) {
+	path := settingsOf(t, "log-level: info\n")
+	r, f, log := reloaderOf(t, path)
+
+	write(t, path, "log-level: debug\n") // in place
+	log.await(t, taken, 1)
+	if f.level.Level() != slog.LevelDebug {
+		t.Errorf("the level is %s", f.level.Level())
+	}
+	write(t, path+"~", "log-level: warn\n") // as editors do
+	if err := os.Rename(path+"~", path); err != nil {
+		t.Fatal(err)
+	}
+	log.await(t, taken, 2)
+	if f.level.Level() != slog.LevelWarn {
+		t.Errorf("the level is %s", f.level.Level())
+	}
+	write(t, path, "log-levels: error\n")
+	log.await(t, refused, 1)
+	if !strings.Contains(log.String(), path+":1: unknown key log-levels: did you mean log-level?") || f.level.Level() != slog.LevelWarn {
+		t.Errorf("level %s, log\n%s", f.level.Level(), log)
+	}
+	write(t, path, "log-level: error\nopenai-port: 5\nstrict: true\n")
+	log.await(t, taken, 3)
+	log.await(t, `level=WARN msg="changed settings take effect at restart" settings="[openai-port strict]"`, 1)
+	if f.level.Level() != slog.LevelError {
+		t.Errorf("the level is %s", f.level.Level())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	log.await(t, refused, 2)
+	if applied, failed := r.Counts(); applied != 3 || failed != 2 {
+		t.Errorf("%d taken, %d refused", applied, failed)
+	}
+}
+
+// TestReloadInKubernetes exchanges the link that a mounted ConfigMap's files go through.
+func TestReloadInKubernetes(t *testing.T) {
+	mount := t.TempDir()
+	publish := func(name, text string) {
+		if err := os.Mkdir(filepath.Join(mount, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(mount, name, "trident.yaml"), text)
+		if err := os.Symlink(name, filepath.Join(mount, "..data_tmp")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(mount, "..data_tmp"), filepath.Join(mount, "..data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("..1", "log-level: info\n")
+	path := filepath.Join(mount, "trident.yaml")
+	if err := os.Symlink("..data/trident.yaml", path); err != nil {
+		t.Fatal(err)
+	}
+	_, f, log := reloaderOf(t, path)
+	publish("..2", "log-level: debug\n")
+	log.await(t, taken, 1)
+	if err := os.RemoveAll(filepath.Join(mount, "..1")); err != nil {
+		t.Fatal(err)
+	}
+	publish("..3", "log-level: error\n")
+	log.await(t, taken, 2)
+	if f.level.Level() != slog.LevelError {
+		t.Errorf("the level is %s", f.level.Level())
+	}
+}
+
+// TestReloadOfALink changes the file that the path leads to, in another folder.
+func TestReloadOfALink(t *testing.T) {
+	target := settingsOf(t, "log-level: info\n")
+	path := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+	_, _, log := reloaderOf(t, path)
+	write(t, target, "log-level: debug\n")
+	log.await(t, taken, 1)
+}
+
+// TestReloadOnSignal: a signal reads again what is the same, too, and a part that
+// refuses keeps all others from what is new.
+func TestReloadOnSignal(t *testing.T) {
+	refuse := false
+	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), reload{prepare: func(*flags, config) (func(), error) {
+		if refuse {
+			return nil, errors.New("no keys in the file")
+		}
+		return func() {}, nil
+	}})
+	f.hangups <- syscall.SIGHUP
+	log.await(t, taken, 1)
+	refuse = true
+	write(t, f.file.path, "log-level: debug\n")
+	log.await(t, `error="trident: no keys in the file"`, 1)
+	if f.level.Level() != slog.LevelInfo {
+		t.Errorf("the level is %s", f.level.Level())
+	}
+}
+
+// TestReloadUnderLoad changes models' settings while chats stream: each chat ends as it
+// would have, with the template that it began with, and later ones have the new one.
+func TestReloadUnderLoad(t *testing.T) {
+	const streams, pieces = 24, 20
+	goOn := make(chan struct{})
+	engine := inferencetest.New()
+	engine.AddModel("m", func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for i := range pieces {
+			if i == pieces/2 {
+				select {
+				case <-goOn:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			finish := ""
+			if i == pieces-1 {
+				finish = "stop"
+			}
+			if !send(inferencetest.Token(fmt.Sprintf("%d ", i), finish)) {
+				return nil
+			}
+		}
+		return nil
+	}, nil)
+	settings := func(template, alias string) string {
+		return "host: 127.0.0.1\nopenai-port: 0\nshutdown-timeout: 5s\nmodels:\n  m:\n    chat-template: '" + template + "'\n    aliases: [" + alias + "]\n    context-length: 100\n"
+	}
+	path := settingsOf(t, settings("old {{ messages[0].content }}", "first"))
+	url, log := runWith(t, path, engine)
+	want := ""
+	for i := range pieces {
+		want += fmt.Sprintf("%d ", i)
+	}
+	var all sync.WaitGroup
+	texts := make([]string, streams)
+	for i := range streams {
+		all.Go(func() { texts[i] = chatText(t, url, "first") })
+	}
+	awaitRequests(t, engine, streams)
+	for i := range 5 {
+		write(t, path, settings(fmt.Sprintf("new %d {{ messages[0].content }}", i), "second"))
+		log.await(t, taken, i+1)
+	}
+	write(t, path, "models: {m: {chat-template: '{% for %}'}}\n")
+	log.await(t, refused, 1)
+	close(goOn)
+	all.Wait()
+	for i, text := range texts {
+		if text != want {
+			t.Errorf("stream %d: %q", i, text)
+		}
+	}
+	if text := chatText(t, url, "second"); text != want {
+		t.Errorf("after it all: %q", text)
+	}
+	if text := chatText(t, url, "first"); !strings.Contains(text, "model_not_found") {
+		t.Errorf("by the old alias: %q", text)
+	}
+	for i, req := range engine.Requests() {
+		prompt := "old hi"
+		if i >= streams {
+			prompt = "new 4 hi"
+		}
+		if got := inferencetest.Input(req, "text_input"); got != prompt {
+			t.Errorf("request %d: %q", i, got)
+		}
+	}
+}
+
+// runWith starts the whole application with an engine in place of Triton.
+func runWith(t *testing.T, path string, engine inference.Engine) (url string, log *lines) {
+	t.Helper()
+	f := readLine(t, "--config="+path, "--triton-endpoint=127.0.0.1:1", "--log-format=json")
+	cfg, err := f.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = newLines()
+	address := &listening{Handler: slog.NewTextHandler(log, nil), address: make(chan string, 1)}
+	app := fx.New(graph(cfg, slog.New(address), func(error) {}), fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }))
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := app.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + <-address.address, log
+}
+
+// awaitRequests waits until the engine has so many.
+func awaitRequests(t *testing.T, engine *inferencetest.Engine, n int) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(30 * time.Second); engine.Active() < n; {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("%d of %d requests", engine.Active(), n)
+		}
+	}
+}
+
+// chatText streams a chat and gives its text, or the error's body.
+func chatText(t *testing.T, url, model string) string {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	body := `{"model": "` + model + `", "stream": true, "messages": [{"role": "user", "content": "hi"}]}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		return string(text)
+	}
+	text, ended := "", false
+	for scanner := bufio.NewScanner(resp.Body); scanner.Scan(); {
+		data, found := strings.CutPrefix(scanner.Text(), "data: ")
+		var chunk struct {
+			Choices []struct {
+				Delta struct {
+					Content string `json:"content"`
+				} `json:"delta"`
+			} `json:"choices"`
+		}
+		if ended = ended || data == "[DONE]"; found && !ended && json.Unmarshal([]byte(data), &chunk) == nil && len(chunk.Choices) > 0 {
+			text += chunk.Choices[0].Delta.Content
+		}
+	}
+	if !ended {
+		t.Errorf("the stream ended early: %q", text)
+	}
+	return text
+}
+
+// TestReloadOfLimits changes what is taken at once, and nothing where the file is wrong.
+func TestReloadOfLimits(t *testing.T) {
+	path := settingsOf(t, "max-in-flight: 5\n")
+	service := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 5}}}, inferencetest.New())
+	_, _, log := reloaderOf(t, path, limitReload(service))
+	write(t, path, "max-in-flight: 7\nmax-in-flight-per-model: m=2\n")
+	log.await(t, taken, 1)
+	if n := service.MaxInFlight(); n != 7 {
+		t.Errorf("%d at once", n)
+	}
+	write(t, path, "max-in-flight: -1\n")
+	log.await(t, refused, 1)
+	if n := service.MaxInFlight(); n != 7 {
+		t.Errorf("%d at once", n)
+	}
+}
+
+// TestReloadOfKeys reads the file of keys at once, and keeps the old ones where it is wrong.
+func TestReloadOfKeys(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys")
+	write(t, keys, "first-key-of-some-length\n")
+	gate, err := server.NewGate(server.Config{APIKeysFile: keys}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := newLines()
+	admitted := func(key string) bool {
+		_, err := gate.AdmitCall(t.Context(), "/x", func(string) []string { return []string{"Bearer " + key} })
+		return err == nil
+	}
+	apply := func() {
+		made, err := keyReload(gate, slog.New(slog.NewTextHandler(log, nil))).prepare(nil, config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made()
+	}
+	write(t, keys, "second-key-of-some-length\n")
+	apply()
+	if admitted("first-key-of-some-length") || !admitted("second-key-of-some-length") {
+		t.Error("the new key isn't the one that counts")
+	}
+	if err := os.Remove(keys); err != nil {
+		t.Fatal(err)
+	}
+	apply()
+	if !admitted("second-key-of-some-length") || !strings.Contains(log.String(), "the keys stay as they are") {
+		t.Errorf("the log has\n%s", log)
+	}
+}

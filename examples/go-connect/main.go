@@ -1,0 +1,128 @@
+// Command go-connect chats with a Trident server by the generated package alone: once
+// in one piece, once as a stream, once with a deadline, and once leaving in the
+// middle, which stops the model.
+//
+//	go run ./examples/go-connect -url http://127.0.0.1:9000 -model chat "Say hello."
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+)
+
+func main() {
+	url := flag.String("url", "http://127.0.0.1:9000", "address of the server")
+	model := flag.String("model", "chat", "model to ask")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	question := strings.Join(flag.Args(), " ")
+	if question == "" {
+		question = "Say hello."
+	}
+	// connect.WithGRPC() or connect.WithGRPCWeb() as a further option speaks those; gRPC
+	// needs HTTP/2, which https:// addresses have by themselves.
+	client := tridentv1connect.NewChatServiceClient(&http.Client{}, *url)
+	err := run(ctx, os.Stdout, client, *model, question)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, describe(err))
+		os.Exit(1) //nolint:forbidigo // this is main
+	}
+}
+
+// run shows the four ways to ask.
+func run(ctx context.Context, out io.Writer, client tridentv1connect.ChatServiceClient, model, question string) error {
+	request := &tridentv1.ChatRequest{
+		Model: model, MaxTokens: new(uint32(64)),
+		Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: question}},
+	}
+	text, err := unary(ctx, client, request)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "in one piece: %s\n\nas a stream: ", text)
+	if err := stream(ctx, client, request, func(piece string) bool {
+		_, _ = fmt.Fprint(out, piece)
+		return true
+	}); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprint(out, "\n\nleaving after the first piece: ")
+	if err := stream(ctx, client, request, func(piece string) bool {
+		_, _ = fmt.Fprint(out, piece)
+		return false
+	}); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "\n\nwithin a millisecond: %s\n", describe(deadline(ctx, client, request, time.Millisecond)))
+	return nil
+}
+
+// unary waits for the whole answer.
+func unary(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest) (string, error) {
+	answer, err := client.Chat(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	return answer.GetChoices()[0].GetMessage().GetContent(), nil
+}
+
+// stream gives each piece to show as it comes. When show returns false it leaves: the
+// context's end reaches the model.
+func stream(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, show func(piece string) bool) error {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	answer, err := client.ChatStream(ctx, &tridentv1.ChatStreamRequest{Chat: request})
+	if err != nil {
+		return err
+	}
+	for answer.Receive() {
+		if piece := answer.Msg().GetDelta().GetText(); piece != "" && !show(piece) {
+			leave()
+			_ = answer.Close() // ends with the cancellation, which was asked for
+			return nil
+		}
+	}
+	return errors.Join(answer.Err(), answer.Close())
+}
+
+// deadline asks with a limit, which travels to the server: it gives up by itself.
+func deadline(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_, err := client.Chat(ctx, request)
+	return err
+}
+
+// describe tells of an error by its code and its detail.
+func describe(err error) string {
+	failed := new(connect.Error)
+	if !errors.As(err, &failed) {
+		return fmt.Sprint(err)
+	}
+	var text strings.Builder
+	_, _ = fmt.Fprintf(&text, "%s: %s", failed.Code(), failed.Message())
+	for _, d := range failed.Details() {
+		value, err := d.Value()
+		if err != nil {
+			continue
+		}
+		if detail, ok := value.(*tridentv1.ErrorDetail); ok {
+			_, _ = fmt.Fprintf(&text, " (%s, field %q, request %s)", detail.GetReason(), detail.GetParam(), detail.GetRequestId())
+		}
+	}
+	return text.String()
+}

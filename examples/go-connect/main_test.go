@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	frontend "github.com/trident-inference/trident/services/connect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	kservefrontend "github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// serve has a model that says Hello and goes on as long as it is listened to, if the
+// question is to go on.
+func serve(t *testing.T) (tridentv1connect.ChatServiceClient, *inferencetest.Engine) {
+	t.Helper()
+	engine := inferencetest.New()
+	engine.AddModel("chat", func(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		send(inferencetest.Token("Hel", ""))
+		if strings.Contains(inferencetest.Input(req, "text_input"), "go on") {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		send(inferencetest.Token("lo", "stop"))
+		return nil
+	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	routes, err := frontend.NewRoutes(frontend.New(inferencetest.Service(t, inference.Config{}, engine), "test"), server.Default(), kservefrontend.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	return tridentv1connect.NewChatServiceClient(web.Client(), web.URL), engine
+}
+
+func request(text string) *tridentv1.ChatRequest {
+	return &tridentv1.ChatRequest{Model: "chat", Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: text}}}
+}
+
+func TestRun(t *testing.T) {
+	client, _ := serve(t)
+	var out strings.Builder
+	if err := run(t.Context(), &out, client, "chat", "Say hello."); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in one piece: Hello\n", "as a stream: Hello\n", "first piece: Hel\n", "within a millisecond: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q lacks %q", out.String(), want)
+		}
+	}
+	err := run(t.Context(), &out, client, "none", "a")
+	if got := describe(err); !strings.HasPrefix(got, "not_found: the model `none`") || !strings.Contains(got, `(model_not_found, field "model", request req_`) {
+		t.Errorf("an unknown model: %s", got)
+	}
+}
+
+func TestLeave(t *testing.T) {
+	client, engine := serve(t)
+	pieces := 0
+	if err := stream(t.Context(), client, request("go on"), func(string) bool { pieces++; return false }); err != nil || pieces != 1 {
+		t.Fatalf("%d pieces, %v", pieces, err)
+	}
+	for engine.Active() > 0 { // or the test times out
+		<-time.After(time.Millisecond)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	client, engine := serve(t)
+	if err := deadline(t.Context(), client, request("go on"), 50*time.Millisecond); connect.CodeOf(err) != connect.CodeDeadlineExceeded {
+		t.Errorf("got %v", err)
+	}
+	for engine.Active() > 0 {
+		<-time.After(time.Millisecond)
+	}
+}

@@ -1,0 +1,174 @@
+package jinja
+
+func (e *callExpr) eval(f *frame) (any, error) { return e.evalWith(f, nil) }
+
+// evalWith calls with further keyword arguments. Methods of plain values are called without making a
+// bound method first.
+func (e *callExpr) evalWith(f *frame, more []keyword) (any, error) {
+	if err := f.rt.step(1); err != nil {
+		return nil, err
+	}
+	c := f.rt.newCall(f)
+	v, err := e.do(f, c, more)
+	f.rt.over(c, v)
+	return v, err
+}
+
+func (e *callExpr) do(f *frame, c *call, more []keyword) (any, error) {
+	var method nativeFunc
+	var fn any
+	var err error
+	if a, ok := e.fn.(*attrExpr); ok {
+		if c.self, err = a.object.eval(f); err != nil {
+			return nil, err
+		}
+		if method = a.key.methods.of(c.self); method == nil {
+			fn, err = f.rt.attr(c.self, &a.key)
+		}
+	} else {
+		fn, err = e.fn.eval(f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := e.argList.eval(f, c); err != nil {
+		return nil, err
+	}
+	c.kw = append(c.kw, more...)
+	if method != nil {
+		return method(c)
+	}
+	return f.rt.call(fn, c)
+}
+
+func (rt *runtime) call(fn any, c *call) (any, error) {
+	switch fn := fn.(type) {
+	case *builtin:
+		return fn.call(c)
+	case *macro:
+		return fn.invoke(rt, c.args, c.kw)
+	case *loopState:
+		return fn.call(c)
+	case *joiner:
+		return fn.call(c)
+	case *undefined:
+		return nil, fn.err()
+	}
+	return nil, failf("'%s' can't be called", typeName(fn))
+}
+
+// eval adds the arguments to c.
+func (a *argList) eval(f *frame, c *call) error {
+	var err error
+	switch {
+	case a.fixed != nil:
+		c.args = a.fixed
+	case len(a.args) <= len(c.few):
+		c.args = c.few[:len(a.args):len(a.args)]
+		err = f.evalInto(c.args, a.args)
+	default:
+		c.args, err = f.evalAll(a.args)
+	}
+	if err != nil {
+		return err
+	}
+	for _, k := range a.kwargs {
+		v, err := k.value.eval(f)
+		if err != nil {
+			return err
+		}
+		c.kw = append(c.kw, keyword{k.name, v})
+	}
+	if a.star != nil {
+		v, err := a.star.eval(f)
+		if err != nil {
+			return err
+		}
+		items, err := f.rt.collect(v)
+		if err != nil {
+			return err
+		}
+		c.args = append(c.args, items...)
+	}
+	if a.stars != nil {
+		return a.evalStars(f, c)
+	}
+	return nil
+}
+
+func (a *argList) evalStars(f *frame, c *call) error {
+	v, err := a.stars.eval(f)
+	if err != nil {
+		return err
+	}
+	d, ok := v.(*Dict)
+	if !ok {
+		return failf("the argument after ** must be a mapping, not %s", typeName(v))
+	}
+	for _, e := range d.entries {
+		name, ok := text(e.key)
+		if !ok {
+			return failf("the keys of the argument after ** must be strings")
+		}
+		for _, k := range c.kw {
+			if k.name == name {
+				return failf("got multiple values for argument '%s'", name)
+			}
+		}
+		c.kw = append(c.kw, keyword{name, e.value})
+	}
+	return f.rt.step(d.Len())
+}
+
+func (e *filterExpr) eval(f *frame) (any, error) {
+	if e.fn == nil {
+		return nil, failf("no filter is named '%s'", e.name)
+	}
+	return applyNamed(f, e.fn, e.input, &e.argList)
+}
+
+func (e *testExpr) eval(f *frame) (any, error) {
+	if e.fn == nil {
+		return nil, failf("no test is named '%s'", e.name)
+	}
+	return applyNamed(f, e.fn, e.input, &e.argList)
+}
+
+func applyNamed(f *frame, fn filterFunc, input expr, args *argList) (any, error) {
+	if err := f.rt.step(1); err != nil {
+		return nil, err
+	}
+	v, err := input.eval(f)
+	if err != nil {
+		return nil, err
+	}
+	c := f.rt.newCall(f)
+	c.self = v
+	if err := args.eval(f, c); err != nil {
+		return nil, err
+	}
+	v, err = fn(c)
+	f.rt.over(c, v)
+	return v, err
+}
+
+// newCall takes a call that is over, or a new one.
+func (rt *runtime) newCall(f *frame) *call {
+	n := len(rt.calls)
+	if n == 0 {
+		return &call{f: f, rt: rt}
+	}
+	c := rt.calls[n-1]
+	rt.calls = rt.calls[:n-1]
+	c.f, c.rt = f, rt
+	return c
+}
+
+// over keeps a call for the next one, unless its result still needs it: an iterator does.
+func (rt *runtime) over(c *call, result any) {
+	if _, ok := result.(*lazy); ok {
+		return
+	}
+	*c = call{}
+	rt.calls = append(rt.calls, c)
+}

@@ -1,0 +1,92 @@
+package connect
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"connectrpc.com/connect"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// Complete collects the whole texts.
+func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) (*tridentv1.CompleteResponse, error) {
+	req, err := completeRequest(msg, false)
+	if err != nil {
+		return nil, err
+	}
+	created := now()
+	all, err := inference.Collect(s.core.Generate(ctx, req), len(req.Prompts)*max(req.N, 1))
+	if err != nil {
+		return nil, openai.CompletionNames(err)
+	}
+	answer := &tridentv1.CompleteResponse{
+		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Fingerprint(ctx, req.Model),
+		Usage: usage(&all.Usage, server.RecordOf(ctx)), Choices: make([]*tridentv1.CompleteChoice, len(all.Choices)),
+	}
+	for i := range all.Choices {
+		c := &all.Choices[i]
+		answer.Choices[i] = &tridentv1.CompleteChoice{
+			Index: uint32(i), Text: validText(c.Text), Logprobs: tokenLogprobs(c.Logprobs), FinishReason: finishReason(c.Finish),
+		}
+	}
+	return answer, nil
+}
+
+// CompleteStream sends each piece as it comes, as ChatStream does.
+func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStreamRequest, stream *connect.ServerStream[tridentv1.CompleteStreamResponse]) error {
+	rec := server.RecordOf(ctx)
+	req, err := completeRequest(msg.GetCompletion(), true)
+	if err != nil {
+		return err
+	}
+	out, piece := &tridentv1.CompleteStreamResponse{}, &tridentv1.CompleteDelta{}
+	for delta, err := range s.core.Generate(ctx, req) {
+		if err != nil {
+			return openai.CompletionNames(err)
+		}
+		if delta.Empty() {
+			continue
+		}
+		out = fresh(out)
+		switch {
+		case delta.Idle:
+		case delta.Usage != nil:
+			if out.Usage = usage(delta.Usage, rec); out.GetUsage() == nil {
+				continue
+			}
+		default:
+			if rec.FirstToken.IsZero() {
+				rec.FirstToken = time.Now()
+				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Fingerprint(ctx, req.Model)
+			}
+			piece.Index, piece.Text = uint32(delta.Index), validText(delta.Text)
+			piece.Logprobs, piece.FinishReason = tokenLogprobs(delta.Logprobs), finishReason(delta.Finish)
+			out.Delta = piece
+		}
+		if err := send(stream, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func completeRequest(msg *tridentv1.CompleteRequest, stream bool) (*inference.Request, error) {
+	req := &inference.Request{
+		ID: "cmpl-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate, Prompts: textInputs(msg.GetPrompt()),
+		Echo: msg.GetEcho(), N: int(msg.GetN()), BestOf: int(msg.GetBestOf()), Stream: stream, Priority: priority(msg.GetPriority()),
+		Sampling: inference.Sampling{
+			Temperature: msg.Temperature, TopP: msg.TopP, TopK: toInt(msg.TopK), MinP: msg.MinP, Seed: msg.Seed, //nolint:protogetter // unset is told apart
+			FrequencyPenalty: msg.FrequencyPenalty, PresencePenalty: msg.PresencePenalty, RepetitionPenalty: msg.RepetitionPenalty,
+			MaxTokens: toInt(msg.MaxTokens), MinTokens: toInt(msg.MinTokens), TruncatePromptTokens: toInt(msg.TruncatePromptTokens), //nolint:protogetter // unset is told apart
+			IncludeStop: msg.IncludeStop, IgnoreEOS: msg.IgnoreEos, Logprobs: toInt(msg.Logprobs), //nolint:protogetter // unset is told apart
+			SkipSpecialTokens: msg.SkipSpecialTokens, SpacesBetweenSpecialTokens: msg.SpacesBetweenSpecialTokens,
+		},
+	}
+	commonSampling(&req.Sampling, msg)
+	return req, openai.CompletionNames(openai.Check(req))
+}

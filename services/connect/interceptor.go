@@ -1,0 +1,98 @@
+package connect
+
+import (
+	"context"
+
+	"buf.build/go/protovalidate"
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// interceptor does for every call what no method has to know of: who may call, the
+// rules of the schema, the record of the request, the form of errors. Deadlines come
+// with the context: Connect makes them of the client's headers, and the core adds its
+// own. The request's id goes in and out by the server's x-request-id.
+type interceptor struct {
+	allowed   func(procedure string, header func(string) string) error
+	validator protovalidate.Validator
+}
+
+// WrapUnary implements [connect.Interceptor].
+func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		rec := server.RecordOf(ctx)
+		rec.Route = req.Spec().Procedure
+		err := i.allowed(req.Spec().Procedure, req.Header().Get)
+		if err == nil {
+			err = i.check(rec, req.Any())
+		}
+		var answer connect.AnyResponse
+		if err == nil {
+			answer, err = next(ctx, req)
+		}
+		if err != nil {
+			return nil, connectError(rec, err)
+		}
+		return answer, nil
+	}
+}
+
+// WrapStreamingHandler implements it.
+func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		rec := server.RecordOf(ctx)
+		rec.Route = conn.Spec().Procedure
+		err := i.allowed(conn.Spec().Procedure, conn.RequestHeader().Get)
+		if err == nil {
+			err = next(ctx, checkedConn{conn, i, rec})
+		}
+		if err != nil {
+			return connectError(rec, err)
+		}
+		return nil
+	}
+}
+
+// WrapStreamingClient implements it; there is no client.
+func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// checkedConn checks the one request of a stream as it comes.
+type checkedConn struct {
+	connect.StreamingHandlerConn
+
+	interceptor interceptor
+	rec         *server.Record
+}
+
+// Receive implements [connect.StreamingHandlerConn].
+func (c checkedConn) Receive(msg any) error {
+	if err := c.StreamingHandlerConn.Receive(msg); err != nil {
+		return err
+	}
+	return c.interceptor.check(c.rec, msg)
+}
+
+// check notes the model for the log and holds a request to its rules.
+func (i interceptor) check(rec *server.Record, msg any) error {
+	switch m := msg.(type) {
+	case interface{ GetModel() string }:
+		rec.Model = m.GetModel()
+	case *tridentv1.ChatStreamRequest:
+		rec.Model = m.GetChat().GetModel()
+	case *tridentv1.CompleteStreamRequest:
+		rec.Model = m.GetCompletion().GetModel()
+	}
+	m, ok := msg.(proto.Message)
+	if !ok {
+		return nil
+	}
+	if err := i.validator.Validate(m); err != nil {
+		return invalid(err)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package connect
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/web/client"
+)
+
+// newPackageRoute serves the browser client to npm, so that pages can have the one that
+// fits the server. It may be kept, but has to be asked for again: the address stays when
+// the package changes.
+func newPackageRoute() server.Route {
+	packed := sync.OnceValues(client.Pack)
+	return server.Route{Pattern: "GET /client.tgz", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, err := packed()
+		if err != nil {
+			server.RecordOf(r.Context()).Error = err
+			http.Error(w, "the client can't be packed; the server's log has the details", http.StatusInternalServerError)
+			return
+		}
+		sum := sha256.Sum256(content)
+		w.Header().Set("Content-Type", "application/gzip")
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:])+`"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	})}
+}

@@ -1,0 +1,103 @@
+package connect
+
+import (
+	"encoding/json"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// sampled is what chats and completions have alike.
+type sampled interface {
+	GetStop() []string
+	GetStopTokenIds() []uint32
+	GetBadWords() []string
+	GetAllowedTokenIds() []uint32
+	GetLogitBias() map[uint32]float32
+	GetResponseFormat() *tridentv1.ResponseFormat
+}
+
+// commonSampling reads the options that aren't numbers or flags.
+func commonSampling(s *inference.Sampling, msg sampled) {
+	s.Stop, s.BadWords = msg.GetStop(), msg.GetBadWords()
+	s.StopTokenIDs, s.AllowedTokenIDs = toInts(msg.GetStopTokenIds()), toInts(msg.GetAllowedTokenIds())
+	s.Structured = structured(msg.GetResponseFormat())
+	if bias := msg.GetLogitBias(); len(bias) > 0 {
+		s.LogitBias = make(map[int]float64, len(bias))
+		for id, b := range bias {
+			s.LogitBias[int(id)] = float64(b)
+		}
+	}
+}
+
+// structured is the constraint that a format asks for, nil for none.
+func structured(f *tridentv1.ResponseFormat) *inference.Structured {
+	const param = "response_format."
+	switch f := f.GetFormat().(type) {
+	case *tridentv1.ResponseFormat_JsonObject:
+		return &inference.Structured{Kind: "json_object", Value: json.RawMessage("true"), Param: param + "json_object"}
+	case *tridentv1.ResponseFormat_JsonSchema:
+		schema := json.RawMessage(f.JsonSchema.GetSchema())
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		return &inference.Structured{Kind: "json", Value: schema, Param: param + "json_schema.schema"}
+	case *tridentv1.ResponseFormat_Regex:
+		return &inference.Structured{Kind: "regex", Value: quoted(f.Regex), Param: param + "regex"}
+	case *tridentv1.ResponseFormat_Choice:
+		return &inference.Structured{Kind: "choice", Value: quoted(f.Choice.GetChoices()), Param: param + "choice"}
+	case *tridentv1.ResponseFormat_Grammar:
+		return &inference.Structured{Kind: "grammar", Value: quoted(f.Grammar), Param: param + "grammar"}
+	case *tridentv1.ResponseFormat_StructuralTag:
+		return &inference.Structured{Kind: "structural_tag", Value: json.RawMessage(f.StructuralTag), Param: param + "structural_tag"}
+	}
+	return nil
+}
+
+// quoted is a text or a list of texts as JSON.
+func quoted[T string | []string](v T) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil { // texts always encode
+		return nil
+	}
+	return raw
+}
+
+// priority is nil for the model's default.
+func priority(p uint32) *int {
+	if p == 0 {
+		return nil
+	}
+	return toInt(&p)
+}
+
+// textInputs are texts, or token ids.
+func textInputs(list []*tridentv1.TextInput) []inference.Input {
+	inputs := make([]inference.Input, len(list))
+	for i, in := range list {
+		inputs[i].Text = in.GetText()
+		if ids := in.GetTokenIds(); ids != nil {
+			inputs[i].TokenIDs = toInts(ids.GetIds())
+		}
+	}
+	return inputs
+}
+
+func toInt[N uint32 | int32](p *N) *int {
+	if p == nil {
+		return nil
+	}
+	return new(int(*p))
+}
+
+// toInts is nil for an empty list, which asks for nothing.
+func toInts(list []uint32) []int {
+	if len(list) == 0 {
+		return nil
+	}
+	ints := make([]int, len(list))
+	for i, n := range list {
+		ints[i] = int(n)
+	}
+	return ints
+}

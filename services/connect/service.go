@@ -1,0 +1,117 @@
+// Package connect is the frontend of the typed services in api/trident: Connect,
+// gRPC and gRPC-Web on the shared port. It only translates. What a request may be
+// it leaves to the check that OpenAI's surface has for the same requests, and who may
+// call to the restrictions of KServe's methods.
+package connect
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"buf.build/go/protovalidate"
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// Service answers the services of trident.v1 from the shared service, but for
+// InferService, which passes KServe's messages on. It may be used concurrently.
+type Service struct {
+	core    *inference.Service
+	version string
+	started time.Time
+}
+
+// New makes the frontend of a server of that version.
+func New(core *inference.Service, version Version) *Service {
+	return &Service{core: core, version: string(version), started: time.Now()}
+}
+
+// Version of the program.
+type Version string
+
+// The groups of restrictions that methods of ours belong to; the rest is inference.
+var groups = map[string]string{ //nolint:gochecknoglobals // a constant table
+	tridentv1connect.ModelServiceListProcedure:   kserve.GroupMetadata,
+	tridentv1connect.ModelServiceGetProcedure:    kserve.GroupMetadata,
+	tridentv1connect.ModelServiceWatchProcedure:  kserve.GroupMetadata,
+	tridentv1connect.ModelServiceLoadProcedure:   kserve.GroupModelRepository,
+	tridentv1connect.ModelServiceUnloadProcedure: kserve.GroupModelRepository,
+	tridentv1connect.ServerServiceWatchProcedure: kserve.GroupStatistics,
+}
+
+// compressFrom is the size in bytes from which messages are compressed for clients that
+// take that, as most do: a token's is shorter than what gzip puts around it.
+const compressFrom = 1 << 10
+
+// NewRoutes mounts the services. Messages are bounded as the other surfaces' bodies
+// are, also when they come compressed.
+func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]server.Route, error) {
+	validator, err := protovalidate.New(protovalidate.WithMessages(
+		&tridentv1.ChatRequest{}, &tridentv1.ChatStreamRequest{}, &tridentv1.CompleteRequest{}, &tridentv1.CompleteStreamRequest{},
+		&tridentv1.EmbedRequest{}, &tridentv1.ModelServiceListRequest{}, &tridentv1.ModelServiceGetRequest{}, &tridentv1.ModelServiceWatchRequest{},
+		&tridentv1.ModelServiceLoadRequest{}, &tridentv1.ModelServiceUnloadRequest{}, &tridentv1.ServerServiceWatchRequest{},
+	))
+	if err != nil {
+		return nil, fmt.Errorf("rules of the schema: %w", err)
+	}
+	options := []connect.HandlerOption{
+		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(compressFrom),
+		connect.WithInterceptors(interceptor{validator: validator, allowed: func(procedure string, header func(string) string) error {
+			return restricted.Allowed(group(procedure), header)
+		}}),
+	}
+	routes := []server.Route{newPackageRoute()}
+	mount := func(path string, handler http.Handler) {
+		routes = append(routes, server.Route{Pattern: path, Handler: handler, Surface: inference.SurfaceConnect})
+	}
+	mount(tridentv1connect.NewChatServiceHandler(s, options...))
+	mount(tridentv1connect.NewCompletionServiceHandler(s, options...))
+	mount(tridentv1connect.NewEmbeddingServiceHandler(s, options...))
+	mount(tridentv1connect.NewModelServiceHandler(modelService{s}, options...))
+	mount(tridentv1connect.NewServerServiceHandler(serverService{s}, options...))
+	return routes, nil
+}
+
+func group(procedure string) string {
+	if g, ok := groups[procedure]; ok {
+		return g
+	}
+	return kserve.GroupInference
+}
+
+// now is in whole seconds, as OpenAI's created is.
+func now() *timestamppb.Timestamp { return &timestamppb.Timestamp{Seconds: time.Now().Unix()} }
+
+// send is false with the error of a client that has gone.
+func send[T any](stream *connect.ServerStream[T], msg *T) error {
+	if err := stream.Send(msg); err != nil {
+		return &inference.Error{Code: inference.CodeCanceled, Message: "the client closed the request", Err: err}
+	}
+	return nil
+}
+
+// silence is how long a stream of changes goes without a sign of life.
+const silence = 15 * time.Second
+
+// stopped is why a stream of changes ends: the client left, or the server stops.
+func (s *Service) stopped(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.core.Ready(ctx)
+}
+
+// fresh empties a message that is sent again and again.
+func fresh[M proto.Message](m M) M {
+	proto.Reset(m)
+	return m
+}

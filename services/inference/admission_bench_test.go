@@ -1,0 +1,93 @@
+package inference_test
+
+import (
+	"context"
+	"iter"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// atOnce is an engine whose answers cost nothing.
+type atOnce struct{ *inferencetest.Engine }
+
+var final = &inference.Response{Final: true}
+
+// Forward implements [inference.Forwarder].
+func (atOnce) Forward(ctx context.Context, _ *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	return func(yield func(*inference.Response, error) bool) {
+		if ctx.Done() == nil {
+			return
+		}
+		yield(final, nil)
+	}
+}
+
+// BenchmarkAdmission asks what the service itself costs a request that nothing holds
+// back: admission, deadline, meters. The requests come from clients that may leave, as
+// a frontend's do. Compare by benchstat; cpu-ns/op holds on a busy machine, too.
+func BenchmarkAdmission(b *testing.B) {
+	engine := inferencetest.New()
+	engine.AddModel("m", inferencetest.Say(""), nil)
+	s := inferencetest.Service(b, benchConfig(), atOnce{engine})
+	req := inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})
+	run := func(ctx context.Context) {
+		for _, err := range s.Forward(ctx, req) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("alone", func(b *testing.B) {
+		ctx, cancel := context.WithCancel(b.Context())
+		defer cancel()
+		b.ReportAllocs()
+		defer cpuTime(b)()
+		for b.Loop() {
+			run(ctx)
+		}
+	})
+	b.Run("a client each", func(b *testing.B) {
+		b.ReportAllocs()
+		defer cpuTime(b)()
+		for b.Loop() {
+			ctx, cancel := context.WithCancel(b.Context())
+			run(ctx)
+			cancel()
+		}
+	})
+	b.Run("side by side", func(b *testing.B) {
+		b.ReportAllocs()
+		defer cpuTime(b)()
+		b.RunParallel(func(pb *testing.PB) {
+			ctx, cancel := context.WithCancel(b.Context())
+			defer cancel()
+			for pb.Next() {
+				run(ctx)
+			}
+		})
+	})
+}
+
+// cpuTime reports what the process has computed from now on until what it gives is
+// called.
+func cpuTime(b *testing.B) func() {
+	b.Helper()
+	used := func() int64 {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	before := used()
+	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
+}
+
+func benchConfig() inference.Config {
+	return inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1024}, RequestTimeout: 30 * time.Minute}}
+}

@@ -1,0 +1,431 @@
+package inference_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// gate is a model whose requests end one by one, as the test says.
+type gate struct {
+	mu    sync.Mutex
+	order []string // of those that have begun, by their prompts
+	next  chan struct{}
+}
+
+func newGate() *gate { return &gate{next: make(chan struct{})} }
+
+func (g *gate) script(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+	g.mu.Lock()
+	g.order = append(g.order, inferencetest.Input(req, "text_input"))
+	g.mu.Unlock()
+	select {
+	case <-g.next:
+		send(inferencetest.Token("x", "stop"))
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// begun are the requests that the model has seen.
+func (g *gate) begun() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.order)
+}
+
+// release ends a request that the model has, and waits for what follows from that.
+func (g *gate) release() {
+	select {
+	case g.next <- struct{}{}:
+	case <-time.After(time.Hour): // none is there: the order will show it
+	}
+	synctest.Wait()
+}
+
+// crowd sends requests of several clients to a service.
+type crowd struct {
+	t       *testing.T
+	service *inference.Service
+	gate    *gate
+	asked   sync.WaitGroup
+
+	mu     sync.Mutex
+	failed map[string]*inference.Error
+}
+
+func newCrowd(t *testing.T, b inference.Bounds, models ...string) *crowd {
+	t.Helper()
+	g, engine := newGate(), inferencetest.New()
+	for _, name := range append(models, "m") {
+		engine.AddModel(name, g.script, nil)
+	}
+	c := &crowd{t: t, service: inferencetest.Service(t, inference.Config{Bounds: b}, engine), gate: g, failed: map[string]*inference.Error{}}
+	synctest.Wait()
+	return c
+}
+
+// ask sends a request whose prompt is its name, and waits until it is where it stays.
+func (c *crowd) ask(ctx context.Context, name string, change ...func(*inference.Request)) {
+	req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: name}}, Stream: true}
+	for _, do := range change {
+		do(req)
+	}
+	c.asked.Go(func() {
+		if a := collect(ctx, c.service, req); a.err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.failed[name] = a.err
+		}
+	})
+	synctest.Wait()
+}
+
+func (c *crowd) error(name string) *inference.Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed[name]
+}
+
+// finish releases what is left, and holds the order in which all began.
+func (c *crowd) finish(want ...string) {
+	c.t.Helper()
+	for range want {
+		c.gate.release()
+	}
+	c.asked.Wait()
+	if got := c.gate.begun(); !slices.Equal(got, want) {
+		c.t.Errorf("the order was %v\nwant %v", got, want)
+	}
+	if total, _ := c.service.Load(c.t.Context()); total.InFlight != 0 || total.Queued != 0 || total.Waiting != 0 {
+		c.t.Errorf("left: %+v", total)
+	}
+}
+
+// of is a client's context.
+func of(t *testing.T, name string, limits ...inference.Limits) context.Context {
+	t.Helper()
+	client := &inference.Client{Name: name}
+	if len(limits) > 0 {
+		client.Limits = limits[0]
+	}
+	return inference.WithClient(t.Context(), client)
+}
+
+func prioritised(p int) func(*inference.Request) {
+	return func(r *inference.Request) { r.Priority = &p }
+}
+
+func toModel(name string) func(*inference.Request) {
+	return func(r *inference.Request) { r.Model = name }
+}
+
+func server(l inference.Limits) inference.Bounds { return inference.Bounds{Server: l} }
+
+// TestTurns: a client with a hundred requests in the queue delays another one's single
+// request by one place at most, and so whatever number of clients there is.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, server(inference.Limits{InFlight: 1}))
+		want := []string{"a0"}
+		for i := range 101 {
+			c.ask(of(t, "a"), fmt.Sprintf("a%d", i))
+		}
+		if total, models := c.service.Load(c.t.Context()); total.InFlight != 101 || total.Queued != 101 || total.Waiting != 100 || models[0].Waiting != 100 {
+			t.Errorf("%+v, %+v", total, models)
+		}
+		c.ask(of(t, "b"), "b0")
+		c.ask(of(t, "c"), "c0")
+		c.ask(of(t, "c"), "c1")
+		c.ask(t.Context(), "nobody")
+		want = append(want, "a1", "b0", "c0", "nobody", "a2", "c1", "a3", "a4")
+		for i := range 10 { // a comes again and again, and b once more
+			c.gate.release()
+			if i == 7 {
+				c.ask(of(t, "b"), "b1")
+				want = append(want, "a5", "b1")
+			}
+		}
+		for i := 6; i < 101; i++ {
+			want = append(want, fmt.Sprintf("a%d", i))
+		}
+		for range len(want) - 10 {
+			c.gate.release()
+		}
+		c.asked.Wait()
+		if got := c.gate.begun(); !slices.Equal(got, want) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+	})
+}
+
+// TestPriorities: within a client the smaller number is served first, but for who has
+// waited long.
+func TestPriorities(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, server(inference.Limits{InFlight: 1}))
+		c.ask(t.Context(), "first")
+		c.ask(t.Context(), "low", prioritised(5))
+		c.ask(t.Context(), "none")
+		c.ask(t.Context(), "none again")
+		c.ask(t.Context(), "high", prioritised(-1))
+		c.ask(t.Context(), "lowest", prioritised(1<<40))
+		<-time.After(5500 * time.Millisecond)
+		c.ask(t.Context(), "after low")
+		<-time.After(56 * time.Second)
+		c.ask(t.Context(), "after lowest")
+		c.finish("first", "high", "none", "none again", "low", "after low", "lowest", "after lowest")
+	})
+}
+
+// TestLimitsOfModelsAndKeys: who may not begin holds nobody else up.
+func TestLimitsOfModelsAndKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, inference.Bounds{
+			Server: inference.Limits{InFlight: 3, Queued: 10},
+			Models: map[string]inference.Limits{"": {InFlight: 2, Queued: 1}, "slow": {InFlight: 1}},
+		}, "slow")
+		c.ask(t.Context(), "slow 1", toModel("slow"))
+		c.ask(t.Context(), "slow 2", toModel("slow"))
+		c.ask(t.Context(), "slow 3", toModel("slow"))
+		one := inference.Limits{InFlight: 1, Queued: 1}
+		c.ask(of(t, "a", one), "a1")
+		c.ask(of(t, "a", one), "a2")
+		c.ask(of(t, "a", one), "a3")
+		wantRefused(t, c.error("a3"), inference.CodeLimited, "1 requests of this key are being served and 1 wait")
+		c.ask(t.Context(), "m 1")
+		if got := c.gate.begun(); !slices.Equal(got, []string{"slow 1", "a1", "m 1"}) {
+			t.Errorf("begun: %v", got)
+		}
+		c.ask(t.Context(), "m 2")
+		wantRefused(t, c.error("m 2"), inference.CodeOverloaded, "2 requests of this model are being served and 1 wait")
+		none := inference.Limits{InFlight: 1, Queued: inference.NoQueue}
+		c.ask(of(t, "b", none), "b1", toModel("slow"))
+		wantRefused(t, c.error("b1"), inference.CodeOverloaded, "1 requests of this model are being served and 2 wait")
+		for range 6 {
+			c.gate.release()
+		}
+		c.asked.Wait()
+		if got := c.gate.begun(); len(got) != 6 {
+			t.Errorf("begun: %v", got)
+		}
+	})
+}
+
+func wantRefused(t *testing.T, e *inference.Error, code inference.Code, words string) {
+	t.Helper()
+	reason := inference.ReasonOverloaded
+	if code == inference.CodeLimited {
+		reason = inference.ReasonRateLimit
+	}
+	if e == nil || e.Code != code || e.Reason != reason || e.RetryAfter <= 0 || len(e.Message) < len(words) || e.Message[:len(words)] != words {
+		t.Errorf("got %+v, want %v: %s", e, code, words)
+	}
+}
+
+// TestQueueIsShared: a queue that one client has filled takes another's requests, at
+// the expense of the first one's last.
+func TestQueueIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, server(inference.Limits{InFlight: 1, Queued: 4}))
+		for i := range 5 {
+			c.ask(of(t, "a"), fmt.Sprintf("a%d", i))
+		}
+		c.ask(of(t, "a"), "a5")
+		wantRefused(t, c.error("a5"), inference.CodeOverloaded, "1 requests are being served and 4 wait")
+		c.ask(of(t, "b"), "b0")
+		wantRefused(t, c.error("a4"), inference.CodeOverloaded, "1 requests are being served and 4 wait")
+		c.ask(of(t, "b"), "b1")
+		c.ask(of(t, "b"), "b2")
+		wantRefused(t, c.error("b2"), inference.CodeOverloaded, "1 requests are being served and 4 wait")
+		if c.error("a3") == nil || c.error("a2") != nil || c.error("b0") != nil {
+			t.Errorf("refused: %v", c.failed)
+		}
+		c.finish("a0", "a1", "b0", "a2", "b1")
+	})
+}
+
+// TestWaitingEnds: with the client, at the deadline, and when the server drains; and
+// what has ended holds no place.
+func TestWaitingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := server(inference.Limits{InFlight: 1, Queued: 10})
+		b.RequestTimeout = time.Minute
+		c := newCrowd(t, b)
+		c.ask(t.Context(), "first")
+		ctx, leave := context.WithCancel(t.Context())
+		c.ask(ctx, "leaves")
+		early, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		c.ask(early, "its own deadline")
+		<-time.After(5 * time.Second)
+		leave()
+		synctest.Wait()
+		if e := c.error("leaves"); e == nil || e.Code != inference.CodeCanceled {
+			t.Errorf("who has left got %v", e)
+		}
+		<-time.After(6 * time.Second)
+		if e := c.error("its own deadline"); e == nil || e.Code != inference.CodeDeadlineExceeded {
+			t.Errorf("got %v", e)
+		}
+		c.ask(t.Context(), "the server's deadline")
+		c.gate.release()
+		c.ask(t.Context(), "waits")
+		<-time.After(59 * time.Second)
+		if e := c.error("the server's deadline"); e != nil {
+			t.Errorf("too early: %v", e)
+		}
+		<-time.After(2 * time.Second)
+		if e := c.error("the server's deadline"); e == nil || e.Code != inference.CodeDeadlineExceeded || e.Reason != inference.ReasonTimeout {
+			t.Errorf("got %v", e)
+		}
+		c.ask(t.Context(), "at the drain")
+		ctx, leave = context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		c.service.Drain(ctx)
+		c.asked.Wait()
+		for _, name := range []string{"waits", "at the drain"} {
+			if e := c.error(name); e == nil || (e.Reason != inference.ReasonShuttingDown && e.Reason != inference.ReasonTimeout) {
+				t.Errorf("%s: %v", name, e)
+			}
+		}
+		if total, _ := c.service.Load(c.t.Context()); total.InFlight != 0 || total.Waiting != 0 {
+			t.Errorf("left: %+v", total)
+		}
+	})
+}
+
+// TestRates: so many at once, then one after the other, each told when.
+func TestRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, server(inference.Limits{Rate: 100}))
+		ctx := of(t, "a", inference.Limits{Rate: 0.5, Burst: 2})
+		if _, ok := c.service.Rate(t.Context()); !ok {
+			t.Error("the server's rate isn't told")
+		}
+		c.ask(ctx, "1")
+		if left, _ := c.service.Rate(ctx); left != (inference.Rate{Limit: 2, Remaining: 1, Reset: 2 * time.Second}) {
+			t.Errorf("left: %+v", left)
+		}
+		c.ask(ctx, "2")
+		c.ask(ctx, "3")
+		e := c.error("3")
+		wantRefused(t, e, inference.CodeLimited, "requests of this key come faster than 0.5 a second")
+		if e != nil && e.RetryAfter != 2*time.Second {
+			t.Errorf("come again after %s", e.RetryAfter)
+		}
+		if left, _ := c.service.Rate(ctx); left != (inference.Rate{Limit: 2, Reset: 4 * time.Second}) {
+			t.Errorf("left: %+v", left)
+		}
+		c.ask(of(t, "b"), "b") // another's
+		<-time.After(time.Second)
+		c.ask(ctx, "4")
+		if e := c.error("4"); e == nil || e.RetryAfter != time.Second {
+			t.Errorf("got %v", e)
+		}
+		<-time.After(time.Second)
+		c.ask(ctx, "5")
+		c.finish("1", "2", "b", "5")
+	})
+}
+
+// TestRefusalsCostNothing: what the server's rate refuses leaves the key's as it was.
+func TestRefusalsCostNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, server(inference.Limits{Rate: 1}))
+		ctx := of(t, "a", inference.Limits{Rate: 1, Burst: 2})
+		c.ask(ctx, "1")
+		c.ask(ctx, "2")
+		wantRefused(t, c.error("2"), inference.CodeLimited, "requests come faster than 1 a second")
+		if err := c.service.SetBounds(inference.Bounds{}); err != nil {
+			t.Fatal(err)
+		}
+		c.ask(ctx, "3")
+		c.finish("1", "3")
+	})
+}
+
+// TestSetBounds: new bounds drop nobody, and let in who may begin now.
+func TestSetBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, server(inference.Limits{InFlight: 1, Queued: 5}))
+		for i := range 5 {
+			c.ask(t.Context(), fmt.Sprint(i))
+		}
+		if err := c.service.SetBounds(inference.Bounds{Server: inference.Limits{InFlight: -1}}); err == nil || c.service.MaxInFlight() != 1 {
+			t.Errorf("%v, %d", err, c.service.MaxInFlight())
+		}
+		set := func(b inference.Bounds) {
+			if err := c.service.SetBounds(b); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		set(server(inference.Limits{InFlight: 3, Queued: 1}))
+		if got := c.gate.begun(); len(got) != 3 {
+			t.Errorf("begun: %v", got)
+		}
+		set(server(inference.Limits{InFlight: 1, Queued: inference.NoQueue}))
+		c.ask(t.Context(), "refused")
+		wantRefused(t, c.error("refused"), inference.CodeOverloaded, "3 requests are being served and 2 wait")
+		set(inference.Bounds{Models: map[string]inference.Limits{"m": {InFlight: 1}}})
+		for range 5 {
+			c.gate.release()
+		}
+		c.asked.Wait()
+		got := c.gate.begun() // in any order: several got their places at once
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"0", "1", "2", "3", "4"}) {
+			t.Errorf("begun: %v", got)
+		}
+	})
+}
+
+// TestCrowd has many clients come and go at once; under -race it is the proof of the
+// locks.
+func TestCrowd(t *testing.T) {
+	engine := inferencetest.New()
+	for _, name := range []string{"m", "n"} {
+		engine.AddModel(name, inferencetest.Say("x"), nil)
+	}
+	s := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{
+		Server: inference.Limits{InFlight: 3, Queued: 20}, Models: map[string]inference.Limits{"": {InFlight: 2}}, RequestTimeout: time.Minute,
+	}}, engine)
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			ctx := of(t, fmt.Sprint(i%5), inference.Limits{InFlight: 1 + i%2})
+			for j := range 100 {
+				ctx, leave := context.WithCancel(ctx)
+				if j%7 == 0 {
+					leave()
+				}
+				req := &inference.Request{Model: []string{"m", "n", "unknown"}[j%3], Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}
+				a := collect(ctx, s, req)
+				if a.err != nil && a.err.Code == inference.CodeInternal {
+					t.Error(a.err)
+				}
+				leave()
+			}
+		})
+	}
+	for i := range 50 {
+		if err := s.SetBounds(inference.Bounds{Server: inference.Limits{InFlight: 1 + i%4, Queued: 20}, RequestTimeout: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all.Wait()
+	if total, _ := s.Load(t.Context()); total.InFlight != 0 || total.Waiting != 0 || total.Requests != 1600 {
+		t.Errorf("%+v", total)
+	}
+	s.Drain(t.Context())
+}

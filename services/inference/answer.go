@@ -1,0 +1,64 @@
+package inference
+
+import (
+	"iter"
+	"slices"
+)
+
+// Answer is a whole answer, as clients get it that don't ask for a stream.
+type Answer struct {
+	Choices []Choice
+	Usage   Usage
+}
+
+// Choice is one of an answer's.
+type Choice struct {
+	Text, Reasoning []byte
+	// ToolCalls as the model wrote them: Arguments may be no JSON.
+	ToolCalls []ToolCall
+	// Logprobs of all tokens; nil where they weren't asked for.
+	Logprobs []TokenLogprob
+	Finish   FinishReason
+}
+
+// Collect joins a request's Deltas. There are choices at least, and more of a model
+// that gives several texts for a request.
+func Collect(deltas iter.Seq2[Delta, error], choices int) (*Answer, error) {
+	answer := &Answer{Choices: make([]Choice, choices)}
+	for delta, err := range deltas {
+		if err != nil {
+			return nil, err
+		}
+		if delta.Usage != nil {
+			answer.Usage = *delta.Usage
+			continue
+		}
+		for len(answer.Choices) <= delta.Index {
+			answer.Choices = append(answer.Choices, Choice{})
+		}
+		answer.Choices[delta.Index].add(&delta)
+	}
+	return answer, nil
+}
+
+func (c *Choice) add(d *Delta) {
+	c.Text = append(c.Text, d.Text...)
+	c.Reasoning = append(c.Reasoning, d.Reasoning...)
+	for _, piece := range d.ToolCalls {
+		if piece.Index == len(c.ToolCalls) {
+			c.ToolCalls = append(c.ToolCalls, ToolCall{ID: piece.ID, Name: piece.Name})
+		}
+		call := &c.ToolCalls[piece.Index]
+		call.Arguments = append(call.Arguments, piece.Arguments...)
+	}
+	if d.Logprobs != nil && c.Logprobs == nil {
+		c.Logprobs = []TokenLogprob{}
+	}
+	for _, t := range d.Logprobs {
+		t.Top = slices.Clone(t.Top)
+		c.Logprobs = append(c.Logprobs, t)
+	}
+	if d.Finish != FinishNone {
+		c.Finish = d.Finish
+	}
+}

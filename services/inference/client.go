@@ -1,0 +1,57 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Client is whom a request is from, as its key tells. It doesn't change once it is
+// in a context.
+type Client struct {
+	// Name in logs and metrics; never the key.
+	Name string
+	// Models that it may use, by the names that clients give; nil for all.
+	Models []string
+	// Limits of its requests together.
+	Limits Limits
+}
+
+// May tells whether the client may use a model. Without a client, all may be used.
+func (c *Client) May(model string) bool {
+	return c == nil || c.Models == nil || slices.Contains(c.Models, model)
+}
+
+// allowed is nil for a model that the client of a request may use. Of others it
+// isn't told whether they are there.
+func allowed(ctx context.Context, model string) error {
+	if ClientOf(ctx).May(model) {
+		return nil
+	}
+	return &Error{
+		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model", Triton: TritonNotFound,
+		Message: fmt.Sprintf("the model `%s` does not exist or this key may not use it", model),
+	}
+}
+
+// MayAll is nil for a client that isn't limited to some models. The others see and
+// change nothing that is of the whole server.
+func MayAll(ctx context.Context) error {
+	if c := ClientOf(ctx); c == nil || c.Models == nil {
+		return nil
+	}
+	return &Error{Code: CodeForbidden, Reason: ReasonForbidden, Message: "this key is for its models only, not for what is the whole server's"}
+}
+
+type clientKey struct{}
+
+// WithClient says whom the requests under a context are from.
+func WithClient(ctx context.Context, client *Client) context.Context {
+	return context.WithValue(ctx, clientKey{}, client)
+}
+
+// ClientOf gives whom a request is from; nil where nobody has said it.
+func ClientOf(ctx context.Context) *Client {
+	client, _ := ctx.Value(clientKey{}).(*Client)
+	return client
+}

@@ -1,0 +1,130 @@
+package inference
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// Known is what was known of the models at a moment.
+type Known struct {
+	// Cards of all models that the client may use by some name, by their own. A model
+	// that has changed has another Card or other names later.
+	Cards []*Card
+
+	names  map[*Card][]string
+	client *Client
+}
+
+// Names are what requests may call a model beside its own name: its aliases, and its
+// LoRA adapters under all of its names.
+func (k *Known) Names(card *Card) []string { return k.names[card] }
+
+// Name is the model's own, or for a client that may not use that, the first of
+// those that it may use; Names then are the rest.
+func (k *Known) Name(card *Card) string {
+	if names := k.names[card]; len(names) > 0 && !k.client.May(card.Name) {
+		return names[0]
+	}
+	return card.Name
+}
+
+// Known tells of all models that the client may use, whatever they are and do.
+func (s *Service) Known(ctx context.Context) *Known {
+	return s.knownOf(s.catalog.known.Load(), ClientOf(ctx))
+}
+
+func (s *Service) knownOf(known *knowledge, client *Client) *Known {
+	k := &Known{Cards: known.sorted(), names: map[*Card][]string{}, client: client}
+	for alias, card := range known.aliases {
+		k.names[card] = append(k.names[card], alias)
+	}
+	for _, card := range k.Cards {
+		own := append([]string{card.Name}, k.names[card]...)
+		if s.cfg.LoRASeparator != "" && card.Tasks&TaskGenerate != 0 {
+			for _, name := range own {
+				for _, lora := range card.LoRAs {
+					k.names[card] = append(k.names[card], name+s.cfg.LoRASeparator+lora)
+				}
+			}
+		}
+		slices.SortFunc(k.names[card], strings.Compare)
+		k.names[card] = slices.DeleteFunc(k.names[card], func(name string) bool { return !k.client.May(name) })
+	}
+	k.Cards = slices.DeleteFunc(k.Cards, func(card *Card) bool { return len(k.names[card]) == 0 && !k.client.May(card.Name) })
+	return k
+}
+
+// Defaults are the sampling options that hold for requests to a model which leave them
+// unset, as far as they are known.
+func (s *Service) Defaults(card *Card) Sampling {
+	var d Sampling
+	if card.Backend != nil {
+		d = card.Backend.Extras(card.Config).Defaults
+	}
+	switch {
+	case s.defaultMaxTokens(card) > 0:
+		d.MaxTokens = new(s.defaultMaxTokens(card))
+	case card.ContextLength == 0:
+		d.MaxTokens = new(unknownContextMaxTokens)
+	}
+	return d
+}
+
+// MaxInFlight is how many requests are served at once, 0 for no bound.
+func (s *Service) MaxInFlight() int {
+	s.admission.mu.Lock()
+	defer s.admission.mu.Unlock()
+	return s.admission.bounds.Server.InFlight
+}
+
+// controlInterval is how long an engine's word on loads and unloads holds. Whoever
+// changes its mode starts it anew.
+const controlInterval = time.Minute
+
+// controls remembers which engines let models be loaded and unloaded.
+type controls struct {
+	mu    sync.Mutex
+	asked map[Engine]control
+}
+
+type control struct {
+	at      time.Time
+	allowed bool
+}
+
+// Controllable tells whether an engine lets models be loaded and unloaded. It asks the
+// engine, at most once a minute; one that doesn't answer doesn't let.
+func (s *Service) Controllable(ctx context.Context, engine Engine) bool {
+	return s.catalog.controllable(ctx, engine)
+}
+
+func (c *Catalog) controllable(ctx context.Context, engine Engine) bool {
+	repository, ok := engine.(Repository)
+	if !ok {
+		return false
+	}
+	c.controls.mu.Lock()
+	known, ok := c.controls.asked[engine]
+	c.controls.mu.Unlock()
+	if ok && time.Since(known.at) < controlInterval {
+		return known.allowed
+	}
+	// What no model is named can be unloaded without a change.
+	_, err := repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
+	known = control{at: time.Now(), allowed: err == nil || AsError(err).Code == CodeInvalid || AsError(err).Code == CodeNotFound}
+	if err != nil && !known.allowed && AsError(err).Code != CodeUnsupported {
+		return false // away
+	}
+	c.controls.mu.Lock()
+	defer c.controls.mu.Unlock()
+	if c.controls.asked == nil {
+		c.controls.asked = map[Engine]control{}
+	}
+	c.controls.asked[engine] = known
+	return known.allowed
+}

@@ -1,0 +1,154 @@
+package inference
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits bound the requests of a server, a model or a client. 0 is no bound.
+type Limits struct {
+	// InFlight requests are served at once; Queued more wait for their turn, with
+	// [NoQueue] none.
+	InFlight, Queued int
+	// Rate of requests that begin, each second on average; Burst of them may begin
+	// at once, those of a second if it is 0.
+	Rate  float64
+	Burst int
+}
+
+// NoQueue is what [Limits.Queued] is where no request waits.
+const NoQueue = -1
+
+// burst is how many requests may begin at once under a rate.
+func (l Limits) burst() int {
+	return cmp.Or(l.Burst, max(1, int(min(math.Ceil(l.Rate), math.MaxInt32))))
+}
+
+// validate names the flag that sets the limit.
+func (l Limits) validate(suffix string) error {
+	switch {
+	case l.InFlight < 0:
+		return fmt.Errorf("--max-in-flight%s: %d is negative", suffix, l.InFlight)
+	case l.Queued < NoQueue:
+		return fmt.Errorf("--max-queued%s: %d is negative", suffix, l.Queued)
+	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
+		return fmt.Errorf("--requests-per-second%s: %v is no rate", suffix, l.Rate)
+	case l.Burst < 0:
+		return fmt.Errorf("--burst%s: %d is negative", suffix, l.Burst)
+	}
+	return nil
+}
+
+// Bounds are what the service takes at once. The zero value has none.
+type Bounds struct {
+	// Server bounds all requests together.
+	Server Limits
+	// Models bounds the requests of each model, by its own name; those of "" are for
+	// models that aren't named.
+	Models map[string]Limits
+	// BodyBytes bounds what the bodies of requests in flight take together; 0 for no
+	// bound.
+	BodyBytes int64
+	// RequestTimeout ends a request after this long; 0 for never.
+	RequestTimeout time.Duration
+}
+
+// Validate names the field that can't be used.
+func (b Bounds) Validate() error {
+	for _, limits := range b.Models {
+		if err := limits.validate("-per-model"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case b.BodyBytes < 0:
+		return fmt.Errorf("--max-body-bytes-in-flight: %d is negative", b.BodyBytes)
+	case b.RequestTimeout < 0:
+		return fmt.Errorf("--request-timeout: %s is negative", b.RequestTimeout)
+	}
+	return b.Server.validate("")
+}
+
+// model gives the limits of one.
+func (b Bounds) model(name string) Limits {
+	if limits, ok := b.Models[name]; ok {
+		return limits
+	}
+	return b.Models[""]
+}
+
+// scope is what limits bound: the server, a model or a client. The admission's lock
+// guards it.
+type scope struct {
+	limits            Limits
+	bucket            *rate.Limiter // nil without a rate
+	inFlight, waiting int
+	// whose the limits are, for errors; a client's are its own fault.
+	of  string
+	own bool
+}
+
+// set changes the limits. What a bucket holds stays.
+func (s *scope) set(limits Limits) {
+	if s.limits == limits {
+		return
+	}
+	s.limits = limits
+	switch {
+	case limits.Rate == 0:
+		s.bucket = nil
+	case s.bucket == nil:
+		s.bucket = rate.NewLimiter(rate.Limit(limits.Rate), limits.burst())
+	default:
+		s.bucket.SetLimit(rate.Limit(limits.Rate))
+		s.bucket.SetBurst(limits.burst())
+	}
+}
+
+func (s *scope) room() bool { return s.limits.InFlight == 0 || s.inFlight < s.limits.InFlight }
+
+// busy is whether anything is counted.
+func (s *scope) busy() bool { return s.inFlight+s.waiting > 0 }
+
+// fullRetry is when to come again where places are taken: none tells when they will
+// be free.
+const fullRetry = time.Second
+
+// full refuses a request for which there is no place.
+func (s *scope) full() *Error {
+	e := &Error{
+		Code: CodeOverloaded, Reason: ReasonOverloaded, RetryAfter: fullRetry,
+		Message: fmt.Sprintf("%d requests%s are being served and %d wait, the most that this server takes: try again", s.inFlight, s.of, s.waiting),
+	}
+	if s.own {
+		e.Code, e.Reason = CodeLimited, ReasonRateLimit
+	}
+	return e
+}
+
+// fast refuses a request that comes too early.
+func (s *scope) fast(wait time.Duration) *Error {
+	return &Error{
+		Code: CodeLimited, Reason: ReasonRateLimit, RetryAfter: wait,
+		Message: fmt.Sprintf("requests%s come faster than %v a second, the most that this server takes: try again", s.of, s.limits.Rate),
+	}
+}
+
+// Rate is how much of a rate of requests is left, by the words of OpenAI's headers.
+type Rate struct {
+	// Limit of requests that may begin at once, and those Remaining now.
+	Limit, Remaining int
+	// Reset is when all may again.
+	Reset time.Duration
+}
+
+func (s *scope) rate(now time.Time) Rate {
+	left := max(0, s.bucket.TokensAt(now))
+	limit := s.limits.burst()
+	missing := max(0, float64(limit)-left)
+	return Rate{Limit: limit, Remaining: int(left), Reset: time.Duration(missing / s.limits.Rate * float64(time.Second))}
+}

@@ -1,0 +1,102 @@
+package inference
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Load is what is being done, by one model or by all, and how fast.
+type Load struct {
+	// InFlight are the requests being served, and Queued those of them that no answer
+	// has come of yet: they wait here or in the engine, or their prompt is being read.
+	InFlight, Queued int
+	// Waiting are those of the queued ones that wait here for their turn.
+	Waiting int
+	// TokensPerSecond of answers, over the last 5 to 10 s.
+	TokensPerSecond float64
+	// FirstToken and InterToken are times of streamed generations, over the last 30 to
+	// 60 s: to the first token, and between two tokens of an answer.
+	FirstToken, InterToken Quantiles
+	// Requests that have come, and Failures among them: also those that their clients
+	// left, and of all requests those that the admission refused.
+	Requests, Failures uint64
+	// PromptTokens of generations and embeddings that have ended, and
+	// CompletionTokens of answers so far.
+	PromptTokens, CompletionTokens uint64
+}
+
+// ModelLoad is the load of one model, by its own name.
+type ModelLoad struct {
+	Model string
+	Load
+}
+
+// Load is that of all requests, whatever frontend they came by, and of each model that
+// had some, by name; of models that the client may not use it isn't told.
+func (s *Service) Load(ctx context.Context) (Load, []ModelLoad) {
+	total, models := s.meters.load(time.Now())
+	for _, n := range s.Refused() {
+		total.Requests += n
+		total.Failures += n
+	}
+	if client := ClientOf(ctx); client != nil && client.Models != nil {
+		models = slices.DeleteFunc(models, func(m ModelLoad) bool { return !client.May(m.Model) })
+	}
+	return total, models
+}
+
+// sum adds up the load of meters.
+type sum struct {
+	Load
+
+	first, gaps [buckets]uint64
+}
+
+func (s *sum) add(m *meter, now time.Time) {
+	s.InFlight += int(m.inFlight.Load())
+	s.Queued += int(m.queued.Load())
+	s.Waiting += int(m.waiting.Load())
+	s.TokensPerSecond += m.rate(now)
+	s.PromptTokens += m.prompts.Load()
+	s.CompletionTokens += m.completions.Load()
+	s.Requests += uint64(max(m.inFlight.Load(), 0))
+	for outcome := range m.ended {
+		n := m.ended[outcome].Load()
+		s.Requests += n
+		if Outcome(outcome) != OutcomeOK {
+			s.Failures += n
+		}
+	}
+	m.first.recent(now, &s.first)
+	m.gaps.recent(now, &s.gaps)
+}
+
+func (s *sum) load() Load {
+	s.FirstToken, s.InterToken = quantilesOf(&s.first), quantilesOf(&s.gaps)
+	return s.Load
+}
+
+func (ms *meters) load(now time.Time) (Load, []ModelLoad) {
+	total, models := &sum{}, map[string]*sum{}
+	ms.mu.RLock()
+	total.Load = ms.gone
+	for key, m := range ms.all {
+		total.add(m, now)
+		if key.Model == "" {
+			continue
+		}
+		if models[key.Model] == nil {
+			models[key.Model] = &sum{}
+		}
+		models[key.Model].add(m, now)
+	}
+	ms.mu.RUnlock()
+	list := make([]ModelLoad, 0, len(models))
+	for name, s := range models {
+		list = append(list, ModelLoad{Model: name, Load: s.load()})
+	}
+	slices.SortFunc(list, func(a, b ModelLoad) int { return strings.Compare(a.Model, b.Model) })
+	return total.load(), list
+}

@@ -1,0 +1,108 @@
+package inference_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// paced streams 11 tokens: the first after 400 ms, the others each after 20 ms.
+func paced(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+	for i := range 11 {
+		wait, finish := 20*time.Millisecond, ""
+		if i == 0 {
+			wait = 400 * time.Millisecond
+		}
+		if i == 10 {
+			finish = "length"
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !send(inferencetest.Token("x", finish)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// near allows a quantile's error.
+func near(got, want time.Duration) bool { return got >= want*15/16 && got <= want*17/16 }
+
+func TestLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := serve(t, inference.Config{}, paced, withTemplate)
+		synctest.Wait()
+		ended := make(chan answer)
+		go func() { ended <- collect(t.Context(), s, chatRequest(2)) }()
+		<-time.After(200 * time.Millisecond)
+		if total, models := s.Load(t.Context()); total.InFlight != 1 || total.Queued != 1 || len(models) != 1 || models[0].Model != "m" || models[0].Queued != 1 {
+			t.Errorf("before the first token: %+v, %+v", total, models)
+		}
+		<-time.After(310 * time.Millisecond)
+		if total, _ := s.Load(t.Context()); total.InFlight != 1 || total.Queued != 0 || total.CompletionTokens != 12 {
+			t.Errorf("in the stream: %+v", total)
+		}
+		if a := <-ended; a.err != nil || a.usage.CompletionTokens != 22 {
+			t.Fatalf("%+v", a)
+		}
+		_ = collect(t.Context(), s, &inference.Request{Model: "none", Task: inference.TaskGenerate})
+		<-time.After(390 * time.Millisecond)
+		total, models := s.Load(t.Context())
+		for name, load := range map[string]inference.Load{"total": total, "m": models[0].Load} {
+			if load.InFlight != 0 || load.Queued != 0 || load.CompletionTokens != 22 || load.PromptTokens != 7 {
+				t.Errorf("%s: %+v", name, load)
+			}
+			if q := load.FirstToken; q.Count != 1 || !near(q.P50, 400*time.Millisecond) || !near(q.P99, 400*time.Millisecond) {
+				t.Errorf("%s: first tokens %+v", name, q)
+			}
+			if q := load.InterToken; q.Count != 20 || !near(q.P50, 20*time.Millisecond) || !near(q.P99, 20*time.Millisecond) {
+				t.Errorf("%s: between tokens %+v", name, q)
+			}
+			if load.TokensPerSecond != 22 { // 600 ms have passed since the first, which is less than a second
+				t.Errorf("%s: %v tokens/s", name, load.TokensPerSecond)
+			}
+		}
+		if total.Requests != 2 || total.Failures != 1 || models[0].Requests != 1 || models[0].Failures != 0 || len(models) != 1 {
+			t.Errorf("%+v, %+v", total, models)
+		}
+		<-time.After(time.Minute)
+		if total, _ := s.Load(t.Context()); total.TokensPerSecond != 0 || total.FirstToken.Count != 0 || total.InterToken.Count != 0 || total.CompletionTokens != 22 {
+			t.Errorf("a minute later: %+v", total)
+		}
+	})
+}
+
+// TestLoadOfLeaving: a client that leaves is a failure, and nothing is left in flight.
+func TestLoadOfLeaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := serve(t, inference.Config{}, paced, withTemplate)
+		synctest.Wait()
+		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer leave()
+		_ = collect(ctx, s, chatRequest(1))
+		if total, models := s.Load(t.Context()); total.InFlight != 0 || total.Queued != 0 || total.Failures != 1 || models[0].Failures != 1 || models[0].Queued != 0 {
+			t.Errorf("%+v, %+v", total, models)
+		}
+	})
+}
+
+// TestLoadWithoutStream: answers in one piece have no times of tokens.
+func TestLoadWithoutStream(t *testing.T) {
+	s, _ := serve(t, inference.Config{}, inferencetest.Say("a", "b"), withTemplate)
+	req := chatRequest(1)
+	req.Stream = false
+	if a := collect(t.Context(), s, req); a.err != nil {
+		t.Fatal(a.err)
+	}
+	if total, _ := s.Load(t.Context()); total.CompletionTokens != 2 || total.FirstToken.Count != 0 || total.InterToken.Count != 0 {
+		t.Errorf("%+v", total)
+	}
+}

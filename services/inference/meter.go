@@ -1,0 +1,427 @@
+package inference
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Surface is the API that a request came by.
+type Surface string
+
+// The surfaces. There are no others, so that figures by surface are few.
+const (
+	SurfaceOther   Surface = "other"
+	SurfaceOpenAI  Surface = "openai"
+	SurfaceConnect Surface = "connect"
+	SurfaceKServe  Surface = "kserve"
+)
+
+// Origin is where the requests under a context come from. A server puts it there, and
+// may fill it in later, until the request gets to the service.
+type Origin struct{ Surface Surface }
+
+type originKey struct{}
+
+// WithOrigin says where the requests under a context come from.
+func WithOrigin(ctx context.Context, origin *Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, origin)
+}
+
+func surfaceOf(ctx context.Context) Surface {
+	if origin, ok := ctx.Value(originKey{}).(*Origin); ok && origin.Surface != "" {
+		return origin.Surface
+	}
+	return SurfaceOther
+}
+
+// Operation is what a request asks for, by OpenTelemetry's names for generative AI,
+// and one for tensors.
+type Operation string
+
+// The operations.
+const (
+	OperationChat       Operation = "chat"
+	OperationCompletion Operation = "text_completion"
+	OperationEmbeddings Operation = "embeddings"
+	OperationInfer      Operation = "infer"
+)
+
+func operationOf(req *Request) Operation {
+	switch {
+	case req.Task == TaskEmbed:
+		return OperationEmbeddings
+	case req.Messages != nil:
+		return OperationChat
+	}
+	return OperationCompletion
+}
+
+// Outcome is how a request ended: well, or by the code of its error.
+type Outcome uint8
+
+// OutcomeOK is that of a request that succeeded.
+const OutcomeOK Outcome = 0
+
+const outcomes = 2 + int(CodeForbidden)
+
+func outcomeOf(err error) Outcome {
+	if err == nil {
+		return OutcomeOK
+	}
+	return Outcome(1 + AsError(err).Code)
+}
+
+// String is ok, or the code's name.
+func (o Outcome) String() string {
+	if o == OutcomeOK {
+		return "ok"
+	}
+	return Code(o - 1).String()
+}
+
+// Series names what is counted together.
+type Series struct {
+	// Model by its own name; empty for requests whose model isn't known, or isn't one.
+	Model     string
+	Surface   Surface
+	Operation Operation
+}
+
+// The times for which meters remember.
+const (
+	rateEpoch     = 5 * time.Second
+	quantileEpoch = 30 * time.Second
+)
+
+// meter counts. Nothing in it takes a lock.
+type meter struct {
+	inFlight, queued     atomic.Int64
+	waiting              atomic.Int64 // of the queued ones, for their turn
+	ended                [outcomes]atomic.Uint64
+	prompts, completions atomic.Uint64
+	completed            past[uint64] // completions as they were
+	first, gaps          histogram
+	succeeded, failed    histogram // whole requests
+	inputs, outputs      sizes
+}
+
+func newMeter() *meter {
+	m := &meter{completed: past[uint64]{period: rateEpoch}}
+	m.first.scale, m.first.past.period = firstTokenScale, quantileEpoch
+	m.gaps.scale, m.gaps.past.period = interTokenScale, quantileEpoch
+	m.succeeded.scale, m.failed.scale = durationScale, durationScale
+	return m
+}
+
+// count counts tokens of an answer.
+func (m *meter) count(now time.Time, tokens int) {
+	if tokens <= 0 {
+		return
+	}
+	if m.completed.due(now) {
+		was := m.completions.Load()
+		m.completed.mark(now, &was)
+	}
+	m.completions.Add(uint64(tokens))
+}
+
+// rate of tokens per second.
+func (m *meter) rate(now time.Time) float64 {
+	since := m.completed.since(now)
+	if since == nil {
+		return 0
+	}
+	// What has begun just now is no rate yet.
+	return float64(m.completions.Load()-*since.was) / max(now.Sub(since.began), time.Second).Seconds()
+}
+
+// meters are those of the service. A client can't add to them: their models are those
+// of the catalog.
+type meters struct {
+	mu   sync.RWMutex
+	all  map[Series]*meter
+	gone Load // of models that are no more
+
+	known func(model string) bool
+}
+
+func newMeters(known func(model string) bool) *meters {
+	return &meters{all: map[Series]*meter{}, known: known}
+}
+
+// enter counts a request in and gives its meter. A series' first request puts out the
+// meters of models that aren't known any more.
+func (ms *meters) enter(series Series) *meter {
+	ms.mu.RLock()
+	m := ms.all[series]
+	if m != nil {
+		m.enter() // before another one can put it out
+	}
+	ms.mu.RUnlock()
+	if m != nil {
+		return m
+	}
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m = ms.all[series]; m == nil {
+		ms.putOut()
+		m = newMeter()
+		ms.all[series] = m
+	}
+	m.enter()
+	return m
+}
+
+func (m *meter) enter() {
+	m.inFlight.Add(1)
+	m.queued.Add(1)
+}
+
+func (ms *meters) putOut() {
+	for series, m := range ms.all {
+		if series.Model == "" || m.inFlight.Load() != 0 || ms.known(series.Model) {
+			continue
+		}
+		left := &sum{Load: ms.gone}
+		left.add(m, time.Time{})
+		ms.gone = Load{Requests: left.Requests, Failures: left.Failures, PromptTokens: left.PromptTokens, CompletionTokens: left.CompletionTokens}
+		delete(ms.all, series)
+	}
+}
+
+// Figures are what has been counted of a series since the start.
+type Figures struct {
+	Series
+
+	InFlight, Queued, Waiting int
+	// Ended are the requests that have, by [Outcome].
+	Ended [outcomes]uint64
+	// PromptTokens of requests that have succeeded, and CompletionTokens of answers
+	// so far.
+	PromptTokens, CompletionTokens uint64
+	// FirstToken and InterToken are times of streamed generations, Succeeded and
+	// Failed those of whole requests, Inputs and Outputs the tokens of ones that have
+	// succeeded.
+	FirstToken, InterToken, Succeeded, Failed, Inputs, Outputs Histogram
+}
+
+// Figures gives all series that had requests, in no order.
+func (s *Service) Figures() []Figures {
+	ms := s.meters
+	ms.mu.RLock()
+	defer ms.mu.RUnlock()
+	list := make([]Figures, 0, len(ms.all))
+	for series, m := range ms.all {
+		f := Figures{
+			Series: series, InFlight: int(m.inFlight.Load()), Queued: int(m.queued.Load()), Waiting: int(m.waiting.Load()),
+			PromptTokens: m.prompts.Load(), CompletionTokens: m.completions.Load(),
+			FirstToken: m.first.export(), InterToken: m.gaps.export(), Succeeded: m.succeeded.export(), Failed: m.failed.export(),
+			Inputs: m.inputs.export(), Outputs: m.outputs.export(),
+		}
+		for i := range f.Ended {
+			f.Ended[i] = m.ended[i].Load()
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// measure follows one request, for the meters and for its trace.
+type measure struct {
+	service  *Service
+	series   Series
+	meter    *meter
+	streamed bool
+	began    time.Time
+	answered atomic.Bool
+	lora     string     // the adapter; empty for none
+	span     trace.Span // the request's; one that isn't recorded takes nothing
+	stream   trace.Span // from the first token on; nil before
+}
+
+// begin follows a request from now on. It must be ended, or refused.
+func (m *measure) begin(ctx context.Context, s *Service, operation Operation) {
+	m.service, m.began, m.span = s, time.Now(), trace.SpanFromContext(ctx)
+	m.series = Series{Surface: surfaceOf(ctx), Operation: operation}
+	m.meter = s.meters.enter(m.series)
+}
+
+// refuse ends what has not been let in: it is counted by its outcome alone.
+func (m *measure) refuse(outcome Outcome) {
+	m.meter.queued.Add(-1)
+	m.meter.inFlight.Add(-1)
+	m.adapt(0, -1)
+	m.service.refused[outcome].Add(1)
+	m.endTrace(outcome, nil)
+}
+
+// wait notes that the request begins to wait for its turn, or ends that.
+func (m *measure) wait(change int64) {
+	if m.meter != nil {
+		m.meter.waiting.Add(change)
+	}
+}
+
+// settle says which model it is, and which adapter of it. It must come before any
+// answer.
+func (m *measure) settle(card *Card, lora string) {
+	if m == nil || card == nil || m.series.Model != "" {
+		return
+	}
+	m.lora = lora
+	m.adapt(0, 1)
+	before := m.meter
+	m.series.Model = card.Name
+	m.meter = m.service.meters.enter(m.series)
+	before.queued.Add(-1)
+	before.inFlight.Add(-1)
+	if m.span.IsRecording() {
+		m.span.SetAttributes(attribute.String("gen_ai.operation.name", string(m.series.Operation)), attribute.String("gen_ai.request.model", card.Name),
+			attribute.String("trident.surface", string(m.series.Surface)))
+	}
+}
+
+// adapt moves a request with an adapter.
+func (m *measure) adapt(running, waiting int) {
+	if m.lora != "" {
+		m.service.adapters.change(m.lora, running, waiting)
+	}
+}
+
+// end counts a request out. The usage is nil for one of tensors, and of a failure.
+func (m *measure) end(outcome Outcome, usage *Usage) {
+	now := time.Now()
+	whole := &m.meter.succeeded
+	if outcome != OutcomeOK {
+		whole = &m.meter.failed
+	}
+	whole.add(now.Sub(m.began), 1)
+	m.exemplify(whole, now)
+	if !m.answered.Load() {
+		m.meter.queued.Add(-1)
+		m.adapt(0, -1)
+	} else {
+		m.adapt(-1, 0)
+	}
+	if usage != nil {
+		m.meter.prompts.Add(uint64(usage.PromptTokens))
+		m.meter.inputs.add(usage.PromptTokens)
+		if m.series.Operation != OperationEmbeddings {
+			m.meter.outputs.add(usage.CompletionTokens)
+		}
+	}
+	m.meter.ended[outcome].Add(1)
+	m.meter.inFlight.Add(-1)
+	m.endTrace(outcome, usage)
+}
+
+// exemplify keeps the request's trace beside what has just been counted.
+func (m *measure) exemplify(h *histogram, now time.Time) {
+	if context := m.span.SpanContext(); context.IsSampled() {
+		h.exemplar.Store(&Exemplar{TraceID: context.TraceID().String(), Value: now.Sub(m.began).Seconds(), At: now})
+	}
+}
+
+// answer notes that something has come of the request; it is true the first time.
+func (m *measure) answer() bool {
+	if m.answered.Load() || !m.answered.CompareAndSwap(false, true) {
+		return false
+	}
+	m.meter.queued.Add(-1)
+	m.adapt(1, -1)
+	if m.span.IsRecording() {
+		m.traceAnswer()
+	}
+	return true
+}
+
+// pace is what has come of a choice and isn't counted yet.
+type pace struct {
+	last   time.Time // when something was counted
+	steps  int
+	tokens int
+}
+
+// step notes what has come of a choice. It is counted with what is already behind it,
+// so that tokens which come together cost once. Where the engine tells no numbers each
+// step is a token for the times, and the tokens are counted at the end.
+func (m *measure) step(p *pace, tokens int, text, more bool) {
+	if tokens > 0 || text {
+		p.tokens += tokens
+		p.steps += max(tokens, 1)
+	}
+	if !more {
+		m.flush(p)
+	}
+}
+
+// flush counts what hasn't been.
+func (m *measure) flush(p *pace) {
+	if p.steps == 0 {
+		return
+	}
+	now := time.Now()
+	first := m.answer()
+	m.meter.count(now, p.tokens)
+	switch {
+	case !m.streamed:
+	case first:
+		m.meter.first.observe(now, now.Sub(m.began), 1)
+		m.exemplify(&m.meter.first, now)
+	case !p.last.IsZero():
+		m.meter.gaps.observe(now, now.Sub(p.last)/time.Duration(p.steps), uint64(p.steps))
+	}
+	*p = pace{last: now}
+}
+
+// more counts tokens whose times aren't known.
+func (m *measure) more(tokens int) {
+	if tokens != 0 {
+		m.meter.count(time.Now(), tokens)
+	}
+}
+
+// Refused are the requests that the admission has turned away, by [Outcome].
+func (s *Service) Refused() (counts [outcomes]uint64) {
+	for i := range counts {
+		counts[i] = s.refused[i].Load()
+	}
+	return counts
+}
+
+// adapters are those of requests in flight.
+type adapters struct {
+	mu               sync.Mutex
+	running, waiting map[string]int
+}
+
+func (a *adapters) change(name string, running, waiting int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running == nil {
+		a.running, a.waiting = map[string]int{}, map[string]int{}
+	}
+	for counts, n := range map[*map[string]int]int{&a.running: running, &a.waiting: waiting} {
+		if (*counts)[name] += n; (*counts)[name] <= 0 {
+			delete(*counts, name)
+		}
+	}
+}
+
+// LoRAs tells the adapters of requests that are being answered and of those that wait,
+// and how many adapters there are.
+func (s *Service) LoRAs() (running, waiting []string, listed int) {
+	for _, card := range s.catalog.Cards() {
+		listed += len(card.LoRAs)
+	}
+	s.adapters.mu.Lock()
+	defer s.adapters.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.adapters.running)), slices.Sorted(maps.Keys(s.adapters.waiting)), listed
+}

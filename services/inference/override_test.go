@@ -1,0 +1,65 @@
+package inference_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// TestOverride gives models other settings while they are there.
+func TestOverride(t *testing.T) {
+	engine := inferencetest.New()
+	library := &shelf{published: &inference.Published{Template: inference.TemplateSource{Source: "published"}, TemplateOrigin: "hub"}}
+	catalog, log := consult(engine, library, []inference.Override{override("m", "aliases", "a"), override("", "tokenizer", "org/a")}, nil)
+	engine.AddModel("other", inferencetest.Say("x"), nil)
+	if err := catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	card := func(name string) *inference.Card {
+		t.Helper()
+		card, err := catalog.Lookup(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return card
+	}
+	before, other := card("m"), card("other")
+
+	catalog.Override(t.Context(), []inference.Override{override("m", "aliases", "b"), override("", "tokenizer", "org/a")})
+	after := card("m")
+	if len(after.Aliases) != 1 || after.Aliases[0] != "b" || before.Aliases[0] != "a" {
+		t.Errorf("the aliases were %v and are %v", before.Aliases, after.Aliases)
+	}
+	if !after.Loaded.Equal(before.Loaded) || after.Fingerprint != before.Fingerprint {
+		t.Error("the model looks as if it had been loaded anew")
+	}
+	if card("other") != other {
+		t.Error("a model that nothing new is said of has a new card")
+	}
+
+	for range 2 {
+		catalog.Override(t.Context(), []inference.Override{override("m", "aliases", "b"), override("", "tokenizer", "org/a"), override("n", "hidden", "true"), override("n", "aliases", "c")})
+		if err := catalog.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), `msg="settings for a model that isn't there" model=n from="flag for n"`); n != 2 {
+		t.Errorf("told of %d times: %s", n, log)
+	}
+
+	// What has to be fetched first leaves the model as it is, and counts once it is there.
+	library.err, library.published = inference.ErrFetching, nil
+	catalog.Override(t.Context(), []inference.Override{override("m", "tokenizer", "org/b")})
+	if got := card("m"); got != after || got.Template == nil {
+		t.Error("the model lost its card to one that is being fetched")
+	}
+	library.err, library.published = nil, &inference.Published{Template: inference.TemplateSource{Source: "fetched"}, TemplateOrigin: "hub"}
+	if err := catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(card("m").Settings); !strings.Contains(got, "chat_template=Jinja, 7 characters (hub)") {
+		t.Errorf("got\n%s", got)
+	}
+}

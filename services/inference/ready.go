@@ -1,0 +1,100 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+)
+
+// ready is nil when every engine takes requests, has told its models since it does,
+// and the required ones among them are ready: those named, or else those that were
+// when all first was. Another model that is being loaded, or broke, is no reason to
+// send the requests of all others elsewhere.
+func (c *Catalog) ready(ctx context.Context, named []string) error {
+	required := named
+	if was := c.required.Load(); was != nil && len(named) == 0 {
+		required = *was
+	}
+	news := false
+	for _, e := range c.engines {
+		err := e.Ready(ctx)
+		if err == nil {
+			continue
+		}
+		// The engine lives, but has models that aren't ready. They may have been when it
+		// was asked last.
+		if len(required) > 0 && AsError(err).Reason == ReasonModelNotReady && c.announcedBy(ctx, e) {
+			news = true
+			continue
+		}
+		c.stale.Store(true)
+		return err
+	}
+	if c.stale.Load() {
+		c.refresh(ctx, 0)
+		if known := c.known.Load(); known.err != nil {
+			return known.err
+		}
+		if !c.told(ctx) {
+			return errStarting
+		}
+		c.stale.Store(false)
+	}
+	if news {
+		c.refresh(ctx, 0)
+	}
+	if err := c.lacking(ctx, required, len(named) > 0); err != nil {
+		return err
+	}
+	if c.required.Load() == nil {
+		var names []string
+		for _, card := range c.Cards() {
+			if card.State == ModelReady {
+				names = append(names, card.Name)
+			}
+		}
+		c.required.CompareAndSwap(nil, &names)
+	}
+	return nil
+}
+
+// lacking is why one of the models isn't ready. What isn't is looked up again. Those
+// that nobody has named may have been unloaded, as somebody wanted.
+func (c *Catalog) lacking(ctx context.Context, names []string, named bool) error {
+	for again := false; ; again = true {
+		known, missing := c.known.Load(), ""
+		for _, name := range names {
+			card := known.cards[name]
+			if gone := card == nil || card.State == ModelNeverLoaded || card.State == ModelUnloading || card.Reason == "unloaded"; gone && named || !gone && card.State != ModelReady {
+				missing = name
+				break
+			}
+		}
+		switch card := known.cards[missing]; {
+		case missing == "":
+			return nil
+		case !again:
+			c.refresh(ctx, lookupInterval)
+		case card != nil && card.Reason != "":
+			return errNotReady(missing, card.Reason)
+		case card != nil && card.State != ModelNeverLoaded:
+			return errBusy(missing, card.State)
+		default:
+			return errNotReady(missing, "it isn't loaded")
+		}
+	}
+}
+
+func errNotReady(model, reason string) error {
+	return &Error{Code: CodeUnavailable, Reason: ReasonModelNotReady, RetryAfter: lookupInterval, Message: fmt.Sprintf("the model `%s` isn't ready: %s", model, reason)}
+}
+
+// announcedBy is whether the engine's models of the start are known.
+func (c *Catalog) announcedBy(ctx context.Context, e Engine) bool {
+	select {
+	case c.refreshing <- struct{}{}:
+		defer func() { <-c.refreshing }()
+		return c.announced[e]
+	case <-ctx.Done():
+		return false
+	}
+}

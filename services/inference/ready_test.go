@@ -1,0 +1,87 @@
+package inference_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// strict is an engine that isn't ready while one of its models isn't, as tritonserver
+// by default.
+type strict struct{ *inferencetest.Engine }
+
+func (e strict) Ready(ctx context.Context) error {
+	if err := e.Engine.Ready(ctx); err != nil {
+		return err
+	}
+	models, err := e.Models(ctx)
+	for _, m := range models {
+		if m.State != inference.ModelReady && m.Reason != "unloaded" {
+			return &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Message: "the inference server isn't ready yet"}
+		}
+	}
+	return err
+}
+
+// TestReadyWithoutOtherModels: the models of the start are required, or those named,
+// and no others; and what was started stays so.
+func TestReadyWithoutOtherModels(t *testing.T) {
+	type step struct {
+		model string
+		state inference.ModelState
+		why   string
+		ready string // what the error tells; empty for ready
+	}
+	for name, c := range map[string]struct {
+		required []string
+		steps    []step
+	}{
+		"those of the start": {nil, []step{
+			{"late", inference.ModelLoading, "", ""},
+			{"late", inference.ModelUnavailable, "it broke", ""},
+			{"a", inference.ModelUnavailable, "it broke", "`a` isn't ready: it broke"},
+			{"a", inference.ModelReady, "", ""},
+			{"b", inference.ModelUnavailable, "unloaded", ""}, // as somebody wanted
+		}},
+		"named": {[]string{"b"}, []step{
+			{"late", inference.ModelLoading, "", ""},
+			{"a", inference.ModelUnavailable, "it broke", ""},
+			{"b", inference.ModelUnavailable, "unloaded", "`b` isn't ready: unloaded"},
+			{"b", inference.ModelReady, "", ""},
+		}},
+		"named, and not there": {[]string{"c"}, []step{{"a", inference.ModelReady, "", "`c` isn't ready: it isn't loaded"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := strict{inferencetest.New()}
+			engine.AddModel("a", inferencetest.Say("x"), nil)
+			engine.AddModel("b", inferencetest.Say("x"), nil)
+			s, catalog := inferencetest.WithCatalog(t, inference.Config{RequiredModels: c.required}, engine)
+			if err := catalog.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			first := s.Started(t.Context()) == nil
+			engine.AddModel("late", inferencetest.Say("x"), nil)
+			for _, step := range c.steps {
+				engine.SetState(step.model, step.state, step.why)
+				_ = catalog.Refresh(t.Context())
+				err := s.Ready(t.Context())
+				if (err == nil) != (step.ready == "") || err != nil && !strings.Contains(err.Error(), step.ready) {
+					t.Errorf("%s is %s: %v", step.model, step.state, err)
+				}
+				if started := s.Started(t.Context()) == nil; started != first {
+					t.Errorf("started: %v, then %v", first, started)
+				}
+			}
+			if err := s.Ready(t.Context()); first != (len(c.required) == 0 || c.required[0] == "b") {
+				t.Errorf("started %v, %v", first, err)
+			}
+			engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "gone"})
+			if err := s.Ready(t.Context()); err == nil || (s.Started(t.Context()) == nil) != first {
+				t.Errorf("an engine that is away: %v", err)
+			}
+		})
+	}
+}

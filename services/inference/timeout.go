@@ -1,0 +1,83 @@
+package inference
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// paramTimeout is the request parameter of Triton's schedule policy extension: for how
+// many microseconds a request may wait in the model's queue.
+const paramTimeout = "timeout"
+
+// takesTimeout tells whether the model's queue heeds a request's timeout: Triton's
+// dynamic batcher does where its configuration allows that, and no other scheduler.
+func takesTimeout(config *kserve.ModelConfig) bool {
+	batching := config.GetDynamicBatching()
+	if batching.GetDefaultQueuePolicy().GetAllowTimeoutOverride() {
+		return true
+	}
+	for _, policy := range batching.GetPriorityQueuePolicy() {
+		if policy.GetAllowTimeoutOverride() {
+			return true
+		}
+	}
+	return false
+}
+
+// queueTimeout is what is left of a request's time, for a model whose queue heeds it
+// and a request that says nothing of it; nil otherwise.
+func queueTimeout(ctx context.Context, config *kserve.ModelConfig, given map[string]*kserve.InferParameter) *kserve.InferParameter {
+	if given[paramTimeout] != nil || !takesTimeout(config) {
+		return nil
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return nil
+	}
+	left := max(1, time.Until(deadline).Microseconds()) // 0 is none to Triton
+	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: left}}
+}
+
+// limitQueue adds the timeout to a request of a client's own.
+func limitQueue(ctx context.Context, config *kserve.ModelConfig, m *InferRequest) {
+	if p := queueTimeout(ctx, config, m.head.GetParameters()); p != nil {
+		m.set(paramTimeout, p)
+	}
+}
+
+// limitText adds it to a request that a backend has made.
+func limitText(ctx context.Context, config *kserve.ModelConfig, req *kserve.ModelInferRequest) {
+	p := queueTimeout(ctx, config, req.GetParameters())
+	if p == nil {
+		return
+	}
+	if req.Parameters == nil {
+		req.Parameters = map[string]*kserve.InferParameter{}
+	}
+	req.Parameters[paramTimeout] = p
+}
+
+// set adds a parameter that the request doesn't have. In protobuf a message goes on
+// where another one is appended to it.
+func (m *InferRequest) set(name string, p *kserve.InferParameter) {
+	if m.head.Parameters == nil {
+		m.head.Parameters = map[string]*kserve.InferParameter{}
+	}
+	m.head.Parameters[name] = p
+	if m.request != nil && m.request != m.head {
+		m.request.Parameters = m.head.GetParameters()
+	}
+	if m.encoded == nil {
+		return
+	}
+	more, err := proto.Marshal(&kserve.ModelInferRequest{Parameters: map[string]*kserve.InferParameter{name: p}})
+	if err == nil { // a number under a fixed name: can't fail
+		m.encoded = append(slices.Clip(m.encoded), mem.SliceBuffer(more))
+	}
+}

@@ -1,0 +1,102 @@
+package inference_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// keeping is an engine that keeps the requests that it gets, decoded from the wire.
+type keeping struct {
+	*inferencetest.Engine
+
+	got *kserve.ModelInferRequest
+}
+
+// Forward implements [inference.Forwarder].
+func (k *keeping) Forward(_ context.Context, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	return func(yield func(*inference.Response, error) bool) {
+		k.got = &kserve.ModelInferRequest{}
+		if err := proto.Unmarshal(m.Encoded().Materialize(), k.got); err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(final, nil)
+	}
+}
+
+// TestTimeoutForTriton: a model whose queue heeds it gets what is left of the time,
+// unless the client has said something else.
+func TestTimeoutForTriton(t *testing.T) {
+	override := &kserve.ModelQueuePolicy{AllowTimeoutOverride: true}
+	batching := func(b *kserve.ModelDynamicBatching) func(*kserve.ModelConfig) {
+		return func(c *kserve.ModelConfig) {
+			c.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: b}
+		}
+	}
+	given := map[string]*kserve.InferParameter{"timeout": {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: 7}}}
+	for _, tt := range []struct {
+		name   string
+		config func(*kserve.ModelConfig)
+		given  map[string]*kserve.InferParameter
+		limit  time.Duration
+		want   int64
+	}{
+		{"heeded", batching(&kserve.ModelDynamicBatching{DefaultQueuePolicy: override}), nil, 0, 60_000_000},
+		{"heeded at a level", batching(&kserve.ModelDynamicBatching{PriorityQueuePolicy: map[uint64]*kserve.ModelQueuePolicy{2: override}}), nil, 0, 60_000_000},
+		{"the client's deadline", batching(&kserve.ModelDynamicBatching{DefaultQueuePolicy: override}), nil, time.Second, 1_000_000},
+		{"the client's own", batching(&kserve.ModelDynamicBatching{DefaultQueuePolicy: override}), given, 0, 7},
+		{"not heeded", batching(&kserve.ModelDynamicBatching{}), nil, 0, 0},
+		{"no batching", func(*kserve.ModelConfig) {}, nil, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				engine := &keeping{Engine: inferencetest.New()}
+				engine.AddModel("m", inferencetest.Say("x"), nil)
+				engine.Configure("m", tt.config)
+				s := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, engine)
+				synctest.Wait()
+				ctx := t.Context()
+				if tt.limit > 0 {
+					limited, cancel := context.WithTimeout(ctx, tt.limit)
+					defer cancel()
+					ctx = limited
+				}
+				want := &kserve.ModelInferRequest{ModelName: "m", Parameters: tt.given, RawInputContents: [][]byte{{1, 2}}}
+				encoded, err := proto.Marshal(want)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, err := range s.Forward(ctx, m) {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := engine.got.GetParameters()["timeout"].GetInt64Param(); got != tt.want || len(engine.got.GetRawInputContents()) != 1 {
+					t.Errorf("the engine got %v", engine.got)
+				}
+				req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}
+				if a := collect(ctx, s, req); a.err != nil {
+					t.Fatal(a.err)
+				}
+				sent := engine.Requests()[0].GetParameters()["timeout"].GetInt64Param()
+				if tt.given == nil && sent != tt.want {
+					t.Errorf("a text's request has the timeout %d", sent)
+				}
+			})
+		})
+	}
+}

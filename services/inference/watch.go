@@ -1,0 +1,215 @@
+package inference
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Watch follows what is known of the models, until Close. Its first news is what is
+// known already. One goroutine at a time may use it.
+type Watch struct {
+	service *Service
+	client  *Client
+	news    chan struct{} // holds one element while something waits
+
+	mu      sync.Mutex
+	waiting []*knowledge
+}
+
+// watchDepth is how many changes wait for a watcher. One that is further behind is told
+// of the last of them alone.
+const watchDepth = 16
+
+// Watch begins to follow the models that the client under the context may use.
+func (s *Service) Watch(ctx context.Context) *Watch {
+	w := &Watch{service: s, client: ClientOf(ctx), news: make(chan struct{}, 1)}
+	ws := &s.catalog.watches
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.all == nil {
+		ws.all = map[*Watch]struct{}{}
+	}
+	ws.all[w] = struct{}{}
+	w.tell(s.catalog.known.Load())
+	return w
+}
+
+// News can be received from when [Watch.Next] has something.
+func (w *Watch) News() <-chan struct{} { return w.news }
+
+// Next is the oldest of what the watcher hasn't been told of. After each receipt from
+// News there is one.
+func (w *Watch) Next() *Known {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.waiting[0]
+	w.waiting = slices.Delete(w.waiting, 0, 1)
+	if len(w.waiting) > 0 {
+		w.signal()
+	}
+	return w.service.knownOf(k, w.client)
+}
+
+// Close ends the watch.
+func (w *Watch) Close() {
+	ws := &w.service.catalog.watches
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	delete(ws.all, w)
+}
+
+func (w *Watch) tell(k *knowledge) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == watchDepth {
+		w.waiting = slices.Delete(w.waiting, 0, watchDepth)
+	}
+	w.waiting = append(w.waiting, k)
+	w.signal()
+}
+
+func (w *Watch) signal() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}
+
+// watches are all that follow the catalog.
+type watches struct {
+	mu  sync.Mutex
+	all map[*Watch]struct{}
+}
+
+func (ws *watches) tell(k *knowledge) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for w := range ws.all {
+		w.tell(k)
+	}
+}
+
+// learn makes fresh what is known. The caller has refreshing.
+func (c *Catalog) learn(fresh *knowledge) {
+	fresh.aliases = aliases(fresh.cards)
+	old := c.known.Swap(fresh)
+	if maps.Equal(old.cards, fresh.cards) {
+		return
+	}
+	c.watches.tell(fresh)
+	if fresh.moving() {
+		select {
+		case c.moved <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// moving tells whether some model is about to be in another state.
+func (k *knowledge) moving() bool {
+	for _, card := range k.cards {
+		if card.State == ModelLoading || card.State == ModelUnloading || card.Recovering {
+			return true
+		}
+	}
+	return false
+}
+
+// changes are the loads and unloads that are being made, by model: what the engine
+// says of such a model may be of just before.
+type changes struct {
+	mu     sync.Mutex
+	states map[string]ModelState
+}
+
+// hold gives a model as it is known while it changes. One that is served stays so while
+// it is loaded anew.
+func (cs *changes) hold(m Model) Model {
+	cs.mu.Lock()
+	state := cs.states[m.Name]
+	cs.mu.Unlock()
+	switch {
+	case state == ModelLoading && m.State != ModelReady, state == ModelUnloading && m.State == ModelReady:
+		m.State, m.Reason, m.Recovering, m.Config = state, "", false, nil
+	}
+	return m
+}
+
+func (cs *changes) set(model string, state ModelState) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.states == nil {
+		cs.states = map[string]ModelState{}
+	}
+	cs.states[model] = state
+}
+
+func (cs *changes) end(model string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.states, model)
+}
+
+// changing shows a model as being loaded or unloaded from now on, until the end is told
+// of; then the engine has to be asked. An engine that will refuse the change is left to
+// do so. The caller has the model's turn.
+func (c *Catalog) changing(ctx context.Context, e Engine, model string, state ModelState) (end func()) {
+	if !c.controllable(ctx, e) {
+		return func() {}
+	}
+	c.changes.set(model, state)
+	c.showChange(ctx, e, model)
+	return func() { c.changes.end(model) }
+}
+
+func (c *Catalog) showChange(ctx context.Context, e Engine, model string) {
+	select {
+	case c.refreshing <- struct{}{}:
+		defer func() { <-c.refreshing }()
+	case <-ctx.Done():
+		return
+	}
+	old := c.known.Load()
+	card := old.cards[model]
+	if card == nil || card.Engine != e {
+		return
+	}
+	shown := c.changes.hold(Model{
+		Name: card.Name, Version: card.Version, Versions: card.Versions, State: card.State, Reason: card.Reason, Recovering: card.Recovering, Config: card.Config,
+	})
+	if card.same(shown) {
+		return
+	}
+	fresh := &knowledge{cards: maps.Clone(old.cards), err: old.err}
+	fresh.cards[model] = c.card(card, e, shown, nil)
+	c.learn(fresh)
+}
+
+// movingInterval is how soon the engines are asked again once some model is being
+// loaded, unloaded or brought back: whoever began that, its end shows soon. The pauses
+// double, as a large model's load takes minutes.
+const movingInterval = 500 * time.Millisecond
+
+// follow keeps asking the engines for their models.
+func (c *Catalog) follow(ctx context.Context) {
+	pause, wake := refreshInterval, time.NewTimer(0)
+	defer wake.Stop()
+	for {
+		select {
+		case <-wake.C:
+			c.refresh(ctx, 0)
+			pause = min(2*pause, refreshInterval)
+			if !c.known.Load().moving() {
+				pause = refreshInterval
+			}
+		case <-c.moved:
+			pause = movingInterval
+		case <-ctx.Done():
+			return
+		}
+		wake.Reset(pause)
+	}
+}

@@ -1,0 +1,191 @@
+package inference_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// states are those of a model that a watcher has been told of and not taken note of
+// yet, with the reasons.
+func states(t *testing.T, w *inference.Watch, model string) string {
+	t.Helper()
+	var all []string
+	for {
+		select {
+		case <-w.News():
+			for _, card := range w.Next().Cards {
+				if said := strings.TrimSpace(fmt.Sprint(card.State, " ", card.Reason)); card.Name == model && (len(all) == 0 || all[len(all)-1] != said) {
+					all = append(all, said)
+				}
+			}
+		default:
+			return strings.Join(all, ", ")
+		}
+	}
+}
+
+// TestWatchControl: what Trident does to a model is known at once and in its order,
+// whoever asks for it, and however soon it is over.
+func TestWatchControl(t *testing.T) {
+	load := func(s *inference.Service) error { _, err := s.LoadModel(t.Context(), "off"); return err }
+	for name, test := range map[string]struct {
+		explicit bool
+		loading  error
+		change   func(s *inference.Service) error
+		fails    bool
+		want     string
+	}{
+		"a load": {explicit: true, change: load, want: "UNAVAILABLE, LOADING, READY"},
+		"a load and an unload": {explicit: true, change: func(s *inference.Service) error {
+			return errors.Join(load(s), s.UnloadModel(t.Context(), "off"))
+		}, want: "UNAVAILABLE, LOADING, READY, UNLOADING, UNAVAILABLE unloaded"},
+		"a load that fails":    {explicit: true, loading: errors.New("no"), change: load, fails: true, want: "UNAVAILABLE, LOADING, UNAVAILABLE"},
+		"a load where none is": {change: load, fails: true, want: "UNAVAILABLE"},
+		"KServe's": {explicit: true, change: func(s *inference.Service) error {
+			return s.Control(t.Context(), "off", inference.ModelLoading, func(context.Context, inference.Repository) error { return nil })
+		}, want: "UNAVAILABLE, LOADING, UNAVAILABLE"},
+		"KServe's of what is loaded already": {explicit: true, change: func(s *inference.Service) error {
+			return errors.Join(load(s), s.Control(t.Context(), "off", inference.ModelLoading, func(context.Context, inference.Repository) error { return nil }))
+		}, want: "UNAVAILABLE, LOADING, READY"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := controlled()
+			if test.explicit {
+				engine.Control(func(string) error { return test.loading })
+			}
+			s := inferencetest.Service(t, inference.Config{}, engine)
+			if _, err := s.Model(t.Context(), "ready"); err != nil { // waits for the first refresh
+				t.Fatal(err)
+			}
+			watch := s.Watch(t.Context())
+			defer watch.Close()
+			if err := test.change(s); (err != nil) != test.fails {
+				t.Fatal(err)
+			}
+			if got := states(t, watch, "off"); got != test.want {
+				t.Errorf("a watcher is told %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWatchHolds: while a model is being loaded, what the engine said of it before
+// doesn't come back, though it is asked meanwhile.
+func TestWatchHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine, loaded := controlled(), make(chan struct{})
+		engine.Control(func(string) error { <-loaded; return nil })
+		s := inferencetest.Service(t, inference.Config{}, engine)
+		synctest.Wait()
+		watch := s.Watch(t.Context())
+		defer watch.Close()
+		done := make(chan error)
+		go func() { _, err := s.LoadModel(t.Context(), "off"); done <- err }()
+		time.Sleep(20 * time.Second) //nolint:forbidigo // synctest's clock; the engine is asked again and again
+		if got := states(t, watch, "off"); got != "UNAVAILABLE, LOADING" {
+			t.Errorf("during the load: %s", got)
+		}
+		close(loaded)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if got := states(t, watch, "off"); got != "READY" {
+			t.Errorf("after it: %s", got)
+		}
+	})
+}
+
+// TestWatchMoving: the end of what others have begun shows soon, and without that the
+// engine is left alone.
+func TestWatchMoving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := &counted{Engine: inferencetest.New()}
+		engine.AddModel("m", inferencetest.Say("x"), nil)
+		s := inferencetest.Service(t, inference.Config{}, engine)
+		synctest.Wait()
+		watch := s.Watch(t.Context())
+		defer watch.Close()
+		<-watch.News()
+		watch.Next()
+		wait := func(state inference.ModelState) time.Duration {
+			engine.SetState("m", state, "")
+			began := time.Now()
+			<-watch.News()
+			if got := watch.Next().Cards[0].State; got != state {
+				t.Errorf("a watcher is told %s, want %s", got, state)
+			}
+			return time.Since(began)
+		}
+		if took := wait(inference.ModelUnloading); took > 5*time.Second {
+			t.Errorf("its beginning shows after %s", took)
+		}
+		if took := wait(inference.ModelUnavailable); took > time.Second/2 {
+			t.Errorf("its end shows after %s", took)
+		}
+		wait(inference.ModelLoading)
+		before := engine.asked.Load()
+		time.Sleep(time.Minute) //nolint:forbidigo // synctest's clock
+		select {
+		case <-watch.News():
+			t.Error("news of nothing")
+		default:
+		}
+		if asked := engine.asked.Load() - before; asked < 12 || asked > 18 {
+			t.Errorf("in a minute of a load the engine is asked %d times", asked)
+		}
+	})
+}
+
+// counted counts how often it is asked for its models.
+type counted struct {
+	*inferencetest.Engine
+
+	asked atomic.Int64
+}
+
+func (c *counted) Models(ctx context.Context) ([]inference.Model, error) {
+	c.asked.Add(1)
+	return c.Engine.Models(ctx)
+}
+
+// TestWatchSlow: who is far behind is told of the newest, and few wait for him.
+func TestWatchSlow(t *testing.T) {
+	engine := controlled()
+	engine.Control(nil)
+	s := inferencetest.Service(t, inference.Config{}, engine)
+	if _, err := s.Model(t.Context(), "ready"); err != nil {
+		t.Fatal(err)
+	}
+	slow := s.Watch(t.Context())
+	defer slow.Close()
+	const rounds = 20
+	for range rounds {
+		if _, err := s.LoadModel(t.Context(), "off"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UnloadModel(t.Context(), "off"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := strings.Split(states(t, slow, "off"), ", ")
+	if len(all) > 16 || all[len(all)-1] != "UNAVAILABLE unloaded" || slices.Contains(all[1:], "") {
+		t.Errorf("after %d changes a watcher is told %v", 4*rounds, all)
+	}
+	slow.Close()
+	if _, err := s.LoadModel(t.Context(), "off"); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(t, slow, "off"); got != "" {
+		t.Errorf("after its end it is told %s", got)
+	}
+}

@@ -1,0 +1,290 @@
+package kserve_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// smallLimit is the shared port's limit of these tests, in bytes.
+const smallLimit = 1 << 20
+
+// serveSmall serves shouting's model, which isn't decoupled here, on a shared port
+// with that limit.
+func serveSmall(t *testing.T) string {
+	t.Helper()
+	shared := server.Default()
+	shared.MaxBody = smallLimit
+	return serveSharedAs(t, shared, nil, open(), once())
+}
+
+func once() *inferencetest.Engine {
+	engine := shouting()
+	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
+	return engine
+}
+
+// sized is a request that takes so many bytes.
+func sized(t *testing.T, n int) *api.ModelInferRequest {
+	t.Helper()
+	req := func(raw int) *api.ModelInferRequest {
+		return tensor("m", "IN", "UINT8", []int64{int64(raw)}, make([]byte, raw))
+	}
+	r := req(2*n - proto.Size(req(n)))
+	if proto.Size(r) != n {
+		t.Fatalf("the request takes %d bytes, want %d", proto.Size(r), n)
+	}
+	return r
+}
+
+// TestMessageLimit sends messages of the largest size and of one byte more, by each
+// protocol of the shared port.
+func TestMessageLimit(t *testing.T) {
+	address := serveSmall(t)
+	by := h2c()
+	t.Cleanup(by.CloseIdleConnections)
+	const head = 5 // bytes before each message of gRPC, which the bodies of unary calls count
+	for _, test := range []struct {
+		name        string
+		options     []connect.ClientOption
+		unary, most int // bytes of a message
+	}{
+		{"Connect", nil, smallLimit, smallLimit},
+		{"Connect with gzip", []connect.ClientOption{connect.WithSendGzip()}, smallLimit, smallLimit},
+		{"gRPC", []connect.ClientOption{connect.WithGRPC()}, smallLimit - head, smallLimit},
+		{"gRPC with gzip", []connect.ClientOption{connect.WithGRPC(), connect.WithSendGzip()}, smallLimit, smallLimit},
+		{"gRPC-Web", []connect.ClientOption{connect.WithGRPCWeb()}, smallLimit - head, smallLimit},
+	} {
+		client := kserveconnect.NewGRPCInferenceServiceClient(by, "http://"+address, test.options...)
+		t.Run(test.name, func(t *testing.T) {
+			req := sized(t, test.unary)
+			if answer, err := client.ModelInfer(t.Context(), req); err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], req.GetRawInputContents()[0]) {
+				t.Errorf("%d bytes: %v", test.unary, err)
+			}
+			if _, err := client.ModelInfer(t.Context(), sized(t, test.unary+1)); connect.CodeOf(err) != connect.CodeResourceExhausted {
+				t.Errorf("%d bytes: %v", test.unary+1, err)
+			}
+		})
+		t.Run(test.name+", stream", func(t *testing.T) { checkStreamLimit(t, client, test.most) })
+	}
+	t.Run("REST", func(t *testing.T) {
+		body := inputs(tensorJSON("IN", "UINT8", "[1]", "[7]"))
+		for more, want := range map[int]int{0: http.StatusOK, 1: http.StatusBadRequest} {
+			padded := body + strings.Repeat(" ", smallLimit-len(body)+more)
+			answer := routeCall{method: http.MethodPost, path: "/v2/models/m/infer", body: padded}.asked(t, address)
+			if answer.status != want || want != http.StatusOK && !strings.Contains(answer.message(), "exceeds the maximum allowed input size of 1048576 bytes") {
+				t.Errorf("%d bytes more: %s", more, answer)
+			}
+		}
+	})
+}
+
+// checkStreamLimit has a stream take the largest message twice, and end by a larger one.
+func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceClient, most int) {
+	t.Helper()
+	s, err := client.ModelStreamInfer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.CloseResponse()
+	for range 2 {
+		if err := s.Send(sized(t, most)); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := s.Receive(); err != nil || m.GetErrorMessage() != "" {
+			t.Fatalf("%d bytes: %v, %v", most, m.GetErrorMessage(), err)
+		}
+	}
+	if err := s.Send(sized(t, most+1)); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if _, err := s.Receive(); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("%d bytes: %v", most+1, err)
+	}
+	_ = s.CloseRequest()
+}
+
+// TestNativeMessageLimit is gRPC's port: messages larger than the shared port's, up to
+// 2 GiB less a byte, of which a frame's head alone tells here.
+func TestNativeMessageLimit(t *testing.T) {
+	address := serveNative(t, open(), once())
+	client := api.NewGRPCInferenceServiceClient(dial(t, address))
+	req := sized(t, 65<<20)
+	if answer, err := client.ModelInfer(t.Context(), req); err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], req.GetRawInputContents()[0]) {
+		t.Errorf("65 MiB: %v", err)
+	}
+	for claimed, want := range map[uint32]codes.Code{1<<31 - 1: codes.Internal, 1 << 31: codes.ResourceExhausted} {
+		if code, _ := postFrame(t, address, "ModelInfer", binary.BigEndian.AppendUint32([]byte{0}, claimed)); code != want {
+			t.Errorf("%d bytes that don't come: %s", claimed, code)
+		}
+	}
+	zeros := sized(t, 63<<20) // compressed to a thousandth
+	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); err != nil {
+		t.Errorf("63 MiB, compressed: %v", err)
+	}
+}
+
+// bombSize is what the bombs grow to.
+const bombSize = 512 << 20
+
+// bombs are that many zeros, by compression.
+var bombs = map[string]func() []byte{
+	"gzip": sync.OnceValue(func() []byte {
+		return zeros(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) })
+	}),
+	"deflate": sync.OnceValue(func() []byte {
+		return zeros(func(w io.Writer) (io.WriteCloser, error) { return zlib.NewWriterLevel(w, zlib.BestSpeed) })
+	}),
+}
+
+func zeros(by func(io.Writer) (io.WriteCloser, error)) []byte {
+	var b bytes.Buffer
+	w, err := by(&b)
+	if err != nil {
+		panic(err)
+	}
+	part := make([]byte, 1<<20)
+	for range bombSize / len(part) {
+		if _, err := w.Write(part); err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// TestBombs sends little that grows to half a gigabyte: each surface refuses it and
+// allocates what its limit says.
+func TestBombs(t *testing.T) {
+	native, shared := serveNative(t, open(), once()), serveSmall(t)
+	for encoding, bomb := range bombs {
+		frame := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(bomb()))), bomb()...)
+		for _, test := range []struct {
+			name, address, method, kind, header string
+			body                                []byte
+			want                                string // code and part of the text
+			most                                uint64 // bytes that may be allocated
+		}{
+			{"gRPC's port", native, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the message grows too large: send it without compression", 256 << 20},
+			{"gRPC's port, stream", native, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the message grows too large: send it without compression", 256 << 20},
+			{"gRPC", shared, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},
+			{"gRPC, stream", shared, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},
+			{"gRPC-Web", shared, "ModelInfer", "application/grpc-web", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},
+			{"Connect", shared, "ModelInfer", "application/proto", "Content-Encoding", bomb(), `"code":"resource_exhausted"`, 16 << 20},
+			{"Connect with JSON", shared, "ServerLive", "application/json", "Content-Encoding", bomb(), `"code":"resource_exhausted"`, 16 << 20},
+			{"Connect, stream", shared, "ModelStreamInfer", "application/connect+proto", "Connect-Content-Encoding", frame, `"code":"resource_exhausted"`, 16 << 20},
+			{"REST", shared, "", "", "Content-Encoding", bomb(), "exceeds the maximum allowed input size", 16 << 20},
+		} {
+			t.Run(test.name+" "+encoding, func(t *testing.T) {
+				path := "/inference.GRPCInferenceService/" + test.method
+				if test.method == "" {
+					path = "/v2/models/m/infer"
+				}
+				header := http.Header{"Content-Type": {test.kind}, "Te": {"trailers"}, test.header: {encoding}}
+				var got string
+				used := allocated(func() { got = postRaw(t, "http://"+test.address+path, header, test.body) })
+				if !strings.Contains(got, test.want) {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+				if used > test.most {
+					t.Errorf("%d MiB were allocated", used>>20)
+				}
+			})
+		}
+	}
+	if _, err := api.NewGRPCInferenceServiceClient(dial(t, native)).ServerLive(t.Context(), &api.ServerLiveRequest{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// allocated is how many bytes were allocated meanwhile.
+func allocated(while func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	while()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// postRaw sends a body over HTTP/2 and gives the answer's status and text, wherever
+// they stand.
+func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
+	t.Helper()
+	by := h2c()
+	defer by.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = header
+	resp, err := by.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" {
+		answer = []byte(plain(t, encoding, answer[5:])) // behind flags and length
+	}
+	var texts []string
+	for _, h := range []http.Header{resp.Header, resp.Trailer} {
+		if h.Get("Grpc-Status") != "" {
+			texts = append(texts, h.Get("Grpc-Status")+" "+h.Get("Grpc-Message"))
+		}
+	}
+	return fmt.Sprintf("%d %s %s", resp.StatusCode, strings.Join(texts, " "), answer)
+}
+
+// TestDeepJSON nests the JSON of Connect's calls: an error, not a stack that grows.
+func TestDeepJSON(t *testing.T) {
+	address := serveShared(t, open(), once())
+	const depth = 1 << 20
+	for _, method := range []string{"ModelInfer", "ServerLive", "RepositoryModelLoad", "TraceSetting"} {
+		for name, body := range map[string]string{
+			"lists": `{"x":` + strings.Repeat("[", depth), "whole lists": `{"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}",
+			"objects": strings.Repeat(`{"x":`, depth), "known fields": strings.Repeat(`{"parameters":`, depth), "nothing else": strings.Repeat("[", depth),
+			"in a map": `{"parameters":{"a":{"x":` + strings.Repeat(`{"a":`, depth),
+		} {
+			t.Run(method+", "+name, func(t *testing.T) {
+				var status int
+				var answer []byte
+				used := allocated(func() { status, answer = post(t, "http://"+address+"/inference.GRPCInferenceService/"+method, body) })
+				if status != http.StatusBadRequest || !bytes.Contains(answer, []byte(`"code":"invalid_argument"`)) || len(answer) > 4096 {
+					t.Errorf("got %d %.4096s", status, answer)
+				}
+				if most := max(64<<20, 6*uint64(len(body))); used > most { // a buffer that grows, and a copy
+					t.Errorf("%d of %d MiB were allocated", used>>20, most>>20)
+				}
+			})
+		}
+	}
+	if _, err := api.NewGRPCInferenceServiceClient(dial(t, address)).ServerLive(context.WithoutCancel(t.Context()), &api.ServerLiveRequest{}); status.Code(err) != codes.OK {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,157 @@
+package metrics
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// collector reads the meters that the service and the ports keep anyway: nothing is
+// counted for a page that isn't asked for.
+type collector struct {
+	*families
+
+	service   *inference.Service
+	catalog   *inference.Catalog
+	telemetry *server.Telemetry
+	version   string
+}
+
+// Describe implements [prometheus.Collector].
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	for _, f := range c.list() {
+		to <- f.Desc
+	}
+}
+
+// Collect implements it.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	out := sink(to)
+	var waiting, running int
+	for _, figures := range c.service.Figures() {
+		waiting, running = waiting+figures.Queued, running+figures.InFlight-figures.Queued
+		c.collectSeries(out, &figures)
+	}
+	for i, n := range c.service.Refused() {
+		if n > 0 {
+			out.value(c.refused, float64(n), inference.Outcome(i).String())
+		}
+	}
+	out.value(c.waiting, float64(max(waiting, 0)))
+	out.value(c.running, float64(max(running, 0)))
+	c.collectLoRAs(out)
+	c.collectPorts(out)
+	c.collectModels(out)
+	out.value(c.limit, float64(c.service.MaxInFlight()))
+	out.value(c.build, 1, c.version)
+}
+
+// collectSeries tells of one model, surface and operation.
+func (c *collector) collectSeries(out sink, f *inference.Figures) {
+	model := f.Model
+	if model == "" {
+		model = unknownModel
+	}
+	series := []string{model, string(f.Surface), string(f.Operation)}
+	for i, n := range f.Ended {
+		if outcome := inference.Outcome(i); n > 0 || outcome == inference.OutcomeOK {
+			out.value(c.requests, float64(n), append(series, outcome.String())...)
+		}
+	}
+	out.value(c.inFlight, float64(f.InFlight), series...)
+	out.value(c.queued, float64(f.Queued), series...)
+	const failure = "_OTHER" // OpenTelemetry's word; the codes are in trident_requests_total
+	if f.Operation == inference.OperationInfer {
+		out.histogram(c.inferDuration, &f.Succeeded, model, string(f.Surface), "")
+		out.some(c.inferDuration, &f.Failed, model, string(f.Surface), failure)
+		return
+	}
+	out.value(c.promptTokens, float64(f.PromptTokens), series...)
+	out.value(c.generatedTokens, float64(f.CompletionTokens), series...)
+	genAI := []string{string(f.Operation), "triton", model, string(f.Surface)}
+	out.histogram(c.duration, &f.Succeeded, append(genAI, "")...)
+	out.some(c.duration, &f.Failed, append(genAI, failure)...)
+	out.some(c.firstToken, &f.FirstToken, genAI...)
+	out.some(c.interToken, &f.InterToken, genAI...)
+	out.some(c.tokenUsage, &f.Inputs, append(genAI, "input")...)
+	out.some(c.tokenUsage, &f.Outputs, append(genAI, "output")...)
+}
+
+func (c *collector) collectLoRAs(out sink) {
+	running, waiting, listed := c.service.LoRAs()
+	if listed > 0 {
+		out.value(c.loras, float64(time.Now().Unix()), strconv.Itoa(listed), strings.Join(running, ","), strings.Join(waiting, ","))
+	}
+}
+
+func (c *collector) collectPorts(out sink) {
+	for answers, n := range c.telemetry.HTTP() {
+		out.value(c.httpRequests, float64(n), string(answers.Surface), strconv.Itoa(answers.Status))
+	}
+	for code, n := range c.telemetry.GRPC() {
+		out.value(c.grpcRequests, float64(n), code.String())
+	}
+	out.value(c.panics, float64(c.telemetry.Panics()))
+}
+
+// readyTimeout bounds the question to the engines.
+const readyTimeout = time.Second
+
+func (c *collector) collectModels(out sink) {
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	out.value(c.ready, number(c.service.Ready(ctx) == nil))
+	for _, card := range c.catalog.Cards() {
+		if card.State != inference.ModelNeverLoaded && card.Reason != "unloaded" {
+			out.value(c.modelReady, number(card.State == inference.ModelReady), card.Name)
+		}
+	}
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// sink takes metrics.
+type sink chan<- prometheus.Metric
+
+func (s sink) value(f *family, v float64, labels ...string) {
+	m, err := prometheus.NewConstMetric(f.Desc, f.kind, v, labels...)
+	s.put(f, m, err)
+}
+
+// some is histogram for one that has something in it: most series have no use for it.
+func (s sink) some(f *family, h *inference.Histogram, labels ...string) {
+	if h.Count > 0 {
+		s.histogram(f, h, labels...)
+	}
+}
+
+func (s sink) histogram(f *family, h *inference.Histogram, labels ...string) {
+	counts := make(map[float64]uint64, len(h.Bounds))
+	for i, bound := range h.Bounds {
+		counts[bound] = h.Counts[i]
+	}
+	m, err := prometheus.NewConstHistogram(f.Desc, h.Count, h.Sum, counts, labels...)
+	if e := h.Exemplar; err == nil && e != nil {
+		m, err = prometheus.NewMetricWithExemplars(m, prometheus.Exemplar{Value: e.Value, Labels: prometheus.Labels{"trace_id": e.TraceID}, Timestamp: e.At})
+	}
+	s.put(f, m, err)
+}
+
+// put makes what can't be told an error of the page, which the rest of it survives.
+func (s sink) put(f *family, m prometheus.Metric, err error) {
+	if err != nil {
+		m = prometheus.NewInvalidMetric(f.Desc, err)
+	}
+	s <- m
+}

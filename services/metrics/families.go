@@ -1,0 +1,94 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// family is a metric of Trident's own. docs/metrics.md lists them all.
+type family struct {
+	name, help string
+	kind       prometheus.ValueType // histograms have none
+	labels     []string
+	*prometheus.Desc
+}
+
+func newFamily(name, help string, kind prometheus.ValueType, labels ...string) *family {
+	return &family{name, help, kind, labels, prometheus.NewDesc(name, help, labels, nil)}
+}
+
+const histogram = prometheus.ValueType(0)
+
+// The labels of all that is counted by model. Models are those of the catalog, what
+// comes for other names has unknownModel; surfaces, operations and codes are fixed.
+const (
+	labelModel     = "model"
+	labelSurface   = "surface"
+	labelOperation = "operation"
+	labelCode      = "code"
+	labelSource    = "source"
+
+	unknownModel = "(unknown)"
+)
+
+// families are Trident's own metrics.
+type families struct {
+	requests, inFlight, queued, promptTokens, generatedTokens, inferDuration, refused *family
+
+	firstToken, interToken, duration, tokenUsage *family
+
+	httpRequests, grpcRequests, panics *family
+
+	ready, modelReady, limit, build *family
+
+	waiting, running, kvCache, loras *family
+
+	sourceUp, sourceDuration, sourceClashes *family
+}
+
+func newFamilies(gateway string) *families {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	series := []string{labelModel, labelSurface, labelOperation}
+	genAI := []string{"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", labelSurface}
+	return &families{
+		requests:        newFamily("trident_requests_total", "Requests to models that have ended, by outcome: ok, or the error's code; canceled are those that their clients left.", counter, append(series, labelCode)...),
+		inFlight:        newFamily("trident_requests_in_flight", "Requests that are being served.", gauge, series...),
+		queued:          newFamily("trident_requests_queued", "Requests in flight that no answer has come of yet.", gauge, series...),
+		promptTokens:    newFamily("trident_prompt_tokens_total", "Tokens of the prompts and inputs of requests that have succeeded.", counter, series...),
+		generatedTokens: newFamily("trident_generated_tokens_total", "Tokens of answers, counted as they come.", counter, series...),
+		inferDuration:   newFamily("trident_infer_duration_seconds", "Time of whole requests for tensors.", histogram, labelModel, labelSurface, "error_type"),
+		refused:         newFamily("trident_requests_refused_total", "Requests that were turned away before they got to a model, by code: limited for a rate or a key's bounds, overloaded for those of the server or a model, unavailable during the drain, canceled by clients that waited for their turn and left.", counter, labelCode),
+
+		firstToken: newFamily("gen_ai_server_time_to_first_token_seconds", "Time from the request to the first token of streamed answers.", histogram, genAI...),
+		interToken: newFamily("gen_ai_server_time_per_output_token_seconds", "Time between two tokens of streamed answers.", histogram, genAI...),
+		duration:   newFamily("gen_ai_server_request_duration_seconds", "Time of whole requests; error_type is empty for those that succeeded.", histogram, append(genAI, "error_type")...),
+		tokenUsage: newFamily("gen_ai_client_token_usage", "Tokens of requests that have succeeded: input or output.", histogram, append(genAI, "gen_ai_token_type")...),
+
+		httpRequests: newFamily("trident_http_requests_total", "Answers by HTTP, by surface and status, of all ports.", counter, labelSurface, labelCode),
+		grpcRequests: newFamily("trident_grpc_requests_total", "Calls of KServe's own port of gRPC that have ended, by gRPC's code.", counter, labelCode),
+		panics:       newFamily("trident_panics_total", "Panics that were recovered from; each is a defect, and in the log.", counter),
+
+		ready:      newFamily("trident_ready", "1 while /health/ready says so.", gauge),
+		modelReady: newFamily("trident_model_ready", "1 for a model that takes requests, 0 for one that was to be loaded and doesn't.", gauge, labelModel),
+		limit:      newFamily("trident_requests_in_flight_limit", "Most requests that are served at once (--max-in-flight); 0 for no limit.", gauge),
+		build:      newFamily("trident_build_info", "1; the labels tell the version.", gauge, "version"),
+
+		waiting: newFamily(gateway+"num_requests_waiting", "Requests that no answer has come of yet, of all models.", gauge),
+		running: newFamily(gateway+"num_requests_running", "Requests that are being answered, of all models.", gauge),
+		kvCache: newFamily(gateway+"kv_cache_usage_perc", "Part of the KV cache that is in use, 0 to 1, where an engine's own metrics tell it: the fullest one's.", gauge),
+		loras:   newFamily(gateway+"lora_requests_info", "LoRA adapters of requests in flight; the value is the time.", gauge, "max_lora", "running_lora_adapters", "waiting_lora_adapters"),
+
+		sourceUp:       newFamily("trident_triton_metrics_up", "1 where Triton's own metrics could be had for this page.", gauge, labelSource),
+		sourceDuration: newFamily("trident_triton_metrics_duration_seconds", "Time that it took to get them.", gauge, labelSource),
+		sourceClashes:  newFamily("trident_triton_metrics_dropped", "Families of Triton's that this page leaves out, as their names or series are there already.", gauge, labelSource),
+	}
+}
+
+// list is all of them.
+func (f *families) list() []*family {
+	return []*family{
+		f.requests, f.inFlight, f.queued, f.promptTokens, f.generatedTokens, f.inferDuration, f.refused,
+		f.firstToken, f.interToken, f.duration, f.tokenUsage,
+		f.httpRequests, f.grpcRequests, f.panics,
+		f.ready, f.modelReady, f.limit, f.build,
+		f.waiting, f.running, f.kvCache, f.loras,
+		f.sourceUp, f.sourceDuration, f.sourceClashes,
+	}
+}

@@ -1,0 +1,275 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// tritons is what tritonserver 2.51 tells, cut short, with a family that is ours and
+// one of vLLM's.
+const tritons = `# HELP nv_inference_request_success Number of successful inference requests, all batch sizes
+# TYPE nv_inference_request_success counter
+nv_inference_request_success{model="chat",version="1"} 3
+# HELP go_goroutines Somebody else's
+# TYPE go_goroutines gauge
+go_goroutines 123456
+# HELP vllm:gpu_cache_usage_perc KV cache
+# TYPE vllm:gpu_cache_usage_perc gauge
+vllm:gpu_cache_usage_perc{model="chat"} 0.25
+`
+
+// engine is one that tells metrics.
+type engine struct {
+	*inferencetest.Engine
+
+	text string
+	err  error
+}
+
+func (e *engine) Metrics(context.Context) ([]byte, error) { return []byte(e.text), e.err }
+
+func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string) (*Page, *inference.Service, *engine) {
+	t.Helper()
+	e := &engine{Engine: inferencetest.New(), text: text}
+	e.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	service, catalog := inferencetest.WithCatalog(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 7}}}, e)
+	if err := catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page, service, e
+}
+
+func scrape(t *testing.T, page *Page, accept string) string {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, Path, http.NoBody)
+	req.Header.Set("Accept", accept)
+	answer := httptest.NewRecorder()
+	page.ServeHTTP(answer, req)
+	if answer.Code != http.StatusOK {
+		t.Fatalf("%d: %s", answer.Code, answer.Body)
+	}
+	if accept == "" {
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		if _, err := parser.TextToMetricFamilies(strings.NewReader(answer.Body.String())); err != nil {
+			t.Error(err)
+		}
+	}
+	return answer.Body.String()
+}
+
+func generate(t *testing.T, s *inference.Service, name string) {
+	t.Helper()
+	ctx := inference.WithOrigin(t.Context(), &inference.Origin{Surface: inference.SurfaceOpenAI})
+	for _, err := range s.Generate(ctx, &inference.Request{Model: name, Task: inference.TaskGenerate, Stream: true, Messages: []inference.Message{{Role: "user", Text: "hi"}}}) {
+		_ = err
+	}
+}
+
+func TestPage(t *testing.T) {
+	page, service, _ := newPage(t, Default(), inferencetest.Say("a", "b", "c"), tritons)
+	generate(t, service, "chat")
+	for range 3 {
+		generate(t, service, "no model "+time.Now().String())
+	}
+	text := scrape(t, page, "")
+	for _, line := range []string{
+		`trident_requests_total{code="ok",model="chat",operation="chat",surface="openai"} 1`,
+		`trident_requests_total{code="not_found",model="(unknown)",operation="chat",surface="openai"} 3`,
+		`trident_requests_in_flight{model="chat",operation="chat",surface="openai"} 0`,
+		`trident_requests_queued{model="(unknown)",operation="chat",surface="openai"} 0`,
+		`trident_prompt_tokens_total{model="chat",operation="chat",surface="openai"} 7`,
+		`trident_generated_tokens_total{model="chat",operation="chat",surface="openai"} 3`,
+		`gen_ai_server_time_to_first_token_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",surface="openai"} 1`,
+		`gen_ai_server_time_to_first_token_seconds_bucket{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",surface="openai",le="10"} 1`,
+		`gen_ai_server_request_duration_seconds_count{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",surface="openai"} 1`,
+		`gen_ai_server_request_duration_seconds_count{error_type="_OTHER",gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="(unknown)",surface="openai"} 3`,
+		`gen_ai_client_token_usage_bucket{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",gen_ai_token_type="output",surface="openai",le="4"} 1`,
+		`gen_ai_client_token_usage_bucket{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",gen_ai_token_type="output",surface="openai",le="1"} 0`,
+		`trident_num_requests_waiting 0`,
+		`trident_kv_cache_usage_perc 0.25`,
+		`trident_ready 1`, `trident_model_ready{model="chat"} 1`, `trident_requests_in_flight_limit 7`,
+		`trident_triton_metrics_up{source="local"} 1`, `trident_triton_metrics_dropped{source="local"} 1`,
+		`# TYPE nv_inference_request_success counter`,
+		`nv_inference_request_success{model="chat",version="1"} 3`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("the page lacks %s", line)
+		}
+	}
+	if strings.Contains(text, "123456") || strings.Contains(text, "no model") || !strings.Contains(text, "process_cpu_seconds_total") && os.Getenv("GOOS") == "linux" {
+		t.Error("what isn't ours, or a client's text, is on the page")
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "# TYPE") && strings.Count(text, line) != 1 {
+			t.Errorf("twice: %s", line)
+		}
+	}
+	open := scrape(t, page, "application/openmetrics-text; version=1.0.0")
+	if !strings.HasSuffix(open, "# EOF\n") || !strings.Contains(open, "nv_inference_request_success{model=\"chat\",version=\"1\"} 3") ||
+		!strings.Contains(open, `trident_requests_total{code="ok",`) {
+		t.Errorf("OpenMetrics: %.2000s", open)
+	}
+}
+
+// TestInterTokenTimes: the counts on the page are those of the tokens.
+func TestInterTokenTimes(t *testing.T) {
+	page, service, _ := newPage(t, Default(), func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for _, finish := range []string{"", "", "stop"} {
+			select {
+			case <-time.After(30 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			if !send(inferencetest.Token("x", finish)) {
+				break
+			}
+		}
+		return nil
+	}, "")
+	generate(t, service, "chat")
+	text := scrape(t, page, "")
+	for _, want := range []string{
+		`gen_ai_server_time_per_output_token_seconds_bucket{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",surface="openai",le="0.025"} 0`,
+		`gen_ai_server_time_per_output_token_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",surface="openai"} 2`,
+		`gen_ai_server_time_to_first_token_seconds_bucket{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",surface="openai",le="0.02"} 0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+// TestTritonAway: a Triton that tells nothing, or nonsense, or too much, or only slowly
+// costs its own metrics only.
+func TestTritonAway(t *testing.T) {
+	hang := make(chan struct{})
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/nonsense":
+			_, _ = io.WriteString(w, "<html>\n")
+		case "/endless":
+			for line := "# " + strings.Repeat("x", 1<<16) + "\n"; ; {
+				if _, err := io.WriteString(w, line); err != nil {
+					return
+				}
+			}
+		case "/slow":
+			select {
+			case <-hang:
+			case <-r.Context().Done():
+			}
+		case "/metrics":
+			_, _ = io.WriteString(w, strings.ReplaceAll(tritons, " 3\n", " 4\n"))
+		default:
+			http.Error(w, "no", http.StatusNotFound)
+		}
+	}))
+	defer remote.Close()
+	defer close(hang)
+	host := strings.TrimPrefix(remote.URL, "http://")
+	for path, up := range map[string]string{"/metrics": "1", "/nonsense": "0", "/endless": "0", "/slow": "0", "/none": "0"} {
+		cfg := Default()
+		cfg.TritonURLs = []string{remote.URL + path}
+		page, _, local := newPage(t, cfg, inferencetest.Say("a"), "")
+		local.err = errors.New("stopped")
+		began := time.Now()
+		text := scrape(t, page, "")
+		if time.Since(began) > sourceTimeout+2*time.Second {
+			t.Errorf("%s took %s", path, time.Since(began))
+		}
+		if !strings.Contains(text, `trident_triton_metrics_up{source="`+host+`"} `+up+"\n") || !strings.Contains(text, `trident_triton_metrics_up{source="local"} 0`+"\n") ||
+			!strings.Contains(text, "trident_ready 1\n") {
+			t.Errorf("%s: %.1000s", path, text)
+		}
+		if told := strings.Contains(text, `nv_inference_request_success{model="chat",triton="`+host+`",version="1"} 4`+"\n"); told != (up == "1") {
+			t.Errorf("%s: series of the remote Triton: %v", path, told)
+		}
+	}
+}
+
+var inText = regexp.MustCompile("`((?:trident|gen_ai)_[a-z_]+)`")
+
+// TestDocumented holds docs/metrics.md to the code: each metric with its labels and
+// type, and nothing that isn't one.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, known := string(text), map[string]bool{}
+	for _, f := range newFamilies(Default().GatewayPrefix).list() {
+		known[f.name] = true
+		for _, label := range f.labels {
+			known[label] = true
+		}
+		labels := "none"
+		if len(f.labels) > 0 {
+			labels = "`" + strings.Join(f.labels, "`, `") + "`"
+		}
+		if row := "| `" + f.name + "` | " + kindName(f) + " | " + labels + " | " + f.help + " |"; !strings.Contains(page, row+"\n") {
+			t.Errorf("docs/metrics.md lacks\n%s", row)
+		}
+	}
+	for _, name := range inText.FindAllStringSubmatch(page, -1) {
+		if !known[name[1]] {
+			t.Errorf("docs/metrics.md tells of %s, which there isn't", name[1])
+		}
+	}
+}
+
+func kindName(f *family) string {
+	return map[bool]string{true: "histogram"}[f.kind == histogram] + map[int]string{1: "counter", 2: "gauge"}[int(f.kind)]
+}
+
+func TestValidate(t *testing.T) {
+	for flag, change := range map[string]func(*Config){
+		"--metrics-port":                     func(c *Config) { c.Port = 70000 },
+		"--triton-metrics-url":               func(c *Config) { c.TritonURLs = []string{"localhost:8002"} },
+		"--inference-gateway-metrics-prefix": func(c *Config) { c.GatewayPrefix = "a-b" },
+	} {
+		cfg := Default()
+		change(&cfg)
+		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	if err := Default().Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkScrape asks what a page costs. Compare by benchstat.
+func BenchmarkScrape(b *testing.B) {
+	e := &engine{Engine: inferencetest.New(), text: tritons}
+	service, catalog := inferencetest.WithCatalog(b, inference.Config{}, e)
+	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		page.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodGet, Path, http.NoBody))
+	}
+}

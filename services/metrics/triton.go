@@ -1,0 +1,179 @@
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// What is waited for, and taken, of a Triton's own metrics.
+const (
+	sourceTimeout = 3 * time.Second
+	sourceLimit   = 16 << 20
+)
+
+// source is a Triton that has metrics.
+type source struct {
+	name  string
+	fetch func(context.Context) ([]byte, error)
+}
+
+// answer is what came of a source.
+type answer struct {
+	source   string
+	families []*dto.MetricFamily
+	took     time.Duration
+	err      error
+}
+
+func engineSource(engine inference.Metrics) source { return source{"local", engine.Metrics} }
+
+// urlSource is the metrics of a tritonserver elsewhere.
+func urlSource(client *http.Client, name, url string) source {
+	return source{name, func(ctx context.Context) ([]byte, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = resp.Body.Close() }() // it was read, or isn't wanted
+		if resp.StatusCode != http.StatusOK {
+			return nil, fmt.Errorf("status %d", resp.StatusCode)
+		}
+		text, err := io.ReadAll(io.LimitReader(resp.Body, sourceLimit+1))
+		if err == nil && len(text) > sourceLimit {
+			err = fmt.Errorf("more than %d bytes", sourceLimit)
+		}
+		return text, err
+	}}
+}
+
+// ask asks all sources side by side.
+func ask(ctx context.Context, sources []source) []answer {
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	defer cancel()
+	answers := make([]answer, len(sources))
+	var asking sync.WaitGroup
+	for i, s := range sources {
+		asking.Go(func() {
+			began := time.Now()
+			text, err := s.fetch(ctx)
+			a := answer{source: s.name, err: err}
+			if err == nil {
+				a.families, a.err = parse(text)
+			}
+			a.took = time.Since(began)
+			answers[i] = a
+		})
+	}
+	asking.Wait()
+	return answers
+}
+
+// parse reads Prometheus's text format. What stands before a mistake is lost too: half
+// of a page would look like a Triton that does less.
+func parse(text []byte) ([]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	byName, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("parse metrics: %w", err)
+	}
+	all := make([]*dto.MetricFamily, 0, len(byName))
+	for _, f := range byName {
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// merge puts families of Triton's to ours. Names that are there already stay ours, or
+// the first Triton's if the types differ; where there are several Tritons a label says
+// whose a series is. It gives how many families each had to leave out.
+func merge(own []*dto.MetricFamily, answers []answer) (all []*dto.MetricFamily, dropped map[string]int) {
+	byName, ours := map[string]*dto.MetricFamily{}, map[string]bool{}
+	for _, f := range own {
+		byName[f.GetName()], ours[f.GetName()] = f, true
+	}
+	dropped = map[string]int{}
+	for _, a := range answers {
+		for _, f := range a.families {
+			if len(answers) > 1 {
+				label(f, a.source)
+			}
+			first := byName[f.GetName()]
+			switch {
+			case first == nil:
+				byName[f.GetName()] = f
+			case ours[f.GetName()] || first.GetType() != f.GetType():
+				dropped[a.source]++
+			default:
+				first.Metric = append(first.Metric, f.GetMetric()...)
+			}
+		}
+	}
+	all = make([]*dto.MetricFamily, 0, len(byName))
+	for _, f := range byName {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return all, dropped
+}
+
+// label names the Triton of each series.
+func label(f *dto.MetricFamily, source string) {
+	for _, m := range f.GetMetric() {
+		m.Label = append(slices.DeleteFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "triton" }),
+			&dto.LabelPair{Name: new("triton"), Value: new(source)})
+		slices.SortFunc(m.GetLabel(), func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+	}
+}
+
+// keepNames lets OpenMetrics have Triton's counters by their own names: to it a
+// counter's must end with _total, which the encoder would append.
+func keepNames(all []*dto.MetricFamily) {
+	for _, f := range all {
+		if f.GetType() != dto.MetricType_COUNTER || strings.HasSuffix(f.GetName(), "_total") {
+			continue
+		}
+		f.Type = dto.MetricType_UNTYPED.Enum()
+		for _, m := range f.GetMetric() {
+			m.Untyped, m.Counter = &dto.Untyped{Value: new(m.GetCounter().GetValue())}, nil
+		}
+	}
+}
+
+// kvCacheUsage is how full the fullest KV cache is that engines tell of: TensorRT-LLM's
+// backend and vLLM's.
+func kvCacheUsage(answers []answer) (usage float64, known bool) {
+	for _, a := range answers {
+		for _, f := range a.families {
+			fraction := f.GetName() == "nv_trt_llm_kv_cache_block_metrics"
+			if !fraction && f.GetName() != "vllm:kv_cache_usage_perc" && f.GetName() != "vllm:gpu_cache_usage_perc" {
+				continue
+			}
+			for _, m := range f.GetMetric() {
+				if fraction && !slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool {
+					return l.GetName() == "kv_cache_block_type" && l.GetValue() == "fraction"
+				}) {
+					continue
+				}
+				usage, known = max(usage, m.GetGauge().GetValue(), m.GetUntyped().GetValue()), true
+			}
+		}
+	}
+	return usage, known
+}

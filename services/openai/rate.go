@@ -1,0 +1,58 @@
+package openai
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// withRate has answers tell what is left of the rate of requests, by the headers of
+// OpenAI's API, where there is a rate.
+func (h *Handler) withRate(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+	if r.Method != http.MethodPost {
+		return w
+	}
+	if _, limited := h.service.Rate(r.Context()); !limited {
+		return w
+	}
+	return &rateWriter{ResponseWriter: w, ctx: r.Context(), service: h.service}
+}
+
+// rateWriter sets the headers when the answer begins, which is after the request has
+// been counted.
+type rateWriter struct {
+	http.ResponseWriter
+
+	ctx     context.Context //nolint:containedctx // it tells whose rate it is
+	service *inference.Service
+	begun   bool
+}
+
+// Unwrap serves [http.ResponseController].
+func (w *rateWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *rateWriter) WriteHeader(status int) {
+	w.begin()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *rateWriter) Write(b []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *rateWriter) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	if left, limited := w.service.Rate(w.ctx); limited {
+		header := w.Header()
+		header.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(left.Limit))
+		header.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left.Remaining))
+		header.Set("X-Ratelimit-Reset-Requests", left.Reset.Round(time.Millisecond).String())
+	}
+}

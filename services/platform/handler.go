@@ -1,0 +1,301 @@
+package platform
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// handler turns a platform's requests into requests to the shared port's handlers. It may
+// be used concurrently.
+type handler struct {
+	health, probe string // the platform's path, and what it asks for
+	predict       string // the platform's path for all requests to models
+	kind          string // of requests; empty for what each one looks like
+	model         string // of requests that name none; empty for the only one
+	binary        string // content type of KServe's binary requests, but for the length
+	redirect      string // header with the path that is meant; empty for none
+
+	routes  http.Handler
+	catalog *inference.Catalog
+}
+
+// The kinds of KServe's requests.
+const (
+	kindInfer          = "infer"
+	kindGenerate       = "generate"
+	kindGenerateStream = "generate_stream"
+)
+
+// headerLength is KServe's header with the length of the JSON before binary data.
+const headerLength = "Inference-Header-Content-Length"
+
+// ServeHTTP answers the platform's two paths.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == h.health && (r.Method == http.MethodGet || r.Method == http.MethodPost): // vLLM takes both
+		h.forward(w, r, http.MethodGet, "/health/"+h.probe, http.NoBody)
+	case r.URL.Path != h.health && r.URL.Path != h.predict:
+		refuse(w, r, http.StatusNotFound, "unknown_url", "this port serves "+h.health+" and "+h.predict)
+	case r.URL.Path == h.health, r.Method != http.MethodPost:
+		allowed := http.MethodPost
+		if r.URL.Path == h.health {
+			allowed = http.MethodGet
+		}
+		w.Header().Set("Allow", allowed)
+		refuse(w, r, http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" can't be used on this path; use "+allowed)
+	case h.redirect != "" && r.Header.Get(h.redirect) != "":
+		h.redirected(w, r, "/"+strings.TrimPrefix(r.Header.Get(h.redirect), "/"))
+	default:
+		h.infer(w, r)
+	}
+}
+
+// What a redirect may reach: paths that run models, and those that tell. Changes are for
+// the operator's own ports, as with tritonserver.
+var (
+	runs    = regexp.MustCompile(`^/v2/models/[^/]+(/versions/\d+)?/(infer|generate|generate_stream)$|^/v2/repository(/[^/]+)?/index$|^/v1/(chat/completions|completions|embeddings|responses|tokenize|detokenize)$`)
+	tells   = regexp.MustCompile(`^/v2/?$|^/v2/health/(live|ready)$|^/v2/models/stats$|^/v2/models/[^/]+(/versions/\d+)?(/(ready|config|stats))?$|^/v2/(system|cuda)sharedmemory(/region/[^/]+)?/status$|^/v1/models(/[^/]+)?$|^/metrics$`)
+	changes = regexp.MustCompile(`^/v2/(system|cuda)sharedmemory(/region/[^/]+)?/(un)?register$|^/v2/repository(/[^/]+)?/models/[^/]+/(un)?load$`)
+)
+
+func (h *handler) redirected(w http.ResponseWriter, r *http.Request, path string) {
+	switch {
+	case runs.MatchString(path):
+		if err := h.textLength(r); err != nil {
+			refuse(w, r, http.StatusBadRequest, "invalid_value", err.Error())
+			return
+		}
+		h.forward(h.answering(w, path), r, http.MethodPost, path, r.Body)
+	case tells.MatchString(path):
+		h.forward(w, r, http.MethodGet, path, http.NoBody)
+	case changes.MatchString(path):
+		refuse(w, r, http.StatusForbidden, "forbidden", "a redirect can't change the server")
+	default:
+		refuse(w, r, http.StatusBadRequest, "unknown_url", "the header "+h.redirect+" names a path that isn't served")
+	}
+}
+
+// infer finds out by its shape what a request is.
+func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		refuse(w, r, http.StatusUnsupportedMediaType, "unsupported_content_encoding", "send the body without Content-Encoding")
+		return
+	}
+	if err := h.textLength(r); err != nil {
+		refuse(w, r, http.StatusBadRequest, "invalid_value", err.Error())
+		return
+	}
+	if r.Header.Get(headerLength) != "" || h.kind == kindInfer {
+		h.kserve(w, r, kindInfer, r.Body)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // who reads it again has the words for the error
+		h.forward(w, r, http.MethodPost, "/v1/chat/completions", failing{err})
+		return
+	}
+	if h.kind != "" {
+		h.kserve(w, r, h.kind, bytes.NewReader(body))
+		return
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil { // likewise
+		h.forward(w, r, http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
+		return
+	}
+	switch has := func(name string) bool { _, ok := fields[name]; return ok }; {
+	case has("messages"):
+		h.openai(w, r, "/v1/chat/completions", fields, body)
+	case has("prompt"):
+		h.openai(w, r, "/v1/completions", fields, body)
+	case has("inputs"):
+		h.kserve(w, r, kindInfer, bytes.NewReader(body))
+	case has("text_input"):
+		kind := kindGenerate
+		if string(fields["stream"]) == "true" {
+			kind = kindGenerateStream
+		}
+		h.kserve(w, r, kind, bytes.NewReader(body))
+	case has("input"):
+		h.openai(w, r, "", fields, body)
+	default:
+		refuse(w, r, http.StatusBadRequest, "invalid_value", "the body has none of messages, prompt, input, inputs and text_input, which tell what it is")
+	}
+}
+
+// openai passes a request of OpenAI's API on, with the model if it names none. One
+// without a path has an input: a model that only embeds takes it for that.
+func (h *handler) openai(w http.ResponseWriter, r *http.Request, path string, fields map[string]json.RawMessage, body []byte) {
+	var model string
+	if raw, named := fields["model"]; named {
+		_ = json.Unmarshal(raw, &model) // what isn't a text is refused behind
+	} else {
+		var err error
+		if model, err = h.defaultModel(); err != nil {
+			h.nameless(w, r, err)
+			return
+		}
+		name, _ := json.Marshal(model) //nolint:errchkjson // a text
+		rest := bytes.TrimLeft(bytes.TrimLeft(body, " \t\r\n")[1:], " \t\r\n")
+		body = append(append([]byte(`{"model":`), name...), ',')
+		body = append(body, rest...)
+	}
+	if path == "" {
+		path = "/v1/responses"
+		if card, err := h.catalog.Lookup(r.Context(), model); err == nil && card.Tasks == inference.TaskEmbed {
+			path = "/v1/embeddings"
+		}
+	}
+	h.forward(w, r, http.MethodPost, path, bytes.NewReader(body))
+}
+
+// kserve passes a request of KServe v2 on to the default model.
+func (h *handler) kserve(w http.ResponseWriter, r *http.Request, kind string, body io.Reader) {
+	model, err := h.defaultModel()
+	if err != nil {
+		h.nameless(w, r, err)
+		return
+	}
+	h.forward(h.answering(w, kind), r, http.MethodPost, "/v2/models/"+url.PathEscape(model)+"/"+kind, body)
+}
+
+// defaultModel is the one that was named, or the only one that generates or embeds, or
+// else the only one there is.
+func (h *handler) defaultModel() (string, error) {
+	if h.model != "" {
+		return h.model, nil
+	}
+	var listed, ready []string
+	for _, card := range h.catalog.Cards() {
+		if card.State == inference.ModelReady {
+			ready = append(ready, card.Name)
+		}
+		if card.Listed() {
+			listed = append(listed, card.Name)
+		}
+	}
+	switch {
+	case len(listed) == 1:
+		return listed[0], nil
+	case len(listed) == 0 && len(ready) == 1:
+		return ready[0], nil
+	}
+	return "", fmt.Errorf("the request names no model, and there are %d: name one, or set the default model", len(ready))
+}
+
+// nameless answers a request that names no model where none can be meant: while the
+// server isn't ready that says nothing about the request.
+func (h *handler) nameless(w http.ResponseWriter, r *http.Request, err error) {
+	if h.catalog.Ready(r.Context()) != nil {
+		h.forward(w, r, http.MethodGet, "/health/ready", http.NoBody)
+		return
+	}
+	refuse(w, r, http.StatusBadRequest, "missing_field", err.Error())
+}
+
+// textLength reads the length of the JSON from the platform's content type, for which
+// KServe has a header.
+func (h *handler) textLength(r *http.Request) error {
+	kind := r.Header.Get("Content-Type")
+	switch at := strings.Index(kind, h.binary); {
+	case at < 0:
+		return nil
+	case at > 0:
+		return fmt.Errorf("the content type must begin with %q", h.binary)
+	}
+	length := kind[len(h.binary):]
+	if _, err := strconv.ParseUint(length, 10, 31); err != nil {
+		return fmt.Errorf("the length in the content type, %q, is not a number of bytes", length)
+	}
+	r.Header.Set(headerLength, length)
+	r.Header.Set("Content-Type", "application/octet-stream")
+	return nil
+}
+
+// forward has a handler of the shared port answer.
+func (h *handler) forward(w http.ResponseWriter, r *http.Request, method, escaped string, body io.Reader) {
+	next := r.Clone(r.Context())
+	next.Method, next.Pattern = method, ""
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		refuse(w, r, http.StatusBadRequest, "unknown_url", "the path can't be read")
+		return
+	}
+	next.URL = &url.URL{Path: path, RawPath: escaped, RawQuery: r.URL.RawQuery}
+	next.RequestURI = next.URL.RequestURI()
+	switch b := body.(type) {
+	case *bytes.Reader:
+		next.Body, next.ContentLength = io.NopCloser(b), b.Size()
+	case io.ReadCloser:
+		next.Body = b
+		if b == http.NoBody {
+			next.ContentLength = 0
+		}
+	default:
+		next.Body, next.ContentLength = io.NopCloser(b), -1
+	}
+	h.routes.ServeHTTP(w, next)
+}
+
+// failing is a body that couldn't be read.
+type failing struct{ err error }
+
+// Read gives the error.
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// answering gives answers of KServe with binary data the platform's content type.
+func (h *handler) answering(w http.ResponseWriter, path string) http.ResponseWriter {
+	if !strings.HasSuffix(path, kindInfer) {
+		return w
+	}
+	return &answer{ResponseWriter: w, binary: h.binary}
+}
+
+type answer struct {
+	http.ResponseWriter
+
+	binary string
+	begun  bool
+}
+
+// WriteHeader says the length of the JSON as the platform has it.
+func (a *answer) WriteHeader(status int) {
+	if header := a.Header(); !a.begun && header.Get(headerLength) != "" {
+		header.Set("Content-Type", a.binary+header.Get(headerLength))
+		header.Del(headerLength)
+	}
+	a.begun = true
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins the answer if nothing has.
+func (a *answer) Write(p []byte) (int, error) {
+	if !a.begun {
+		a.WriteHeader(http.StatusOK)
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController].
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// refuse answers in the shape of OpenAI's errors.
+func refuse(w http.ResponseWriter, r *http.Request, status int, code, text string) {
+	server.RecordOf(r.Context()).Error = &inference.Error{Code: inference.CodeInvalid, Message: text}
+	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // texts
+		"error": map[string]any{"message": text, "type": "invalid_request_error", "param": nil, "code": code},
+	})
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has left needs none
+}

@@ -1,0 +1,21 @@
+package platform
+
+import (
+	"context"
+	"log/slog"
+
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// Module serves the platforms' endpoints that the configuration asks for.
+var Module = fx.Module("platform",
+	fx.Provide(fx.Annotate(newEndpoints, fx.ParamTags(``, ``, ``, `group:"routes"`), fx.OnStart((*Endpoints).Start), fx.OnStop((*Endpoints).Stop))),
+	fx.Invoke(func(*Endpoints) {}),
+)
+
+func newEndpoints(cfg Config, shared server.Config, gate *server.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+	return New(cfg, shared, gate, routes, service, catalog, telemetry, abort, log)
+}

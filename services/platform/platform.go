@@ -1,0 +1,162 @@
+// Package platform answers the platforms that host containers of models, Amazon's
+// SageMaker and Google's Vertex AI, as tritonserver does: on ports of their own, with
+// paths of theirs that lead to the handlers of the shared port.
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// Config says which platforms are answered. The zero value answers none.
+type Config struct {
+	SageMaker SageMaker
+	VertexAI  VertexAI
+}
+
+// SageMaker is what its endpoint is configured by.
+type SageMaker struct {
+	// Port of the endpoint; 0 for none.
+	Port int
+	// Model of requests that name none; empty for the only one there is.
+	Model string
+	// Kind of requests: infer, generate or generate_stream of KServe v2; empty for what
+	// each one looks like.
+	Kind string
+	// Ping is what GET /ping asks for: ready or live.
+	Ping string
+}
+
+// VertexAI is what its endpoint is configured by.
+type VertexAI struct {
+	Enabled bool
+	Port    int
+	// Predict and Health are the paths that the platform calls.
+	Predict, Health string
+	// Model of requests that name none; empty for the only one there is.
+	Model string
+}
+
+// The environment variables by which the platforms configure their containers.
+const (
+	EnvSageMakerModel = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
+	EnvSageMakerKind  = "SAGEMAKER_TRITON_INFERENCE_TYPE"
+	EnvSageMakerPing  = "SAGEMAKER_TRITON_PING_MODE"
+	EnvVertexPredict  = "AIP_PREDICT_ROUTE"
+	EnvVertexHealth   = "AIP_HEALTH_ROUTE"
+)
+
+// Default is the configuration without flags and variables.
+func Default() Config {
+	return Config{SageMaker: SageMaker{Ping: pingReady}, VertexAI: VertexAI{Port: DefaultPort}}
+}
+
+// DefaultPort is the one that both platforms call, if nothing else is said.
+const DefaultPort = 8080
+
+const (
+	pingReady = "ready"
+	pingLive  = "live"
+)
+
+// Validate names the field that can't be used.
+func (c Config) Validate() error {
+	s, v := c.SageMaker, c.VertexAI
+	switch {
+	case s.Port < 0 || s.Port > 65535:
+		return fmt.Errorf("--sagemaker-port: %d is no port", s.Port)
+	case !slices.Contains([]string{"", kindInfer, kindGenerate, kindGenerateStream}, s.Kind):
+		return fmt.Errorf("%s: %q is none of %s, %s, %s", EnvSageMakerKind, s.Kind, kindInfer, kindGenerate, kindGenerateStream)
+	case s.Ping != pingReady && s.Ping != pingLive:
+		return fmt.Errorf("%s: %q is neither %s nor %s", EnvSageMakerPing, s.Ping, pingReady, pingLive)
+	case v.Port < 0 || v.Port > 65535:
+		return fmt.Errorf("--vertex-ai-port: %d is no port", v.Port)
+	case !v.Enabled:
+		return nil
+	case !strings.HasPrefix(v.Predict, "/"):
+		return fmt.Errorf("--allow-vertex-ai: %s must be a path, not %q", EnvVertexPredict, v.Predict)
+	case !strings.HasPrefix(v.Health, "/"):
+		return fmt.Errorf("--allow-vertex-ai: %s must be a path, not %q", EnvVertexHealth, v.Health)
+	}
+	return nil
+}
+
+// Endpoints are those of the platforms, on ports that are served without TLS: the
+// platforms end it themselves.
+type Endpoints struct {
+	all []*endpoint
+	log *slog.Logger
+}
+
+type endpoint struct {
+	name     string
+	listener *server.Listener
+	http     *server.Server
+}
+
+// New makes the endpoints of the configuration over the routes of the shared port, for
+// whom the gate lets in: where there are keys, a platform that sends none gets its probe
+// answered only. They don't listen yet.
+func New(cfg Config, shared server.Config, gate *server.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	e := &Endpoints{log: log}
+	add := func(name, flag string, port int, h *handler) error {
+		h.routes, h.catalog = mux, catalog
+		listener := server.NewPort(shared.Host, port, flag, false)
+		served, err := server.New(shared, listener, nil, gate, []server.Route{{Pattern: "/", Handler: h}}, service, telemetry, abort, log)
+		e.all = append(e.all, &endpoint{name, listener, served})
+		return err
+	}
+	var err error
+	if s := cfg.SageMaker; s.Port != 0 {
+		err = add("SageMaker", "--sagemaker-port", s.Port, &handler{
+			health: "/ping", probe: s.Ping, predict: "/invocations", kind: s.Kind, model: s.Model,
+			binary: "application/vnd.sagemaker-triton.binary+json;json-header-size=",
+		})
+	}
+	if v := cfg.VertexAI; v.Enabled {
+		err = errors.Join(err, add("Vertex AI", "--vertex-ai-port", v.Port, &handler{
+			health: v.Health, probe: pingReady, predict: v.Predict, model: v.Model, redirect: "X-Vertex-Ai-Triton-Redirect",
+			binary: "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
+		}))
+	}
+	return e, err
+}
+
+// Start opens the ports and serves on them.
+func (e *Endpoints) Start(ctx context.Context) error {
+	for i, one := range e.all {
+		if err := one.listener.Start(ctx); err != nil {
+			for _, open := range e.all[:i] {
+				err = errors.Join(err, open.http.Stop(ctx))
+			}
+			return err
+		}
+		one.http.Serve()
+		e.log.Info("listening for a platform", "platform", one.name, "address", one.listener.Addr().String())
+	}
+	return nil
+}
+
+// Stop lets requests in flight end within the shutdown timeout and cancels the rest.
+func (e *Endpoints) Stop(ctx context.Context) error {
+	var err error
+	for _, one := range e.all {
+		err = errors.Join(err, one.http.Stop(ctx), one.listener.Stop(ctx))
+	}
+	return err
+}

@@ -1,0 +1,334 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// maxKey is the length of the longest key, in bytes.
+const maxKey = 512
+
+// hashPrefix is how a key begins of which only the digest is written down.
+const hashPrefix = "sha256:"
+
+// HashKey is what stands for a key in a file of keys.
+func HashKey(key string) (string, error) {
+	digest, err := digestOf(key)
+	if err != nil {
+		return "", err
+	}
+	return hashPrefix + hex.EncodeToString(digest[:]), nil
+}
+
+// keyLook is the least time between two looks at the file.
+const keyLook = time.Second
+
+// keys are those that clients may show. Only their digests are kept.
+type keys struct {
+	given []Secret // by flag or environment
+	file  string   // empty for none
+	log   *slog.Logger
+	ring  atomic.Pointer[ring]
+	next  atomic.Int64 // when to look at the file again, in ns of Unix
+
+	looking sync.Mutex
+	seen    fileStates // of the latest try
+}
+
+// ring finds credentials by the first bytes of their digests, which tell nothing of the
+// rest to who measures how long that takes.
+type ring struct {
+	credentials map[uint64][]credential
+	clients     map[string]*inference.Client
+}
+
+type credential struct {
+	digest  [sha256.Size]byte
+	client  *inference.Client
+	expires time.Time // zero for never
+}
+
+func newKeys(given []Secret, file string, log *slog.Logger) (*keys, error) {
+	if len(given) == 0 && file == "" {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	k := &keys{given: given, file: file, log: log}
+	if err := k.reload(); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// client is whose request has these values in its header.
+func (k *keys) client(values func(name string) []string) (*inference.Client, error) {
+	now := time.Now()
+	k.look(now)
+	key := shown(values)
+	if key == "" {
+		return nil, errKey("an API key is needed: send it as Authorization: Bearer KEY")
+	}
+	if len(key) <= maxKey {
+		var text [maxKey]byte
+		digest := sha256.Sum256(text[:copy(text[:], key)])
+		for _, c := range k.ring.Load().credentials[prefixOf(digest)] {
+			if subtle.ConstantTimeCompare(c.digest[:], digest[:]) != 1 {
+				continue
+			}
+			if !c.expires.IsZero() && now.After(c.expires) {
+				return nil, errKey("this API key has expired")
+			}
+			return c.client, nil
+		}
+	}
+	return nil, errKey("this API key is not valid")
+}
+
+func errKey(message string) error {
+	return &inference.Error{Code: inference.CodeUnauthenticated, Reason: inference.ReasonInvalidKey, Message: message}
+}
+
+// shown is the key of a request, in OpenAI's header or in those that clients of Azure
+// and of other APIs send. A header that is there twice counts for nothing.
+func shown(values func(name string) []string) string {
+	if all := values("authorization"); len(all) == 1 {
+		if scheme, key, _ := strings.Cut(all[0], " "); strings.EqualFold(scheme, "bearer") {
+			return strings.TrimSpace(key)
+		}
+	}
+	for _, name := range []string{"api-key", "x-api-key"} {
+		if all := values(name); len(all) == 1 {
+			return strings.TrimSpace(all[0])
+		}
+	}
+	return ""
+}
+
+func prefixOf(digest [sha256.Size]byte) uint64 { return binary.LittleEndian.Uint64(digest[:]) }
+
+// look reads a file that has changed again, at most once a second. Who comes while
+// another one looks takes what there is.
+func (k *keys) look(now time.Time) {
+	if k.file == "" || now.UnixNano() < k.next.Load() || !k.looking.TryLock() {
+		return
+	}
+	defer k.looking.Unlock()
+	k.next.Store(now.Add(keyLook).UnixNano())
+	if stateOf(k.file).equal(k.seen) {
+		return
+	}
+	if err := k.load(); err != nil {
+		k.log.Error("the new file of keys can't be used: the old keys stay", "error", err)
+	}
+}
+
+func (k *keys) reload() error {
+	k.looking.Lock()
+	defer k.looking.Unlock()
+	return k.load()
+}
+
+// load makes the ring anew. Clients that are as they were stay the same ones.
+func (k *keys) load() error {
+	k.seen = nil
+	if k.file != "" {
+		k.seen = stateOf(k.file) // before it is read: a change meanwhile is seen next time
+	}
+	next := &ring{credentials: map[uint64][]credential{}, clients: map[string]*inference.Client{}}
+	for _, key := range k.given {
+		if err := next.add(keyEntry{Key: oneOrMore{string(key)}}, k.ring.Load()); err != nil {
+			return fmt.Errorf("--api-key: %w", err)
+		}
+	}
+	if k.file != "" {
+		if err := next.read(k.file, k.ring.Load()); err != nil {
+			return fmt.Errorf("--api-keys-file %s: %w", k.file, err)
+		}
+		if info := k.seen[0]; info != nil && info.Mode().Perm()&0o004 != 0 {
+			k.log.Warn("all users of this machine can read the file of keys", "file", k.file)
+		}
+	}
+	k.ring.Store(next)
+	k.log.Info("API keys", "clients", len(next.clients))
+	return nil
+}
+
+// keyEntry is a client in a file.
+type keyEntry struct {
+	Name    string    `yaml:"name"`
+	Key     oneOrMore `yaml:"key"`
+	Models  []string  `yaml:"models"`
+	Expires time.Time `yaml:"expires"`
+	Limits  struct {
+		InFlight int     `yaml:"in_flight"`
+		Queued   int     `yaml:"queued"`
+		Rate     float64 `yaml:"rate"`
+		Burst    int     `yaml:"burst"`
+	} `yaml:"limits"`
+}
+
+// oneOrMore are the keys of a client, of which there are two while one takes the other's
+// place.
+type oneOrMore []string
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (o *oneOrMore) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*o = oneOrMore{node.Value}
+		return nil
+	}
+	return node.Decode((*[]string)(o))
+}
+
+func (r *ring) read(file string, old *ring) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return errors.New("it can't be read: " + causeOf(err))
+	}
+	entries, err := entriesOf(content)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return errors.New("it has no keys")
+	}
+	for i, entry := range entries {
+		if err := r.add(entry, old); err != nil {
+			return fmt.Errorf("entry %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// causeOf leaves out the path, which is told already.
+func causeOf(err error) string {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// yamlLine is where YAML's errors say that they are; the rest of them may quote a key.
+var yamlLine = regexp.MustCompile(`line \d+`)
+
+// entriesOf reads a list in YAML, or a key on each line. No key begins as a list does.
+func entriesOf(content []byte) ([]keyEntry, error) {
+	lines := keyLines(content)
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	if first := lines[0]; !strings.HasPrefix(first, "-") && !strings.HasPrefix(first, "[") {
+		entries := make([]keyEntry, len(lines))
+		for i, line := range lines {
+			entries[i].Key = oneOrMore{line}
+		}
+		return entries, nil
+	}
+	var entries []keyEntry
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&entries); err != nil {
+		where := ""
+		if lines := slices.Compact(yamlLine.FindAllString(err.Error(), -1)); lines != nil {
+			where = ": see " + strings.Join(lines, ", ")
+		}
+		return nil, fmt.Errorf("it is no list in YAML of entries with name, key, models, limits (in_flight, queued, rate, burst) and expires (a date)%s", where)
+	}
+	return entries, nil
+}
+
+// keyLines are those that aren't empty and no comments.
+func keyLines(content []byte) []string {
+	var lines []string
+	for line := range strings.Lines(string(content)) {
+		if line = strings.TrimSpace(line); line != "" && line != "---" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// add checks an entry. Its errors name no key.
+func (r *ring) add(entry keyEntry, old *ring) error {
+	if len(entry.Key) == 0 {
+		return errors.New("it has no key")
+	}
+	digests := make([][sha256.Size]byte, len(entry.Key))
+	for i, key := range entry.Key {
+		var err error
+		if digests[i], err = digestOf(key); err != nil {
+			return err
+		}
+	}
+	if entry.Name == "" {
+		entry.Name = "key-" + hex.EncodeToString(digests[0][:4])
+	}
+	client, err := entry.client()
+	if err != nil {
+		return err
+	}
+	if r.clients[client.Name] != nil {
+		return fmt.Errorf("the name %q is there twice: several keys of a client are a list in its entry", client.Name)
+	}
+	if old != nil && reflect.DeepEqual(old.clients[client.Name], client) {
+		client = old.clients[client.Name]
+	}
+	r.clients[client.Name] = client
+	for _, digest := range digests {
+		at := prefixOf(digest)
+		for _, other := range r.credentials[at] {
+			if other.digest == digest {
+				return fmt.Errorf("%s has a key that %s has, too", client.Name, other.client.Name)
+			}
+		}
+		r.credentials[at] = append(r.credentials[at], credential{digest, client, entry.Expires})
+	}
+	return nil
+}
+
+// client is the entry's. Without models it may use all, with an empty list none.
+func (e *keyEntry) client() (*inference.Client, error) {
+	if len(e.Name) > 100 || strings.ContainsFunc(e.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return nil, errors.New("its name is no line of 100 bytes at most")
+	}
+	l := e.Limits
+	if l.InFlight < 0 || l.Queued < 0 || l.Burst < 0 || !(l.Rate >= 0) || math.IsInf(l.Rate, 0) {
+		return nil, errors.New("its limits must not be negative")
+	}
+	return &inference.Client{
+		Name: e.Name, Models: e.Models,
+		Limits: inference.Limits{InFlight: l.InFlight, Queued: l.Queued, Rate: l.Rate, Burst: l.Burst},
+	}, nil
+}
+
+// digestOf is a key's, or the one that is given for it.
+func digestOf(key string) (digest [sha256.Size]byte, err error) {
+	if encoded, hashed := strings.CutPrefix(key, hashPrefix); hashed {
+		if n, err := hex.Decode(digest[:], []byte(encoded[:min(len(encoded), 2*sha256.Size)])); err != nil || n != sha256.Size || len(encoded) != 2*sha256.Size {
+			return digest, errors.New(hashPrefix + " must be followed by 64 hexadecimal digits")
+		}
+		return digest, nil
+	}
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return digest, fmt.Errorf("a key must be 1 to %d characters of ASCII without spaces", maxKey)
+	}
+	return sha256.Sum256([]byte(key)), nil
+}

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// room is a core with room for so many bytes.
+type room struct {
+	noWork
+
+	mu         sync.Mutex
+	left, most int64 // most is what was taken at once
+}
+
+func (r *room) TakeBody(n int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n > r.left {
+		return &inference.Error{Code: inference.CodeOverloaded, Message: "no room"}
+	}
+	r.left -= n
+	r.most = max(r.most, n)
+	return nil
+}
+
+func (r *room) FreeBody(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left += n
+}
+
+// TestBodiesInFlight: a body is counted before it is read, and until its request ends.
+func TestBodiesInFlight(t *testing.T) {
+	core := &room{left: 200 << 10}
+	read, end := make(chan struct{}), make(chan struct{})
+	url, _, _ := start(t, Default(), core, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/stays" {
+			close(read)
+			<-end
+		}
+		own, _ := errors.AsType[*connect.Error](err)
+		_, _ = fmt.Fprint(w, n, " ", err, own.Code())
+	})
+	body := func(size int, chunked bool) io.Reader {
+		var body io.Reader = strings.NewReader(strings.Repeat("x", size))
+		if chunked {
+			body = io.MultiReader(body) // hides the length
+		}
+		return body
+	}
+	var stays sync.WaitGroup
+	stays.Go(func() { _, _ = send(t, http.MethodPost, url+"/stays", body(100<<10, false), nil) })
+	<-read
+	for _, tt := range []struct {
+		name, want string
+		size       int
+		chunked    bool
+	}{
+		{"room", "102400 <nil> unknown", 100 << 10, false},
+		{"no room", "0 no room unavailable", 101 << 10, false},
+		{"room, chunked", "20480 <nil> unknown", 20 << 10, true},
+		{"no room, chunked", " no room unavailable", 120 << 10, true},
+		{"a large one still gets its answer", "0 no room unavailable", 20 << 20, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, got := send(t, http.MethodPost, url, body(tt.size, tt.chunked), nil); !strings.HasSuffix(got, tt.want) || got[0] != tt.want[0] && tt.want[0] != ' ' {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+	close(end)
+	stays.Wait()
+	if core.left != 200<<10 || core.most != 100<<10 {
+		t.Errorf("%d bytes are left, of which %d were taken at once", core.left, core.most)
+	}
+}
+
+// TestRequestTimeout: a client says for how long it waits.
+func TestRequestTimeout(t *testing.T) {
+	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
+		deadline, ok := r.Context().Deadline()
+		_, _ = fmt.Fprintf(w, "%t %s", ok, time.Until(deadline).Round(time.Second))
+	})
+	for header, want := range map[string]string{
+		"": "false", "90": "true 1m30s", "0.0001": "true 0s", "20s": "true 20s", "1e300": "true 1000h0m0s", "2000h": "true 1000h0m0s",
+		"0": "400", "-1": "400", "NaN": "400", "soon": "400", "-5ms": "400",
+	} {
+		resp, got := send(t, http.MethodPost, url, nil, map[string]string{"X-Request-Timeout": header})
+		if resp.StatusCode == http.StatusBadRequest {
+			if !strings.Contains(got, `"code":"invalid_value"`) {
+				t.Errorf("%q: %s", header, got)
+			}
+			got = "400"
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%q: got %s, want %s", header, got, want)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// policy lets the page load and call what this server serves, and nothing else.
+// Nothing of it may become HTML or a script, least of all what models write.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// Caching: the page is asked for again each time, the files that it names never.
+const (
+	revalidated = "no-cache"
+	immutable   = "public, max-age=31536000, immutable"
+)
+
+// playground are the routes of a page and of the files under its assets, one for
+// each: what isn't there is for others to answer.
+func playground(files fs.FS) ([]Route, error) {
+	var routes []Route
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		pattern, caching := "GET /"+name, immutable
+		if name == "index.html" {
+			pattern, caching = "GET /{$}", revalidated
+		}
+		routes = append(routes, Route{Pattern: pattern, Handler: newFile(name, content, caching)})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("playground: %w", err)
+	}
+	return routes, nil
+}
+
+// file is one of the page's. It may be asked for concurrently.
+type file struct {
+	content       []byte
+	kind, caching string
+	tag           string // without its quotes
+	packed        func() []byte
+}
+
+func newFile(name string, content []byte, caching string) *file {
+	sum := sha256.Sum256(content)
+	return &file{
+		content: content, kind: kindOf(name), caching: caching, tag: hex.EncodeToString(sum[:8]),
+		packed: sync.OnceValue(func() []byte { return pack(content) }),
+	}
+}
+
+// kindOf is the type of a file, which the machine's own table may call otherwise.
+func kindOf(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return "application/octet-stream"
+}
+
+// ServeHTTP gives the file, packed for who takes that.
+func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", f.caching)
+	h.Add("Vary", "Accept-Encoding")
+	content, tag := f.content, `"`+f.tag+`"`
+	if packed := f.packed(); takesGzip(r.Header.Get("Accept-Encoding")) && len(packed) < len(content) {
+		content, tag = packed, `"`+f.tag+`-gzip"`
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("ETag", tag)
+	if known(r.Header.Get("If-None-Match"), tag) {
+		h.Del("Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	_, _ = w.Write(content) // a client that left; HEAD's is not sent
+}
+
+func pack(content []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that there is
+	_, _ = w.Write(content)                               // a Buffer takes all
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// takesGzip reads Accept-Encoding (RFC 9110, 12.5.3).
+func takesGzip(accepted string) bool {
+	for part := range strings.SplitSeq(accepted, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		if name = strings.ToLower(strings.TrimSpace(name)); name != "gzip" && name != "*" {
+			continue
+		}
+		weight, weighed := strings.CutPrefix(strings.ToLower(strings.TrimSpace(params)), "q=")
+		q, err := strconv.ParseFloat(weight, 64)
+		return !weighed || err == nil && q > 0
+	}
+	return false
+}
+
+// known tells whether If-None-Match names the tag, which proxies may have made weak.
+func known(tags, tag string) bool {
+	for part := range strings.SplitSeq(tags, ",") {
+		if part = strings.TrimPrefix(strings.TrimSpace(part), "W/"); part == tag || part == "*" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/trident-inference/trident/web"
+)
+
+// served are the playground's routes beside one for all else.
+func served(t *testing.T) http.Handler {
+	t.Helper()
+	routes, err := playground(web.Playground())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := Route{Pattern: "/", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	s, err := New(Default(), nil, nil, nil, append(routes, rest), noWork{}, nil, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.http.Handler
+}
+
+func get(t *testing.T, handler http.Handler, method, path string, header ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func bodyOf(t *testing.T, resp *http.Response) []byte {
+	t.Helper()
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+func inflate(t *testing.T, packed []byte) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// TestPlayground asks for the page and all that it names, as browsers do.
+func TestPlayground(t *testing.T) {
+	h := served(t)
+	page := get(t, h, http.MethodGet, "/")
+	names := regexp.MustCompile(`(?:src|href)="\./(assets/[\w-]+\.(?:js|css|svg))"`).FindAllStringSubmatch(string(bodyOf(t, page)), -1)
+	if page.StatusCode != http.StatusOK || page.Header.Get("Cache-Control") != "no-cache" || len(names) != 3 {
+		t.Fatalf("%d, %v, files %v", page.StatusCode, page.Header, names)
+	}
+	const limit = 150 << 10 // bytes that the whole page may take to load
+	size := 0
+	for _, name := range append(names, []string{"", ""}) {
+		plain, packed := get(t, h, http.MethodGet, "/"+name[1]), get(t, h, http.MethodGet, "/"+name[1], "Accept-Encoding", "br, gzip")
+		content, sent := bodyOf(t, plain), bodyOf(t, packed)
+		size += len(sent)
+		if packed.Header.Get("Content-Encoding") == "gzip" {
+			sent = inflate(t, sent)
+		} else if len(content) > 1000 {
+			t.Errorf("/%s isn't packed", name[1])
+		}
+		if !bytes.Equal(content, sent) || len(content) == 0 {
+			t.Errorf("/%s: %d bytes packed, %d plain", name[1], len(sent), len(content))
+		}
+		if name[1] != "" && !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") {
+			t.Errorf("/%s: %v", name[1], plain.Header)
+		}
+	}
+	t.Logf("%d bytes", size)
+	if size > limit {
+		t.Errorf("the page takes %d bytes, more than %d", size, limit)
+	}
+}
+
+func TestPlaygroundHeaders(t *testing.T) {
+	h := served(t)
+	page := get(t, h, http.MethodGet, "/", "Accept-Encoding", "gzip")
+	bodyOf(t, page)
+	for name, want := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+	} {
+		if got := page.Header.Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	csp := page.Header.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+		if !strings.Contains(csp+";", want) {
+			t.Errorf("the policy lacks %s: %s", want, csp)
+		}
+	}
+	if strings.Contains(csp, "unsafe") {
+		t.Errorf("the policy is %s", csp)
+	}
+	tag := page.Header.Get("Etag")
+	tests := []struct {
+		name, method, path string
+		header             []string
+		status             int
+	}{
+		{"known", http.MethodGet, "/", []string{"Accept-Encoding", "gzip", "If-None-Match", tag}, http.StatusNotModified},
+		{"known, made weak", http.MethodGet, "/", []string{"Accept-Encoding", "gzip", "If-None-Match", `"x", W/` + tag}, http.StatusNotModified},
+		{"known in another coding", http.MethodGet, "/", []string{"If-None-Match", tag}, http.StatusOK},
+		{"an old one", http.MethodGet, "/", []string{"Accept-Encoding", "gzip", "If-None-Match", `"x"`}, http.StatusOK},
+		{"asked for by HEAD", http.MethodHead, "/", nil, http.StatusOK},
+		{"posted to", http.MethodPost, "/", nil, http.StatusTeapot},
+		{"not there", http.MethodGet, "/assets/none.js", nil, http.StatusTeapot},
+		{"a folder", http.MethodGet, "/assets/", nil, http.StatusTeapot},
+		{"by its name", http.MethodGet, "/index.html", nil, http.StatusTeapot},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			resp := get(t, h, tt.method, tt.path, tt.header...)
+			if body := bodyOf(t, resp); resp.StatusCode != tt.status || resp.StatusCode == http.StatusNotModified && (len(body) > 0 || resp.Header.Get("Etag") != tag) {
+				t.Errorf("%d %v %q", resp.StatusCode, resp.Header, body)
+			}
+		})
+	}
+}
+
+func TestTakesGzip(t *testing.T) {
+	for accepted, want := range map[string]bool{
+		"": false, "gzip": true, "br, GZIP": true, "br": false, "gzip;q=0": false, "gzip; q=0.5": true, "*": true, "*;q=0": false,
+		"identity, gzip;q=0.000": false, "gzip;q=x": false, "x-gzip": false,
+	} {
+		if got := takesGzip(accepted); got != want {
+			t.Errorf("%q: %t", accepted, got)
+		}
+	}
+}
+
+// TestPlaygroundUnread holds that a file that can't be read is told of at start.
+func TestPlaygroundUnread(t *testing.T) {
+	files := fstest.MapFS{"assets/x.js": {Data: []byte("x"), Mode: 0}}
+	if _, err := playground(unreadable{files}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "playground") {
+		t.Errorf("%v", err)
+	}
+}
+
+type unreadable struct{ fstest.MapFS }
+
+func (unreadable) ReadFile(string) ([]byte, error) { return nil, io.ErrUnexpectedEOF }

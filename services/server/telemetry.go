@@ -1,0 +1,225 @@
+package server
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	grpccodes "google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// The surfaces of HTTP beside those of inferences.
+const (
+	surfaceHealth  inference.Surface = "health"
+	SurfaceMetrics inference.Surface = "metrics"
+)
+
+// surfaces are all that answers are counted by.
+var surfaces = [...]inference.Surface{ //nolint:gochecknoglobals // a constant list
+	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceConnect, inference.SurfaceKServe, surfaceHealth, SurfaceMetrics,
+}
+
+// Telemetry counts the answers of all ports, and begins the traces of their requests.
+// Its methods may be used concurrently. A nil one does neither.
+type Telemetry struct {
+	tracer trace.Tracer // nil for no traces
+	http   [len(surfaces)][600]atomic.Uint64
+	grpc   [grpccodes.Unauthenticated + 1]atomic.Uint64
+	panics atomic.Uint64
+}
+
+// NewTelemetry makes a telemetry whose traces go to the provider; nil for none.
+func NewTelemetry(provider trace.TracerProvider) *Telemetry {
+	t := &Telemetry{}
+	if provider != nil {
+		t.tracer = provider.Tracer("github.com/trident-inference/trident/services/server")
+	}
+	return t
+}
+
+// HTTP gives how many requests were answered with each status, by surface.
+func (t *Telemetry) HTTP() iter.Seq2[Answers, uint64] {
+	return func(yield func(Answers, uint64) bool) {
+		for i := range t.http {
+			for status := range t.http[i] {
+				if n := t.http[i][status].Load(); n > 0 && !yield(Answers{surfaces[i], status}, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Answers are those that are counted together.
+type Answers struct {
+	Surface inference.Surface
+	Status  int
+}
+
+// GRPC gives how many calls of the port of gRPC ended with each code.
+func (t *Telemetry) GRPC() iter.Seq2[grpccodes.Code, uint64] {
+	return func(yield func(grpccodes.Code, uint64) bool) {
+		for code := range t.grpc {
+			if n := t.grpc[code].Load(); n > 0 && !yield(grpccodes.Code(code), n) {
+				return
+			}
+		}
+	}
+}
+
+// Panics are those that were recovered from.
+func (t *Telemetry) Panics() uint64 { return t.panics.Load() }
+
+// Panicked counts one.
+func (t *Telemetry) Panicked() {
+	if t != nil {
+		t.panics.Add(1)
+	}
+}
+
+// traceParent is the header of W3C's trace context.
+const traceParent = "Traceparent"
+
+// begin takes the trace that a request of HTTP belongs to and begins its span. Probes
+// have none.
+func (t *Telemetry) begin(r *http.Request) (context.Context, trace.Span) {
+	ctx := r.Context()
+	if _, traced := r.Header[traceParent]; traced {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+	}
+	if t == nil || t.tracer == nil || probing(r.URL.Path) {
+		return ctx, trace.SpanFromContext(ctx)
+	}
+	return t.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes( //nolint:spancheck // end does it
+		attribute.String("http.request.method", method(r.Method)), attribute.String("network.protocol.version", protocol(r.ProtoMajor))))
+}
+
+// method is a request's, or what OpenTelemetry has for methods of a client's own.
+func method(name string) string {
+	switch name {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return name
+	}
+	return "_OTHER"
+}
+
+func protocol(major int) string {
+	if major == 2 {
+		return "2"
+	}
+	return "1.1"
+}
+
+// end counts the answer and ends its span.
+func (t *Telemetry) end(span trace.Span, rec *Record, r *http.Request, status int) {
+	if t == nil {
+		return
+	}
+	surface := rec.Surface
+	if healthPath(r.URL.Path) {
+		surface = surfaceHealth
+	}
+	for i, s := range surfaces {
+		if s == surface || i == 0 && surface == "" {
+			t.http[i][min(max(status, 0), 599)].Add(1)
+		}
+	}
+	if !span.IsRecording() {
+		return
+	}
+	if rec.Route != "" {
+		span.SetName(spanName(r.Method, rec.Route))
+		span.SetAttributes(attribute.String("http.route", rec.Route))
+	}
+	span.SetAttributes(attribute.Int("http.response.status_code", status), attribute.String("trident.request_id", rec.RequestID))
+	if !rec.FirstToken.IsZero() {
+		span.AddEvent("first_write", trace.WithTimestamp(rec.FirstToken))
+	}
+	switch {
+	case rec.Error != nil:
+		code := inference.AsError(rec.Error).Code.String()
+		span.SetAttributes(attribute.String("error.type", code))
+		if status >= http.StatusInternalServerError || ours(rec.Error) {
+			span.SetStatus(codes.Error, code)
+		}
+	case status >= http.StatusInternalServerError:
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
+}
+
+// spanName is the route's pattern with the method, or a procedure.
+func spanName(method, route string) string {
+	if strings.Contains(route, " ") { // the pattern names it
+		return route
+	}
+	if service, name, ok := strings.Cut(strings.TrimPrefix(route, "/"), "/"); ok && strings.Contains(service, ".") && name != "" {
+		return service + "/" + name
+	}
+	return method + " " + route
+}
+
+// Call is a call of the port of gRPC.
+type Call struct {
+	telemetry *Telemetry
+	span      trace.Span
+}
+
+// BeginGRPC takes the trace that a call belongs to and begins its span. The call must
+// be ended.
+func (t *Telemetry) BeginGRPC(ctx context.Context, procedure string, probe bool) (context.Context, Call) {
+	if len(metadata.ValueFromIncomingContext(ctx, "traceparent")) > 0 { // all would be copied otherwise
+		md, _ := metadata.FromIncomingContext(ctx)
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(httpHeader(md)))
+	}
+	call := Call{telemetry: t, span: trace.SpanFromContext(ctx)}
+	if t != nil && t.tracer != nil && !probe {
+		name := strings.TrimPrefix(procedure, "/")
+		service, method, _ := strings.Cut(name, "/")
+		ctx, call.span = t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes( //nolint:spancheck // End does it
+			attribute.String("rpc.system", "grpc"), attribute.String("rpc.service", service), attribute.String("rpc.method", method)))
+	}
+	return ctx, call
+}
+
+// End counts the call and ends its span.
+func (c Call) End(code grpccodes.Code) {
+	if c.telemetry == nil {
+		return
+	}
+	c.telemetry.grpc[min(code, grpccodes.Unauthenticated)].Add(1)
+	if !c.span.IsRecording() {
+		return
+	}
+	c.span.SetAttributes(attribute.Int64("rpc.grpc.status_code", int64(code)))
+	switch code {
+	case grpccodes.Unknown, grpccodes.DeadlineExceeded, grpccodes.Unimplemented, grpccodes.Internal, grpccodes.Unavailable, grpccodes.DataLoss:
+		c.span.SetStatus(codes.Error, code.String())
+	default:
+	}
+	c.span.End()
+}
+
+// TraceID is that of the call's trace; empty for none.
+func (c Call) TraceID() string { return traceID(c.span) }
+
+func traceID(span trace.Span) string {
+	if span == nil || !span.SpanContext().HasTraceID() {
+		return ""
+	}
+	return span.SpanContext().TraceID().String()
+}
+
+// httpHeader is the trace's part of metadata.
+func httpHeader(md metadata.MD) http.Header {
+	return http.Header{traceParent: md["traceparent"], "Tracestate": md["tracestate"]}
+}

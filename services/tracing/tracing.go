@@ -1,0 +1,204 @@
+// Package tracing sends spans to a collector by OTLP. What isn't given by flags is read
+// from OpenTelemetry's own environment variables.
+package tracing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Config of the traces. The zero value sends none.
+type Config struct {
+	// Endpoint is the collector's URL; empty for the environment's, without which there
+	// are no traces.
+	Endpoint string
+	// Protocol is ProtocolGRPC or ProtocolHTTP; empty for the environment's, or that of
+	// the endpoint's port.
+	Protocol string
+	// SampleRatio is the part of the requests that are traced which don't say it by a
+	// trace of their own; nil for the environment's sampler, which is all.
+	SampleRatio *float64
+	// Version of the program.
+	Version string
+	// Getenv reads the environment, nil for none. The exporters read more of it by
+	// themselves.
+	Getenv func(string) string
+}
+
+// The protocols, by OpenTelemetry's names.
+const (
+	ProtocolGRPC = "grpc"
+	ProtocolHTTP = "http/protobuf"
+)
+
+// Validate names the flag that can't be used.
+func (c Config) Validate() error {
+	if u, err := url.Parse(c.Endpoint); c.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("--otlp-endpoint: %q is no URL such as http://localhost:4317", c.Endpoint)
+	}
+	switch p := c.protocol(); p {
+	case ProtocolGRPC, ProtocolHTTP:
+	default:
+		return fmt.Errorf("--otlp-protocol, OTEL_EXPORTER_OTLP_PROTOCOL: %q is neither %s nor %s", p, ProtocolGRPC, ProtocolHTTP)
+	}
+	if r := c.SampleRatio; r != nil && (*r < 0 || *r > 1) {
+		return fmt.Errorf("--trace-sample-ratio: %v is not between 0 and 1", *r)
+	}
+	return nil
+}
+
+func (c Config) env(names ...string) string {
+	for _, name := range names {
+		if c.Getenv != nil && c.Getenv(name) != "" {
+			return c.Getenv(name)
+		}
+	}
+	return ""
+}
+
+// on is whether anybody has said where traces go to.
+func (c Config) on() bool {
+	if strings.EqualFold(c.env("OTEL_SDK_DISABLED"), "true") || c.env("OTEL_TRACES_EXPORTER") == "none" {
+		return false
+	}
+	return c.endpoint() != ""
+}
+
+func (c Config) endpoint() string {
+	if c.Endpoint != "" {
+		return c.Endpoint
+	}
+	return c.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+}
+
+func (c Config) protocol() string {
+	if c.Protocol != "" {
+		return c.Protocol
+	}
+	if p := c.env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); p != "" {
+		return p
+	}
+	if u, err := url.Parse(c.endpoint()); err == nil && u.Port() == "4317" {
+		return ProtocolGRPC
+	}
+	return ProtocolHTTP
+}
+
+// Provider makes spans and sends them. Its methods may be used concurrently.
+type Provider struct {
+	cfg      Config
+	log      *slog.Logger
+	exporter *exporter                // nil for no traces
+	provider *sdktrace.TracerProvider // likewise
+}
+
+// New makes a provider. Nothing is sent before Start.
+func New(cfg Config, log *slog.Logger) (*Provider, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Provider{cfg: cfg, log: log}
+	if !cfg.on() {
+		return p, nil
+	}
+	attributes, err := resource.New(context.Background(),
+		resource.WithAttributes(attribute.String("service.name", "trident"), attribute.String("service.version", cfg.Version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(attributes)}
+	if r := cfg.SampleRatio; r != nil {
+		options = append(options, sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(*r))))
+	}
+	p.exporter = &exporter{Exporter: otlptrace.NewUnstarted(cfg.client()), log: log}
+	p.provider = sdktrace.NewTracerProvider(options...)
+	return p, nil
+}
+
+// client speaks the protocol to the endpoint. Headers, timeout, certificates and
+// compression it has from the environment.
+func (c Config) client() otlptrace.Client {
+	u, _ := url.Parse(c.Endpoint) // it was checked
+	if c.protocol() == ProtocolGRPC {
+		var options []otlptracegrpc.Option
+		if c.Endpoint != "" {
+			options = append(options, otlptracegrpc.WithEndpointURL(c.Endpoint))
+		}
+		return otlptracegrpc.NewClient(options...)
+	}
+	var options []otlptracehttp.Option
+	if c.Endpoint != "" {
+		if u.Path == "" || u.Path == "/" {
+			u.Path = "/v1/traces"
+		}
+		options = append(options, otlptracehttp.WithEndpointURL(u.String()))
+	}
+	return otlptracehttp.NewClient(options...)
+}
+
+// Tracers is where spans are begun; nil where there are no traces.
+func (p *Provider) Tracers() trace.TracerProvider {
+	if p.provider == nil {
+		return nil
+	}
+	return p.provider
+}
+
+// Start begins to send spans. A collector that isn't there is no failure.
+func (p *Provider) Start(ctx context.Context) error {
+	if p.provider == nil {
+		return nil
+	}
+	if err := p.exporter.Start(ctx); err != nil {
+		return fmt.Errorf("start traces: %w", err)
+	}
+	p.provider.RegisterSpanProcessor(sdktrace.NewBatchSpanProcessor(p.exporter))
+	p.log.Info("traces by OTLP", "protocol", p.cfg.protocol())
+	return nil
+}
+
+// Stop sends what is left and ends.
+func (p *Provider) Stop(ctx context.Context) error {
+	if p.provider == nil {
+		return nil
+	}
+	if err := p.provider.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		p.log.Warn("traces are lost", "error", err)
+	}
+	return nil
+}
+
+// exporter logs when spans stop and begin to arrive, once each.
+type exporter struct {
+	*otlptrace.Exporter
+
+	log     *slog.Logger
+	failing atomic.Bool
+}
+
+// ExportSpans implements [sdktrace.SpanExporter].
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := e.Exporter.ExportSpans(ctx, spans)
+	switch failing := err != nil; {
+	case e.failing.Swap(failing) == failing:
+	case failing:
+		e.log.Warn("the collector takes no traces: they are lost", "error", err)
+	default:
+		e.log.Info("the collector takes traces again")
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package triton
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// router passes connections on to a server, and may forget those that it has: their
+// bytes come to nobody then, and nobody is told.
+type router struct {
+	net.Listener
+
+	accepted atomic.Int32
+	lost     atomic.Pointer[atomic.Bool] // of the present connections
+	running  sync.WaitGroup
+	mu       sync.Mutex
+	open     []net.Conn
+}
+
+func route(t *testing.T, target string) *router {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &router{Listener: listener}
+	r.lost.Store(new(atomic.Bool))
+	r.running.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", target)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			r.accepted.Add(1)
+			r.mu.Lock()
+			r.open = append(r.open, near, far)
+			r.mu.Unlock()
+			lost := r.lost.Load()
+			r.running.Go(func() { carry(far, near, lost) })
+			r.running.Go(func() { carry(near, far, lost) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		r.mu.Lock()
+		for _, conn := range r.open {
+			conn.Close()
+		}
+		r.mu.Unlock()
+		r.running.Wait()
+	})
+	return r
+}
+
+func carry(to io.WriteCloser, from io.Reader, lost *atomic.Bool) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if lost.Load() {
+			if err != nil {
+				return
+			}
+			continue
+		}
+		if _, werr := to.Write(buffer[:n]); err != nil || werr != nil {
+			to.Close()
+			return
+		}
+	}
+}
+
+func (r *router) forget() { r.lost.Swap(new(atomic.Bool)).Store(true) }
+
+// one makes a request and gives its failure.
+func one(t *testing.T, e *Engine) error {
+	t.Helper()
+	for _, err := range e.Stream(t.Context(), &kserve.ModelInferRequest{ModelName: "m", Id: "a"}) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestLostConnection: one that is dead though nobody has closed it is given up, and
+// one whose server only has nothing to say is kept.
+func TestLostConnection(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	var silent atomic.Bool
+	var r *router
+	answer := marshal(t, message("a", final(true)))
+	engine := serve(t, func(c *Config) {
+		r = route(t, c.Endpoint)
+		c.Endpoint, c.Inactivity, c.CallTimeout = r.Addr().String(), limit, 4*limit
+	}, func(stream grpc.ServerStream) error {
+		method, _ := grpc.MethodFromServerStream(stream)
+		switch {
+		case method == kserve.GRPCInferenceService_ServerLive_FullMethodName:
+			return stream.SendMsg([]byte{})
+		case silent.Load():
+			<-stream.Context().Done()
+			return nil
+		}
+		return stream.SendMsg(answer)
+	})
+	if err := one(t, engine); err != nil {
+		t.Fatal(err)
+	}
+	silent.Store(true)
+	if err := one(t, engine); inference.AsError(err).Reason != inference.ReasonInactive {
+		t.Errorf("of a silent model: %v", err)
+	}
+	silent.Store(false)
+	engine.links.work.Wait()
+	if err := one(t, engine); err != nil || r.accepted.Load() != 1 {
+		t.Errorf("after it: %v, by connection %d", err, r.accepted.Load())
+	}
+
+	r.forget()
+	if err := one(t, engine); inference.AsError(err).Reason != inference.ReasonInactive {
+		t.Errorf("of a lost connection: %v", err)
+	}
+	engine.links.work.Wait()
+	if err := one(t, engine); err != nil || r.accepted.Load() != 2 {
+		t.Errorf("after it: %v, by connection %d", err, r.accepted.Load())
+	}
+	engine.links.mu.Lock()
+	defer engine.links.mu.Unlock()
+	if n := len(engine.links.retired); n != 0 {
+		t.Errorf("%d retired connections are kept without a stream", n)
+	}
+}
+
+// TestLostConnectionFoundByCall: without requests it is the calls for the server's
+// state that find it.
+func TestLostConnectionFoundByCall(t *testing.T) {
+	const limit = 300 * time.Millisecond
+	var r *router
+	engine := serve(t, func(c *Config) {
+		r = route(t, c.Endpoint)
+		c.Endpoint, c.CallTimeout = r.Addr().String(), limit
+	}, func(stream grpc.ServerStream) error { return stream.SendMsg([]byte{8, 1}) })
+	if err := engine.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.forget()
+	if err := engine.Ready(t.Context()); inference.AsError(err).Reason != inference.ReasonEngineGone {
+		t.Errorf("of a lost connection: %v", err)
+	}
+	engine.links.work.Wait()
+	if err := engine.Ready(t.Context()); err != nil || r.accepted.Load() != 2 {
+		t.Errorf("after it: %v, by connection %d", err, r.accepted.Load())
+	}
+}

@@ -1,0 +1,35 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// TestMigrateNamesAll: docs/migrate.md says of each flag of tritonserver's what
+// becomes of it.
+func TestMigrateNamesAll(t *testing.T) {
+	path, err := tritonserver.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root(t), "docs", "migrate.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, _ := exec.Command(path, "--help").CombinedOutput() // it exits with 1
+	flags := regexp.MustCompile(`(?m)^ {2}--([a-z0-9-]+)`).FindAllStringSubmatch(string(help), -1)
+	if len(flags) < 80 {
+		t.Fatalf("it has %d flags:\n%s", len(flags), help)
+	}
+	for _, f := range flags {
+		if f[1] != "help" && !strings.Contains(string(page), "`--"+f[1]+"`") {
+			t.Errorf("--%s isn't named", f[1])
+		}
+	}
+}

@@ -1,0 +1,327 @@
+// Uses the playground as a person would, in a real Chromium. playground_test.go starts the servers:
+//
+//   TRIDENT_URL          the demo models
+//   TRIDENT_METRICS_URL  what their tritonserver tells of itself; empty where there is none
+//   TRIDENT_KINDS_URL    models that say what they are asked, and may be loaded
+//   TRIDENT_GATE_URL     the demo models behind a proxy, at a path and for who has the key open-sesame
+//   TRIDENT_DOWN_URL     no Triton
+//   TRIDENT_ALLOWING_URL a server that lets pages of TRIDENT_ELSEWHERE_URL call, and has no playground
+//   TRIDENT_OUT          folder for the programs that the page shows
+//   TRIDENT_SHOTS        folder for pictures of the page; empty for none
+
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+
+const { TRIDENT_URL: url, TRIDENT_METRICS_URL: metrics, TRIDENT_KINDS_URL: kinds, TRIDENT_GATE_URL: gate, TRIDENT_DOWN_URL: down, TRIDENT_ALLOWING_URL: allowing, TRIDENT_ELSEWHERE_URL: elsewhere, TRIDENT_OUT: out, TRIDENT_SHOTS: shots } = process.env;
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP play.example 127.0.0.1"],
+  });
+});
+after(() => browser.close());
+
+/** Opens a page of a browser that knows nothing yet. What the page's policy forbids, and what it throws, fails the test. */
+async function open(t, address, options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(40_000);
+  const wrong = [];
+  page.on("pageerror", (error) => wrong.push(error.message));
+  page.on("console", (message) => message.type() === "error" && !message.text().startsWith("Failed to load resource") && wrong.push(message.text()));
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(wrong, []);
+  });
+  await page.goto(address);
+  return page;
+}
+
+const question = (page) => page.getByLabel("Your question");
+const answers = (page) => page.getByRole("article");
+
+async function ask(page, text) {
+  await question(page).fill(text);
+  await question(page).press("Enter");
+}
+
+/** Waits until no answer is being written. */
+async function answered(page, count) {
+  await page.getByRole("button", { name: "Retry" }).nth(count - 1).waitFor();
+}
+
+async function picture(page, name) {
+  if (shots) await page.screenshot({ path: `${shots}/${name}.png` });
+}
+
+/** Holds the page to axe's rules: nothing serious, in either theme. */
+async function accessible(page) {
+  await page.evaluate(axe);
+  for (const [colorScheme, rules] of [["dark", { runOnly: ["color-contrast"] }], ["light", {}]]) { // all else is the same in both
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate(async (rules) => {
+      return (await window.axe.run(rules)).violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map((node) => node.html) }));
+    }, rules);
+    assert.deepEqual(found.filter(({ impact }) => impact === "serious" || impact === "critical"), [], colorScheme);
+  }
+}
+
+/** Generations that the chat model works on. */
+async function working() {
+  const text = await (await fetch(metrics)).text();
+  return Number(/^llamacpp:requests_processing\{.*?\} (\S+)$/m.exec(text)[1]);
+}
+
+async function until(met, what) {
+  for (const end = Date.now() + 20_000; !(await met()); await new Promise((resolve) => setTimeout(resolve, 20))) {
+    assert.ok(Date.now() < end, what);
+  }
+}
+
+test("an answer is written token by token, kept, and written again", async (t) => {
+  const page = await open(t, url);
+  await page.getByRole("heading", { name: "Ask chat" }).waitFor();
+  await accessible(page);
+  await page.getByLabel("Temperature").fill("0");
+  await page.getByLabel("Most tokens").fill("24");
+  await page.evaluate(() => {
+    window.seen = [];
+    new MutationObserver(() => {
+      const text = document.querySelector(".answer .prose")?.textContent;
+      if (text && text !== window.seen.at(-1)) window.seen.push(text);
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  await ask(page, "Write one sentence about the sea.");
+  await answered(page, 1);
+  // Marks may become Markdown with what follows them.
+  const seen = (await page.evaluate(() => window.seen)).map((text) => text.replace(/[^a-z]/gi, ""));
+  assert.ok(new Set(seen).size >= 5, `${seen.length} states of the answer`);
+  seen.slice(1).forEach((text, i) => assert.ok(text.startsWith(seen[i]), `${text} goes on from ${seen[i]}`));
+  const text = await answers(page).locator(".prose").textContent();
+  assert.match(text, /\bsea\b/i);
+  assert.match(await answers(page).locator("dl").textContent(), /first token\d.*speed[\d.]+ tokens\/s.*tokens\d+ read, 24 written.*ended at the limit/s);
+
+  await page.reload();
+  assert.equal(await answers(page).locator(".prose").textContent(), text);
+  assert.match(await page.title(), /^Write one sentence about the sea/);
+
+  await page.getByRole("button", { name: "Code", exact: true }).click();
+  for (const [tab, file] of [["curl", "curl.sh"], ["Python", "python.py"], ["Node", "node.mjs"], ["Go", "go.go"], ["Response", "response.json"]]) {
+    await page.getByRole("tab", { name: tab }).click();
+    await writeFile(`${out}/${file}`, await page.getByRole("tabpanel").locator("code").textContent());
+  }
+  const response = JSON.parse(await readFile(`${out}/response.json`, "utf8"));
+  assert.equal(response.usage.completionTokens, 24);
+  await writeFile(`${out}/answer.txt`, response.choices[0].message.content);
+
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await answered(page, 1);
+  assert.equal(await answers(page).locator(".prose").textContent(), text, "without randomness it is the same");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByLabel("Edit what you said").fill("Say hello.");
+  await page.getByLabel("Edit what you said").press("Enter");
+  await answered(page, 1);
+  assert.match(await answers(page).locator(".prose").textContent(), /hello/i);
+  assert.equal(await page.getByRole("button", { name: "Delete Say hello." }).count(), 1);
+});
+
+test("stop stops the model", async (t) => {
+  const page = await open(t, url);
+  for (const stop of [() => page.getByRole("button", { name: "Stop" }).click(), () => page.keyboard.press("Escape")]) {
+    await page.getByRole("button", { name: "New chat" }).click();
+    await ask(page, "Write a very long story about a ship, in many chapters.");
+    await page.locator(".answer .prose").filter({ hasText: /\w/ }).waitFor();
+    if (metrics) assert.equal(await working(), 1);
+    await stop();
+    await page.getByText("stopped", { exact: true }).waitFor();
+    if (metrics) await until(async () => (await working()) === 0, "the model still works");
+  }
+  assert.notEqual(await answers(page).locator(".prose").textContent(), "", "what had come stays");
+});
+
+test("tokens are coloured by their probability, and answers take a form", async (t) => {
+  const page = await open(t, url);
+  await page.getByLabel("Show how likely each token was").check();
+  await page.getByLabel("Form", { exact: true }).selectOption("JSON of a schema");
+  await page.getByLabel("JSON schema").fill('{"type": "object", "properties": {"sea": {"enum": ["calm", "rough"]}}, "required": ["sea"], "additionalProperties": false}');
+  await page.getByLabel("Most tokens").fill("40");
+  await ask(page, "How is the sea? Answer in JSON.");
+  await answered(page, 1);
+  const tokens = page.getByRole("listbox", { name: "Tokens of the answer" });
+  const spelled = (await tokens.getByRole("option").allTextContents()).join("");
+  assert.ok(["calm", "rough"].includes(JSON.parse(spelled).sea), spelled);
+  await tokens.press("ArrowRight");
+  const chosen = tokens.getByRole("option", { selected: true });
+  assert.match(await chosen.getAttribute("aria-label"), /^".*", [\d.]+ %$/);
+  const doubts = await tokens.getByRole("option").evaluateAll((all) => all.map((e) => Number(e.style.getPropertyValue("--doubt"))));
+  assert.ok(doubts.every((d) => d >= 0 && d <= 1) && new Set(doubts).size > 1, String(doubts));
+  assert.equal(await page.getByRole("list", { name: "Likeliest tokens in its place" }).getByRole("listitem").count(), 5);
+  await accessible(page);
+  await picture(page, "heat");
+  await page.getByLabel("JSON schema").fill("{");
+  await page.getByText(/^Expected property name/).waitFor();
+  await ask(page, "Again.");
+  assert.match(await page.getByRole("alert").textContent(), /^The JSON schema can't be read as JSON: .*\.$/);
+});
+
+test("errors are sentences", async (t) => {
+  const page = await open(t, url);
+  await page.getByLabel("Temperature").fill("3");
+  await ask(page, "Hello");
+  assert.match(await page.getByRole("alert").textContent(), /^Temperature must be .* 2\.Request req_\w+$/);
+  await accessible(page);
+  await page.getByLabel("Model", { exact: true }).selectOption({ label: "embedding (embed, tensors)" });
+  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByRole("heading", { name: "embedding can't chat" }).waitFor();
+  assert.ok(await page.getByRole("button", { name: "Send" }).isDisabled());
+
+  const alone = await open(t, down);
+  await alone.getByRole("heading", { name: "No models" }).waitFor();
+  await alone.getByText(/can.t be reached\. Models appear here/).waitFor();
+  await picture(alone, "down");
+  await accessible(alone);
+});
+
+test("what models write is never run", async (t) => {
+  const page = await open(t, kinds);
+  await page.getByLabel("Model", { exact: true }).selectOption("plain");
+  const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script> [a](javascript:document.title=3) ![b](//elsewhere.example/c.png) **bold** `code`\n\n```js\nalert(1)\n```\n\n- one\n- two';
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await question(page).fill(hostile);
+  await page.getByRole("button", { name: "Send" }).click();
+  await answered(page, 1);
+  const prose = page.locator(".answer .prose");
+  assert.equal(await prose.locator("img, script, a").count(), 0);
+  assert.equal(await prose.locator("strong").textContent(), "bold");
+  assert.deepEqual(await prose.locator("li").allTextContents(), ["one", "two"]);
+  assert.equal(await prose.locator("pre").textContent(), "alert(1)");
+  assert.match(await prose.textContent(), /<img src=x onerror="document\.title=1"><script>.*!\[b\]\(\/\/elsewhere/s);
+  assert.deepEqual(asked.filter((address) => !address.startsWith(kinds)), []);
+  assert.match(await page.title(), /Trident$/);
+});
+
+test("two models side by side, and tools", async (t) => {
+  const page = await open(t, kinds);
+  await page.getByLabel("Model", { exact: true }).selectOption("ensemble");
+  await page.getByRole("button", { name: "Compare two models" }).click();
+  await page.getByLabel("Second model").selectOption("bls");
+  await ask(page, "Which of you is it?");
+  await answered(page, 2);
+  for (const name of ["ensemble", "bls"]) {
+    assert.match(await page.getByRole("region", { name: `Reply of ${name}` }).locator(".prose").textContent(), /Which of you is it\?/);
+  }
+  await accessible(page);
+  await picture(page, "compare");
+  await page.getByRole("button", { name: "Compare two models" }).click();
+  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByLabel("Functions, as OpenAI's API has them").fill('[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}}}}}]');
+  await ask(page, '<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>');
+  await page.getByRole("heading", { name: "Calls now" }).waitFor();
+  await page.getByLabel("What now gave").fill("It is noon.");
+  await page.getByRole("button", { name: "Go on with this result" }).click();
+  await answered(page, 2);
+  assert.match(await answers(page).nth(1).textContent(), /It is noon\./, "the model was given the result");
+});
+
+test("models are followed, loaded and unloaded", async (t) => {
+  const page = await open(t, `${kinds}/#/models`);
+  const row = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "vllm", exact: true }) });
+  await row.getByRole("button", { name: "Load vllm" }).click();
+  await row.getByText("ready").waitFor();
+  await accessible(page);
+  await page.getByRole("link", { name: "Chat with vllm" }).click();
+  await page.getByRole("heading", { name: "Ask vllm" }).waitFor();
+  await page.getByRole("link", { name: "Models" }).click();
+  await row.getByRole("button", { name: "Unload vllm" }).click();
+  await row.getByRole("button", { name: "Load vllm" }).waitFor();
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  await page.getByRole("heading", { name: /^vllm is (unavailable|not loaded)$/ }).waitFor();
+});
+
+test("vectors and their similarity", async (t) => {
+  const page = await open(t, `${url}/#/embeddings`);
+  await page.getByLabel("Texts, one a line").fill("The cat sleeps.\nA kitten naps.\nShares fell.");
+  await page.getByRole("button", { name: "Embed", exact: true }).click();
+  await page.getByText("3 of 384 dimensions").waitFor();
+  const cells = await page.getByRole("region", { name: "Similarity of the texts" }).getByRole("cell").allTextContents();
+  const [, aa, ab, ac] = cells; // the first row, after the empty cell of the head
+  assert.ok(aa === "1.00" && Number(ab) > Number(ac), cells.join(" "));
+  await accessible(page);
+  await picture(page, "embeddings");
+});
+
+test("metrics are drawn as they come", async (t) => {
+  const page = await open(t, `${url}/#/metrics`);
+  const chart = page.getByRole("img", { name: /^Tokens in the last 120 seconds: now written [\d.]+, at most/ });
+  await chart.waitFor();
+  const points = () => chart.locator("polyline").evaluate((line) => line.points.numberOfItems);
+  await until(async () => (await points()) >= 3, "no further points");
+  assert.equal(await page.getByRole("img").count(), 6);
+  await page.getByRole("row", { name: /^chat .*\d/ }).waitFor();
+  await accessible(page);
+  await picture(page, "metrics");
+});
+
+test("a key is asked for, sent, and not kept; below a path", async (t) => {
+  const page = await open(t, gate);
+  await page.getByRole("button", { name: "Enter API key" }).click();
+  await page.getByLabel("Key", { exact: true }).fill("open-sesame");
+  await accessible(page);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("heading", { name: "Ask chat" }).waitFor();
+  await page.getByLabel("Most tokens").fill("3");
+  await ask(page, "Hello");
+  await answered(page, 1);
+  assert.notEqual(await answers(page).locator(".prose").textContent(), "");
+  const kept = () => page.evaluate(() => [JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }), location.href].map((text) => text.includes("open-sesame")));
+  assert.deepEqual(await kept(), [false, true, false]);
+  await page.getByRole("button", { name: "API key set" }).click();
+  await page.getByLabel("Keep it in this browser").check();
+  await page.getByRole("button", { name: "Use it" }).click();
+  assert.deepEqual(await kept(), [true, false, false]);
+  await page.getByRole("button", { name: "Code", exact: true }).click();
+  await page.getByRole("tab", { name: "curl" }).click();
+  const curl = await page.getByRole("tabpanel").textContent();
+  assert.ok(curl.includes("Bearer $TRIDENT_API_KEY") && curl.includes(`${gate}v1/chat/completions`) && !curl.includes("open-sesame"), curl);
+});
+
+test("on a phone, by keyboard, and in the theme that was chosen", async (t) => {
+  const page = await open(t, url, { viewport: { width: 390, height: 844 }, hasTouch: true, reducedMotion: "reduce" });
+  await page.getByRole("heading", { name: "Ask chat" }).waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+  await accessible(page);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("button", { name: /^Theme: auto/ }).click();
+  await page.getByRole("button", { name: /^Theme: light/ }).click();
+  await page.getByRole("button", { name: "Close the menu" }).click();
+  await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(19, 23, 22)"); // once it is drawn
+  await picture(page, "phone");
+  await page.getByRole("button", { name: "Options" }).click();
+  await accessible(page);
+  await page.getByRole("button", { name: "Close the options" }).click();
+  await page.keyboard.press("/");
+  await page.keyboard.type("first line");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("second");
+  assert.equal(await question(page).inputValue(), "first line\nsecond");
+});
+
+test("pages of another origin call only where they may", async (t) => {
+  const page = await open(t, elsewhere);
+  const list = (server) => page.evaluate(async (server) => {
+    const request = { method: "POST", headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1" }, body: "{}" };
+    return fetch(`${server}/trident.v1.ModelService/List`, request).then((answer) => answer.status, (error) => error.name);
+  }, server);
+  page.removeAllListeners("console"); // the browser tells of the refusal
+  assert.equal(await list(allowing), 200);
+  assert.equal(await list(url), "TypeError");
+  assert.equal((await fetch(`${allowing}/`)).status, 404, "--no-playground");
+});

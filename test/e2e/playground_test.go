@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// passed is what node's tests print at their end.
+var passed = regexp.MustCompile(`(?m)^\S+ pass [1-9]\d`)
+
+// TestPlayground holds the page at / to its types and its own tests, and uses it in a
+// real Chromium. With TRIDENT_TEST_SHOTS it leaves pictures in that folder.
+func TestPlayground(t *testing.T) {
+	dir := filepath.Join(root(t), "web", "playground")
+	webClient(t)
+	if err := installModules(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("types", func(t *testing.T) {
+		if err := command(dir, installed(t, "npm"), "run", "--silent", "check"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("parts", func(t *testing.T) { runNode(t, dir, nil, "test/pure.test.ts") })
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium to use it in: apt-get install chromium")
+	}
+	nodeModules(t)
+	out := t.TempDir()
+	elsewhere := otherOrigin(t)
+	env := []string{
+		"CHROMIUM=" + chromium, "TRIDENT_OUT=" + out, "TRIDENT_SHOTS=" + os.Getenv("TRIDENT_TEST_SHOTS"),
+		"TRIDENT_URL=" + serving(t).url, "TRIDENT_KINDS_URL=" + contracts(t).url, "TRIDENT_GATE_URL=" + gate(t, serving(t).url) + "/models/",
+		"TRIDENT_DOWN_URL=" + start(t, "--triton-endpoint=127.0.0.1:1").url, "TRIDENT_ELSEWHERE_URL=" + elsewhere,
+		"TRIDENT_ALLOWING_URL=" + start(t, "--triton-endpoint=127.0.0.1:1", "--no-playground", "--cors-origin="+elsewhere).url,
+	}
+	if !inProcess() {
+		env = append(env, "TRIDENT_METRICS_URL="+triton(t).MetricsURL())
+	}
+	t.Run("page", func(t *testing.T) { runNode(t, "node", env, "playground.test.mjs") })
+	t.Run("programs", func(t *testing.T) { checkPrograms(t, out) })
+}
+
+func runNode(t *testing.T, dir string, env []string, file string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), webLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, installed(t, "node"), "--test", "--test-timeout=120000", file)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, environment(env...), time.Second
+	printed, err := cmd.CombinedOutput()
+	if err != nil || !passed.Match(printed) {
+		t.Errorf("%v; it printed:\n%s", err, printed)
+	}
+	t.Logf("%s", printed)
+}
+
+// otherOrigin serves a page of a host that isn't this one, to who looks it up as the
+// tests' browser does.
+func otherOrigin(t *testing.T) string {
+	t.Helper()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>Elsewhere</title>"))
+	}))
+	t.Cleanup(page.Close)
+	u, err := url.Parse(page.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://play.example:" + u.Port()
+}
+
+// gate is a proxy as operators put before Trident: at a path, and for calls that have
+// a key.
+func gate(t *testing.T, target string) string {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, FlushInterval: -1}
+	server := httptest.NewServer(http.StripPrefix("/models", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.Header.Get("Authorization") != "Bearer open-sesame" {
+			http.Error(w, "no key", http.StatusUnauthorized)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// checkPrograms runs what the page shows of a request, which must give the page's
+// answer.
+func checkPrograms(t *testing.T, dir string) {
+	t.Helper()
+	want, err := os.ReadFile(filepath.Join(dir, "answer.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := filepath.Abs("node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join(dir, "node.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := map[string]*exec.Cmd{
+		"Python": exec.Command(installed(t, "python"), filepath.Join(dir, "python.py")),
+		"Node":   exec.Command(installed(t, "node"), "--input-type=module"),
+		"Go":     exec.Command("go", "run", filepath.Join(dir, "go.go")),
+		"curl":   exec.Command("bash", "-c", "set -o pipefail; bash curl.sh | sed -n 's/^data: {/{/p' | "+jsonTexts(t)),
+	}
+	programs["Node"].Dir, programs["Node"].Stdin = modules, bytes.NewReader(script)
+	programs["Go"].Dir, programs["curl"].Dir = root(t), dir
+	for name, cmd := range programs {
+		t.Run(name, func(t *testing.T) {
+			got, err := cmd.Output()
+			if err != nil || squeezed(string(got)) != squeezed(string(want)) {
+				t.Errorf("%v: %q, want %q; %s", err, got, want, failureOf(err))
+			}
+		})
+	}
+}
+
+// jsonTexts is a command that prints the texts of a chat's chunks.
+func jsonTexts(t *testing.T) string {
+	t.Helper()
+	const program = `import json,sys
+for line in sys.stdin:
+    for choice in json.loads(line)["choices"]: sys.stdout.write(choice["delta"].get("content") or "")`
+	return installed(t, "python") + " -c '" + program + "'"
+}
+
+// squeezed is a text without the spaces that a page may show otherwise.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func failureOf(err error) string {
+	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output wraps nothing
+		return string(failed.Stderr)
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+// The models behind the server.
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+/**
+ * Describes the file trident/v1/model.proto.
+ */
+export const file_trident_v1_model = /*@__PURE__*/ fileDesc("ChZ0cmlkZW50L3YxL21vZGVsLnByb3RvEgp0cmlkZW50LnYxIr4BCg1Nb2RlbEZlYXR1cmVzEhEKCXN0cmVhbWluZxgBIAEoCBINCgV0b29scxgCIAEoCBIOCgZpbWFnZXMYAyABKAgSEgoKbWF4X2ltYWdlcxgEIAEoDRIQCghsb2dwcm9icxgFIAEoCBIUCgx0b3BfbG9ncHJvYnMYBiABKAgSGQoRc3RydWN0dXJlZF9vdXRwdXQYByABKAgSEQoJcmVhc29uaW5nGAggASgIEhEKCXRva2VuX2lkcxgJIAEoCCLgAgoQU2FtcGxpbmdEZWZhdWx0cxIXCgptYXhfdG9rZW5zGAEgASgNSACIAQESGAoLdGVtcGVyYXR1cmUYAiABKAFIAYgBARISCgV0b3BfcBgDIAEoAUgCiAEBEhIKBXRvcF9rGAQgASgNSAOIAQESEgoFbWluX3AYBSABKAFIBIgBARIdChBwcmVzZW5jZV9wZW5hbHR5GAYgASgBSAWIAQESHgoRZnJlcXVlbmN5X3BlbmFsdHkYByABKAFIBogBARIfChJyZXBldGl0aW9uX3BlbmFsdHkYCCABKAFIB4gBAUINCgtfbWF4X3Rva2Vuc0IOCgxfdGVtcGVyYXR1cmVCCAoGX3RvcF9wQggKBl90b3Bfa0IICgZfbWluX3BCEwoRX3ByZXNlbmNlX3BlbmFsdHlCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhUKE19yZXBldGl0aW9uX3BlbmFsdHki1gMKCU1vZGVsSW5mbxIMCgRuYW1lGAEgASgJEg8KB2FsaWFzZXMYAiADKAkSDwoHdmVyc2lvbhgDIAEoCRIQCgh2ZXJzaW9ucxgEIAMoCRIlCgVzdGF0ZRgFIAEoDjIWLnRyaWRlbnQudjEuTW9kZWxTdGF0ZRIOCgZyZWFzb24YBiABKAkSJAoFdGFza3MYByADKA4yFS50cmlkZW50LnYxLk1vZGVsVGFzaxIMCgRraW5kGAggASgJEg8KB2JhY2tlbmQYCSABKAkSFgoOY29udGV4dF9sZW5ndGgYCiABKA0SKwoIZmVhdHVyZXMYCyABKAsyGS50cmlkZW50LnYxLk1vZGVsRmVhdHVyZXMSLgoIZGVmYXVsdHMYDCABKAsyHC50cmlkZW50LnYxLlNhbXBsaW5nRGVmYXVsdHMSDQoFbG9yYXMYDSADKAkSFAoMbG9hZF9hbGxvd2VkGA4gASgIEhYKDnVubG9hZF9hbGxvd2VkGA8gASgIEisKB2NyZWF0ZWQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEnN5c3RlbV9maW5nZXJwcmludBgRIAEoCRIQCghmZXRjaGluZxgSIAEoCCImChdNb2RlbFNlcnZpY2VMaXN0UmVxdWVzdBILCgNhbGwYASABKAgiQQoYTW9kZWxTZXJ2aWNlTGlzdFJlc3BvbnNlEiUKBm1vZGVscxgBIAMoCzIVLnRyaWRlbnQudjEuTW9kZWxJbmZvIicKFk1vZGVsU2VydmljZUdldFJlcXVlc3QSDQoFbW9kZWwYASABKAkiPwoXTW9kZWxTZXJ2aWNlR2V0UmVzcG9uc2USJAoFbW9kZWwYASABKAsyFS50cmlkZW50LnYxLk1vZGVsSW5mbyInChhNb2RlbFNlcnZpY2VXYXRjaFJlcXVlc3QSCwoDYWxsGAEgASgIIlMKGU1vZGVsU2VydmljZVdhdGNoUmVzcG9uc2USJQoGbW9kZWxzGAEgAygLMhUudHJpZGVudC52MS5Nb2RlbEluZm8SDwoHcmVtb3ZlZBgCIAMoCSIoChdNb2RlbFNlcnZpY2VMb2FkUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJAChhNb2RlbFNlcnZpY2VMb2FkUmVzcG9uc2USJAoFbW9kZWwYASABKAsyFS50cmlkZW50LnYxLk1vZGVsSW5mbyIqChlNb2RlbFNlcnZpY2VVbmxvYWRSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJIhwKGk1vZGVsU2VydmljZVVubG9hZFJlc3BvbnNlKskBCgpNb2RlbFN0YXRlEhsKF01PREVMX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWTU9ERUxfU1RBVEVfTk9UX0xPQURFRBABEhcKE01PREVMX1NUQVRFX0xPQURJTkcQAhIVChFNT0RFTF9TVEFURV9SRUFEWRADEhkKFU1PREVMX1NUQVRFX1VOTE9BRElORxAEEhsKF01PREVMX1NUQVRFX1VOQVZBSUxBQkxFEAUSGgoWTU9ERUxfU1RBVEVfUkVDT1ZFUklORxAGKoEBCglNb2RlbFRhc2sSGgoWTU9ERUxfVEFTS19VTlNQRUNJRklFRBAAEhcKE01PREVMX1RBU0tfQ09NUExFVEUQARITCg9NT0RFTF9UQVNLX0NIQVQQAhIUChBNT0RFTF9UQVNLX0VNQkVEEAMSFAoQTU9ERUxfVEFTS19JTkZFUhAEMsQDCgxNb2RlbFNlcnZpY2USVgoETGlzdBIjLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlTGlzdFJlcXVlc3QaJC50cmlkZW50LnYxLk1vZGVsU2VydmljZUxpc3RSZXNwb25zZSIDkAIBElMKA0dldBIiLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlR2V0UmVxdWVzdBojLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlR2V0UmVzcG9uc2UiA5ACARJbCgVXYXRjaBIkLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlV2F0Y2hSZXF1ZXN0GiUudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VXYXRjaFJlc3BvbnNlIgOQAgEwARJRCgRMb2FkEiMudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VMb2FkUmVxdWVzdBokLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlTG9hZFJlc3BvbnNlElcKBlVubG9hZBIlLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlVW5sb2FkUmVxdWVzdBomLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlVW5sb2FkUmVzcG9uc2VCQlpAZ2l0aHViLmNvbS90cmlkZW50LWluZmVyZW5jZS90cmlkZW50L2dlbi9nby90cmlkZW50L3YxO3RyaWRlbnR2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+/**
+ * Describes the message trident.v1.ModelFeatures.
+ * Use `create(ModelFeaturesSchema)` to create a new message.
+ */
+export const ModelFeaturesSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 0);
+/**
+ * Describes the message trident.v1.SamplingDefaults.
+ * Use `create(SamplingDefaultsSchema)` to create a new message.
+ */
+export const SamplingDefaultsSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 1);
+/**
+ * Describes the message trident.v1.ModelInfo.
+ * Use `create(ModelInfoSchema)` to create a new message.
+ */
+export const ModelInfoSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 2);
+/**
+ * Describes the message trident.v1.ModelServiceListRequest.
+ * Use `create(ModelServiceListRequestSchema)` to create a new message.
+ */
+export const ModelServiceListRequestSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 3);
+/**
+ * Describes the message trident.v1.ModelServiceListResponse.
+ * Use `create(ModelServiceListResponseSchema)` to create a new message.
+ */
+export const ModelServiceListResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 4);
+/**
+ * Describes the message trident.v1.ModelServiceGetRequest.
+ * Use `create(ModelServiceGetRequestSchema)` to create a new message.
+ */
+export const ModelServiceGetRequestSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 5);
+/**
+ * Describes the message trident.v1.ModelServiceGetResponse.
+ * Use `create(ModelServiceGetResponseSchema)` to create a new message.
+ */
+export const ModelServiceGetResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 6);
+/**
+ * Describes the message trident.v1.ModelServiceWatchRequest.
+ * Use `create(ModelServiceWatchRequestSchema)` to create a new message.
+ */
+export const ModelServiceWatchRequestSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 7);
+/**
+ * Describes the message trident.v1.ModelServiceWatchResponse.
+ * Use `create(ModelServiceWatchResponseSchema)` to create a new message.
+ */
+export const ModelServiceWatchResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 8);
+/**
+ * Describes the message trident.v1.ModelServiceLoadRequest.
+ * Use `create(ModelServiceLoadRequestSchema)` to create a new message.
+ */
+export const ModelServiceLoadRequestSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 9);
+/**
+ * Describes the message trident.v1.ModelServiceLoadResponse.
+ * Use `create(ModelServiceLoadResponseSchema)` to create a new message.
+ */
+export const ModelServiceLoadResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 10);
+/**
+ * Describes the message trident.v1.ModelServiceUnloadRequest.
+ * Use `create(ModelServiceUnloadRequestSchema)` to create a new message.
+ */
+export const ModelServiceUnloadRequestSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 11);
+/**
+ * Describes the message trident.v1.ModelServiceUnloadResponse.
+ * Use `create(ModelServiceUnloadResponseSchema)` to create a new message.
+ */
+export const ModelServiceUnloadResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 12);
+/**
+ * ModelState is what a model is doing.
+ *
+ * @generated from enum trident.v1.ModelState
+ */
+export var ModelState;
+(function (ModelState) {
+    /**
+     * Not known.
+     *
+     * @generated from enum value: MODEL_STATE_UNSPECIFIED = 0;
+     */
+    ModelState[ModelState["UNSPECIFIED"] = 0] = "UNSPECIFIED";
+    /**
+     * In the repository, and never loaded.
+     *
+     * @generated from enum value: MODEL_STATE_NOT_LOADED = 1;
+     */
+    ModelState[ModelState["NOT_LOADED"] = 1] = "NOT_LOADED";
+    /**
+     * Being loaded.
+     *
+     * @generated from enum value: MODEL_STATE_LOADING = 2;
+     */
+    ModelState[ModelState["LOADING"] = 2] = "LOADING";
+    /**
+     * Serving requests.
+     *
+     * @generated from enum value: MODEL_STATE_READY = 3;
+     */
+    ModelState[ModelState["READY"] = 3] = "READY";
+    /**
+     * Being unloaded, once its requests have ended.
+     *
+     * @generated from enum value: MODEL_STATE_UNLOADING = 4;
+     */
+    ModelState[ModelState["UNLOADING"] = 4] = "UNLOADING";
+    /**
+     * Unloaded, or failed to load; the reason says which.
+     *
+     * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
+     */
+    ModelState[ModelState["UNAVAILABLE"] = 5] = "UNAVAILABLE";
+    /**
+     * Broke down, and the engine is bringing it back by itself.
+     *
+     * @generated from enum value: MODEL_STATE_RECOVERING = 6;
+     */
+    ModelState[ModelState["RECOVERING"] = 6] = "RECOVERING";
+})(ModelState || (ModelState = {}));
+/**
+ * Describes the enum trident.v1.ModelState.
+ */
+export const ModelStateSchema = /*@__PURE__*/ enumDesc(file_trident_v1_model, 0);
+/**
+ * ModelTask is what a model can be asked for.
+ *
+ * @generated from enum trident.v1.ModelTask
+ */
+export var ModelTask;
+(function (ModelTask) {
+    /**
+     * Not set.
+     *
+     * @generated from enum value: MODEL_TASK_UNSPECIFIED = 0;
+     */
+    ModelTask[ModelTask["UNSPECIFIED"] = 0] = "UNSPECIFIED";
+    /**
+     * Continuations of plain texts: CompletionService.
+     *
+     * @generated from enum value: MODEL_TASK_COMPLETE = 1;
+     */
+    ModelTask[ModelTask["COMPLETE"] = 1] = "COMPLETE";
+    /**
+     * Chats: ChatService. The model has a chat template.
+     *
+     * @generated from enum value: MODEL_TASK_CHAT = 2;
+     */
+    ModelTask[ModelTask["CHAT"] = 2] = "CHAT";
+    /**
+     * Vectors: EmbeddingService.
+     *
+     * @generated from enum value: MODEL_TASK_EMBED = 3;
+     */
+    ModelTask[ModelTask["EMBED"] = 3] = "EMBED";
+    /**
+     * Tensors: InferService. Every model that is ready.
+     *
+     * @generated from enum value: MODEL_TASK_INFER = 4;
+     */
+    ModelTask[ModelTask["INFER"] = 4] = "INFER";
+})(ModelTask || (ModelTask = {}));
+/**
+ * Describes the enum trident.v1.ModelTask.
+ */
+export const ModelTaskSchema = /*@__PURE__*/ enumDesc(file_trident_v1_model, 1);
+/**
+ * ModelService tells of models and loads them. Codes and details are those of
+ * ChatService.
+ *
+ * @generated from service trident.v1.ModelService
+ */
+export const ModelService = /*@__PURE__*/ serviceDesc(file_trident_v1_model, 0);

@@ -1,0 +1,18 @@
+/**
+ * Client of Trident's typed services: chats, completions, embeddings, models, the
+ * server's load, and any model by its tensors. It needs fetch and nothing else of its
+ * surroundings. The messages are those of api/trident/v1, where their comments are; the
+ * services themselves, for Connect's own clients, lie below @trident/client/gen/.
+ */
+export { Code } from "@connectrpc/connect";
+export { createTrident, } from "./trident.js";
+export { TridentError } from "./error.js";
+export { TextStream } from "./stream.js";
+export { inputs, outputs } from "./tensors.js";
+export * from "./gen/trident/v1/chat_pb.js";
+export * from "./gen/trident/v1/completion_pb.js";
+export * from "./gen/trident/v1/embedding_pb.js";
+export * from "./gen/trident/v1/error_pb.js";
+export * from "./gen/trident/v1/generation_pb.js";
+export * from "./gen/trident/v1/model_pb.js";
+export * from "./gen/trident/v1/server_pb.js";

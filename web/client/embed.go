@@ -1,0 +1,58 @@
+// Package client is @trident/client, the browser client of the typed services, as npm
+// installs it. dist is what make generate builds of src, so that Go needs no Node.
+package client
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+//go:embed LICENSE README.md package.json dist
+var files embed.FS
+
+// packed is the time of all files in npm's packages, so that the same files are the
+// same package.
+var packed = time.Date(1985, time.October, 26, 8, 15, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+
+// Pack gives the package as npm pack makes it: a compressed archive whose files lie in
+// a folder "package". The same files give the same bytes.
+func Pack() ([]byte, error) {
+	var out bytes.Buffer
+	zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	archive := tar.NewWriter(zipped)
+	err = fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return add(archive, path)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pack the client: %w", err)
+	}
+	if err := errors.Join(archive.Close(), zipped.Close()); err != nil {
+		return nil, fmt.Errorf("pack the client: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func add(archive *tar.Writer, path string) error {
+	content, err := files.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	header := &tar.Header{Name: "package/" + path, Mode: 0o644, Size: int64(len(content)), ModTime: packed}
+	if err := archive.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = archive.Write(content)
+	return err
+}

@@ -1,0 +1,186 @@
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { ModelInfo } from "@trident/client";
+import type { Conversation } from "./conversation.ts";
+import { sentence } from "./failure.ts";
+import { Icon } from "./icons.tsx";
+import { OptionsPanel, optionsShown } from "./options.tsx";
+import { Control, ModelPicker, Trouble } from "./picker.tsx";
+import { say, stop } from "./run.ts";
+import { canChat, follow, isReady, modelOf, models, stateOf, tasksOf, trident, trouble } from "./server.ts";
+import { change, current, isRunning, storageTrouble } from "./store.ts";
+import { isSend, TurnView } from "./turn.tsx";
+
+export function Chat() {
+  const conversation = current.value;
+  useEffect(() => pickFirst(conversation), [conversation.id, models.value]);
+  return (
+    <div class={optionsShown.value ? "chat with-options" : "chat"}>
+      <header class="bar">
+        {conversation.models.map((model, lane) => (
+          <ModelPicker key={lane} label={lane === 0 ? "Model" : "Second model"} value={model} fits={canChat} onInput={(name) => setModel(conversation.id, lane, name)} />
+        ))}
+        {conversation.models.length === 0 && <ModelPicker label="Model" value="" fits={canChat} onInput={(name) => setModel(conversation.id, 0, name)} />}
+        <button type="button" class="bare" aria-pressed={conversation.models.length > 1} aria-label="Compare two models" title="Compare two models" onClick={() => compare(conversation)}><Icon name="columns" /></button>
+        <span class="space" />
+        <button type="button" class="bare" aria-expanded={optionsShown.value} aria-controls="options" aria-label="Options" title="Options" onClick={() => (optionsShown.value = !optionsShown.value)}><Icon name="options" /></button>
+      </header>
+      <Turns conversation={conversation} />
+      <Composer conversation={conversation} />
+      {optionsShown.value && <OptionsPanel key={conversation.id} conversation={conversation} />}
+    </div>
+  );
+}
+
+/** Takes the first model that chats where none was chosen, or the chosen one is gone for good. */
+function pickFirst(conversation: Conversation): void {
+  const first = models.value?.find(canChat)?.name;
+  const none = conversation.models.length === 0 || (conversation.turns.length === 0 && conversation.models.some((name) => !modelOf(name)));
+  if (first && none) change(conversation.id, (c) => ({ ...c, models: c.models.length > 0 ? c.models.map((name) => (modelOf(name) ? name : first)) : [first] }));
+}
+
+function setModel(id: string, lane: number, name: string): void {
+  change(id, (c) => ({ ...c, models: c.models.length > lane ? c.models.map((m, i) => (i === lane ? name : m)) : [...c.models, name] }));
+}
+
+/** Adds a second model, another one where there is another, or takes it away. */
+function compare({ id, models: [first, second] }: Conversation): void {
+  if (second !== undefined) stop(id);
+  const other = models.value?.find((m) => canChat(m) && m.name !== first)?.name ?? first;
+  change(id, (c) => ({ ...c, models: second !== undefined ? c.models.slice(0, 1) : [...c.models, other ?? ""].slice(-2) }));
+}
+
+function Turns({ conversation }: { conversation: Conversation }) {
+  const log = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  // Follows the answer, unless the reader has scrolled back.
+  useEffect(() => {
+    if (follows.current) log.current?.scrollTo({ top: log.current.scrollHeight });
+  });
+  useEffect(() => { follows.current = true; }, [conversation.id, conversation.turns.length]);
+  const onScroll = () => {
+    const { scrollTop, scrollHeight, clientHeight } = log.current!;
+    follows.current = scrollHeight - scrollTop - clientHeight < 60;
+  };
+  return (
+    <div class={conversation.models.length > 1 ? "log wide" : "log"} ref={log} onScroll={onScroll} tabIndex={0} role="region" aria-label="Conversation">
+      {conversation.turns.length === 0 ? (
+        <Beginning conversation={conversation} />
+      ) : (
+        <ol class="turns">{conversation.turns.map((turn, at) => <TurnView key={turn.id} conversation={conversation} turn={turn} at={at} />)}</ol>
+      )}
+    </div>
+  );
+}
+
+const starters = ["Explain what a model server does, in three sentences.", "Write a haiku about the sea.", "List five uses of text embeddings."];
+
+/** What stands there before anything was said: what can be done, or why nothing can. */
+function Beginning({ conversation }: { conversation: Conversation }) {
+  const hindrance = hindranceOf(conversation);
+  if (hindrance) return <div class="beginning">{hindrance}</div>;
+  return (
+    <div class="beginning">
+      <h2>{conversation.models.length > 1 ? "Ask both" : `Ask ${conversation.models[0]}`}</h2>
+      <ul class="starters">{starters.map((text) => <li key={text}><button type="button" onClick={() => say(conversation.id, text)}>{text}</button></li>)}</ul>
+      <p class="soft keys"><kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> begins a line, <kbd>Esc</kbd> stops, <kbd>/</kbd> leads to the question, <kbd>↑</kbd> edits the last one.</p>
+    </div>
+  );
+}
+
+/** Why the conversation's models can't be asked; undefined where they can. */
+function hindranceOf(conversation: Conversation) {
+  if (!models.value) return trouble.value ? <><h2>The server can't be asked</h2><Trouble failure={trouble.value} /></> : <p class="soft waiting">Asking the server for its models</p>;
+  if (models.value.length === 0) return <NoModels />;
+  if (conversation.models.length === 0) return <NoneChats />;
+  for (const name of conversation.models) {
+    const model = modelOf(name);
+    if (!model) return <><h2>{name} is gone</h2><p>The server no longer has this model. Choose another one above.</p></>;
+    if (!canChat(model)) return <CannotChat model={model} />;
+  }
+  return undefined;
+}
+
+/** Says why there are none, which the server's status tells. */
+function NoModels() {
+  const [reason, say] = useState("");
+  useEffect(() => {
+    const leaving = new AbortController();
+    void follow((signal) => trident.value.server.watch(5_000, { signal }), (status) => say(status.ready ? "" : sentence(status.reason)), leaving.signal);
+    return () => leaving.abort();
+  }, []);
+  return <><h2>No models</h2><p>{reason || "The server has none."} Models appear here as soon as the server knows of them.</p></>;
+}
+
+function NoneChats() {
+  return (
+    <>
+      <h2>No model here chats</h2>
+      <p>A chat needs a model that generates text and has a chat template. <a href="#/models">All models</a> shows what these do, and loads others where that is allowed.</p>
+    </>
+  );
+}
+
+function CannotChat({ model }: { model: ModelInfo }) {
+  if (!isReady(model)) {
+    return <><h2>{model.name} is {stateOf(model)}</h2>{model.reason && <p>{model.reason}</p>}<div class="buttons start"><Control model={model} /></div></>;
+  }
+  const embeds = tasksOf(model).includes("embed");
+  return (
+    <>
+      <h2>{model.name} can't chat</h2>
+      <p>{embeds ? <>It makes vectors of texts: try it under <a href="#/embeddings">Embeddings</a>.</> : tasksOf(model).includes("complete") ? "It continues plain texts, but has no chat template: set trident.chat_template or --chat-template." : "It takes tensors: call it by InferService or by KServe v2."}</p>
+    </>
+  );
+}
+
+function Composer({ conversation }: { conversation: Conversation }) {
+  const id = useId();
+  const [text, type] = useState("");
+  const area = useRef<HTMLTextAreaElement>(null);
+  const running = isRunning(conversation);
+  const able = !hindranceOf(conversation);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && isRunning(current.value)) stop(current.value.id);
+      if (event.key === "/" && !event.ctrlKey && !event.metaKey && !isTyped(event.target)) {
+        event.preventDefault();
+        area.current?.focus();
+      }
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+  const send = () => {
+    if (!text.trim() || running || !able) return;
+    say(conversation.id, text.trim());
+    type("");
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (isSend(event)) {
+      event.preventDefault();
+      send();
+    } else if (event.key === "ArrowUp" && text === "") {
+      document.querySelector<HTMLElement>(".turn:last-child .edit")?.click();
+    }
+  };
+  return (
+    <form class="composer" onSubmit={(event) => { event.preventDefault(); send(); }}>
+      {storageTrouble.value && <p class="trouble" role="alert">{storageTrouble.value}</p>}
+      <div class="box">
+        <label for={id} class="hidden">Your question</label>
+        <textarea id={id} ref={area} rows={Math.min(10, text.split("\n").length)} value={text} placeholder={able ? "Ask something" : "No model to ask"} onInput={(event) => type(event.currentTarget.value)} onKeyDown={onKeyDown} />
+        {running ? (
+          <button type="button" class="send" onClick={() => { stop(conversation.id); area.current?.focus(); }}><Icon name="stop" /> Stop</button>
+        ) : (
+          <button type="submit" class="send primary" disabled={!text.trim() || !able}><Icon name="send" /> Send</button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+/** Whether keys belong to what is typed. */
+function isTyped(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, textarea, select, dialog") !== null;
+}
+

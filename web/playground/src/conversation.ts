@@ -1,0 +1,241 @@
+import type { ChatInit } from "@trident/client";
+import { Role, ToolMode } from "@trident/client";
+import type { Failure } from "./failure.ts";
+
+/** Form that answers must have. */
+export type Form = "text" | "json_object" | "json_schema" | "regex";
+
+/** Options of requests. What is unset is the model's own. */
+export interface Options {
+  system: string;
+  maxTokens?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  minP?: number;
+  presencePenalty?: number;
+  frequencyPenalty?: number;
+  repetitionPenalty?: number;
+  seed?: number;
+  stop: string[];
+  reasoningEffort: string;
+  logprobs: boolean;
+  topLogprobs: number;
+  form: Form;
+  /** JSON schema or regular expression of the form. */
+  formText: string;
+  /** JSON of the tools, as OpenAI's API has them; empty for none. */
+  tools: string;
+  /** auto, none, required, or a function's name. */
+  toolChoice: string;
+}
+
+export const noOptions: Options = {
+  system: "", stop: [], reasoningEffort: "", logprobs: false, topLogprobs: 5, form: "text", formText: "", tools: "", toolChoice: "auto",
+};
+
+/** Names of the options that are numbers. */
+export const numbers = [
+  "maxTokens", "temperature", "topP", "topK", "minP", "presencePenalty", "frequencyPenalty", "repetitionPenalty", "seed",
+] as const;
+export type NumberName = (typeof numbers)[number];
+
+/** Token of an answer, with its log probability and those of the likeliest in its place. */
+export interface Token {
+  text: string;
+  logprob: number;
+  top: [text: string, logprob: number][];
+}
+
+/** Call of a tool by an answer. */
+export interface Call {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** Answer of a model, as far as it has come. */
+export interface Answer {
+  role: "assistant";
+  model: string;
+  /** What it was asked with. */
+  options: Options;
+  text: string;
+  reasoning: string;
+  calls: Call[];
+  tokens: Token[];
+  state: "running" | "done" | "stopped" | "failed";
+  /** Why it ended: stop, length, content_filter, tool_calls. */
+  finish: string;
+  failure?: Failure;
+  /** The server's identifier and fingerprint. */
+  id: string;
+  fingerprint: string;
+  /** When it was asked, in milliseconds since 1970. */
+  started: number;
+  /** Milliseconds from then to the first piece, and to the last. */
+  first?: number;
+  last?: number;
+  pieces: number;
+  promptTokens?: number;
+  completionTokens?: number;
+}
+
+/** Result of a tool, as the user gives it. */
+export interface Result {
+  role: "tool";
+  call: string;
+  text: string;
+}
+
+/** Reply of one model to a turn: its answer, and where that calls tools their results and further answers. */
+export type Reply = (Answer | Result)[];
+
+/** Turn is what the user said, and the reply of each model. */
+export interface Turn {
+  id: string;
+  text: string;
+  replies: Reply[];
+}
+
+/** Conversation with one model, or with two side by side. */
+export interface Conversation {
+  id: string;
+  updated: number;
+  models: string[];
+  options: Options;
+  turns: Turn[];
+}
+
+/** Where an answer stands: of which turn, of which model, and where in its reply. */
+export interface Place {
+  turn: number;
+  lane: number;
+  step: number;
+}
+
+/** What a list of conversations shows of one. */
+export function titleOf(conversation: Conversation): string {
+  const text = conversation.turns[0]?.text.trim().replace(/\s+/g, " ") ?? "";
+  return text.length > 60 ? text.slice(0, 59) + "…" : text || "New chat";
+}
+
+/** The last answer of a reply. */
+export function answerOf(reply: Reply | undefined): Answer | undefined {
+  return reply?.findLast((part) => part.role === "assistant");
+}
+
+/** Calls of the reply's last answer that have no result yet. */
+export function openCalls(reply: Reply): Call[] {
+  const answer = answerOf(reply);
+  if (!answer || answer.state === "running") return [];
+  const results = new Set(reply.flatMap((part) => (part.role === "tool" ? [part.call] : [])));
+  return answer.calls.filter((call) => !results.has(call.id));
+}
+
+/** Speed of an answer, in tokens per second; undefined before there is one. By pieces while the tokens aren't counted. */
+export function speedOf(answer: Answer): number | undefined {
+  const tokens = answer.completionTokens ?? (answer.tokens.length || answer.pieces);
+  if (answer.first === undefined || answer.last === undefined || tokens < 2 || answer.last <= answer.first) return undefined;
+  return ((tokens - 1) * 1000) / (answer.last - answer.first);
+}
+
+/** The request that the answer at this place is asked with. It throws a sentence where the options can't be sent. */
+export function requestOf(conversation: Conversation, place: Place, options = conversation.options): ChatInit {
+  const request: ChatInit = { model: conversation.models[place.lane] ?? "", messages: messagesBefore(conversation, place, options.system) };
+  for (const name of ["maxTokens", "temperature", "topP", "topK", "minP", "presencePenalty", "frequencyPenalty", "repetitionPenalty"] as const) {
+    if (options[name] !== undefined) request[name] = options[name];
+  }
+  if (options.seed !== undefined) request.seed = BigInt(Math.trunc(options.seed));
+  if (options.stop.length > 0) request.stop = options.stop;
+  if (options.reasoningEffort) request.reasoningEffort = options.reasoningEffort;
+  if (options.logprobs) Object.assign(request, { logprobs: true, topLogprobs: options.topLogprobs });
+  const format = formatOf(options);
+  if (format) request.responseFormat = format;
+  const tools = toolsOf(options.tools);
+  if (tools.length > 0) {
+    request.tools = tools.map((value) => ({ tool: { case: "function", value } }));
+    if (options.toolChoice !== "auto") request.toolChoice = choiceOf(options.toolChoice);
+  }
+  return request;
+}
+
+type Message = NonNullable<ChatInit["messages"]>[number];
+
+function messagesBefore(conversation: Conversation, { turn: last, lane, step }: Place, system: string): Message[] {
+  const messages: Message[] = system.trim() ? [{ role: Role.SYSTEM, content: system }] : [];
+  conversation.turns.slice(0, last + 1).forEach((turn, i) => {
+    const reply = turn.replies[lane] ?? [];
+    // A turn that this model never answered would stand there as two questions in a row.
+    if (i < last && !answerOf(reply)) return;
+    messages.push({ role: Role.USER, content: turn.text });
+    messages.push(...(i < last ? reply : reply.slice(0, step)).map(messageOf));
+  });
+  return messages;
+}
+
+function messageOf(part: Answer | Result): Message {
+  if (part.role === "tool") return { role: Role.TOOL, content: part.text, toolCallId: part.call };
+  const message: Message = { role: Role.ASSISTANT, content: part.text };
+  if (part.calls.length > 0) message.toolCalls = part.calls;
+  return message;
+}
+
+function formatOf({ form, formText }: Options): ChatInit["responseFormat"] {
+  switch (form) {
+    case "text":
+      return undefined;
+    case "json_object":
+      return { format: { case: "jsonObject", value: {} } };
+    case "json_schema":
+      return { format: { case: "jsonSchema", value: { name: "answer", schema: JSON.stringify(objectOf(formText, "The JSON schema")) } } };
+    case "regex":
+      if (!formText) throw new Error("The regular expression is empty.");
+      return { format: { case: "regex", value: formText } };
+  }
+}
+
+function choiceOf(choice: string): ChatInit["toolChoice"] {
+  const modes: Record<string, ToolMode> = { none: ToolMode.NONE, required: ToolMode.REQUIRED };
+  const mode = modes[choice];
+  return mode === undefined ? { choice: { case: "function", value: choice } } : { choice: { case: "mode", value: mode } };
+}
+
+/** FunctionTool of a request; its parameters are JSON text. */
+export interface FunctionTool {
+  name: string;
+  description?: string;
+  parameters?: string;
+  strict?: boolean;
+}
+
+/** Reads tools, in OpenAI's form or as bare functions. It throws a sentence where they can't be read. */
+export function toolsOf(text: string): FunctionTool[] {
+  if (!text.trim()) return [];
+  const parsed = parse(text, "The tools");
+  return (Array.isArray(parsed) ? parsed : [parsed]).map((item, i) => {
+    const tool = (item?.function ?? item) as Record<string, unknown> | null;
+    if (typeof tool?.["name"] !== "string") throw new Error(`Tool ${i + 1} has no name.`);
+    const read: FunctionTool = { name: tool["name"] };
+    if (typeof tool["description"] === "string") read.description = tool["description"];
+    if (tool["parameters"] !== undefined) read.parameters = JSON.stringify(tool["parameters"]);
+    if (typeof tool["strict"] === "boolean") read.strict = tool["strict"];
+    return read;
+  });
+}
+
+function objectOf(text: string, what: string): object {
+  const parsed = parse(text, what);
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new Error(`${what} must be a JSON object.`);
+  return parsed;
+}
+
+// It is whatever the user wrote.
+function parse(text: string, what: string): any {
+  if (!text.trim()) throw new Error(`${what} must not be empty.`);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${what} can't be read as JSON: ${(error as Error).message}.`);
+  }
+}

@@ -1,0 +1,11 @@
+// The playground: chats, embeddings, models and metrics of the server that serves this
+// page, by its typed client.
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { followModels } from "./server.ts";
+import { theme } from "./settings.ts";
+import "./style.css";
+
+document.documentElement.dataset["theme"] = theme.value;
+followModels();
+render(<App />, document.body);

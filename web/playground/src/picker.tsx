@@ -1,0 +1,90 @@
+import { useId } from "preact/hooks";
+import type { ModelInfo } from "@trident/client";
+import type { Failure } from "./failure.ts";
+import { apiKey, keyIsKept, setKey } from "./settings.ts";
+import { control, controlling, isReady, models, stateOf, tasksOf } from "./server.ts";
+import { signal } from "@preact/signals";
+
+/** Picks one of the live models: those that fit first, and with the others why they don't. */
+export function ModelPicker({ label, value, fits, onInput }: { label: string; value: string; fits: (model: ModelInfo) => boolean; onInput: (name: string) => void }) {
+  const id = useId();
+  const all = models.value ?? [];
+  const others = all.filter((m) => !fits(m));
+  const known = all.some((m) => m.name === value);
+  return (
+    <div class="picker">
+      <label for={id} class="hidden">{label}</label>
+      <select id={id} value={value} onInput={(event) => onInput(event.currentTarget.value)}>
+        {!known && <option value={value}>{value || (models.value ? "No model" : "Loading …")}</option>}
+        {all.filter(fits).map((m) => <option key={m.name} value={m.name}>{m.name}</option>)}
+        {others.length > 0 && (
+          <optgroup label="Others">
+            {others.map((m) => <option key={m.name} value={m.name}>{m.name} ({isReady(m) ? tasksOf(m).join(", ") : stateOf(m)})</option>)}
+          </optgroup>
+        )}
+      </select>
+    </div>
+  );
+}
+
+/** The button that loads or unloads a model, where that is allowed, and what came of it. */
+export function Control({ model }: { model: ModelInfo }) {
+  const state = controlling.value[model.name];
+  const action = model.loadAllowed ? "load" : model.unloadAllowed ? "unload" : undefined;
+  return (
+    <>
+      {action && (
+        <button type="button" disabled={state === "busy"} onClick={() => void control(model.name, action)} aria-label={`${action === "load" ? "Load" : "Unload"} ${model.name}`}>
+          {state === "busy" ? (action === "load" ? "Loading …" : "Unloading …") : action === "load" ? "Load" : "Unload"}
+        </button>
+      )}
+      {state !== undefined && state !== "busy" && <Trouble failure={state} />}
+    </>
+  );
+}
+
+export const keyAsked = signal(false);
+
+/** What went wrong, and the way on. */
+export function Trouble({ failure, children }: { failure: Failure; children?: preact.ComponentChildren }) {
+  return (
+    <div class="failure" role="alert">
+      <p>{failure.text}</p>
+      {failure.requestId && !failure.text.includes(failure.requestId) && <p class="soft">Request <span class="mono">{failure.requestId}</span></p>}
+      {failure.needsKey && <button type="button" onClick={() => (keyAsked.value = true)}>Enter API key</button>}
+      {children}
+    </div>
+  );
+}
+
+/** Asks for the API key. */
+export function KeyDialog() {
+  const id = useId();
+  if (!keyAsked.value) return null;
+  const close = () => (keyAsked.value = false);
+  return (
+    <dialog aria-labelledby={`${id}-title`} ref={(d) => { if (d && !d.open) d.showModal(); }} onClose={close} onClick={(event) => event.target === event.currentTarget && close()}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = new FormData(event.currentTarget);
+          setKey(String(form.get("key")).trim(), form.has("keep"));
+          close();
+        }}
+      >
+        <h2 id={`${id}-title`}>API key</h2>
+        <p class="soft">Sent with each request to this server, as a bearer token. It is forgotten when the tab is closed.</p>
+        <div class="field">
+          <label for={id}>Key</label>
+          <input id={id} name="key" type="password" autocomplete="off" spellcheck={false} defaultValue={apiKey.value} autofocus />
+        </div>
+        <label class="check"><input type="checkbox" name="keep" defaultChecked={keyIsKept.value} /> Keep it in this browser</label>
+        <div class="buttons">
+          {apiKey.value && <button type="button" class="quiet" onClick={() => { setKey("", false); close(); }}>Forget it</button>}
+          <button type="button" onClick={close}>Cancel</button>
+          <button type="submit" class="primary">Use it</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,218 @@
+import { create, toJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { ChatRequestSchema, EmbedRequestSchema, Role, ToolMode, type ChatInit, type ChatRequest, type EmbedInit } from "@trident/client";
+
+/** Snippet is a program that makes a request again. */
+export interface Snippet {
+  language: "curl" | "Python" | "Node" | "Go";
+  /** What it needs, in words; empty for nothing. */
+  needs: string;
+  code: string;
+}
+
+/** Target is where a snippet asks: the server's address, without a slash at its end, and whether it wants a key. */
+export interface Target {
+  url: string;
+  key: boolean;
+}
+
+/** The programs that stream the answer to this chat. */
+export function chatSnippets(request: ChatInit, target: Target): Snippet[] {
+  const body = chatBody(create(ChatRequestSchema, request));
+  const typed = toJson(ChatRequestSchema, create(ChatRequestSchema, request));
+  return [
+    curl("chat/completions", { ...body, stream: true }, target),
+    python("stream = client.chat.completions.create", { ...body, stream: true }, `for chunk in stream:
+    if chunk.choices:
+        print(chunk.choices[0].delta.content or "", end="", flush=True)
+print()`, target),
+    node("const stream = await client.chat.completions.create", { ...body, stream: true }, `for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? "");
+console.log();`, target),
+    go("Chat", "ChatRequest", typed, `	stream, err := client.ChatStream(ctx, &tridentv1.ChatStreamRequest{Chat: request})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for stream.Receive() {
+		fmt.Print(stream.Msg().GetDelta().GetText())
+	}
+	if err := stream.Err(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println()`, target),
+  ];
+}
+
+/** The programs that make these vectors. */
+export function embeddingSnippets(request: EmbedInit, target: Target): Snippet[] {
+  const message = create(EmbedRequestSchema, request);
+  const body: JsonObject = { model: message.model, input: message.input.map(({ input }) => (input.case === "text" ? input.value : "")) };
+  if (message.dimensions) body["dimensions"] = message.dimensions;
+  return [
+    curl("embeddings", body, target),
+    python("answer = client.embeddings.create", body, `for item in answer.data:
+    print(item.index, len(item.embedding), item.embedding[:4])`, target),
+    node("const answer = await client.embeddings.create", body, `for (const { index, embedding } of answer.data) console.log(index, embedding.length, embedding.slice(0, 4));`, target),
+    go("Embedding", "EmbedRequest", toJson(EmbedRequestSchema, message), `	answer, err := client.Embed(ctx, request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, item := range answer.GetEmbeddings() {
+		fmt.Println(item.GetIndex(), len(item.GetValues()), item.GetValues()[:4])
+	}`, target),
+  ];
+}
+
+/** A chat's request as OpenAI's API has it, with vLLM's names for what that lacks. */
+export function chatBody(request: ChatRequest): JsonObject {
+  const body: JsonObject = {
+    model: request.model,
+    messages: request.messages.map(({ role, content, toolCalls, toolCallId }) => ({
+      role: roles[role] ?? "user",
+      content,
+      ...(toolCalls.length > 0 && { tool_calls: toolCalls.map((c) => ({ id: c.id, type: "function", function: { name: c.name, arguments: c.arguments } })) }),
+      ...(toolCallId && { tool_call_id: toolCallId }),
+    })),
+  };
+  const set = (name: string, value: JsonValue | undefined) => value !== undefined && (body[name] = value);
+  set("max_tokens", request.maxTokens);
+  set("temperature", request.temperature);
+  set("top_p", request.topP);
+  set("top_k", request.topK);
+  set("min_p", request.minP);
+  set("presence_penalty", request.presencePenalty);
+  set("frequency_penalty", request.frequencyPenalty);
+  set("repetition_penalty", request.repetitionPenalty);
+  set("seed", request.seed === undefined ? undefined : Number(request.seed));
+  set("stop", request.stop.length > 0 ? request.stop : undefined);
+  set("reasoning_effort", request.reasoningEffort || undefined);
+  if (request.logprobs) Object.assign(body, { logprobs: true, top_logprobs: request.topLogprobs });
+  Object.assign(body, formOf(request));
+  if (request.tools.length > 0) body["tools"] = request.tools.map(toolOf);
+  set("tool_choice", choiceOf(request));
+  return body;
+}
+
+const roles: Partial<Record<Role, string>> = { [Role.SYSTEM]: "system", [Role.USER]: "user", [Role.ASSISTANT]: "assistant", [Role.TOOL]: "tool" };
+
+function formOf({ responseFormat }: ChatRequest): JsonObject {
+  const format = responseFormat?.format;
+  switch (format?.case) {
+    case "jsonObject":
+      return { response_format: { type: "json_object" } };
+    case "jsonSchema":
+      return { response_format: { type: "json_schema", json_schema: { name: format.value.name, schema: JSON.parse(format.value.schema) } } };
+    case "regex":
+      return { structured_outputs: { regex: format.value } };
+    default:
+      return {};
+  }
+}
+
+function toolOf({ tool }: ChatRequest["tools"][number]): JsonObject {
+  if (tool.case === undefined) return {};
+  const { name, description, parameters, strict } = tool.value;
+  return {
+    type: "function",
+    function: { name, ...(description && { description }), ...(parameters && { parameters: JSON.parse(parameters) }), ...(strict !== undefined && { strict }) },
+  };
+}
+
+function choiceOf({ toolChoice }: ChatRequest): JsonValue | undefined {
+  switch (toolChoice?.choice.case) {
+    case "function":
+      return { type: "function", function: { name: toolChoice.choice.value } };
+    case "mode":
+      return { [ToolMode.NONE as number]: "none", [ToolMode.REQUIRED as number]: "required" }[toolChoice.choice.value as number];
+    default:
+      return undefined;
+  }
+}
+
+// The key stands in no program: it comes from the environment.
+const keyName = "TRIDENT_API_KEY";
+
+function curl(path: string, body: JsonObject, { url, key }: Target): Snippet {
+  const authorization = key ? `\n  -H "Authorization: Bearer $${keyName}" \\` : "";
+  const code = `curl -N ${url}/v1/${path} \\${authorization}
+  -H 'Content-Type: application/json' --data-binary @- <<'JSON'
+${JSON.stringify(body, null, 2)}
+JSON`;
+  return { language: "curl", needs: "", code };
+}
+
+/** Arguments that OpenAI's SDK for Python knows by name. */
+const named = new Set([
+  "model", "messages", "max_tokens", "temperature", "top_p", "presence_penalty", "frequency_penalty", "seed", "stop", "reasoning_effort",
+  "logprobs", "top_logprobs", "response_format", "tools", "tool_choice", "stream", "input", "dimensions",
+]);
+
+function python(call: string, body: JsonObject, use: string, { url, key }: Target): Snippet {
+  const entries = Object.entries(body);
+  const extra = Object.fromEntries(entries.filter(([name]) => !named.has(name)));
+  const lines = entries.filter(([name]) => named.has(name)).map(([name, value]) => `    ${name}=${pythonOf(value, "    ")},`);
+  if (Object.keys(extra).length > 0) lines.push(`    extra_body=${pythonOf(extra, "    ")},`);
+  const code = `${key ? "import os\n\n" : ""}from openai import OpenAI
+
+client = OpenAI(base_url="${url}/v1", api_key=${key ? `os.environ["${keyName}"]` : '"none"'})
+${call}(
+${lines.join("\n")}
+)
+${use}`;
+  return { language: "Python", needs: "pip install openai", code };
+}
+
+/** A value as Python writes it. */
+function pythonOf(value: JsonValue, indent: string): string {
+  const deeper = indent + "    ";
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value !== "object") return JSON.stringify(value);
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  const items = Array.isArray(value)
+    ? value.map((item) => pythonOf(item, deeper))
+    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${pythonOf(item, deeper)}`);
+  const flat = open + items.join(", ") + close;
+  if (flat.length < 70 && !flat.includes("\n")) return flat;
+  return `${open}\n${items.map((item) => `${deeper}${item},\n`).join("")}${indent}${close}`;
+}
+
+function node(call: string, body: JsonObject, use: string, { url, key }: Target): Snippet {
+  const code = `import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: "${url}/v1", apiKey: ${key ? `process.env.${keyName}` : '"none"'} });
+${call}(${JSON.stringify(body, null, 2)});
+${use}`;
+  return { language: "Node", needs: "npm install openai", code };
+}
+
+function go(service: string, message: string, request: JsonValue, use: string, { url, key }: Target): Snippet {
+  const json = JSON.stringify(request, null, 2);
+  // Neither of Go's two ways to write a text is good for all.
+  const literal = json.includes("`") ? JSON.stringify(JSON.stringify(request)) : "`" + json + "`";
+  const [imports, context] = key
+    ? ['	"net/http"\n	"os"\n', `	ctx, info := connect.NewClientContext(context.Background())
+	info.RequestHeader().Set("Authorization", "Bearer "+os.Getenv("${keyName}"))`]
+    : ['	"net/http"\n', "	ctx := context.Background()"];
+  const code = `package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+${imports}
+${key ? '	"connectrpc.com/connect"\n' : ""}	"google.golang.org/protobuf/encoding/protojson"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+)
+
+func main() {
+	request := &tridentv1.${message}{}
+	if err := protojson.Unmarshal([]byte(${literal}), request); err != nil {
+		log.Fatal(err)
+	}
+	client := tridentv1connect.New${service}ServiceClient(http.DefaultClient, "${url}")
+${context}
+${use}
+}`;
+  return { language: "Go", needs: "go get github.com/trident-inference/trident", code };
+}

@@ -1,0 +1,127 @@
+// The conversations, as they are shown and as the browser keeps them.
+import { computed, signal } from "@preact/signals";
+import { noOptions, answerOf, type Answer, type Conversation, type Options, type Place } from "./conversation.ts";
+import { names, read, write } from "./storage.ts";
+
+const place = "chat.";
+
+export const views = ["chat", "embeddings", "models", "metrics"] as const;
+export type View = (typeof views)[number];
+
+/** Storage that could not be written, as a sentence; empty where all is well. */
+export const storageTrouble = signal("");
+
+/** All conversations, the last used first. */
+export const conversations = signal<Conversation[]>(load());
+
+/** Route is the address behind the #: a view, and of the chats which one. */
+export const route = signal(routeOf(location.hash));
+window.addEventListener("hashchange", () => (route.value = routeOf(location.hash)));
+
+function routeOf(hash: string): { view: View; id: string } {
+  const [view, id = ""] = hash.replace(/^#\/?/, "").split("/");
+  return { view: views.find((name) => name === view) ?? "chat", id };
+}
+
+/** A conversation that has not begun; it is kept from its first turn on. */
+const draft = signal<Conversation>(fresh());
+
+/** The conversation that is shown. */
+export const current = computed(() => conversations.value.find((c) => c.id === route.value.id) ?? draft.value);
+
+/** Changes the conversation of an identifier, if there still is one. */
+export function change(id: string, to: (conversation: Conversation) => Conversation): void {
+  if (draft.value.id === id) {
+    const next = to(draft.value);
+    if (next.turns.length === 0) {
+      draft.value = next;
+      return;
+    }
+    conversations.value = [next, ...conversations.value];
+    draft.value = fresh(next);
+    location.hash = `#/chat/${id}`;
+    route.value = { view: "chat", id }; // the event comes later
+  } else {
+    conversations.value = conversations.value.map((c) => (c.id === id ? to(c) : c));
+  }
+  keepSoon(id);
+}
+
+/** Changes the answer at a place. */
+export function changeAnswer(id: string, { turn, lane, step }: Place, by: Partial<Answer>): void {
+  change(id, (c) => ({
+    ...c,
+    turns: replaced(c.turns, turn, (t) => ({ ...t, replies: replaced(t.replies, lane, (r) => replaced(r, step, (a) => ({ ...a, ...by }) as Answer)) })),
+  }));
+}
+
+function replaced<T>(list: T[], at: number, by: (item: T) => T): T[] {
+  return list.map((item, i) => (i === at ? by(item) : item));
+}
+
+export function remove(id: string): void {
+  conversations.value = conversations.value.filter((c) => c.id !== id);
+  write(place + id, undefined);
+  if (route.value.id === id) startNew();
+}
+
+/** Leads to an empty conversation with the models and options of the one that is shown. */
+export function startNew(): void {
+  draft.value = fresh(current.value);
+  location.hash = "#/chat";
+  route.value = { view: "chat", id: "" };
+}
+
+function fresh(like?: Conversation): Conversation {
+  const last = like ?? (read("last") as Partial<Conversation> | undefined);
+  return { id: crypto.randomUUID?.() ?? String(Math.random()).slice(2), updated: 0, models: last?.models ?? [], options: { ...noOptions, ...last?.options }, turns: [] };
+}
+
+function load(): Conversation[] {
+  return names(place)
+    .flatMap((name) => {
+      const kept = read(name) as Conversation | undefined;
+      return kept && Array.isArray(kept.turns) && Array.isArray(kept.models) ? [settled(kept)] : [];
+    })
+    .sort((a, b) => b.updated - a.updated);
+}
+
+/** Answers that were being written when the page was left have stopped. */
+function settled(c: Conversation): Conversation {
+  const options: Options = { ...noOptions, ...c.options };
+  const turns = c.turns.map((turn) => ({
+    ...turn,
+    replies: turn.replies.map((reply) => reply.map((part) => (part.role === "assistant" && part.state === "running" ? { ...part, state: "stopped" as const } : part))),
+  }));
+  return { ...c, options, turns };
+}
+
+const waiting = new Set<string>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Keeps a conversation within half a second, or when the page is left. */
+function keepSoon(id: string): void {
+  waiting.add(id);
+  timer ??= setTimeout(keep, 500);
+}
+
+function keep(): void {
+  clearTimeout(timer);
+  timer = undefined;
+  for (const id of waiting) {
+    const conversation = conversations.value.find((c) => c.id === id);
+    if (!conversation) continue;
+    const kept = write(place + id, conversation);
+    write("last", { models: conversation.models, options: conversation.options });
+    storageTrouble.value = kept ? "" : "The browser's storage is full or switched off: this conversation will be gone when the page is left.";
+  }
+  waiting.clear();
+}
+
+window.addEventListener("pagehide", keep);
+document.addEventListener("visibilitychange", () => document.hidden && keep());
+
+/** Whether an answer of the conversation is being written. */
+export function isRunning(conversation: Conversation): boolean {
+  return conversation.turns.at(-1)?.replies.some((reply) => answerOf(reply)?.state === "running") ?? false;
+}

@@ -1,0 +1,135 @@
+// The parts of the playground that need no browser.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { ChatRequestSchema, Role, ToolMode } from "@trident/client";
+import { lastEnd } from "../src/announce.ts";
+import { noOptions, openCalls, requestOf, speedOf, titleOf, toolsOf, type Answer, type Conversation } from "../src/conversation.ts";
+import { failureOf, sentence } from "../src/failure.ts";
+import { extremes, similarities } from "../src/similarity.ts";
+import { chatBody, chatSnippets, embeddingSnippets } from "../src/snippets.ts";
+
+function answer(by: Partial<Answer>): Answer {
+  return {
+    role: "assistant", model: "a", options: noOptions, text: "", reasoning: "", calls: [], tokens: [], state: "done", finish: "stop", id: "", fingerprint: "", started: 0, pieces: 0,
+    ...by,
+  };
+}
+
+function conversation(by: Partial<Conversation>): Conversation {
+  return { id: "c", updated: 0, models: ["a"], options: noOptions, turns: [], ...by };
+}
+
+test("a request has each model's own answers, and what is asked now", () => {
+  const c = conversation({
+    models: ["a", "b"],
+    options: { ...noOptions, system: "Be brief.", temperature: 0, seed: 7, stop: ["x"], logprobs: true, topLogprobs: 3 },
+    turns: [
+      { id: "1", text: "one", replies: [[answer({ text: "A1" })], [answer({ text: "B1" })]] },
+      { id: "2", text: "two", replies: [[answer({ text: "A2" })]] },
+      { id: "3", text: "three", replies: [[], []] },
+    ],
+  });
+  const texts = (lane: number) => requestOf(c, { turn: 2, lane, step: 0 }).messages!.map((m) => m.content);
+  assert.deepEqual(texts(0), ["Be brief.", "one", "A1", "two", "A2", "three"]);
+  assert.deepEqual(texts(1), ["Be brief.", "one", "B1", "three"]); // b never answered two
+  const { messages, ...rest } = requestOf(c, { turn: 0, lane: 1, step: 0 });
+  assert.deepEqual(messages!.map((m) => m.role), [Role.SYSTEM, Role.USER]);
+  assert.deepEqual(rest, { model: "b", temperature: 0, seed: 7n, stop: ["x"], logprobs: true, topLogprobs: 3 });
+});
+
+test("results of tools follow their calls", () => {
+  const calls = [{ id: "1", name: "now", arguments: "{}" }, { id: "2", name: "then", arguments: "{}" }];
+  const reply = [answer({ calls, finish: "tool_calls" }), { role: "tool" as const, call: "1", text: "noon" }];
+  assert.deepEqual(openCalls(reply), [calls[1]]);
+  const c = conversation({ turns: [{ id: "1", text: "when?", replies: [reply] }] });
+  const messages = requestOf(c, { turn: 0, lane: 0, step: 2 }).messages!;
+  assert.deepEqual(messages.slice(1), [{ role: Role.ASSISTANT, content: "", toolCalls: calls }, { role: Role.TOOL, content: "noon", toolCallId: "1" }]);
+});
+
+test("options that can't be sent are told in a sentence", () => {
+  const at = { turn: 0, lane: 0, step: 0 };
+  const of = (options: Partial<typeof noOptions>) => () => requestOf(conversation({ options: { ...noOptions, ...options } }), at);
+  assert.throws(of({ form: "json_schema", formText: "{" }), /^Error: The JSON schema can't be read as JSON: /);
+  assert.throws(of({ form: "json_schema", formText: "[]" }), /^Error: The JSON schema must be a JSON object\.$/);
+  assert.throws(of({ form: "regex" }), /^Error: The regular expression is empty\.$/);
+  assert.throws(of({ tools: "[{}]" }), /^Error: Tool 1 has no name\.$/);
+  assert.throws(of({ tools: "now" }), /^Error: The tools can't be read as JSON/);
+});
+
+test("tools are read in OpenAI's form and bare, and keep the order of their keys", () => {
+  const parameters = '{"type":"object","properties":{"z":{},"a":{}}}';
+  const bare = `{"name":"now","description":"d","strict":true,"parameters":${parameters}}`;
+  const want = [{ name: "now", description: "d", strict: true, parameters }];
+  assert.deepEqual(toolsOf(bare), want);
+  assert.deepEqual(toolsOf(`[{"type":"function","function":${bare}}]`), want);
+  assert.deepEqual(toolsOf(" \n"), []);
+});
+
+test("a chat's body is that of OpenAI's API", () => {
+  const c = conversation({
+    options: {
+      ...noOptions, maxTokens: 5, temperature: 0.5, topP: 0.9, topK: 3, minP: 0.1, presencePenalty: 1, frequencyPenalty: -1, repetitionPenalty: 1.1, seed: 3, reasoningEffort: "low",
+      form: "json_schema", formText: '{"type": "object"}', tools: '{"name": "now"}', toolChoice: "required",
+    },
+    turns: [{ id: "1", text: "hi", replies: [[]] }],
+  });
+  const body = (options = c.options) => chatBody(create(ChatRequestSchema, requestOf(c, { turn: 0, lane: 0, step: 0 }, options)));
+  assert.deepEqual(body(), {
+    model: "a", messages: [{ role: "user", content: "hi" }], max_tokens: 5, temperature: 0.5, top_p: 0.9, top_k: 3, min_p: 0.1, presence_penalty: 1, frequency_penalty: -1,
+    repetition_penalty: 1.1, seed: 3, reasoning_effort: "low",
+    response_format: { type: "json_schema", json_schema: { name: "answer", schema: { type: "object" } } },
+    tools: [{ type: "function", function: { name: "now" } }], tool_choice: "required",
+  });
+  assert.deepEqual(body({ ...noOptions, form: "regex", formText: "a+" })["structured_outputs"], { regex: "a+" });
+  assert.deepEqual(body({ ...c.options, toolChoice: "now" })["tool_choice"], { type: "function", function: { name: "now" } });
+  assert.deepEqual(requestOf(c, { turn: 0, lane: 0, step: 0 }, { ...c.options, toolChoice: "none" }).toolChoice, { choice: { case: "mode", value: ToolMode.NONE } });
+});
+
+test("programs have the address, and the key's name instead of the key", () => {
+  const request = { model: "a", messages: [{ role: Role.USER, content: "it's `true`\n" }], topK: 5 };
+  const plain = chatSnippets(request, { url: "https://h.example/p", key: false });
+  assert.deepEqual(plain.map((s) => s.language), ["curl", "Python", "Node", "Go"]);
+  for (const { code } of plain) {
+    assert.match(code, /https:\/\/h\.example\/p/);
+    assert.doesNotMatch(code, /TRIDENT_API_KEY/);
+  }
+  assert.match(plain[1]!.code, /stream=True,\n    extra_body=\{"top_k": 5\},/);
+  for (const { code } of [...chatSnippets(request, { url: "https://h.example", key: true }), ...embeddingSnippets({ model: "e" }, { url: "https://h.example", key: true })]) {
+    assert.match(code, /TRIDENT_API_KEY/);
+  }
+});
+
+test("failures are sentences", () => {
+  assert.equal(sentence("no such model"), "No such model.");
+  assert.equal(sentence("max_tokens must be at least 1"), "max_tokens must be at least 1.");
+  assert.equal(sentence("messages[0].content: too long!"), "messages[0].content: too long!");
+  assert.equal(sentence(""), "The server gave no reason.");
+  assert.deepEqual(failureOf(new Error("oh")), { text: "Oh.", requestId: "", needsKey: false });
+});
+
+test("speed is that of the tokens after the first", () => {
+  assert.equal(speedOf(answer({ first: 500, last: 1500, completionTokens: 11 })), 10);
+  assert.equal(speedOf(answer({ first: 500, last: 1500, pieces: 6 })), 5);
+  assert.equal(speedOf(answer({ first: 500, last: 500, completionTokens: 2 })), undefined);
+  assert.equal(speedOf(answer({})), undefined);
+});
+
+test("screen readers get whole sentences", () => {
+  for (const [text, told] of [["One. Two", "One. "], ["Half a", ""], ["3.14 is", ""], ["(Yes.) \nNo", "(Yes.) \n"], ["a\nb", "a\n"], ["", ""]] as const) {
+    assert.equal(text.slice(0, lastEnd(text)), told);
+  }
+});
+
+test("similarity is that of directions", () => {
+  const matrix = similarities([[2, 0], [1, 0], [0, 3], [-1, 0], [0, 0]]);
+  assert.deepEqual(matrix[0], [1, 1, 0, -1, 0]);
+  assert.deepEqual(extremes(matrix), { nearest: { a: 0, b: 1, value: 1 }, farthest: { a: 1, b: 3, value: -1 } });
+  assert.equal(extremes(similarities([[1]])), undefined);
+});
+
+test("a conversation is called by its first words", () => {
+  assert.equal(titleOf(conversation({})), "New chat");
+  assert.equal(titleOf(conversation({ turns: [{ id: "1", text: "  a\n b ", replies: [] }] })), "a b");
+  assert.equal(titleOf(conversation({ turns: [{ id: "1", text: "x".repeat(90), replies: [] }] })).length, 60);
+});
