@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// footprint is what Trident holds.
+type footprint struct {
+	goroutines, descriptors int
+	heap, resident          int // bytes
+}
+
+const mebibyte = 1 << 20
+
+func (f footprint) String() string {
+	return fmt.Sprintf("%d goroutines, %d descriptors, heap %.1f MiB, resident %.1f MiB",
+		f.goroutines, f.descriptors, float64(f.heap)/mebibyte, float64(f.resident)/mebibyte)
+}
+
+// Growth that is none: a few goroutines and descriptors of connections that are just
+// ending, and what the collector hasn't given back yet.
+const (
+	fewMore  = 10
+	heapMore = 16 * mebibyte
+)
+
+// grown lists what f has more of than before.
+func (f footprint) grown(before footprint) []string {
+	var list []string
+	for _, part := range []struct {
+		name             string
+		had, has, atMost int
+	}{
+		{"goroutines", before.goroutines, f.goroutines, before.goroutines + fewMore},
+		{"descriptors", before.descriptors, f.descriptors, before.descriptors + fewMore},
+		{"bytes of heap", before.heap, f.heap, before.heap + heapMore},
+		{"bytes resident", before.resident, f.resident, before.resident + before.resident/2},
+	} {
+		if part.has > part.atMost {
+			list = append(list, fmt.Sprintf("%d %s grew to %d", part.had, part.name, part.has))
+		}
+	}
+	return list
+}
+
+func goroutineTotal() *regexp.Regexp { return regexp.MustCompile(`goroutine profile: total (\d+)`) }
+func heapAlloc() *regexp.Regexp      { return regexp.MustCompile(`# HeapAlloc = (\d+)`) }
+func residentSize() *regexp.Regexp   { return regexp.MustCompile(`VmRSS:\s+(\d+) kB`) }
+
+// footprint looks at a Trident that has nothing to do. Its garbage is collected.
+func (t *trident) footprint(ctx context.Context) (footprint, error) {
+	var f footprint
+	heap, err := t.profile(ctx, "heap?gc=1&debug=1")
+	if err != nil {
+		return f, err
+	}
+	goroutines, err := t.profile(ctx, "goroutine?debug=1")
+	if err != nil {
+		return f, err
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.pid()))
+	if err != nil {
+		return f, err
+	}
+	if f.descriptors, err = t.descriptors(); err != nil {
+		return f, err
+	}
+	for _, value := range []struct {
+		to      *int
+		pattern *regexp.Regexp
+		text    string
+		unit    int
+	}{
+		{&f.goroutines, goroutineTotal(), goroutines, 1},
+		{&f.heap, heapAlloc(), heap, 1},
+		{&f.resident, residentSize(), string(status), 1 << 10},
+	} {
+		found := value.pattern.FindStringSubmatch(value.text)
+		if found == nil {
+			return f, fmt.Errorf("no %s in %.200s", value.pattern, value.text)
+		}
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			return f, err
+		}
+		*value.to = n * value.unit
+	}
+	return f, nil
+}
+
+func (t *trident) descriptors() (int, error) {
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", t.pid()))
+	return len(open), err
+}
+
+func (t *trident) profile(ctx context.Context, name string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(t.profiles, "/")+"/"+name, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it has been read
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}

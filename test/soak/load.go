@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Models of the load: one that counts slowly, one that does so without mercy for
+// slow readers.
+const (
+	steady = "steady"
+	flood  = "flood"
+)
+
+// Kinds of requests, as the tables have them.
+const (
+	kindChat    = "chat, streamed"
+	kindSlow    = "chat, streamed, read slowly"
+	kindFlood   = "chat, 1,500 tokens, read slowly"
+	kindLeaving = "chat, streamed, left"
+	kindWhole   = "chat, whole"
+	kindTyped   = "typed Connect, streamed"
+	kindKServe  = "KServe gRPC, streamed"
+	kindPython  = "KServe gRPC, Python model"
+)
+
+const (
+	pace       = 500 * time.Millisecond // of the steady model
+	tokens     = 12
+	fewTokens  = 6 // of whole answers: their model says nothing before the end, which mustn't be taken for silence
+	floodPace  = 2 * time.Millisecond
+	floods     = 1500 // tokens
+	slowPause  = 700 * time.Millisecond
+	floodPause = 2 * time.Millisecond
+	retryPause = time.Second // of clients that got an error
+	inactivity = 5 * time.Second
+	// slack is what a busy machine takes beyond the longest way of a request.
+	slack = 15 * time.Second
+	// longest is that way: an answer that stalls just before its end.
+	longest = tokens*slowPause + 2*inactivity + slack
+)
+
+// kind is one way to ask.
+type kind struct {
+	name  string
+	share int // of 100 streams
+	ask   func(ctx context.Context, c *clients, worker int, name string) error
+}
+
+func kinds() []kind {
+	nothing := func(int) error { return nil }
+	return []kind{
+		{kindChat, 57, func(ctx context.Context, c *clients, _ int, name string) error {
+			return c.events(ctx, steady, name, tokens, nothing)
+		}},
+		{kindSlow, 10, func(ctx context.Context, c *clients, _ int, name string) error {
+			return c.events(ctx, steady, name, tokens, func(int) error { return pause(ctx, slowPause) })
+		}},
+		{kindLeaving, 12, func(ctx context.Context, c *clients, _ int, name string) error {
+			at := rand.IntN(tokens - 2) //nolint:gosec // any will do
+			return c.events(ctx, steady, name, tokens, func(piece int) error {
+				if piece >= 2*at {
+					return errLeaves
+				}
+				return nil
+			})
+		}},
+		{kindWhole, 6, func(ctx context.Context, c *clients, _ int, name string) error {
+			return c.whole(ctx, steady, name, fewTokens)
+		}},
+		{kindTyped, 5, func(ctx context.Context, c *clients, _ int, name string) error {
+			return c.typed(ctx, steady, name, tokens)
+		}},
+		{kindKServe, 5, func(ctx context.Context, c *clients, _ int, name string) error {
+			return c.counted(ctx, steady, name, tokens)
+		}},
+		{kindPython, 5, func(ctx context.Context, c *clients, worker int, name string) error {
+			return c.numbered(ctx, name, tokens, pace, 1+worker)
+		}},
+		{kindFlood, 0, func(ctx context.Context, c *clients, _ int, name string) error {
+			return c.events(ctx, flood, name, floods, func(int) error { return pause(ctx, floodPause) })
+		}},
+	}
+}
+
+// reading is how long the reader of a kind takes for what came before an error.
+func reading(kind string) time.Duration {
+	if kind == kindSlow || kind == kindFlood {
+		return tokens * slowPause
+	}
+	return 0
+}
+
+// names of the kinds that have requests all the time.
+func names() []string {
+	var all []string
+	for _, k := range kinds() {
+		if k.name != kindLeaving { // whose requests have no answer
+			all = append(all, k.name)
+		}
+	}
+	return all
+}
+
+// load keeps so many requests under way until it is told to end.
+type load struct {
+	ledger  *ledger
+	target  atomic.Pointer[clients]
+	ending  chan struct{}
+	workers sync.WaitGroup
+}
+
+// startLoad begins with the streams spread over some seconds, as users come.
+func startLoad(ctx context.Context, l *ledger, c *clients, streams int) *load {
+	w := &load{ledger: l, ending: make(chan struct{})}
+	w.target.Store(c)
+	worker := 0
+	for _, k := range kinds() {
+		for range max(k.share*streams/100, 2) {
+			number := worker
+			w.workers.Go(func() { w.work(ctx, k, number) })
+			worker++
+		}
+	}
+	return w
+}
+
+// stop lets the requests under way end, and waits for them.
+func (w *load) stop() {
+	close(w.ending)
+	w.workers.Wait()
+}
+
+func (w *load) work(ctx context.Context, k kind, worker int) {
+	wait := time.Duration(rand.Int64N(int64(tokens * pace))) //nolint:gosec // any will do
+	for i := 0; w.rest(ctx, wait); i++ {
+		wait = 0
+		if err := w.once(ctx, k, worker, fmt.Sprintf("w%d.%d", worker, i)); err != nil {
+			wait = retryPause/2 + time.Duration(rand.Int64N(int64(retryPause))) //nolint:gosec // any will do
+		}
+	}
+}
+
+// rest waits, and tells whether to go on.
+func (w *load) rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-w.ending:
+		return false
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		select {
+		case <-w.ending:
+			return false
+		default:
+			return true
+		}
+	}
+}
+
+func (w *load) once(ctx context.Context, k kind, worker int, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, longest, errLate)
+	defer cancel()
+	done := w.ledger.begin(k.name, name)
+	err := k.ask(ctx, w.target.Load(), worker, name)
+	if ended := (*ending)(nil); err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.As(err, &ended) {
+		err = &ending{how: late, err: fmt.Errorf("no end after %s", longest)}
+	}
+	done(err)
+	if errors.Is(err, errLeaves) {
+		return nil
+	}
+	return err
+}
+
+var errLate = errors.New("too late")
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,53 @@
+// Command soak keeps many streams of all kinds running through Trident to a real
+// tritonserver, breaks one thing after the other meanwhile, and wants of every
+// request its own answer or an error, in bounded time.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := command(ctx, os.Args[1:], os.Stdout)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1) //nolint:forbidigo // this is main
+	}
+}
+
+// options of a run.
+type options struct {
+	Duration time.Duration `default:"30m" help:"How long faults follow each other, each at least once; the time to start, to warm up and to end comes on top."`
+	Streams  int           `default:"1000" help:"Requests under way at a time, about."`
+	Trident  string        `default:"bin/trident" help:"The trident binary."`
+	Calm     time.Duration `default:"8s" help:"Time without faults between two."`
+	Only     []string      `placeholder:"TEXT" help:"Only the faults whose names have one of these texts."`
+}
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	parser, err := kong.New(&o, kong.Name("soak"), kong.Description("Loads Trident and breaks things. Run it from the source tree, after make setup and make build."))
+	if err != nil {
+		return err
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return err
+	}
+	f, err := launch(ctx, o.Trident)
+	if err != nil {
+		return err
+	}
+	s := &soak{options: o, fleet: f, ledger: newLedger(), out: out, began: time.Now()}
+	return errors.Join(s.run(ctx), f.stop()) //nolint:contextcheck // the context may have ended
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// proxy is the network between Trident and tritonserver: it passes bytes on until
+// it is told otherwise. Its methods may be called concurrently.
+type proxy struct {
+	listener net.Listener
+	target   string
+	running  sync.WaitGroup
+
+	mu     sync.Mutex
+	links  map[*link]struct{}
+	state  weather
+	change chan struct{} // closed and renewed with each change
+}
+
+// weather is how a link, or the network, behaves.
+type weather int
+
+const (
+	passes  weather = iota
+	stalls          // keeps what it has and takes nothing
+	drops           // takes all and passes on nothing
+	refuses         // closes what comes
+)
+
+// link is one connection through the proxy.
+type link struct {
+	near, far *net.TCPConn
+	lost      bool // drops for ever
+}
+
+func newProxy(ctx context.Context, target string) (*proxy, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{listener: listener, target: target, links: map[*link]struct{}{}, change: make(chan struct{})}
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+func (p *proxy) address() string { return p.listener.Addr().String() }
+
+// close ends all connections and waits for their goroutines.
+func (p *proxy) close() error {
+	err := p.listener.Close()
+	p.set(refuses)
+	p.cut()
+	p.running.Wait()
+	return err
+}
+
+// set changes the weather of all connections but lost ones.
+func (p *proxy) set(state weather) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = state
+	p.renew()
+}
+
+func (p *proxy) renew() {
+	close(p.change)
+	p.change = make(chan struct{})
+}
+
+// cut resets all connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.reset()
+	}
+	p.renew()
+}
+
+// lose lets all present connections drop their bytes for ever, though nobody closes
+// them: what a router does that has forgotten them. New ones are as the weather is.
+func (p *proxy) lose() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.lost = true
+	}
+	p.renew()
+}
+
+func (l *link) reset() {
+	for _, side := range []*net.TCPConn{l.near, l.far} {
+		_ = side.SetLinger(0) // a reset instead of an orderly end
+		_ = side.Close()
+	}
+}
+
+func (p *proxy) accept() {
+	for {
+		conn, err := p.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if near, ok := conn.(*net.TCPConn); err == nil && ok {
+			p.running.Go(func() { p.connect(near) })
+		}
+	}
+}
+
+const dialTimeout = 5 * time.Second
+
+func (p *proxy) connect(near *net.TCPConn) {
+	far, err := net.DialTimeout("tcp", p.target, dialTimeout) //nolint:noctx // bounded
+	tcp, ok := far.(*net.TCPConn)
+	if err != nil || !ok {
+		_ = near.SetLinger(0)
+		_ = near.Close()
+		return
+	}
+	l := &link{near: near, far: tcp}
+	p.mu.Lock()
+	p.links[l] = struct{}{}
+	refused := p.state == refuses
+	p.mu.Unlock()
+	if refused {
+		l.reset()
+	}
+	var both sync.WaitGroup
+	both.Go(func() { p.carry(l, l.far, l.near) })
+	p.carry(l, l.near, l.far)
+	both.Wait()
+	l.reset()
+	p.mu.Lock()
+	delete(p.links, l)
+	p.mu.Unlock()
+}
+
+// carry copies from one side to the other as the weather allows, and closes the
+// other side when one has ended.
+func (p *proxy) carry(l *link, to, from *net.TCPConn) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 && p.pass(l) {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				l.reset()
+				return
+			}
+		}
+		if err != nil {
+			p.ended(l, to, err)
+			return
+		}
+	}
+}
+
+// ended hands an end on: one in order, or a reset. What drops hands on neither.
+func (p *proxy) ended(l *link, to *net.TCPConn, err error) {
+	switch {
+	case !p.pass(l):
+	case errors.Is(err, io.EOF):
+		_ = to.CloseWrite()
+	default:
+		l.reset()
+	}
+}
+
+// pass waits while the link stalls, and tells whether it passes bytes on.
+func (p *proxy) pass(l *link) bool {
+	for {
+		p.mu.Lock()
+		state, lost, change := p.state, l.lost, p.change
+		p.mu.Unlock()
+		if lost || state != stalls {
+			return !lost && state == passes
+		}
+		<-change
+	}
+}

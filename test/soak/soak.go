@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// soak is one run.
+type soak struct {
+	options options
+	fleet   *fleet
+	ledger  *ledger
+	out     io.Writer
+	began   time.Time
+	rows    []*row
+	crashes int // of tritonserver, by itself
+	hangs   int
+	before  footprint
+	after   footprint
+	stopped time.Duration // of the stop under load
+	broken  []string
+}
+
+// row is what one kind of fault did, all of its times together.
+type row struct {
+	fault  fault
+	times  int
+	failed int
+	effect effect
+	repair time.Duration
+}
+
+func (s *soak) sayf(format string, args ...any) {
+	fmt.Fprintf(s.out, "%6.0f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...)) //nolint:errcheck // a terminal
+}
+
+// run reports what there is to report however it ends.
+func (s *soak) run(ctx context.Context) error {
+	err := s.all(ctx)
+	return errors.Join(err, s.report())
+}
+
+func (s *soak) all(ctx context.Context) error {
+	target, err := newClients(s.fleet.trident.url, s.fleet.trident.native)
+	if err != nil {
+		return err
+	}
+	defer target.close() //nolint:errcheck // the processes end
+	// What the first requests bring is no growth: buffers, pools, connections.
+	warm := startLoad(ctx, s.ledger, target, s.options.Streams)
+	if err := s.wait(ctx, tokens*pace+s.options.Calm); err != nil {
+		return err
+	}
+	warm.stop()
+	if s.before, err = s.idle(ctx, target); err != nil {
+		return err
+	}
+	s.sayf("warm: %s", s.before)
+	if err := s.under(ctx, target); err != nil {
+		return err
+	}
+	if s.after, err = s.idle(ctx, target); err != nil {
+		return err
+	}
+	s.sayf("after: %s", s.after)
+	s.broken = append(s.broken, s.after.grown(s.before)...)
+	return s.terminate(ctx, target)
+}
+
+// under breaks one thing after the other under load.
+func (s *soak) under(ctx context.Context, target *clients) error {
+	load := startLoad(ctx, s.ledger, target, s.options.Streams)
+	defer load.stop()
+	if err := s.wait(ctx, tokens*pace); err != nil {
+		return err
+	}
+	list := s.list()
+	if len(list) == 0 {
+		return errors.New("--only leaves no fault")
+	}
+	began := time.Now()
+	for i := 0; i < len(list) || time.Since(began) < s.options.Duration; i++ {
+		if err := s.fault(ctx, &list[i%len(list)]); err != nil {
+			return err
+		}
+		if err := s.wait(ctx, s.options.Calm); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *soak) list() []fault {
+	return slices.DeleteFunc(faults(), func(f fault) bool {
+		return len(s.options.Only) > 0 && !slices.ContainsFunc(s.options.Only, func(text string) bool { return strings.Contains(f.name, text) })
+	})
+}
+
+// recoveryLimit is for the first answer of each kind after a repair: the longest
+// answers, begun when all that failed begins anew, on a busy machine.
+const recoveryLimit = longest + slack
+
+// fault breaks something, holds that, mends it, and waits until all works again.
+func (s *soak) fault(ctx context.Context, f *fault) error {
+	w := &window{fault: f.name, kinds: f.kinds, bound: f.bound}
+	if f.bound == 0 {
+		w.kinds = []string{} // may concern nobody
+	}
+	s.ledger.open(w, f.since)
+	if err := f.strike(ctx, s.fleet); err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	if err := pause(ctx, f.hold); err != nil {
+		return err
+	}
+	mending := time.Now()
+	if f.mend != nil {
+		if err := f.mend(ctx, s.fleet); err != nil {
+			return fmt.Errorf("after %s: %w", f.name, err)
+		}
+	}
+	if err := s.revive(ctx, w); err != nil {
+		return err
+	}
+	repaired := time.Now()
+	s.ledger.shut(w, f.recovery)
+	if err := s.recover(ctx, repaired); err != nil {
+		if err := s.revive(ctx, w); err != nil { // what hung before it had to do with much
+			return err
+		}
+		repaired = time.Now()
+		s.ledger.shut(w, f.recovery)
+		if err := s.recover(ctx, repaired); err != nil {
+			s.broken = append(s.broken, fmt.Sprintf("%s: %v", f.name, err))
+		}
+	}
+	e := s.ledger.effectOf(w, repaired)
+	s.note(f, e, repaired.Sub(mending))
+	s.sayf("%s: %d requests failed, the slowest %.1f s after the fault or their begin; %s; all kinds were answered again %.1f s after it",
+		f.name, e.failed, e.slowest.Seconds(), e.text(), time.Since(repaired).Seconds())
+	return ctx.Err()
+}
+
+func (s *soak) recover(ctx context.Context, since time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, recoveryLimit)
+	defer cancel()
+	return s.ledger.recovered(ctx, names(), since)
+}
+
+func (e effect) text() string {
+	if e.last < 0 {
+		return "none that began after the repair"
+	}
+	return fmt.Sprintf("the last of them began %.1f s after the repair", e.last.Seconds())
+}
+
+// note adds a fault to its row.
+func (s *soak) note(f *fault, e effect, repair time.Duration) {
+	i := slices.IndexFunc(s.rows, func(r *row) bool { return r.fault.name == f.name })
+	if i < 0 {
+		s.rows = append(s.rows, &row{fault: *f, effect: effect{last: -1}})
+		i = len(s.rows) - 1
+	}
+	r := s.rows[i]
+	r.times++
+	r.failed += e.failed
+	r.repair = max(r.repair, repair)
+	r.effect.slowest, r.effect.last = max(r.effect.slowest, e.slowest), max(r.effect.last, e.last)
+}
+
+// revive starts a tritonserver anew that has ended or hangs by itself, as 2.51 does
+// now and then when many requests are cancelled at once. The fault then concerns all
+// requests, for as long.
+func (s *soak) revive(ctx context.Context, w *window) error {
+	what := "has ended"
+	select {
+	case <-s.fleet.triton.Exited():
+		s.crashes++
+	default:
+		err := s.fleet.answers(ctx)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if s.fleet.gone(time.Second) {
+			s.crashes++
+		} else {
+			s.hangs++
+			what = fmt.Sprintf("hangs (%v)", err)
+		}
+	}
+	s.sayf("tritonserver %s by itself: it is started anew", what)
+	s.ledger.widen(w, silence)
+	return s.fleet.triton.Restart(ctx)
+}
+
+// wait lets time pass without a fault. A tritonserver that ends by itself, as 2.51
+// does now and then when requests are cancelled, is a fault of its own.
+func (s *soak) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.fleet.triton.Exited():
+	}
+	s.crashes++
+	return s.fault(ctx, &fault{
+		name: "tritonserver ended by itself", since: silence, bound: 2 * silence, recovery: soon, // it may hang before it ends
+		strike: func(context.Context, *fleet) error { return nil },
+		mend:   func(ctx context.Context, f *fleet) error { return f.triton.Restart(ctx) },
+	})
+}
+
+// settle is what connections get to end after the last request.
+const settle = 5 * time.Second
+
+// idle waits until Trident has nothing to do, and looks at what it holds.
+func (s *soak) idle(ctx context.Context, c *clients) (footprint, error) {
+	c.http.CloseIdleConnections()
+	if err := pause(ctx, settle); err != nil {
+		return footprint{}, err
+	}
+	return s.fleet.trident.footprint(ctx)
+}
+
+// terminate stops Trident under load: what can end in time does, all else is told.
+func (s *soak) terminate(ctx context.Context, target *clients) error {
+	load := startLoad(ctx, s.ledger, target, s.options.Streams)
+	if err := s.wait(ctx, tokens*pace); err != nil {
+		load.stop()
+		return err
+	}
+	w := &window{fault: "SIGTERM", cuts: true, bound: shutdownTimeout + atOnce}
+	s.ledger.open(w, 0)
+	began := time.Now()
+	err := s.fleet.trident.terminate(shutdownTimeout + atOnce)
+	s.stopped = time.Since(began)
+	load.stop()
+	if err != nil {
+		s.broken = append(s.broken, err.Error())
+	}
+	e := s.ledger.effectOf(w, began)
+	s.sayf("SIGTERM: ended after %.1f s, %d requests failed", s.stopped.Seconds(), e.failed)
+	return nil
+}
+
+// report prints the tables, and fails where something was wrong.
+func (s *soak) report() error {
+	s.broken = append(s.broken, s.ledger.verdict()...)
+	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "\nfault\ttimes\trequests that failed\ttold after, at most\tlast failure begun after the repair\ttime to repair\n") //nolint:errcheck // shown at the end
+	for _, r := range s.rows {
+		last := "none"
+		if r.effect.last >= 0 {
+			last = fmt.Sprintf("%.1f s", r.effect.last.Seconds())
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%.1f s\t%s\t%.1f s\n", r.fault.name, r.times, r.failed, r.effect.slowest.Seconds(), last, r.repair.Seconds()) //nolint:errcheck // shown at the end
+	}
+	fmt.Fprintf(table, "\nrequests\tanswered\tleft\terror\tcut off\twrong\tlate\tlongest answer\n") //nolint:errcheck // shown at the end
+	for _, k := range kinds() {
+		c := s.ledger.counts[k.name]
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\n", k.name, c[answered], c[left], c[refused], c[cutOff], c[wrong], c[late], s.ledger.longest[k.name].Seconds()) //nolint:errcheck // shown at the end
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "\n%d requests, at most %d at a time; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                             //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "tritonserver ended by itself %d times, and hung %d times; Trident ended %.1f s after SIGTERM\n", s.crashes, s.hangs, s.stopped.Seconds()) //nolint:errcheck // a terminal
+	if len(s.broken) > 0 {
+		return fmt.Errorf("%d things were wrong:\n%s", len(s.broken), strings.Join(s.broken, "\n"))
+	}
+	_, err := fmt.Fprintf(s.out, "all of it as it must be, in %s\n", time.Since(s.began).Round(time.Second))
+	return err
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestCount wants an answer that isn't this prompt's, has a gap or isn't whole to show.
+func TestCount(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		pieces []string
+		want   string
+	}{
+		{"whole", []string{" a/0", " a/1 a/", "2"}, ""},
+		{"of another", []string{" a/0", " b/1"}, `" b/1" came where`},
+		{"with a gap", []string{" a/0", " a/2"}, `" a/2" came where`},
+		{"twice the same", []string{" a/0", " a/0"}, `" a/0" came where`},
+		{"too much", []string{" a/0 a/1 a/2 a/3"}, "came where"},
+		{"too short", []string{" a/0", " a/1"}, `ended before " a/2"`},
+		{"nothing", nil, "ended before"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := newCount("a", 3)
+			var err error
+			for _, piece := range row.pieces {
+				err = errors.Join(err, c.piece(piece))
+			}
+			if err == nil {
+				err = c.end()
+			}
+			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want) || endingOf(err).how != wrong) {
+				t.Errorf("got %v, want %q", err, row.want)
+			}
+		})
+	}
+}
+
+// TestVerdict wants each failure that no fault explains to be told.
+func TestVerdict(t *testing.T) {
+	const fault = time.Second
+	from := time.Now().Add(-time.Hour)
+	w := &window{fault: "of the test", kinds: []string{kindChat, kindSlow}, bound: fault, from: from, to: from.Add(10 * time.Second)}
+	at := func(begin, end time.Duration) (time.Time, time.Time) { return from.Add(begin), from.Add(end) }
+	for _, row := range []struct {
+		name       string
+		kind       string
+		how        outcome
+		begin, end time.Duration
+		fine       bool
+	}{
+		{"in flight at the fault", kindChat, refused, -time.Minute, fault, true},
+		{"begun in it", kindChat, refused, 9 * time.Second, 10 * time.Second, true},
+		{"before it", kindChat, refused, -time.Minute, -time.Second, false},
+		{"begun after it", kindChat, refused, 11 * time.Second, 11 * time.Second, false},
+		{"told too late", kindChat, refused, -time.Minute, 2 * fault, false},
+		{"begun in it and told too late", kindChat, refused, 9 * time.Second, 11 * time.Second, false},
+		{"read slowly", kindSlow, refused, 0, fault + time.Second, true},
+		{"of another kind", kindTyped, refused, 0, fault, false},
+		{"cut off", kindChat, cutOff, 0, fault, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := newLedger()
+			l.windows = []*window{w}
+			f := &failed{kind: row.kind, name: "w1", ending: &ending{how: row.how, err: errors.New("gone")}}
+			f.from, f.to = at(row.begin, row.end)
+			l.failures = []*failed{f}
+			if list := l.verdict(); (len(list) == 0) != row.fine {
+				t.Errorf("the verdict is %q", list)
+			}
+		})
+	}
+}
+
+// TestLedger wants what is wrong, late or without an end to be told, and counts.
+func TestLedger(t *testing.T) {
+	l := newLedger()
+	for _, err := range []error{nil, errLeaves, &ending{how: wrong, err: errors.New("another's")}, fmt.Errorf("read: %w", &ending{how: late})} {
+		l.begin(kindChat, "w1")(err)
+	}
+	l.begin(kindChat, "w2")
+	list := strings.Join(l.verdict(), "\n")
+	for _, want := range []string{"w1: wrong: another's", "w1: late", "1 requests never ended"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("no %q in\n%s", want, list)
+		}
+	}
+	if c := l.counts[kindChat]; c[answered] != 1 || c[left] != 1 || c[wrong] != 1 || c[late] != 1 || l.begun != 5 || l.most != 1 {
+		t.Errorf("%v, %d begun, %d at once", c, l.begun, l.most)
+	}
+}
+
+func TestGrown(t *testing.T) {
+	before := footprint{goroutines: 100, descriptors: 20, heap: 10 * mebibyte, resident: 60 * mebibyte}
+	if list := before.grown(before); len(list) > 0 {
+		t.Errorf("nothing grew: %v", list)
+	}
+	after := footprint{goroutines: 111, descriptors: 31, heap: 27 * mebibyte, resident: 91 * mebibyte}
+	if list := after.grown(before); len(list) != 4 {
+		t.Errorf("all grew: %v", list)
+	}
+}
+
+// TestProxy lets a line travel in each weather.
+func TestProxy(t *testing.T) {
+	echo, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer echo.Close()
+	go func() {
+		for {
+			conn, err := echo.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer conn.Close(); _, _ = io.Copy(conn, conn) }()
+		}
+	}()
+	p, err := newProxy(t.Context(), echo.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", p.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answer := func(line string, limit time.Duration) string {
+		_, _ = conn.Write([]byte(line))
+		_ = conn.SetReadDeadline(time.Now().Add(limit))
+		buffer := make([]byte, 100)
+		n, err := conn.Read(buffer)
+		return fmt.Sprint(string(buffer[:n]), " ", err != nil)
+	}
+	const long, short = 10 * time.Second, 100 * time.Millisecond
+	steps := []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"passes", func() {}, "a false"},
+		{"stalls", func() { p.set(stalls) }, " true"},
+		{"goes on with what it held", func() { p.set(passes) }, "aa false"},
+		{"drops", func() { p.set(drops) }, " true"},
+		{"passes again", func() { p.set(passes) }, "a false"},
+		{"is lost", p.lose, " true"},
+		{"is cut", p.cut, " true"},
+	}
+	for _, step := range steps {
+		step.do()
+		limit := long
+		if strings.HasPrefix(step.want, " ") {
+			limit = short
+		}
+		got := answer("a", limit)
+		for len(got) < len(step.want) && strings.HasSuffix(got, " false") { // it may come in two
+			got = strings.TrimSuffix(got, " false") + answer("", limit)
+		}
+		if got != step.want {
+			t.Errorf("%s: %q, want %q", step.name, got, step.want)
+		}
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+}
