@@ -1,0 +1,128 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestArchive wants the same bytes from the same files, whatever their order and
+// their own times.
+func TestArchive(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0).UTC()
+	folder := t.TempDir()
+	files := []file{{filepath.Join(folder, "b"), "top/b", 0o755}, {filepath.Join(folder, "a"), "top/a", 0o644}}
+	var made [2][]byte
+	for i := range made {
+		for _, f := range files {
+			if err := errors.Join(os.WriteFile(f.from, []byte("of "+f.to), 0o600), os.Chtimes(f.from, time.Now(), time.Now().Add(time.Duration(i)*time.Hour))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(folder, "all.tar.gz")
+		if err := archive(path, files, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := sums(folder); err != nil {
+			t.Fatal(err)
+		}
+		made[i], _ = os.ReadFile(path)
+		files[0], files[1] = files[1], files[0]
+	}
+	if !bytes.Equal(made[0], made[1]) {
+		t.Error("two archives of the same files differ")
+	}
+	if got := list(t, made[0]); got != "-rw-r--r-- top/a 1700000000 of top/a\n-rwxr-xr-x top/b 1700000000 of top/b\n" {
+		t.Errorf("it has\n%s", got)
+	}
+	cmd := exec.Command("sha256sum", "-c", "SHA256SUMS")
+	cmd.Dir = folder
+	if text, err := cmd.CombinedOutput(); err != nil || string(text) != "all.tar.gz: OK\n" {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+func list(t *testing.T, all []byte) string {
+	t.Helper()
+	zipped, err := gzip.NewReader(bytes.NewReader(all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for tape := tar.NewReader(zipped); ; {
+		header, err := tape.Next()
+		if errors.Is(err, io.EOF) {
+			return text.String()
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		content, _ := io.ReadAll(tape)
+		fmt.Fprintf(&text, "%s %s %d %s\n", header.FileInfo().Mode(), header.Name, header.ModTime.Unix(), content)
+	}
+}
+
+// TestCheck reads a program of this system's.
+func TestCheck(t *testing.T) {
+	const program = "/bin/sh"
+	other := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
+	glibc, err := check(program, runtime.GOARCH, "99")
+	if err != nil || compare(glibc, "2.2") < 0 {
+		t.Skipf("%s isn't linked against glibc: %s, %v", program, glibc, err)
+	}
+	if _, err := check(program, runtime.GOARCH, glibc); err != nil {
+		t.Error(err)
+	}
+	for _, row := range []struct{ name, path, goarch, newest, want string }{
+		{"newer than allowed", program, runtime.GOARCH, "2.1.9", "needs glibc " + glibc + ", for "},
+		{"another architecture", program, other, "99", "is for EM_"},
+		{"no program", "release_test.go", runtime.GOARCH, "99", "bad magic"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got, err := check(row.path, row.goarch, row.newest); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %s, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestCompare(t *testing.T) {
+	ordered := []string{"", "2.2.5", "2.4", "2.33", "2.34", "2.34.1", "3"}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got := compare(a, b); (got < 0) != (i < j) || (got > 0) != (i > j) {
+				t.Errorf("%q and %q: %d", a, b, got)
+			}
+		}
+	}
+}
+
+// TestStamp asks programs that stand in for Trident.
+func TestStamp(t *testing.T) {
+	for _, row := range []struct{ name, says, want string }{
+		{"as it must", "trident v1.2.3\nengines: remote, local (Triton in this process)", ""},
+		{"without a version", "trident dev\nengines: remote, local (Triton in this process)", "isn't version v1.2.3"},
+		{"without an engine", "trident v1.2.3\nengines: remote, no local one", "isn't version v1.2.3 with both engines"},
+		{"nothing", "", "isn't version v1.2.3"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "trident")
+			if err := os.WriteFile(path, []byte("#!/bin/sh\necho '"+row.says+"'\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			said, err := stamp(t.Context(), path, runtime.GOARCH, "v1.2.3")
+			if row.want == "" && (err != nil || !strings.Contains(said, "trident v1.2.3")) || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+				t.Errorf("%q, %v", said, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,282 @@
+// Package deploy holds the files of deploy/ to what their readers take: compose's
+// own library, systemd, hadolint and promtool.
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"go.yaml.in/yaml/v3"
+)
+
+const root = "../.."
+
+// tool gives the path of a tool that setup installs for tests, or of the system's.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(root, ".venv-test", "bin", name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("%s is not installed: run make setup-test", name)
+	}
+	return path
+}
+
+// optional does so with a tool that only the system may have.
+func optional(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	return path
+}
+
+// quiet runs a tool that says nothing of good files.
+func quiet(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if text, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil || len(bytes.TrimSpace(text)) > 0 {
+		t.Errorf("%s %v: %v\n%s", filepath.Base(name), args, err, text)
+	}
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
+	}
+	return paths
+}
+
+func TestContainerFiles(t *testing.T) {
+	quiet(t, tool(t, "hadolint"), append([]string{"--no-color"}, glob(t, "deploy/container/Containerfile*")...)...)
+}
+
+func TestScripts(t *testing.T) {
+	quiet(t, tool(t, "shellcheck"), append(glob(t, "tools/*.sh"), glob(t, ".ci/run")...)...)
+}
+
+// TestUnit has systemd read the unit, with a program in the place of Trident that
+// this machine has. Of unknown keys it only warns.
+func TestUnit(t *testing.T) {
+	systemd := optional(t, "systemd-analyze")
+	text, err := os.ReadFile(filepath.Join(root, "deploy/systemd/trident.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const program = "ExecStart=/usr/local/bin/trident\n"
+	if !strings.Contains(string(text), program) {
+		t.Fatalf("no %s", program)
+	}
+	path := filepath.Join(t.TempDir(), "trident.service")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), program, "ExecStart=/bin/true\n", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	quiet(t, systemd, "verify", "--man=no", path)
+	for _, setting := range []string{"KillMode=control-group", "LimitMEMLOCK=infinity", "LimitNOFILE=65536"} {
+		if !strings.Contains(string(text), "\n"+setting+"\n") {
+			t.Errorf("it lacks %s", setting)
+		}
+	}
+}
+
+func project(t *testing.T, models string) (*types.Project, error) {
+	t.Helper()
+	options, err := cli.NewProjectOptions(glob(t, "deploy/compose/compose.yaml"), cli.WithEnv([]string{"MODELS=" + models}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return options.LoadProject(t.Context())
+}
+
+// TestCompose reads the file as docker compose does, which refuses unknown keys, and
+// looks for what must not get lost.
+func TestCompose(t *testing.T) {
+	p, err := project(t, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	triton, trident := p.Services["triton"], p.Services["trident"]
+	devices := triton.Deploy.Resources.Reservations.Devices
+	if len(devices) != 1 || !slices.Contains(devices[0].Capabilities, "gpu") {
+		t.Errorf("triton's devices: %v", devices)
+	}
+	if triton.ShmSize != 8<<30 || triton.Ulimits["memlock"].Single != -1 || triton.Ulimits["stack"].Single != 64<<20 {
+		t.Errorf("triton has %d bytes of shared memory, and limits %v", triton.ShmSize, triton.Ulimits)
+	}
+	if grace := time.Duration(*trident.StopGracePeriod); grace < 40*time.Second {
+		t.Errorf("trident gets %s to stop", grace)
+	}
+	for name, service := range p.Services {
+		if service.Restart != types.RestartPolicyUnlessStopped {
+			t.Errorf("%s restarts %q", name, service.Restart)
+		}
+		for _, port := range service.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s opens port %s to %q", name, port.Published, port.HostIP)
+			}
+		}
+		if service.Build != nil && !exists(t, filepath.Join(service.Build.Context, service.Build.Dockerfile)) {
+			t.Errorf("%s is built by %s, which isn't there", name, service.Build.Dockerfile)
+		}
+	}
+	if _, err := project(t, ""); err == nil || !strings.Contains(err.Error(), "the folder of the model repository") {
+		t.Errorf("without models: %v", err)
+	}
+}
+
+// TestMounts wants what the containers get to see to be there.
+func TestMounts(t *testing.T) {
+	p, err := project(t, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, service := range p.Services {
+		for _, volume := range service.Volumes {
+			t.Run(name+filepath.Base(volume.Target), func(t *testing.T) {
+				if volume.Type == types.VolumeTypeBind && !exists(t, filepath.Dir(volume.Source)) {
+					t.Skipf("this source tree has no %s", filepath.Dir(volume.Source))
+				}
+				if volume.Type == types.VolumeTypeBind && !exists(t, volume.Source) {
+					t.Errorf("%s isn't there", volume.Source)
+				}
+			})
+		}
+	}
+}
+
+func exists(t *testing.T, path string) bool {
+	t.Helper()
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestCollector wants each part that a pipeline names to be there, and no other.
+func TestCollector(t *testing.T) {
+	type parts = map[string]any
+	var config struct {
+		Receivers, Processors, Exporters parts
+		Service                          struct {
+			Pipelines map[string]struct{ Receivers, Processors, Exporters []string }
+		}
+	}
+	decode(t, "deploy/compose/collector.yaml", &config)
+	traces, ok := config.Service.Pipelines["traces"]
+	if !ok || len(config.Service.Pipelines) != 1 {
+		t.Fatalf("pipelines %v", config.Service.Pipelines)
+	}
+	for _, row := range []struct {
+		what  string
+		has   parts
+		names []string
+	}{
+		{"receivers", config.Receivers, traces.Receivers},
+		{"processors", config.Processors, traces.Processors},
+		{"exporters", config.Exporters, traces.Exporters},
+	} {
+		for _, name := range row.names {
+			if _, ok := row.has[name]; !ok {
+				t.Errorf("no %s in %s", name, row.what)
+			}
+		}
+		if len(row.names) == 0 || len(row.names) != len(row.has) {
+			t.Errorf("%s: %v in the pipeline, %v there", row.what, row.names, row.has)
+		}
+	}
+}
+
+// TestProvisioning holds Grafana's files, as far as Trident's depend on them.
+func TestProvisioning(t *testing.T) {
+	var sources struct {
+		APIVersion  int `yaml:"apiVersion"`
+		Datasources []struct {
+			Name, UID, Type, Access, URL string
+			IsDefault                    bool `yaml:"isDefault"`
+		}
+	}
+	decode(t, "deploy/compose/grafana/datasources.yaml", &sources)
+	if len(sources.Datasources) != 1 || sources.Datasources[0].Type != "prometheus" || sources.Datasources[0].URL != "http://prometheus:9090" {
+		t.Errorf("%+v", sources)
+	}
+	var boards struct {
+		APIVersion int `yaml:"apiVersion"`
+		Providers  []struct {
+			Name, Type string
+			Options    struct{ Path string }
+		}
+	}
+	decode(t, "deploy/compose/grafana/dashboards.yaml", &boards)
+	if len(boards.Providers) != 1 || boards.Providers[0].Options.Path != "/var/lib/grafana/dashboards" {
+		t.Errorf("%+v", boards)
+	}
+}
+
+// decode refuses keys that the type lacks.
+func decode(t *testing.T, path string, to any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(to); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+}
+
+// TestPrometheus has promtool read the configuration, with the rules beside it as
+// the container has them.
+func TestPrometheus(t *testing.T) {
+	var config struct {
+		Global        map[string]string
+		RuleFiles     []string `yaml:"rule_files"`
+		ScrapeConfigs []struct {
+			JobName       string                       `yaml:"job_name"`
+			StaticConfigs []struct{ Targets []string } `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	decode(t, "deploy/compose/prometheus.yaml", &config)
+	p, err := project(t, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scrape := range config.ScrapeConfigs {
+		service, _, _ := strings.Cut(scrape.StaticConfigs[0].Targets[0], ":")
+		if _, ok := p.Services[service]; !ok {
+			t.Errorf("%s: no service %s", scrape.JobName, service)
+		}
+	}
+	promtool := optional(t, "promtool")
+	folder := t.TempDir()
+	if !exists(t, filepath.Join(root, "deploy/prometheus")) {
+		t.Skip("this source tree has no deploy/prometheus")
+	}
+	for _, path := range []string{"deploy/compose/prometheus.yaml", "deploy/prometheus/alerts.yml"} {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(path)), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if text, err := exec.CommandContext(ctx, promtool, "check", "config", filepath.Join(folder, "prometheus.yaml")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
