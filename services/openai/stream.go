@@ -46,7 +46,8 @@ type chunks interface {
 func writeEvents(w http.ResponseWriter, rec *server.Record, c chunks, deltas iter.Seq2[inference.Delta, error]) error {
 	out := newEventStream(w)
 	defer out.close()
-	for delta, err := range deltas {
+	var delta inference.Delta // the loop's own would need memory for each, as chunks are an interface
+	for d, err := range deltas {
 		if err != nil && !out.started {
 			return err
 		}
@@ -56,7 +57,7 @@ func writeEvents(w http.ResponseWriter, rec *server.Record, c chunks, deltas ite
 			out.send(false)
 			return nil
 		}
-		if !writeDelta(out, rec, c, &delta) {
+		if delta = d; !writeDelta(out, rec, c, &delta) {
 			rec.Error = inference.AsError(context.Canceled)
 			return nil
 		}
