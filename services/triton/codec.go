@@ -1,6 +1,7 @@
 package triton
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -92,7 +93,6 @@ type frame struct {
 	buffer mem.Buffer
 	whole  [1]mem.Buffer // the buffer alone
 	// What the response's slices point into, kept for reuse.
-	shapes  []int64
 	raws    [][]byte
 	tensors [][]byte // the encoded outputs
 	typed   bool     // an output has its contents typed
@@ -110,7 +110,7 @@ func (f *frame) free() {
 	clear(f.tensors)
 	f.response = inference.Response{Outputs: f.response.Outputs[:0]}
 	f.failure, f.flagged, f.typed = "", false, false
-	f.shapes, f.raws, f.tensors = f.shapes[:0], f.raws[:0], f.tensors[:0]
+	f.raws, f.tensors = f.raws[:0], f.tensors[:0]
 }
 
 // size is what the frame keeps in memory, in bytes.
@@ -159,28 +159,17 @@ func (f *frame) decodeResponse(b []byte) (err error) {
 	return firstError(err, w.err)
 }
 
-func (f *frame) decodeOutput(b []byte) (err error) {
-	var output inference.Output
-	start, recent := len(f.shapes), f.names.output(len(f.response.Outputs))
-	w := walker{rest: b}
-	for w.next() && err == nil {
-		switch {
-		case w.is(1, protowire.BytesType):
-			output.Name, err = recent.name.intern(w.bytes)
-		case w.is(2, protowire.BytesType):
-			output.Type, err = recent.datatype.intern(w.bytes)
-		case w.is(3, protowire.BytesType):
-			err = f.decodeShape(w.bytes)
-		case w.is(3, protowire.VarintType):
-			f.shapes = append(f.shapes, int64(w.varint))
-		case w.is(5, protowire.BytesType):
-			f.typed = true
+func (f *frame) decodeOutput(b []byte) error {
+	recent := f.names.output(len(f.response.Outputs))
+	if !recent.is(b) {
+		if err := recent.decode(b); err != nil {
+			return err
 		}
 	}
-	output.Shape = f.shapes[start:len(f.shapes):len(f.shapes)]
-	f.response.Outputs = append(f.response.Outputs, output)
+	f.typed = f.typed || recent.typed
+	f.response.Outputs = append(f.response.Outputs, recent.output)
 	f.tensors = append(f.tensors, b)
-	return firstError(err, w.err)
+	return nil
 }
 
 func firstError(a, b error) error {
@@ -188,18 +177,6 @@ func firstError(a, b error) error {
 		return a
 	}
 	return b
-}
-
-func (f *frame) decodeShape(b []byte) error {
-	for len(b) > 0 {
-		v, n := protowire.ConsumeVarint(b)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		f.shapes = append(f.shapes, int64(v))
-		b = b[n:]
-	}
-	return nil
 }
 
 // decodeParameter reads an entry of the parameters: the final flag, or one of the
@@ -335,22 +312,71 @@ func (w *walker) short() bool {
 	return true
 }
 
-// names keeps the strings of the latest response, as the next one's are mostly the
-// same and so need no memory of their own. One goroutine may use it.
+// names keeps what the latest response said of itself, as the next one mostly says
+// the same and then needs neither memory of its own nor another look. One goroutine
+// may use it.
 type names struct {
 	request interned // the request's id, which is its responses' too
 	version interned // of the model
-	outputs []outputNames
+	outputs []description
 }
 
-type outputNames struct{ name, datatype interned }
-
-// output gives the names of the response's i-th output.
-func (n *names) output(i int) *outputNames {
+// output is what the latest response said of its i-th output.
+func (n *names) output(i int) *description {
 	if i == len(n.outputs) {
-		n.outputs = append(n.outputs, outputNames{})
+		n.outputs = append(n.outputs, description{})
 	}
 	return &n.outputs[i]
+}
+
+// maxDescription bounds what is kept of an output: one with typed contents may be of
+// any size.
+const maxDescription = 256
+
+// description is an InferOutputTensor: an output's name, type and shape.
+type description struct {
+	encoded        []byte // empty for one that isn't kept
+	output         inference.Output
+	typed          bool // it has its contents, too
+	name, datatype interned
+}
+
+func (d *description) is(b []byte) bool { return len(d.encoded) > 0 && bytes.Equal(d.encoded, b) }
+
+func (d *description) decode(b []byte) (err error) {
+	// The shape is a new one: that of before may be in use.
+	d.encoded, d.output, d.typed = d.encoded[:0], inference.Output{Shape: []int64{}}, false
+	w := walker{rest: b}
+	for w.next() && err == nil {
+		switch {
+		case w.is(1, protowire.BytesType):
+			d.output.Name, err = d.name.intern(w.bytes)
+		case w.is(2, protowire.BytesType):
+			d.output.Type, err = d.datatype.intern(w.bytes)
+		case w.is(3, protowire.BytesType):
+			err = d.decodeShape(w.bytes)
+		case w.is(3, protowire.VarintType):
+			d.output.Shape = append(d.output.Shape, int64(w.varint))
+		case w.is(5, protowire.BytesType):
+			d.typed = true
+		}
+	}
+	if err = firstError(err, w.err); err == nil && len(b) <= maxDescription {
+		d.encoded = append(d.encoded, b...)
+	}
+	return err
+}
+
+func (d *description) decodeShape(b []byte) error {
+	for len(b) > 0 {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		d.output.Shape = append(d.output.Shape, int64(v))
+		b = b[n:]
+	}
+	return nil
 }
 
 // interned is a string that is kept for as long as it comes again.

@@ -186,7 +186,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add(append(twice, twice...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := newFrame()
-		err := decodeFrame(got, b, 0)
+		first, err := decodeFrame(got, b, 0), decodeFrame(got, b, 0) // the second finds what the first has kept
+		if (first == nil) != (err == nil) {
+			t.Errorf("first %v, then %v", first, err)
+		}
 		var want kserve.ModelStreamInferResponse
 		if proto.Unmarshal(b, &want) != nil {
 			return
