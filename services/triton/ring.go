@@ -113,13 +113,6 @@ func (r *ring) take() (f *frame, more bool, err error) {
 	return f, more, err
 }
 
-// more is whether a frame follows the one that the consumer works on.
-func (r *ring) more() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.filled-r.taken > 1
-}
-
 func (r *ring) giveBack() {
 	f := &r.frames[r.taken%ringFrames]
 	r.bytes -= f.size()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"runtime"
 	"time"
 
 	"google.golang.org/grpc"
@@ -185,12 +184,6 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 		switch {
 		case f != nil:
 			s.silence.End()
-			if !more && s.answered {
-				// What the reader is about to commit can go out in the same write:
-				// let it run first. That waits for nothing that isn't here already.
-				runtime.Gosched()
-				more = s.ring.more()
-			}
 			return s.open(f, more)
 		case err != nil:
 			return s.finish(ctx, err)
