@@ -35,6 +35,9 @@ func (rt *runtime) attr(v any, key *fixedKey) (any, error) {
 	if method := methods.of(v); method != nil {
 		return bound(name, v, method), nil
 	}
+	if _, ok := v.(string); ok {
+		return key.absentInText, nil
+	}
 	return undefinedIn(v, name), nil
 }
 
@@ -44,10 +47,12 @@ type fixedKey struct {
 	methods methodSet
 	mutator bool
 	absent  *undefined // in a dict; templates ask for what most messages lack
+
+	absentInText *undefined // some go through a message's content as if it were a list of parts
 }
 
 func newFixedKey(name string) fixedKey {
-	return fixedKey{name, methodsNamed(name), mutators[name], undefinedIn((*Dict)(nil), name)}
+	return fixedKey{name, methodsNamed(name), mutators[name], undefinedIn((*Dict)(nil), name), undefinedIn("", name)}
 }
 
 // field is item for a key that is known.

@@ -1,48 +1,74 @@
 package jinja
 
-func (e *callExpr) eval(f *frame) (any, error) { return e.evalWith(f, nil) }
-
-// evalWith calls with further keyword arguments. Methods of plain values are called without making a
-// bound method first.
-func (e *callExpr) evalWith(f *frame, more []keyword) (any, error) {
-	if err := f.rt.step(1); err != nil {
+func (e *callExpr) eval(f *frame) (any, error) {
+	fn, c, err := e.prepare(f, nil)
+	if err != nil {
 		return nil, err
 	}
-	c := f.rt.newCall(f)
-	v, err := e.do(f, c, more)
+	v, err := f.rt.call(fn, c)
 	f.rt.over(c, v)
 	return v, err
 }
 
-func (e *callExpr) do(f *frame, c *call, more []keyword) (any, error) {
-	var method nativeFunc
-	var fn any
-	var err error
-	if a, ok := e.fn.(*attrExpr); ok {
-		if c.self, err = a.object.eval(f); err != nil {
-			return nil, err
-		}
-		if method = a.key.methods.of(c.self); method == nil {
-			fn, err = f.rt.attr(c.self, &a.key)
-		}
-	} else {
-		fn, err = e.fn.eval(f)
+// output calls with further keyword arguments and prints what comes of it. The text of a macro is written
+// straight to the output.
+func (e *callExpr) output(f *frame, more []keyword) error {
+	fn, c, err := e.prepare(f, more)
+	if err != nil {
+		return err
 	}
+	if m, ok := fn.(*macro); ok {
+		err := m.write(f.rt, c.args, c.kw)
+		f.rt.over(c, nil)
+		return err
+	}
+	v, err := f.rt.call(fn, c)
+	f.rt.over(c, v)
+	if err != nil {
+		return err
+	}
+	return f.write(v)
+}
+
+// prepare evaluates what is called and its arguments.
+func (e *callExpr) prepare(f *frame, more []keyword) (any, *call, error) {
+	if err := f.rt.step(1); err != nil {
+		return nil, nil, err
+	}
+	c := f.rt.newCall(f)
+	fn, err := e.function(f, c)
+	if err == nil {
+		err = e.argList.eval(f, c)
+	}
+	if err != nil {
+		f.rt.over(c, nil)
+		return nil, nil, err
+	}
+	c.kw = append(c.kw, more...)
+	return fn, c, nil
+}
+
+// function is what is called. Methods of plain values are called without making a bound method first.
+func (e *callExpr) function(f *frame, c *call) (any, error) {
+	a, ok := e.fn.(*attrExpr)
+	if !ok {
+		return e.fn.eval(f)
+	}
+	self, err := a.object.eval(f)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.argList.eval(f, c); err != nil {
-		return nil, err
+	c.self = self
+	if method := a.key.methods.of(self); method != nil {
+		return method, nil
 	}
-	c.kw = append(c.kw, more...)
-	if method != nil {
-		return method(c)
-	}
-	return f.rt.call(fn, c)
+	return f.rt.attr(self, &a.key)
 }
 
 func (rt *runtime) call(fn any, c *call) (any, error) {
 	switch fn := fn.(type) {
+	case nativeFunc:
+		return fn(c)
 	case *builtin:
 		return fn.call(c)
 	case *macro:

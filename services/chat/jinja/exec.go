@@ -24,17 +24,23 @@ func (s *printStmt) exec(f *frame) (signal, error) {
 	return goOn, f.rt.checkBuf()
 }
 
-// print writes the parts of a concatenation straight to the output.
 func (s *printStmt) print(f *frame) error {
-	c, ok := s.value.(*concatExpr)
-	if !ok {
-		v, written, err := f.sum(s.value)
-		if written || err != nil {
-			return err
-		}
-		return f.write(v)
+	switch e := s.value.(type) {
+	case *concatExpr:
+		return f.printParts(e.parts)
+	case *callExpr:
+		return e.output(f, nil)
 	}
-	for i, part := range c.parts { // an error discards the output, so parts may be written one by one
+	v, written, err := f.sum(s.value)
+	if written || err != nil {
+		return err
+	}
+	return f.write(v)
+}
+
+// printParts writes the parts of a concatenation straight to the output: an error discards it.
+func (f *frame) printParts(parts []expr) error {
+	for i, part := range parts {
 		if i > 0 {
 			if err := f.rt.checkBuf(); err != nil {
 				return err
@@ -48,6 +54,9 @@ func (s *printStmt) print(f *frame) error {
 }
 
 func (f *frame) print(e expr) error {
+	if c, ok := e.(*callExpr); ok {
+		return c.output(f, nil)
+	}
 	v, err := e.eval(f)
 	if err != nil {
 		return err
@@ -232,6 +241,9 @@ func (s *forStmt) exec(f *frame) (signal, error) {
 	if err != nil {
 		return goOn, at(err, f.rt.t.name, s.line)
 	}
+	if nothing(v) && s.orElse == nil { // messages without calls, mostly
+		return goOn, nil
+	}
 	if !s.recursive {
 		return s.loop(f, v, 0, nil)
 	}
@@ -241,6 +253,19 @@ func (s *forStmt) exec(f *frame) (signal, error) {
 		err = f.rt.checkBuf()
 	}
 	return goOn, err
+}
+
+// nothing is true for the usual values over which a loop makes no pass.
+func nothing(v any) bool {
+	switch v := v.(type) {
+	case *List:
+		return len(v.items) == 0
+	case *Tuple:
+		return len(v.items) == 0
+	case *undefined:
+		return true
+	}
+	return false
 }
 
 // recurse runs a recursive loop as the function that it is, and returns its text.
@@ -343,15 +368,11 @@ func (s *macroStmt) exec(f *frame) (signal, error) {
 
 func (s *callBlockStmt) exec(f *frame) (signal, error) {
 	caller := &macro{def: s.def, outer: f}
-	var v any
 	var err error
 	if s.call == nil {
-		v, err = caller.invoke(f.rt, nil, nil)
+		err = caller.write(f.rt, nil, nil)
 	} else {
-		v, err = s.call.evalWith(f, []keyword{{"caller", caller}})
-	}
-	if err == nil {
-		f.rt.buf, err = f.rt.appendStr(f.rt.buf, v)
+		err = s.call.output(f, []keyword{{"caller", caller}})
 	}
 	if err == nil {
 		err = f.rt.checkBuf()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// attrPath is the attribute argument of a filter: names and numbers with dots between.
+// attrPath is the attribute argument of a filter: names, as *fixedKey, and numbers with dots between.
 func attrPath(v any) []any {
 	s, ok := text(v)
 	switch {
@@ -20,7 +20,8 @@ func attrPath(v any) []any {
 		if n, err := strconv.ParseUint(part, 10, 31); err == nil && part[0] != '+' {
 			path = append(path, int64(n))
 		} else {
-			path = append(path, part)
+			key := newFixedKey(part)
+			path = append(path, &key)
 		}
 	}
 	return path
@@ -30,7 +31,12 @@ func attrPath(v any) []any {
 func (rt *runtime) follow(v any, path []any, def any) (any, error) {
 	for _, key := range path {
 		var err error
-		if v, err = rt.item(v, key); err != nil {
+		if name, ok := key.(*fixedKey); ok {
+			v, err = rt.field(v, name)
+		} else {
+			v, err = rt.item(v, key)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if _, ok := v.(*undefined); ok && given(def) {

@@ -37,7 +37,7 @@ func (rt *runtime) iterate(v any) (cursor, error) {
 	case *loopState:
 		return cursor{lazy: &lazy{rt: rt, kind: "LoopContext", next: v.pair}}, nil
 	case string:
-		return rt.characters(v, func(s string) any { return s })
+		return rt.characters(v, boxed)
 	case markup:
 		return rt.characters(string(v), func(s string) any { return s })
 	case *Dict:
@@ -59,6 +59,21 @@ func (rt *runtime) indexed(n int, at func(int) any) (cursor, error) {
 		items[i] = at(i)
 	}
 	return cursor{items: items}, nil
+}
+
+// letters are the texts of one ASCII character each, which then cost no memory.
+var letters = func() (all [utf8.RuneSelf]any) {
+	for i := range all {
+		all[i] = string(rune(i))
+	}
+	return all
+}()
+
+func boxed(s string) any {
+	if len(s) == 1 && s[0] < utf8.RuneSelf {
+		return letters[s[0]]
+	}
+	return s
 }
 
 func (rt *runtime) characters(s string, wrap func(string) any) (cursor, error) {

@@ -10,22 +10,30 @@ type macro struct {
 
 // invoke calls a macro and returns its text.
 func (m *macro) invoke(rt *runtime, args []any, kw []keyword) (any, error) {
-	if err := rt.push(); err != nil {
+	start := len(rt.buf)
+	if err := m.write(rt, args, kw); err != nil {
 		return nil, err
+	}
+	return rt.cut(start), nil
+}
+
+// write calls a macro, whose text goes to the output. It costs what the making of the text would.
+func (m *macro) write(rt *runtime, args []any, kw []keyword) error {
+	if err := rt.push(); err != nil {
+		return err
 	}
 	defer rt.pop()
 	f := rt.enter(m.def.fn, m.outer)
 	if err := m.special(f, args, m.assign(f, args, kw)); err != nil {
-		return nil, err
+		return err
 	}
-	text, err := rt.capture(func() error {
+	return at(rt.block(func() error {
 		if err := m.fillDefaults(f); err != nil {
 			return err
 		}
 		_, err := f.execAll(m.def.body)
 		return err
-	})
-	return text, at(err, rt.t.name, m.def.line)
+	}), rt.t.name, m.def.line)
 }
 
 // assign fills the parameters and returns the keyword arguments that none of them took.

@@ -205,15 +205,24 @@ func (rt *runtime) pop() { rt.depth-- }
 
 // capture runs fn and returns what fn wrote, which it takes from the output.
 func (rt *runtime) capture(fn func() error) (string, error) {
+	start := len(rt.buf)
+	if err := rt.block(fn); err != nil {
+		return "", err
+	}
+	return rt.cut(start), nil
+}
+
+// block runs fn, whose text is bounded and charged for like a value, and leaves it in the output.
+func (rt *runtime) block(fn func() error) error {
 	outer := rt.captured
 	rt.captured = len(rt.buf)
 	err := fn()
-	text := rt.cut(rt.captured)
+	n := len(rt.buf) - rt.captured
 	rt.captured = outer
 	if err != nil {
-		return "", err
+		return err
 	}
-	return text, rt.grow(len(text))
+	return rt.grow(n)
 }
 
 // cut takes what was written since start from the output.
