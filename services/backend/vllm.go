@@ -84,7 +84,7 @@ func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inferenc
 	if req.Task == inference.TaskEmbed {
 		return v.encodeEmbedding(t, job)
 	}
-	sampling, err := vllmSamplingJSON(req, job)
+	sampling, err := vllmSamplingJSON(req, job, vllmGuides(card.Config))
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +149,17 @@ type vllmSamplingParams struct {
 	TruncatePrompt    *int     `json:"truncate_prompt_tokens,omitempty"`
 	Logprobs          *int     `json:"logprobs,omitempty"`
 	StructuredOutputs string   `json:"structured_outputs,omitempty"`
-	LoRA              string   `json:"lora_name,omitempty"` // the backend's own, not vLLM's
+	GuidedDecoding    string   `json:"guided_decoding,omitempty"` // its older name
+	LoRA              string   `json:"lora_name,omitempty"`       // the backend's own, not vLLM's
 }
 
-func vllmSamplingJSON(req *inference.Request, job *inference.Job) (string, error) {
+// vllmGuides tells a backend that takes constraints by the older name: that of Triton
+// 25.01 to 25.10. The next release renamed them, and was the first to embed.
+func vllmGuides(config *kserve.ModelConfig) bool {
+	return config.GetBackend() == "vllm" && declared(config)[vllmEmbedding] == nil
+}
+
+func vllmSamplingJSON(req *inference.Request, job *inference.Job, guides bool) (string, error) {
 	s := &req.Sampling
 	if len(s.LogitBias) > 0 {
 		// The backend passes the JSON object's keys on as strings, on which vLLM fails.
@@ -182,7 +189,11 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job) (string, error
 		if err != nil {
 			return "", inference.Invalid(c.Param, "%s is not valid JSON", c.Param)
 		}
-		params.StructuredOutputs = constraint
+		if guides {
+			params.GuidedDecoding = constraint
+		} else {
+			params.StructuredOutputs = constraint
+		}
 	}
 	text, err := marshal(params)
 	if err != nil {

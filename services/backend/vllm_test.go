@@ -118,6 +118,11 @@ func TestVLLMEncodeVariants(t *testing.T) {
 	batched.MaxBatchSize = 4
 	single := vllmConfig()
 	single.ModelTransactionPolicy = nil
+	another := vllmConfig("embedding_request")
+	another.Backend = "python"
+	red := func(r *inference.Request) {
+		r.Sampling.Structured = &inference.Structured{Kind: "choice", Value: json.RawMessage(`["red"]`), Param: "guided_choice"}
+	}
 	generate := inference.Request{Task: inference.TaskGenerate, Stream: true}
 	tests := []struct {
 		name   string
@@ -132,6 +137,9 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		{"a batch dimension", batched, nil, "", map[string]string{"stream": "true"}, ""},
 		{"a model that is not decoupled", single, nil, "", map[string]string{"stream": "false"}, ""},
 		{"top_p of 0", vllmConfig(), func(r *inference.Request) { r.Sampling.TopP = new(0.0) }, "", map[string]string{"sampling_parameters": `{"top_k":1,"max_tokens":9}`}, ""},
+		{"a constraint", vllmConfig(), red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"structured_outputs":"{\"choice\":[\"red\"]}"}`}, ""},
+		{"a constraint of an older backend", vllmConfig("embedding_request"), red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"guided_decoding":"{\"choice\":[\"red\"]}"}`}, ""},
+		{"a constraint of another model", another, red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"structured_outputs":"{\"choice\":[\"red\"]}"}`}, ""},
 		{"logit_bias", vllmConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 2} }, "logit_bias", nil, ""},
 		{"logprobs undeclared", vllmConfig("return_logprobs"), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", nil, ""},
 		{"priority without levels", vllmConfig(), func(r *inference.Request) { r.Priority = new(-1) }, "", map[string]string{"stream": "true"}, ""},
