@@ -94,8 +94,10 @@ func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inferenc
 	t.text(vllmText, job.Prompt)
 	t.images(job.Images)
 	t.text(vllmSampling, sampling)
-	// A model that isn't decoupled answers once, whatever was asked for.
-	t.bool(vllmStream, req.Stream && card.Config.GetModelTransactionPolicy().GetDecoupled())
+	// To end after one call the answer must come in pieces. A model that isn't decoupled
+	// answers once, whatever was asked for.
+	pieces := req.Stream || req.SingleCall && len(req.Tools) > 0
+	t.bool(vllmStream, pieces && card.Config.GetModelTransactionPolicy().GetDecoupled())
 	t.bool(vllmExcludeInput, true)
 	t.bool(vllmReturnFinish, true)
 	t.bool(vllmReturnInput, true)

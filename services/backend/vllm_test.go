@@ -137,6 +137,8 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		{"a batch dimension", batched, nil, "", map[string]string{"stream": "true"}, ""},
 		{"a model that is not decoupled", single, nil, "", map[string]string{"stream": "false"}, ""},
 		{"top_p of 0", vllmConfig(), func(r *inference.Request) { r.Sampling.TopP = new(0.0) }, "", map[string]string{"sampling_parameters": `{"top_k":1,"max_tokens":9}`}, ""},
+		{"one call", vllmConfig(), func(r *inference.Request) { r.Stream, r.SingleCall, r.Tools = false, true, make([]json.RawMessage, 1) }, "", map[string]string{"stream": "true"}, ""},
+		{"one call without tools", vllmConfig(), func(r *inference.Request) { r.Stream, r.SingleCall = false, true }, "", map[string]string{"stream": "false"}, ""},
 		{"a constraint", vllmConfig(), red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"structured_outputs":"{\"choice\":[\"red\"]}"}`}, ""},
 		{"a constraint of an older backend", vllmConfig("embedding_request"), red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"guided_decoding":"{\"choice\":[\"red\"]}"}`}, ""},
 		{"a constraint of another model", another, red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"structured_outputs":"{\"choice\":[\"red\"]}"}`}, ""},

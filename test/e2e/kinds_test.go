@@ -20,13 +20,13 @@ func TestKindsAnswer(t *testing.T) {
 				tokens  int // of the answer
 				limited bool
 			}{
-				{"a chat", func() said { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", 3, false},
-				{"a continuation", func() said { return c.continued(t, k, " the sea") }, []string{" the sea"}, "stop", 2, false},
-				{"with the prompt", func() said { return c.continued(t, k, " the sea", "echo", true) }, []string{" the sea the sea"}, "stop", 2, false},
-				{"three choices", func() said { return c.chatOf(t, k, " one", "n", 3) }, []string{" one", " one", " one"}, "stop", 3, false},
-				{"a list of prompts", func() said { return c.continued(t, k, []string{" one", " two"}, "n", 2) }, []string{" one", " one", " two", " two"}, "stop", 4, false},
-				{"token ids", func() said { return c.continued(t, k, []int{266, 269}) }, []string{" the sea"}, "stop", 2, false},
-				{"at its limit", func() said { return c.chatOf(t, k, " one two three", "max_tokens", 2) }, []string{" one two"}, "length", 2, true},
+				{"a chat", func() said { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", k.tokens(3, 15), false},
+				{"a continuation", func() said { return c.continued(t, k, " the sea") }, []string{" the sea"}, "stop", k.tokens(2, 9), false},
+				{"with the prompt", func() said { return c.continued(t, k, " the sea", "echo", true) }, []string{" the sea the sea"}, "stop", k.tokens(2, 9), false},
+				{"three choices", func() said { return c.chatOf(t, k, " one", "n", 3) }, []string{" one", " one", " one"}, "stop", k.tokens(3, 15), false},
+				{"a list of prompts", func() said { return c.continued(t, k, []string{" one", " two"}, "n", 2) }, []string{" one", " one", " two", " two"}, "stop", k.tokens(4, 20), false},
+				{"token ids", func() said { return c.continued(t, k, k.ids()) }, []string{" the sea"}, "stop", k.tokens(2, 9), false},
+				{"at its limit", func() said { return c.chatOf(t, k, " one two three", "max_tokens", k.tokens(2, 8)) }, []string{" one two"}, "length", k.tokens(2, 8), true},
 				{"a stop text", func() said { return c.chatOf(t, k, " one two three", "stop", " two") }, []string{" one"}, "stop", 0, false},
 				{"a stop text in pieces", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", []string{"nine", "STOP"}) }, []string{"abc"}, "stop", 0, false},
 				{"a stop text that stays", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", "STOP", "include_stop_str_in_output", true) }, []string{"abcSTOP"}, "stop", 0, false},
@@ -131,6 +131,12 @@ func TestKindsSampling(t *testing.T) {
 			"text_input": `[1] [" one"]`, "sampling_param_max_tokens": "[1] [5]", "streaming": "[1] [true]", "sampling_param_exclude_input_from_output": "[1] [true]",
 			"return_finish_reason": "[1] [true]", "sampling_param_temperature": "[1] [0.5]", "sampling_param_top_p": "[1] [0.75]", "sampling_param_top_k": "[1] [20]",
 			"sampling_param_seed": "[1] [7]", "sampling_param_frequency_penalty": "[1] [0.5]", "sampling_param_presence_penalty": "[1] [-0.5]", "sampling_param_stop": `[2] ["x", "é"]`,
+		}},
+		{"vllm", append(whole, "min_p", 0.25, "stop_token_ids", []int{9}), map[string]string{
+			"text_input": `[" one"]`, "stream": "[false]", "exclude_input_in_output": "[true]", "return_finish_reason": "[true]",
+			"return_num_input_tokens": "[true]", "return_num_output_tokens": "[true]",
+			"sampling_parameters": `["{\"temperature\":0.5,\"top_p\":0.75,\"top_k\":20,\"min_p\":0.25,\"seed\":7,\"frequency_penalty\":0.5,\"presence_penalty\":-0.5,` +
+				`\"repetition_penalty\":1.25,\"max_tokens\":5,\"min_tokens\":2,\"stop\":[\"x\",\"\u00e9\"],\"stop_token_ids\":[9],\"bad_words\":[\"no\"]}"]`,
 		}},
 		{"plain", []any{"temperature", 0.5, "seed", 7}, map[string]string{"text_input": `[1, 1] [" one"]`, "temperature": "[1, 1] [0.5]", "random_seed": "[1, 1] [7]"}},
 	} {
