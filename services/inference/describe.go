@@ -196,21 +196,19 @@ func (d *description) defaultMaxTokens(s Setting) error {
 	return nil
 }
 
-// template compiles the chat template that was given, or else the published one,
-// or else the history template.
+// template compiles the chat template that was given, or else the published one unless
+// there shall be none, or else the history template.
 func (d *description) template(s Setting) error {
 	source, name := d.published.Template, SettingChatTemplate
 	switch history := d.given.get(SettingHistoryTemplate); {
-	case s.Value == noParser:
-		return nil
-	case s.Value != "":
+	case s.Value != "" && s.Value != noParser:
 		source.Source, source.Named = s.Value, nil
-	case source.Source != "":
+	case s.Value == "" && source.Source != "":
 		s.Origin = d.published.TemplateOrigin
-	case d.card.Fetching || history.Value == "":
+	case history.Value == "" || s.Value == "" && d.card.Fetching:
 		return nil
 	default:
-		source.Source, source.Liquid = history.Value, true
+		source.Source, source.Named, source.Liquid = history.Value, nil, true
 		s.Origin, name = history.Origin, SettingHistoryTemplate
 	}
 	source.Tokens = d.tokens(source.Tokens)

@@ -147,6 +147,11 @@ func TestSettings(t *testing.T) {
 			want: "chat_template=Jinja, 3 characters (config.pbtxt: trident.chat_template)\n",
 		},
 		{
+			name: "a history template in place of the one that is published", detected: detected[:1], published: &named, log: "has no tokenizer.json", opened: "org/a",
+			overrides: []inference.Override{override("", "chat_template", "none"), override("", "history_template", "h")},
+			want:      "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\nhistory_template=Liquid, 1 characters (flag for )\n",
+		},
+		{
 			name: "an image token", detected: detected[:1], log: "has no tokenizer.json", opened: "org/a",
 			published: &inference.Published{Folder: "/weights", Template: published.Template, TemplateOrigin: "chat_template.jinja", ImageToken: inference.Setting{Name: inference.SettingImageToken, Value: "<image>", Origin: "config.json: model_type llava"}},
 			want:      "tokenizer=org/a (1/model.json: model)\nimage_token=<image> (config.json: model_type llava)\nchat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\n",
