@@ -144,8 +144,13 @@ func readChatTemplate(file string) (string, error) {
 		return file, err
 	}
 	source, err := models.LoadTemplate(file)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
+	case source.Liquid:
+		return "", fmt.Errorf("%s is a Liquid template: give it by --history-template-file", file)
+	case source.Tokens != nil: // they, and templates with names, would be lost
+		return "", fmt.Errorf("%s is more than a Jinja template: give the folder of a tokenizer_config.json by --tokenizer", file)
 	}
 	if _, err := (chat.Templates{}).Compile(file, source); err != nil {
 		return "", err

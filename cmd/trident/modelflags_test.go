@@ -18,6 +18,7 @@ func TestModelFlags(t *testing.T) {
 		return path
 	}
 	jinja, liquid := file("a=b.jinja", "{{ messages }}"), file("a.liquid", "{{ items[0].content }}")
+	config := file("tokenizer_config.json", `{"chat_template": "{{ eos_token }}", "eos_token": "</s>"}`)
 	bad, badLiquid := file("bad.jinja", "\n{% for %}"), file("bad.liquid", "{% for %}")
 	t.Setenv("TRIDENT_TOOL_CALL_PARSER", "hermes\nchat=mistral")
 	got, err := parse("--tokenizer=org/a", "--tokenizer=chat=/weights", "--chat-template="+jinja, "--chat-template=chat=none",
@@ -48,6 +49,8 @@ func TestModelFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--chat-template=" + bad:               "--chat-template: template " + bad + ", line 2",
 		"--chat-template=chat=/no/such":        "--chat-template: stat /no/such",
+		"--chat-template=" + liquid:            "--chat-template: " + liquid + " is a Liquid template",
+		"--chat-template=" + config:            "--chat-template: " + config + " is more than a Jinja template",
 		"--tokenizer=chat=":                    "--tokenizer: must not be empty",
 		"--tool-call-parser=x":                 `--tool-call-parser: unknown tool-call parser "x"`,
 		"--reasoning-parser=chat=x":            `--reasoning-parser: unknown reasoning parser "x"`,
