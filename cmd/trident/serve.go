@@ -143,13 +143,14 @@ func (c config) stopTimeout() time.Duration {
 type flags struct {
 	configFlags `group:"Settings"`
 
-	ModelRepository   []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
-	TritonEndpoint    string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver, https://HOST:PORT with TLS; ${triton_endpoint} without --model-repository."`
-	TritonTLSCA       string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"Authorities (PEM) of its certificate, instead of the system's."`
-	TritonTLSCert     string        `group:"Triton" name:"triton-tls-cert" placeholder:"FILE" help:"Certificate (PEM) to show to a tritonserver that wants one."`
-	TritonTLSKey      string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Its key."`
-	InactivityTimeout time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"End a request whose model stays silent this long."`
-	Backend           string        `group:"Triton" placeholder:"NAME" help:"Contract of models that declare the tensors of several: vllm, tensorrtllm, llmapi or python; vllm comes first by default."`
+	ModelRepository      []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
+	TritonEndpoint       string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver, https://HOST:PORT with TLS; ${triton_endpoint} without --model-repository."`
+	TritonTLSCA          string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"Authorities (PEM) of its certificate, instead of the system's."`
+	TritonTLSCert        string        `group:"Triton" name:"triton-tls-cert" placeholder:"FILE" help:"Certificate (PEM) to show to a tritonserver that wants one."`
+	TritonTLSKey         string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Its key."`
+	FirstResponseTimeout time.Duration `group:"Triton" default:"${first_response_timeout}" help:"End a request whose model has sent nothing at all for this long: Triton's queue, the prompt and all of an answer that isn't streamed count."`
+	InactivityTimeout    time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"End a stream whose model falls silent for this long after a response, and any request whose tritonserver gives no sign of life."`
+	Backend              string        `group:"Triton" placeholder:"NAME" help:"Contract of models that declare the tensors of several: vllm, tensorrtllm, llmapi or python; vllm comes first by default."`
 
 	tritonFlags `group:"Triton in this process"`
 	kserveFlags `group:"KServe v2"`
@@ -204,6 +205,7 @@ func defaults() kong.Option {
 	t, i, p, o, s := triton.Default(), inference.Default(), images.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(platformDefaults()).CloneWith(limitDefaults()).CloneWith(observeDefaults()).CloneWith(kong.Vars{
 		"triton_endpoint":           tritonEndpoint,
+		"first_response_timeout":    t.FirstResponse.String(),
 		"inactivity_timeout":        t.Inactivity.String(),
 		"sse_header_timeout":        t.KeepAlive.String(),
 		"default_max_tokens":        strconv.Itoa(i.DefaultMaxTokens),
@@ -296,7 +298,7 @@ func (f *flags) local(cfg *config) error {
 		return err
 	}
 	l.Repositories = f.ModelRepository
-	l.Inactivity, l.KeepAlive = f.InactivityTimeout, f.SSEHeaderTimeout
+	l.FirstResponse, l.Inactivity, l.KeepAlive = f.FirstResponseTimeout, f.InactivityTimeout, f.SSEHeaderTimeout
 	l.LogInfo = slog.Level(f.LogLevel) <= slog.LevelDebug
 	cfg.Local = l
 	return l.Validate()
@@ -304,7 +306,8 @@ func (f *flags) local(cfg *config) error {
 
 func (f *flags) remote(cfg *config, endpoint string) error {
 	t := triton.Default()
-	t.Endpoint, t.Inactivity, t.KeepAlive = endpoint, f.InactivityTimeout, f.SSEHeaderTimeout
+	t.Endpoint = endpoint
+	t.FirstResponse, t.Inactivity, t.KeepAlive = f.FirstResponseTimeout, f.InactivityTimeout, f.SSEHeaderTimeout
 	t.CAFile, t.CertFile, t.KeyFile = f.TritonTLSCA, f.TritonTLSCert, f.TritonTLSKey
 	cfg.Triton = t
 	return t.Validate()

@@ -23,8 +23,8 @@ type Engine interface {
 	// the loop, or the end of ctx, cancels the request in the model; when Stream
 	// returns, all that it started has ended. The request must not be changed
 	// until then, but that its raw contents may be let go when [Sent] is called, which
-	// an engine does once Triton has them. A stream that stays silent for longer than the engine's
-	// inactivity limit ends with [CodeUnavailable].
+	// an engine does once Triton has them. A stream without its first response, or without a
+	// further one, for longer than the engine's limits ends with [CodeUnavailable].
 	Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error]
 	// Ready is nil when the engine takes requests.
 	Ready(ctx context.Context) error

@@ -34,8 +34,12 @@ type Config struct {
 	// KeepAlive is the silence after which a stream yields an idle response. The
 	// clock is coarse: it may take a quarter longer.
 	KeepAlive time.Duration
-	// Inactivity is the silence after which a stream fails, and its request is
-	// cancelled. As coarse as KeepAlive.
+	// FirstResponse is how long a request waits for its first response before it fails
+	// and is cancelled. As coarse as KeepAlive.
+	FirstResponse time.Duration
+	// Inactivity is the silence after a response after which a stream fails, and its
+	// request is cancelled. While the first one is awaited, the server must give a sign
+	// of life that often. As coarse as KeepAlive.
 	Inactivity time.Duration
 	// ConnectTimeout is how long a request waits for a connection when there is
 	// none. The attempt to connect may take longer and serve later requests.
@@ -53,6 +57,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		KeepAlive:      15 * time.Second,
+		FirstResponse:  20 * time.Minute,
 		Inactivity:     2 * time.Minute,
 		ConnectTimeout: time.Second,
 		CallTimeout:    10 * time.Second,
@@ -78,6 +83,7 @@ func (c Config) Validate() error {
 		value time.Duration
 	}{
 		{"--sse-header-timeout", c.KeepAlive},
+		{"--first-response-timeout", c.FirstResponse},
 		{"--inactivity-timeout", c.Inactivity},
 		{"ConnectTimeout", c.ConnectTimeout},
 		{"CallTimeout", c.CallTimeout},

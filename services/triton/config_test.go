@@ -50,6 +50,7 @@ func TestValidate(t *testing.T) {
 		{"certificate without key", func(c *Config) { c.Endpoint, c.CertFile = "https://triton", "cert" }, "--triton-tls-key"},
 		{"no such certificate", func(c *Config) { c.Endpoint, c.CertFile, c.KeyFile = "https://triton", "none", "none" }, "--triton-tls-cert none"},
 		{"keep-alive", func(c *Config) { c.KeepAlive = 0 }, "--sse-header-timeout"},
+		{"first response", func(c *Config) { c.FirstResponse = 0 }, "--first-response-timeout"},
 		{"inactivity", func(c *Config) { c.Inactivity = -1 }, "--inactivity-timeout"},
 		{"connect timeout", func(c *Config) { c.ConnectTimeout = 0 }, "ConnectTimeout"},
 		{"call timeout", func(c *Config) { c.CallTimeout = 0 }, "CallTimeout"},

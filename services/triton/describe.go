@@ -26,7 +26,7 @@ func call[Request, Response any](
 	answer, err := method(kserve.NewGRPCInferenceServiceClient(conn), ctx, req)
 	if err != nil {
 		if errors.Is(context.Cause(ctx), errTimeout) && timeout == e.config.CallTimeout {
-			e.suspect(ctx, conn)
+			e.suspect(ctx, conn, nil)
 		}
 		return nil, e.failure(ctx, err)
 	}

@@ -69,7 +69,7 @@ func New(config Config) (*Engine, error) {
 		target:   target,
 		security: security,
 		codec:    newCodec(),
-		silences: NewSilences(config.KeepAlive, config.Inactivity),
+		silences: NewSilences(config.KeepAlive, config.FirstResponse, config.Inactivity),
 		links:    links{retired: map[*link]struct{}{}},
 	}, nil
 }
@@ -120,8 +120,8 @@ func (e *Engine) options() []grpc.DialOption {
 		grpc.WithReadBufferSize(bufferSize),
 		grpc.WithWriteBufferSize(bufferSize),
 		// Keepalive pings stay off: tritonserver answers frequent ones by closing
-		// the connection. A silent server is found by the inactivity limit, and a
-		// connection that is dead by what follows from that.
+		// the connection. A server that is gone without a word is found when something
+		// doesn't come in time, by a call (see links).
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,

@@ -1,6 +1,7 @@
 package triton_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
@@ -109,7 +110,8 @@ func start(tb testing.TB, endpoint string, limits tritontest.Limits) *triton.Eng
 	tb.Helper()
 	config := triton.Default()
 	config.Endpoint = endpoint
-	config.KeepAlive, config.Inactivity = limits.KeepAlive, limits.Inactivity
+	config.KeepAlive, config.FirstResponse, config.Inactivity = limits.KeepAlive, limits.FirstResponse, limits.Inactivity
+	config.CallTimeout = cmp.Or(limits.Call, config.CallTimeout)
 	engine, err := triton.New(config)
 	if err != nil {
 		tb.Fatal(err)

@@ -18,6 +18,9 @@ var (
 	errStopped = kind{inference.CodeUnavailable, inference.ReasonShuttingDown}.because("the connection to the inference server is closed", nil)
 	// errTimeout ends a call that took longer than the configured limit.
 	errTimeout = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server didn't answer in time", nil)
+	// errLifeless ends a request that waits for its first response from a server which
+	// answers nothing else either.
+	errLifeless = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server gives no sign of life", nil)
 	// errNotReady is a server that answers, and says that it isn't ready.
 	errNotReady = kind{inference.CodeUnavailable, inference.ReasonModelNotReady}.because("the inference server isn't ready yet", nil)
 )

@@ -33,24 +33,25 @@ func isBool(p *kserve.InferParameter) bool {
 }
 
 // Call implements [inference.Caller] by tritonserver's own ModelInfer, whose errors
-// have codes. It is given up after the limit of silence.
+// have codes. All of its time is the wait for a first response.
 func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.BufferSlice, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var silence Silence
-	e.silences.Watch(&silence, nil, cancel)
-	defer silence.Stop()
-	silence.Begin()
 	conn, err := e.connection(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer e.hold(conn)()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var silence Silence
+	e.silences.Watch(&silence, nil, cancel, func() { e.suspect(ctx, conn, cancel) })
+	defer silence.Stop()
+	silence.Begin()
 	var answer mem.BufferSlice
 	err = conn.Invoke(withTrace(ctx), kserve.GRPCInferenceService_ModelInfer_FullMethodName, req.Encoded(), &answer, grpc.ForceCodecV2(asIs{}))
 	if err != nil {
 		answer.Free()
 		if isInactive(context.Cause(ctx)) {
-			e.suspect(ctx, conn)
+			e.suspect(ctx, conn, nil)
 		}
 		return nil, e.failure(ctx, err)
 	}

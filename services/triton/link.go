@@ -9,10 +9,13 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// link is a connection with the number of streams on it.
+// link is a connection. What follows it is guarded by the links' mutex.
 type link struct {
 	*grpc.ClientConn
-	streams int // guarded by the links' mutex
+
+	streams int // on it
+	probing bool
+	waiting []context.CancelCauseFunc // of streams that want to know whether the server lives
 }
 
 // links replace a connection on which nothing comes back though nobody closes it, as
@@ -20,7 +23,6 @@ type link struct {
 // it, as tritonserver takes no more than one in five minutes.
 type links struct {
 	mu      sync.Mutex
-	probing bool
 	retired map[*link]struct{} // with streams on them, that may yet end well
 	work    sync.WaitGroup
 }
@@ -47,15 +49,23 @@ func (r *links) bury(l *link) {
 }
 
 // suspect is for a connection on which something didn't come in time. Unless the
-// server says by it that it lives, new requests get another one. The look outlives
-// the one who asks for it.
-func (e *Engine) suspect(ctx context.Context, l *link) {
+// server says by it that it lives, new requests get another one, and the stream that
+// asks, if it gives how to cancel it, ends. The look outlives the one who asks for it.
+func (e *Engine) suspect(ctx context.Context, l *link, cancel context.CancelCauseFunc) {
 	e.links.mu.Lock()
 	defer e.links.mu.Unlock()
-	if e.links.probing || e.conn.Load() != l {
+	switch present := e.conn.Load(); {
+	case present == nil:
+		return // everything on it ends
+	case cancel != nil:
+		l.waiting = append(l.waiting, cancel)
+	case present != l:
+		return // it was found to be dead already
+	}
+	if l.probing {
 		return
 	}
-	e.links.probing = true
+	l.probing = true
 	e.links.work.Go(func() { e.probe(context.WithoutCancel(ctx), l) })
 }
 
@@ -69,8 +79,15 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 	_, err := kserve.NewGRPCInferenceServiceClient(l).ServerLive(ctx, &kserve.ServerLiveRequest{})
 	e.links.mu.Lock()
 	defer e.links.mu.Unlock()
-	e.links.probing = false
+	waiting := l.waiting
+	l.probing, l.waiting = false, nil
 	if err == nil || ctx.Err() == nil { // an answer, or a failure that gRPC sees too
+		return
+	}
+	for _, cancel := range waiting {
+		cancel(errLifeless)
+	}
+	if e.conn.Load() != l {
 		return
 	}
 	fresh, err := e.dial()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
@@ -96,22 +98,48 @@ func one(t *testing.T, e *Engine) error {
 	return nil
 }
 
-// TestLostConnection: one that is dead though nobody has closed it is given up, and
-// one whose server only has nothing to say is kept.
+// unary makes a request by a call of its own and gives its failure.
+func unary(t *testing.T, e *Engine) error {
+	t.Helper()
+	request, err := proto.Marshal(&kserve.ModelInferRequest{ModelName: "m", Id: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(request)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := e.Call(t.Context(), m)
+	answer.Free()
+	return err
+}
+
+// TestLostConnection: one that is dead though nobody has closed it is given up, with
+// all that waits on it for a first response, and one whose server only has nothing to
+// say is kept.
 func TestLostConnection(t *testing.T) {
+	for name, ask := range map[string]func(*testing.T, *Engine) error{"streams": one, "calls": unary} {
+		t.Run(name, func(t *testing.T) { testLostConnection(t, ask) })
+	}
+}
+
+func testLostConnection(t *testing.T, one func(*testing.T, *Engine) error) {
+	t.Helper()
 	const limit = 200 * time.Millisecond
 	var silent atomic.Bool
+	var waiting atomic.Int32
 	var r *router
 	answer := marshal(t, message("a", final(true)))
 	engine := serve(t, func(c *Config) {
 		r = route(t, c.Endpoint)
-		c.Endpoint, c.Inactivity, c.CallTimeout = r.Addr().String(), limit, 4*limit
+		c.Endpoint, c.FirstResponse, c.Inactivity, c.CallTimeout = r.Addr().String(), 8*limit, limit, 4*limit
 	}, func(stream grpc.ServerStream) error {
 		method, _ := grpc.MethodFromServerStream(stream)
 		switch {
 		case method == kserve.GRPCInferenceService_ServerLive_FullMethodName:
 			return stream.SendMsg([]byte{})
 		case silent.Load():
+			waiting.Add(1)
 			<-stream.Context().Done()
 			return nil
 		}
@@ -130,10 +158,29 @@ func TestLostConnection(t *testing.T) {
 		t.Errorf("after it: %v, by connection %d", err, r.accepted.Load())
 	}
 
-	r.forget()
-	if err := one(t, engine); inference.AsError(err).Reason != inference.ReasonInactive {
-		t.Errorf("of a lost connection: %v", err)
+	silent.Store(true)
+	waiting.Store(0)
+	ended := make(chan error, 3)
+	for n := range int32(cap(ended)) { // the last ones when the first one asks for a sign of life, or after it
+		go func() { ended <- one(t, engine) }()
+		for waiting.Load() != n+1 {
+			<-time.After(time.Millisecond)
+		}
+		if n == 0 {
+			<-time.After(limit * 3 / 4)
+		}
 	}
+	began := time.Now()
+	r.forget()
+	for range cap(ended) {
+		if err := <-ended; inference.AsError(err).Reason != inference.ReasonEngineGone {
+			t.Errorf("of a lost connection: %v", err)
+		}
+	}
+	if took := time.Since(began); took > 6*limit {
+		t.Errorf("it was found after %s", took)
+	}
+	silent.Store(false)
 	engine.links.work.Wait()
 	if err := one(t, engine); err != nil || r.accepted.Load() != 2 {
 		t.Errorf("after it: %v, by connection %d", err, r.accepted.Load())

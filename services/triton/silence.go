@@ -18,12 +18,17 @@ const (
 // by one clock that ticks rarely and only while there are streams. With a timer of
 // its own each stream would have the runtime insert it, and wake a thread for it, at
 // each response that it waits for. All methods may be called concurrently.
+//
+// There are two limits, as a request's first response comes after its time in Triton's
+// queue, after its prompt, and, where the model answers in one piece, after all of the
+// work. Only what follows it comes steadily.
 type Silences struct {
-	inactivity time.Duration
-	tick       time.Duration
-	idleEvery  int64 // ticks from one idle response to the next
-	limit      int64 // ticks after which a stream is inactive
-	now        atomic.Int64
+	first, inactivity time.Duration
+	tick              time.Duration
+	idleEvery         int64 // ticks from one idle response to the next
+	lookEvery         int64 // ticks from one look for a sign of life to the next
+	firstLimit, limit int64 // ticks after which a stream is inactive
+	now               atomic.Int64
 
 	mu      sync.Mutex
 	streams map[*Silence]struct{}
@@ -31,14 +36,17 @@ type Silences struct {
 	running bool
 }
 
-// NewSilences has idle responses due after keepAlive each, and ends streams after
-// inactivity.
-func NewSilences(keepAlive, inactivity time.Duration) *Silences {
-	tick := max(min(keepAlive, inactivity)/silenceTicks, time.Millisecond)
+// NewSilences has idle responses due after keepAlive each. It ends streams without
+// their first response after first, and others after inactivity.
+func NewSilences(keepAlive, first, inactivity time.Duration) *Silences {
+	tick := max(min(keepAlive, first, inactivity)/silenceTicks, time.Millisecond)
 	return &Silences{
+		first:      first,
 		inactivity: inactivity,
 		tick:       tick,
 		idleEvery:  ticksIn(keepAlive, tick),
+		lookEvery:  ticksIn(inactivity, tick),
+		firstLimit: ticksIn(first, tick) + earlyTicks,
 		limit:      ticksIn(inactivity, tick) + earlyTicks,
 		streams:    map[*Silence]struct{}{},
 	}
@@ -53,17 +61,22 @@ type Silence struct {
 	all    *Silences
 	wake   chan<- struct{}
 	cancel context.CancelCauseFunc
-	// since is the tick at which the wait began, from 1; 0 while the consumer waits
-	// for nothing.
-	since atomic.Int64
-	told  int64 // idle responses in this silence
+	look   func()
+	// since is the tick at which the wait began, from 1, and negative for the first
+	// response; 0 while the consumer waits for nothing.
+	since    atomic.Int64
+	answered bool
+	told     int64 // idle responses in this silence
 }
 
 // Watch begins to watch over a stream that waits for nothing yet. Its consumer is
 // woken by a token, if the channel has room for one, to ask [Silence.Idle]; the
-// stream is cancelled when it becomes inactive. It ends with [Silence.Stop].
-func (a *Silences) Watch(s *Silence, wake chan<- struct{}, cancel context.CancelCauseFunc) {
-	s.all, s.wake, s.cancel = a, wake, cancel
+// stream is cancelled when it becomes inactive. While the first response is awaited,
+// look is called each time when the limit of the later ones has passed, to see whether
+// anybody lives who could answer; it must not block, and nil is for none. The watch ends
+// with [Silence.Stop].
+func (a *Silences) Watch(s *Silence, wake chan<- struct{}, cancel context.CancelCauseFunc, look func()) {
+	s.all, s.wake, s.cancel, s.look = a, wake, cancel, look
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.streams[s] = struct{}{}
@@ -92,10 +105,18 @@ func (a *Silences) ticked() {
 		if since == 0 {
 			continue
 		}
-		switch ticks := now + 1 - since; {
-		case ticks >= a.limit:
-			s.cancel(Inactive(a.inactivity))
-		case ticks >= a.idleEvery+earlyTicks:
+		ticks, limit, allowed := now+1-since, a.limit, a.inactivity
+		if since < 0 {
+			ticks, limit, allowed = now+1+since, a.firstLimit, a.first
+		}
+		if ticks >= limit {
+			s.cancel(Inactive(allowed))
+			continue
+		}
+		if since < 0 && s.look != nil && ticks > earlyTicks && (ticks-earlyTicks)%a.lookEvery == 0 {
+			s.look()
+		}
+		if ticks >= a.idleEvery+earlyTicks {
 			select {
 			case s.wake <- struct{}{}:
 			default:
@@ -106,13 +127,19 @@ func (a *Silences) ticked() {
 
 // Begin says that the consumer waits for a response, unless it did already.
 func (s *Silence) Begin() {
-	if s.since.Load() == 0 {
-		s.since.Store(s.all.now.Load() + 1)
+	if s.since.Load() != 0 {
+		return
 	}
+	since := s.all.now.Load() + 1
+	if !s.answered {
+		since = -since
+	}
+	s.since.Store(since)
 }
 
 // End says that a response has come.
 func (s *Silence) End() {
+	s.answered = true
 	if s.since.Load() != 0 {
 		s.since.Store(0)
 		s.told = 0
@@ -125,6 +152,7 @@ func (s *Silence) Idle() bool {
 	if since == 0 {
 		return false
 	}
+	since = max(since, -since)
 	due := (s.all.now.Load() + 1 - since - earlyTicks) / s.all.idleEvery
 	if due <= s.told {
 		return false

@@ -68,7 +68,7 @@ func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*s
 		defer e.hold(conn)()
 		defer func() {
 			if isInactive(context.Cause(ctx)) {
-				e.suspect(ctx, conn)
+				e.suspect(ctx, conn, nil)
 			}
 		}()
 		s := &stream{
@@ -80,7 +80,7 @@ func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*s
 			idle:   inference.Response{ID: id, Idle: true},
 		}
 		defer e.giveBack(s.ring)
-		e.silences.Watch(&s.silence, s.ring.readable, cancel)
+		e.silences.Watch(&s.silence, s.ring.readable, cancel, func() { e.suspect(ctx, conn, cancel) })
 		defer s.silence.Stop()
 		if s.rpc, err = s.send(ctx, req); err != nil {
 			yield(nil, err)
@@ -102,8 +102,7 @@ func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*s
 // status instead of an error text, isn't sent: tritonserver 2.51 then crashes
 // when a decoupled model ends a request that it has failed.
 func (s *stream) send(ctx context.Context, req any) (grpc.ClientStream, error) {
-	s.silence.Begin()
-	defer s.silence.End()
+	s.silence.Begin() // which the first response ends
 	e, conn := s.engine, s.conn
 	desc := &grpc.StreamDesc{StreamName: "ModelStreamInfer", ServerStreams: true}
 	rpc, err := conn.NewStream(withTrace(ctx), desc, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(e.codec))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -324,22 +325,28 @@ func TestRingIsBounded(t *testing.T) {
 // TestSilences counts the ticks of the clock; a response between starts anew.
 func TestSilences(t *testing.T) {
 	tests := []struct {
-		name                  string
-		keepAlive, inactivity time.Duration
-		idle                  []int // ticks
-		tooLong               int
+		name                         string
+		keepAlive, first, inactivity time.Duration
+		idle                         []int // ticks
+		firstTooLong, tooLong        int
+		looks                        []int
 	}{
-		{"keep-alive is shorter", 80 * time.Millisecond, 240 * time.Millisecond, []int{9, 17}, 25},
-		{"inactivity is shorter", 240 * time.Millisecond, 80 * time.Millisecond, nil, 9},
-		{"both are the same", time.Second, time.Second, nil, 9},
-		{"shorter than a tick", time.Microsecond, time.Microsecond, nil, 2},
+		{"keep-alive is shortest", 80 * time.Millisecond, 400 * time.Millisecond, 160 * time.Millisecond, []int{9, 17, 25, 33}, 41, 17, []int{17, 33}},
+		{"inactivity is shortest", 240 * time.Millisecond, 240 * time.Millisecond, 80 * time.Millisecond, nil, 25, 9, []int{9, 17}},
+		{"the first response is limited most", 200 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond, nil, 9, 17, nil},
+		{"all are the same", time.Second, time.Second, time.Second, nil, 9, 9, nil},
+		{"shorter than a tick", time.Microsecond, time.Microsecond, time.Microsecond, nil, 2, 2, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				all := NewSilences(test.keepAlive, test.inactivity)
-				for range 2 {
-					testSilence(t, all, test.idle, test.tooLong)
+				all := NewSilences(test.keepAlive, test.first, test.inactivity)
+				for n := range 4 {
+					if n%2 == 0 {
+						testSilence(t, all, false, test.idle, test.firstTooLong, test.looks)
+					} else {
+						testSilence(t, all, true, test.idle, test.tooLong, nil)
+					}
 					<-time.After(2 * all.tick) // the clock has nothing to look at any more
 					all.mu.Lock()
 					if all.running || len(all.streams) != 0 {
@@ -352,23 +359,37 @@ func TestSilences(t *testing.T) {
 	}
 }
 
-func testSilence(t *testing.T, all *Silences, idle []int, tooLong int) {
+// testSilence has a stream wait for its first response until that is too late, or, after
+// a response and then almost too late another one, for a third.
+func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong int, looks []int) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var s Silence
 	wake := make(chan struct{}, 1)
-	all.Watch(&s, wake, cancel)
+	looked := 0
+	all.Watch(&s, wake, cancel, func() { looked++ })
 	defer s.Stop()
 	<-time.After(all.tick / 2) // between two ticks
-	for round := range 2 {
+	rounds, allowed := 1, all.first
+	if answered {
+		rounds, allowed = 2, all.inactivity
+		s.End()
+	}
+	idle = slices.DeleteFunc(slices.Clone(idle), func(tick int) bool { return tick >= tooLong })
+	for round := range rounds {
 		<-time.After(3 * all.tick) // the consumer works on what it has
 		s.Begin()
-		var got []int
-		for tick := 1; tick <= tooLong && (round == 1 || tick < tooLong); tick++ {
+		var got, gotLooks []int
+		last := round == rounds-1
+		for tick := 1; tick <= tooLong && (last || tick < tooLong); tick++ {
 			s.Begin() // no new silence
+			before := looked
 			<-time.After(all.tick)
 			synctest.Wait()
+			if looked != before {
+				gotLooks = append(gotLooks, tick)
+			}
 			select {
 			case <-wake:
 			default:
@@ -383,15 +404,15 @@ func testSilence(t *testing.T, all *Silences, idle []int, tooLong int) {
 				t.Errorf("tick %d: %v", tick, context.Cause(ctx))
 			}
 		}
-		if !slices.Equal(got, idle) {
-			t.Errorf("idle at %v, want %v", got, idle)
+		if !slices.Equal(got, idle) || !slices.Equal(gotLooks, looks) {
+			t.Errorf("idle at %v, want %v; looked for a sign of life at %v, want %v", got, idle, gotLooks, looks)
 		}
 		s.End()
 		if s.Idle() {
 			t.Error("idle after a response")
 		}
 	}
-	if e := new(inference.Error); !errors.As(context.Cause(ctx), &e) || e.Reason != inference.ReasonInactive {
+	if e := new(inference.Error); !errors.As(context.Cause(ctx), &e) || e.Reason != inference.ReasonInactive || !strings.HasSuffix(e.Message, " "+allowed.String()) {
 		t.Errorf("the cause is %v", context.Cause(ctx))
 	}
 }
@@ -404,7 +425,7 @@ func BenchmarkStream(b *testing.B) {
 	token := marshal(b, tokenMessage())
 	last := marshal(b, message("id", final(true)))
 	count := make(chan int, 1)
-	engine := serve(b, func(c *Config) { c.Inactivity = math.MaxInt64 / 2 }, func(stream grpc.ServerStream) error {
+	engine := serve(b, func(c *Config) { c.FirstResponse, c.Inactivity = math.MaxInt64/2, math.MaxInt64/2 }, func(stream grpc.ServerStream) error {
 		for range <-count {
 			if err := stream.SendMsg(token); err != nil {
 				return err

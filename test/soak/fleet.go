@@ -136,7 +136,7 @@ func startTrident(ctx context.Context, binary, logPath, endpoint string) (*tride
 	t := &trident{logPath: logPath}
 	t.cmd = exec.Command(binary, "--triton-endpoint="+endpoint, "--host=127.0.0.1", "--openai-port=0", "--log-format=json", //nolint:gosec,noctx // our own program, which is stopped in order
 		"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--profile-address=127.0.0.1:0",
-		"--max-in-flight=0", "--inactivity-timeout="+inactivity.String(), "--shutdown-timeout="+shutdownTimeout.String())
+		"--max-in-flight=0", "--first-response-timeout="+inactivity.String(), "--inactivity-timeout="+inactivity.String(), "--shutdown-timeout="+shutdownTimeout.String())
 	t.cmd.Stdout, t.cmd.Stderr = log, log
 	t.exited, err = tritonserver.Guarded(t.cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
 	if err != nil {

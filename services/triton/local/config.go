@@ -48,8 +48,11 @@ type Config struct {
 	// KeepAlive is the silence after which a stream yields an idle response. The
 	// clock is coarse: it may take a quarter longer.
 	KeepAlive time.Duration
-	// Inactivity is the silence after which a stream fails, and its request is
-	// cancelled. As coarse as KeepAlive.
+	// FirstResponse is how long a request waits for its first response before it fails
+	// and is cancelled. As coarse as KeepAlive.
+	FirstResponse time.Duration
+	// Inactivity is the silence after a response after which a stream fails, and its
+	// request is cancelled. As coarse as KeepAlive.
 	Inactivity time.Duration
 	// LoadTimeout bounds the load of a model: then its Python processes are killed,
 	// so that the load fails, and is tried again if it was one of the start.
@@ -80,13 +83,14 @@ const killTime = 3 * time.Second
 // Default is the configuration but for the repositories, which have no default.
 func Default() Config {
 	return Config{
-		ControlMode: ControlNone,
-		ExitOnError: true,
-		KeepAlive:   15 * time.Second,
-		Inactivity:  2 * time.Minute,
-		LoadTimeout: 30 * time.Minute,
-		ExitTimeout: 5 * time.Second,
-		QueueBytes:  256 << 20,
+		ControlMode:   ControlNone,
+		ExitOnError:   true,
+		KeepAlive:     15 * time.Second,
+		FirstResponse: 20 * time.Minute,
+		Inactivity:    2 * time.Minute,
+		LoadTimeout:   30 * time.Minute,
+		ExitTimeout:   5 * time.Second,
+		QueueBytes:    256 << 20,
 		// Four streams at their own bound: what a host has to spare that runs
 		// models, and 1 MiB for each of 1024 requests in flight.
 		TotalQueueBytes: 1 << 30,
@@ -111,6 +115,7 @@ func (c Config) Validate() error {
 		value time.Duration
 	}{
 		{"--sse-header-timeout", c.KeepAlive},
+		{"--first-response-timeout", c.FirstResponse},
 		{"--inactivity-timeout", c.Inactivity},
 		{"--model-load-timeout", c.LoadTimeout},
 	}

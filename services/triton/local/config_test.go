@@ -21,6 +21,7 @@ func TestValidate(t *testing.T) {
 		{"all models and one", func(c *Config) { c.ControlMode, c.LoadModels = ControlExplicit, []string{"a", "*"} }, "--load-model: must be * alone"},
 		{"empty model", func(c *Config) { c.ControlMode, c.LoadModels = ControlExplicit, []string{""} }, "--load-model: must not be empty"},
 		{"no keep-alive", func(c *Config) { c.KeepAlive = 0 }, "--sse-header-timeout: must be longer than 0"},
+		{"no first response", func(c *Config) { c.FirstResponse = 0 }, "--first-response-timeout: must be longer than 0"},
 		{"no inactivity", func(c *Config) { c.Inactivity = 0 }, "--inactivity-timeout: must be longer than 0"},
 		{"no load timeout", func(c *Config) { c.LoadTimeout = -1 }, "--model-load-timeout: must be longer than 0"},
 		{"no exit timeout", func(c *Config) { c.ExitTimeout = 1 }, "--exit-timeout-secs: must be at least 1, not 1e-09"},

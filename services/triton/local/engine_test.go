@@ -28,7 +28,7 @@ func TestSuite(t *testing.T) {
 		return tritontest.Subject{Open: func(tb testing.TB, limits tritontest.Limits) tritontest.Engine {
 			tb.Helper()
 			config := suiteConfig(tb)
-			config.KeepAlive, config.Inactivity = limits.KeepAlive, limits.Inactivity
+			config.KeepAlive, config.FirstResponse, config.Inactivity = limits.KeepAlive, limits.FirstResponse, limits.Inactivity
 			config.Trace.File, config.LogInfo = tritontest.TraceFile(tb), true
 			return start(tb, config)
 		}}

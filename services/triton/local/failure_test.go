@@ -88,7 +88,7 @@ func TestStopWithHangingModel(t *testing.T) {
 		return
 	}
 	config := configOf(t, map[string]string{"hanging": hanging})
-	config.Inactivity = 300 * time.Millisecond
+	config.FirstResponse = 300 * time.Millisecond
 	engine := start(t, config)
 	if e := inference.AsError(ask(t, engine, "hanging", 1)); e.Code != inference.CodeUnavailable || e.Reason != inference.ReasonInactive {
 		t.Errorf("got %v", e)

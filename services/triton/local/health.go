@@ -22,7 +22,7 @@ import (
 // to load it changes nothing. What breaks a model is
 //   - the end of a process that it runs in, which the kernel tells at once;
 //   - an error that says that the engine inside the model has died;
-//   - silence: several requests in a row end by the inactivity limit, or by
+//   - silence: several requests in a row end by the limits of silence, or by
 //     Triton's word that the process doesn't answer, and no response comes meanwhile.
 //
 // A broken model is marked: requests get an error at once, and the lists of models

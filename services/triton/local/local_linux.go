@@ -126,7 +126,7 @@ func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	c.health = newHealth(ctx, c)
-	c.silences = triton.NewSilences(config.KeepAlive, config.Inactivity)
+	c.silences = triton.NewSilences(config.KeepAlive, config.FirstResponse, config.Inactivity)
 	loading, cancel := context.WithCancelCause(ctx)
 	c.cancel = cancel
 	c.users.Go(func() { c.loadModels(loading) })

@@ -140,7 +140,7 @@ func (c *core) send(ctx context.Context, cancel context.CancelCauseFunc, req *ks
 		C.tr_request_unref(s.request)
 		return nil, err
 	}
-	c.silences.Watch(&s.silence, s.readable, cancel)
+	c.silences.Watch(&s.silence, s.readable, cancel, nil)
 	return s, nil
 }
 

@@ -39,8 +39,12 @@ type Server interface {
 type Limits struct {
 	// KeepAlive is the silence after which a stream yields an idle response.
 	KeepAlive time.Duration
-	// Inactivity is the silence after which it fails.
+	// FirstResponse is how long its first response may take.
+	FirstResponse time.Duration
+	// Inactivity is the silence after a response after which it fails.
 	Inactivity time.Duration
+	// Call bounds calls for the server's state; 0 for the engine's default.
+	Call time.Duration
 }
 
 // Subject is what the suite tests: an engine that serves the models of
@@ -54,7 +58,9 @@ type Subject struct {
 }
 
 // patient are limits that no test reaches by chance.
-func patient() Limits { return Limits{KeepAlive: time.Minute, Inactivity: time.Minute} }
+func patient() Limits {
+	return Limits{KeepAlive: time.Minute, FirstResponse: time.Minute, Inactivity: time.Minute}
+}
 
 // cancelTime is how soon a model must see that its request was cancelled.
 const cancelTime = 200 * time.Millisecond
@@ -84,6 +90,7 @@ func RunSuite(t *testing.T, start func(testing.TB) Subject) {
 		{"consumer leaves", testLeave},
 		{"silence is announced", testIdle},
 		{"silence is limited", testInactive},
+		{"first responses may take longer", testLongWait},
 		{"slow consumer", testSlow},
 		{"large tensors", testLarge},
 		{"64 streams at once", testParallel},

@@ -277,7 +277,9 @@ func testServerHangs(t *testing.T, s Subject) {
 	if s.Server == nil {
 		t.Skip("there is no server to pause")
 	}
-	engine := open(t, s, Limits{KeepAlive: time.Minute, Inactivity: 300 * time.Millisecond})
+	limits := patient()
+	limits.Inactivity, limits.Call = 300*time.Millisecond, time.Second
+	engine := open(t, s, limits)
 	if err := engine.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -285,9 +287,12 @@ func testServerHangs(t *testing.T, s Subject) {
 	defer s.Server.Resume()
 	start := time.Now()
 	_, err := collect(t.Context(), engine, numbered(t, 1))
-	wantError(t, err, inference.CodeUnavailable, inference.ReasonInactive)
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("failed after %s, want 300 ms and a little", took)
+	wantError(t, err, inference.CodeUnavailable, inference.ReasonEngineGone)
+	if e := asError(t, err); e.Message != "the inference server gives no sign of life" {
+		t.Errorf("the message is %q", e.Message)
+	}
+	if took := time.Since(start); took < limits.Inactivity || took > limits.Inactivity+limits.Call+time.Second {
+		t.Errorf("failed after %s, want %s and up to %s", took, limits.Inactivity, limits.Call)
 	}
 	s.Server.Resume()
 	if err := checkNumbered(mustCollect(t, engine, numbered(t, 3)), 3, 0); err != nil {

@@ -117,7 +117,9 @@ func testMore(t *testing.T, s Subject) {
 
 func testIdle(t *testing.T, s Subject) {
 	const keepAlive = 40 * time.Millisecond
-	engine := open(t, s, Limits{KeepAlive: keepAlive, Inactivity: time.Minute})
+	limits := patient()
+	limits.KeepAlive = keepAlive
+	engine := open(t, s, limits)
 	start := time.Now()
 	idle := 0
 	for response, err := range engine.Stream(t.Context(), numbered(t, 1, int32s("DELAY", 60_000))) {
@@ -147,14 +149,53 @@ func testIdle(t *testing.T, s Subject) {
 }
 
 func testInactive(t *testing.T, s Subject) {
-	engine := open(t, s, Limits{KeepAlive: time.Minute, Inactivity: 200 * time.Millisecond})
-	start := time.Now()
-	_, err := collect(t.Context(), engine, numbered(t, 1, int32s("DELAY", 60_000), texts("KEY", t.Name())))
-	wantError(t, err, inference.CodeUnavailable, inference.ReasonInactive)
-	if took := time.Since(start); took < 200*time.Millisecond || took > time.Second {
-		t.Errorf("failed after %s, want 200 ms and a little", took)
+	const limit = 200 * time.Millisecond
+	tests := []struct {
+		name      string
+		limits    Limits
+		responses int
+		delay     int32 // before each response, in milliseconds
+	}{
+		{"before the first response", Limits{KeepAlive: time.Minute, FirstResponse: limit, Inactivity: time.Minute}, 0, 60_000},
+		{"after it", Limits{KeepAlive: time.Minute, FirstResponse: time.Minute, Inactivity: limit}, 1, 1_000},
 	}
-	awaitState(t, engine, t.Name(), "cancelled", cancelTime)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			engine := open(t, s, test.limits)
+			start := time.Now()
+			responses := 0
+			var failed error
+			for response, err := range engine.Stream(t.Context(), numbered(t, 1_000, int32s("DELAY", test.delay), texts("KEY", t.Name()))) {
+				if failed = err; response != nil {
+					responses++
+					start = time.Now()
+				}
+			}
+			wantError(t, failed, inference.CodeUnavailable, inference.ReasonInactive)
+			if e := asError(t, failed); e.Message != "the model sent nothing for "+limit.String() || responses != test.responses {
+				t.Errorf("%q after %d responses, want %d", e.Message, responses, test.responses)
+			}
+			if took := time.Since(start); took < limit || took > limit+800*time.Millisecond {
+				t.Errorf("failed after %s, want %s and a little", took, limit)
+			}
+			awaitState(t, engine, t.Name(), "cancelled", cancelTime)
+		})
+	}
+}
+
+// testLongWait has a model take longer for its first response than it may take for any
+// further one.
+func testLongWait(t *testing.T, s Subject) {
+	limits := patient()
+	limits.Inactivity = 100 * time.Millisecond
+	engine := open(t, s, limits)
+	start := time.Now()
+	if err := checkNumbered(mustCollect(t, engine, numbered(t, 1, int32s("DELAY", 600))), 1, 0); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took < 3*limits.Inactivity {
+		t.Errorf("the response took %s, which says nothing", took)
+	}
 }
 
 // testSlow lets a model send far more than a consumer takes. What waits for it

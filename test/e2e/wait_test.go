@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// sleeper is a Python model that answers in one piece after as many seconds as its
+// text says, one request at a time.
+const sleeper = `import time
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        responses = []
+        for request in requests:
+            text = pb_utils.get_input_tensor_by_name(request, "text_input").as_numpy()
+            time.sleep(float(text.flat[0].decode()))
+            responses.append(pb_utils.InferenceResponse(output_tensors=[pb_utils.Tensor("text_output", text)]))
+        return responses
+`
+
+// sleeperRepository is where Triton finds it.
+func sleeperRepository(t *testing.T) string {
+	t.Helper()
+	const settings = "backend: \"python\"\ninput [ { name: \"text_input\" data_type: TYPE_STRING dims: [ 1 ] } ]\n" +
+		"output [ { name: \"text_output\" data_type: TYPE_STRING dims: [ 1 ] } ]\ninstance_group [ { kind: KIND_CPU } ]\n"
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "sleeper", "1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"config.pbtxt": settings, filepath.Join("1", "model.py"): sleeper} {
+		if err := os.WriteFile(filepath.Join(dir, "sleeper", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// startSleeping starts trident with that model alone, of the server if there is one.
+func startSleeping(t *testing.T, server *tritonserver.Server, flags ...string) *trident {
+	t.Helper()
+	models := "--model-repository="
+	if server == nil {
+		models += sleeperRepository(t)
+	} else {
+		models = "--triton-endpoint=" + server.GRPC()
+	}
+	s := start(t, append([]string{models}, flags...)...)
+	if err := s.awaitReadyBy(client); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sleepingTriton is a tritonserver with that model; nil where Triton is in trident.
+func sleepingTriton(t *testing.T) *tritonserver.Server {
+	t.Helper()
+	if inProcess() {
+		return nil
+	}
+	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: []string{sleeperRepository(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+func sleepOpenAI(seconds string) object { return object{"model": "sleeper", "prompt": seconds} }
+
+func sleepKServe(seconds string) object {
+	return object{"inputs": []object{{"name": "text_input", "datatype": "BYTES", "shape": []int{1}, "data": []string{seconds}}}}
+}
+
+const sleeperInfer = "/v2/models/sleeper/infer"
+
+// later posts in the background.
+func (s *trident) later(t *testing.T, path string, body object) <-chan answer {
+	t.Helper()
+	answers := make(chan answer, 1)
+	go func() { answers <- s.post(t, path, body) }()
+	return answers
+}
+
+// TestLongAnswers: an answer in one piece, and one that waits for others in Triton's
+// queue, may take longer than a stream may be silent.
+func TestLongAnswers(t *testing.T) {
+	const inactivity = 400 * time.Millisecond
+	s := startSleeping(t, sleepingTriton(t), "--inactivity-timeout="+inactivity.String(), "--sse-header-timeout=100ms")
+	began := time.Now()
+	whole := []<-chan answer{s.later(t, "/v1/completions", sleepOpenAI("1.5")), s.later(t, "/v1/completions", sleepOpenAI("1.5"))}
+	raw := s.later(t, sleeperInfer, sleepKServe("1.5"))
+	for _, answers := range whole {
+		c := decode[struct{ Choices []struct{ Text string } }](t, (<-answers).want(t, http.StatusOK))
+		if len(c.Choices) != 1 || c.Choices[0].Text != "1.5" {
+			t.Errorf("the answer is %+v", c)
+		}
+	}
+	c := decode[struct{ Outputs []struct{ Data []string } }](t, (<-raw).want(t, http.StatusOK))
+	if len(c.Outputs) != 1 || len(c.Outputs[0].Data) != 1 || c.Outputs[0].Data[0] != "1.5" {
+		t.Errorf("the tensors are %+v", c)
+	}
+	if took := time.Since(began); took < 3*1500*time.Millisecond {
+		t.Errorf("three requests, one at a time, took %s", took)
+	}
+}
+
+// TestFirstResponseTimeout: the limit for the first response ends what the model holds.
+func TestFirstResponseTimeout(t *testing.T) {
+	s := startSleeping(t, sleepingTriton(t), "--first-response-timeout=500ms")
+	a := s.post(t, "/v1/completions", sleepOpenAI("2")).want(t, http.StatusServiceUnavailable)
+	if e := a.failure(t); text(e.Code) != "engine_inactive" || text(e.Message) != "the model sent nothing for 500ms" {
+		t.Errorf("code %s: %s", text(e.Code), text(e.Message))
+	}
+	got := decode[struct{ Error string }](t, s.post(t, sleeperInfer, sleepKServe("2")).want(t, http.StatusServiceUnavailable))
+	if got.Error != "the model sent nothing for 500ms" {
+		t.Errorf("by KServe: %s", got.Error)
+	}
+}
+
+// TestFrozenTriton: a server that stops in its tracks is found out while an answer in
+// one piece is awaited from it, long before that would be too late.
+func TestFrozenTriton(t *testing.T) {
+	needsServer(t)
+	const (
+		inactivity = time.Second
+		signOfLife = 5 * time.Second
+	)
+	server := sleepingTriton(t)
+	s := startSleeping(t, server, "--inactivity-timeout="+inactivity.String())
+	s.post(t, "/v1/completions", sleepOpenAI("0")).want(t, http.StatusOK)
+	answers := map[string]<-chan answer{
+		"OpenAI": s.later(t, "/v1/completions", sleepOpenAI("15")),
+		"stream": s.later(t, "/v1/completions", merge(sleepOpenAI("15"), "stream", true)),
+		"KServe": s.later(t, sleeperInfer, sleepKServe("15")),
+	}
+	if !poll(startLimit, func() bool { return inFlight(t, s) == len(answers) }) {
+		t.Fatal("the requests aren't under way")
+	}
+	server.Pause()
+	defer server.Resume()
+	frozen := time.Now()
+	const message = "the inference server gives no sign of life"
+	for name, answers := range answers {
+		a := (<-answers).want(t, http.StatusServiceUnavailable)
+		if took := time.Since(frozen); took < inactivity || took > inactivity+signOfLife+failLimit {
+			t.Errorf("%s: told after %s", name, took)
+		}
+		if name == "KServe" {
+			if got := decode[struct{ Error string }](t, a).Error; got != message {
+				t.Errorf("%s: %s", name, got)
+			}
+			continue
+		}
+		if e := a.failure(t); text(e.Code) != "engine_unavailable" || text(e.Message) != message {
+			t.Errorf("%s: code %s: %s", name, text(e.Code), text(e.Message))
+		}
+	}
+}
+
+// inFlight is how many requests trident serves.
+func inFlight(t *testing.T, s *trident) int {
+	t.Helper()
+	page := s.get(t, "/metrics").want(t, http.StatusOK)
+	sum := 0
+	for line := range strings.Lines(string(page.body)) {
+		if _, value, ok := strings.Cut(line, "} "); ok && strings.HasPrefix(line, "trident_requests_in_flight{") {
+			n, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+	}
+	return sum
+}
