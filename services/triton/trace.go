@@ -12,14 +12,24 @@ import (
 // below ours if it makes any (--trace-config mode=opentelemetry). A client's trace is
 // passed on also where Trident makes no spans.
 func withTrace(ctx context.Context) context.Context {
-	if !trace.SpanContextFromContext(ctx).IsValid() {
+	header := TraceHeader(ctx)
+	if header == nil {
 		return ctx
 	}
-	header := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, header)
 	pairs := make([]string, 0, 2*len(header))
 	for key, value := range header {
 		pairs = append(pairs, key, value)
 	}
 	return metadata.AppendToOutgoingContext(ctx, pairs...)
+}
+
+// TraceHeader is W3C's header of the trace that a request is of: traceparent and, if the
+// client sent one, tracestate. It is nil for a request of none.
+func TraceHeader(ctx context.Context) map[string]string {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return nil
+	}
+	header := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, header)
+	return header
 }

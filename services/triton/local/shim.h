@@ -161,7 +161,8 @@ typedef void (*ts_trace_release_fn)(ts_trace *, void *user);
   F(ts_error *, ServerOptionsSetLogFormat, (ts_options *, int format))                                        \
   F(ts_error *, ServerMetrics, (ts_server *, ts_metrics **))                                                  \
   F(ts_error *, MetricsFormatted, (ts_metrics *, int format, const char **base, size_t *size))                \
-  F(ts_error *, MetricsDelete, (ts_metrics *))
+  F(ts_error *, MetricsDelete, (ts_metrics *))                                                                \
+  F(ts_error *, InferenceTraceSetContext, (ts_trace *, const char *json))
 
 // TS_TRACE_API lists those of traces, optional too.
 #define TS_TRACE_API(F)                                                                                       \

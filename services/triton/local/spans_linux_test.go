@@ -3,12 +3,21 @@
 package local
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // TestSpans: what Triton's core tells of a request is below the span of it, and at its
@@ -48,6 +57,63 @@ func TestSpans(t *testing.T) {
 	for _, want := range []string{"REQUEST_START", "QUEUE_START", "COMPUTE_START", "COMPUTE_END", "REQUEST_END"} {
 		if !slices.Contains(events, want) {
 			t.Errorf("no %s in %v", want, events)
+		}
+	}
+}
+
+// telling is a model that notes the context of each request's trace.
+const telling = `import os
+import triton_python_backend_utils as pb_utils
+
+NOTES = os.path.join(os.path.dirname(__file__), "notes")
+
+class TritonPythonModel:
+    def execute(self, requests):
+        responses = []
+        for request in requests:
+            with open(NOTES, "a") as notes:
+                notes.write((request.trace().get_context() or "none") + "\n")
+            number = pb_utils.get_input_tensor_by_name(request, "IN").as_numpy()
+            responses.append(pb_utils.InferenceResponse(output_tensors=[pb_utils.Tensor("OUT", number)]))
+        return responses
+`
+
+// TestTraceContext: a model sees which trace its request is of, be it that Trident makes
+// spans of it or not, and nothing without one.
+func TestTraceContext(t *testing.T) {
+	config := configOf(t, map[string]string{"telling": telling})
+	engine := start(t, config)
+	defer stop(t, engine)
+	provider := sdktrace.NewTracerProvider()
+	recorded, span := provider.Tracer("test").Start(t.Context(), "engine")
+	defer span.End()
+	state, err := trace.ParseTraceState("vendor=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceState: state})
+	req := request(number("IN", 1))
+	req.ModelName = "telling"
+	for _, ctx := range []context.Context{t.Context(), recorded, trace.ContextWithRemoteSpanContext(t.Context(), clients)} {
+		for _, err := range engine.Stream(ctx, req) {
+			if err != nil {
+				t.Fatalf("%v", inference.AsError(err))
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(config.Repositories[0], "telling", "1", "notes"))
+	notes := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if err != nil || len(notes) != 3 || notes[0] != "none" {
+		t.Fatalf("%v: %q", err, notes)
+	}
+	of := span.SpanContext()
+	for i, want := range []map[string]string{
+		{"traceparent": fmt.Sprintf("00-%s-%s-01", of.TraceID(), of.SpanID())},
+		{"traceparent": "00-01000000000000000000000000000000-0200000000000000-00", "tracestate": "vendor=1"},
+	} {
+		var got map[string]string
+		if err := json.Unmarshal([]byte(notes[i+1]), &got); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: the context is %s, want %v", err, notes[i+1], want)
 		}
 	}
 }

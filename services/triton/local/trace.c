@@ -128,7 +128,7 @@ static bool can_trace(void) {
 #undef CHECK
 }
 
-tr_error tr_trace_new(tr_queue *queue, int level, uint64_t number, tr_trace **made) {
+tr_error tr_trace_new(tr_queue *queue, int level, uint64_t number, const char *context, tr_trace **made) {
   if (!can_trace()) return (tr_error){5, strdup("this libtritonserver can't trace")};
   tr_trace *t = need(calloc(1, sizeof *t));
   t->number = number;
@@ -141,6 +141,7 @@ tr_error tr_trace_new(tr_queue *queue, int level, uint64_t number, tr_trace **ma
     tr_trace_free(t);
     return tr_take(failed);
   }
+  if (context != NULL && api.InferenceTraceSetContext != NULL) tr_drop(api.InferenceTraceSetContext(t->handle, context));
   see(t, t->id = id_of(t->handle));
   *made = t;
   return (tr_error){0, NULL};

@@ -43,7 +43,9 @@ typedef struct tr_trace {
   bool sending;
 } tr_trace;
 
-tr_error tr_trace_new(tr_queue *, int level, uint64_t number, tr_trace **);
+// tr_trace_new makes a trace. The context, unless it is NULL, is JSON that models
+// get to see; a library that has no such thing goes without it.
+tr_error tr_trace_new(tr_queue *, int level, uint64_t number, const char *context, tr_trace **);
 void tr_trace_free(tr_trace *);
 
 // tr_trace_sent says that the library has the trace, or that the request failed.

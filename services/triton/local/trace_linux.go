@@ -3,6 +3,8 @@
 package local
 
 /*
+#include <stdlib.h>
+
 #include "trace.h"
 */
 import "C"
@@ -20,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sys/unix"
 
+	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
@@ -67,7 +70,9 @@ func newTracer(config extension.TraceConfig, log *slog.Logger) *tracer {
 }
 
 // begin gives the trace of a request that is about to be sent, nil if it isn't to
-// be traced: then it costs two looks.
+// be traced: then it costs three looks. Models see the header of the trace that the
+// request is of, as with tritonserver's mode opentelemetry, also where nothing of it is
+// recorded here.
 func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace {
 	var to traced
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
@@ -76,18 +81,29 @@ func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace 
 	if t.traces.On() {
 		to.sampled = t.traces.Sample(model)
 	}
-	level := extension.TraceTimestamps
+	header := triton.TraceHeader(ctx)
+	level := extension.TraceOff // the library tells of the end alone
 	switch {
 	case to.sampled != nil:
 		level = to.sampled.Level
-	case to.span == nil:
+	case to.span != nil:
+		level = extension.TraceTimestamps
+	case header == nil:
 		return nil
+	}
+	var headerJSON *C.char
+	if header != nil {
+		text, err := json.Marshal(header)
+		if err == nil { // texts alone: can't fail
+			headerJSON = C.CString(string(text))
+			defer C.free(unsafe.Pointer(headerJSON))
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
 	var begun *C.tr_trace
-	if err := failure(C.tr_trace_new(q.c, C.int(level), C.uint64_t(t.last), &begun)); err != nil {
+	if err := failure(C.tr_trace_new(q.c, C.int(level), C.uint64_t(t.last), headerJSON, &begun)); err != nil {
 		t.log.Error("a request can't be traced", "error", logged(err))
 		to.end(nil)
 		return nil
