@@ -10,8 +10,6 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
-	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
-	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -34,13 +32,9 @@ func NewRoutes(s *Service, cfg server.Config) []server.Route {
 		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: handler, Surface: inference.SurfaceKServe})
 	}
 	routes = append(routes, typedRoutes(s, options)...)
-	path, handler := health1connect.NewHealthHandler(health{service: s}, options...)
+	path, handler := health1connect.NewHealthHandler(sharedHealth{s.core}, options...)
 	routes = append(routes, server.Route{Pattern: path, Handler: handler})
-	reflector := grpcreflect.NewStaticReflector(
-		kserveconnect.GRPCInferenceServiceName, health1connect.HealthName,
-		tridentv1connect.ChatServiceName, tridentv1connect.CompletionServiceName, tridentv1connect.EmbeddingServiceName,
-		tridentv1connect.InferServiceName, tridentv1connect.ModelServiceName, tridentv1connect.ServerServiceName,
-	)
+	reflector := grpcreflect.NewStaticReflector(sharedServices()...)
 	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
 		path, handler := mount(reflector, connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody))
 		routes = append(routes, server.Route{Pattern: path, Handler: handler})

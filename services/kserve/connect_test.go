@@ -52,6 +52,12 @@ func serveSharedBy(tb testing.TB, certificates *server.Certificates, config kser
 func serveSharedAs(tb testing.TB, shared server.Config, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, core := newService(tb, config, engines...)
+	return serveSharedOf(tb, shared, certificates, service, core)
+}
+
+// serveSharedOf serves a service that is there already.
+func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, service *kserve.Service, core *inference.Service) string {
+	tb.Helper()
 	shared.Host, shared.Port = "127.0.0.1", 0
 	listener := server.NewListener(shared)
 	if err := listener.Start(tb.Context()); err != nil {
@@ -327,26 +333,92 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// TestHealth is for probes: whatever service they name.
+// healthOf asks for a service's health, and watches it for a moment.
+func healthOf(t *testing.T, address, service string) (check, watch string) {
+	t.Helper()
+	client := grpc_health_v1.NewHealthClient(dial(t, address))
+	answer, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service})
+	check = answer.GetStatus().String()
+	if err != nil {
+		check = status.Code(err).String()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: service})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err = stream.Recv(); err != nil {
+		return check, status.Code(err).String()
+	}
+	return check, answer.GetStatus().String()
+}
+
+// TestHealth: KServe's own port answers probes as tritonserver does, whatever service they
+// name, and the shared port by gRPC's protocol.
 func TestHealth(t *testing.T) {
 	engine := shouting()
-	for name, address := range map[string]string{"native": serveNative(t, open(), engine), "shared": serveShared(t, open(), engine)} {
-		client := grpc_health_v1.NewHealthClient(dial(t, address))
-		check := func(service string) grpc_health_v1.HealthCheckResponse_ServingStatus {
-			answer, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			return answer.GetStatus()
-		}
+	native, shared := serveNative(t, open(), engine), serveShared(t, open(), engine)
+	for _, test := range []struct {
+		name, address, service string
+		down                   bool
+		check, watch           string
+	}{
+		{"native", native, "", false, "SERVING", "Unimplemented"},
+		{"native, any service", native, "anything", false, "SERVING", "Unimplemented"},
+		{"native, not ready", native, "anything", true, "NOT_SERVING", "Unimplemented"},
+		{"shared", shared, "", false, "SERVING", "SERVING"},
+		{"shared, one of KServe", shared, "inference.GRPCInferenceService", false, "SERVING", "SERVING"},
+		{"shared, one of ours", shared, "trident.v1.ChatService", false, "SERVING", "SERVING"},
+		{"shared, none", shared, "trident.v1.NoService", false, "NotFound", "SERVICE_UNKNOWN"},
+		{"shared, not ready", shared, "", true, "NOT_SERVING", "NOT_SERVING"},
+		{"shared, one not ready", shared, "grpc.health.v1.Health", true, "NOT_SERVING", "NOT_SERVING"},
+		{"shared, none when not ready", shared, "anything", true, "NotFound", "SERVICE_UNKNOWN"},
+	} {
 		engine.SetDown(nil)
-		if got := check("anything"); got != grpc_health_v1.HealthCheckResponse_SERVING {
-			t.Errorf("%s: %s", name, got)
+		if test.down {
+			engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "away"})
 		}
-		engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "away"})
-		if got := check(""); got != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
-			t.Errorf("%s: %s", name, got)
+		if check, watch := healthOf(t, test.address, test.service); check != test.check || watch != test.watch {
+			t.Errorf("%s: %s, watched %s", test.name, check, watch)
 		}
+	}
+}
+
+// TestHealthLikeTritonserver asks a real one what the native port is held to.
+func TestHealthLikeTritonserver(t *testing.T) {
+	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{tritontest.Repository(t)}})
+	for _, service := range []string{"", "inference.GRPCInferenceService", "anything"} {
+		if check, watch := healthOf(t, triton.GRPC(), service); check != "SERVING" || watch != "Unimplemented" {
+			t.Errorf("%q: %s, watched %s", service, check, watch)
+		}
+	}
+}
+
+// TestHealthWatch follows a server that goes away, comes back and ends.
+func TestHealthWatch(t *testing.T) {
+	engine := shouting()
+	service, core := newService(t, open(), engine)
+	address := serveSharedOf(t, server.Default(), nil, service, core)
+	stream, err := grpc_health_v1.NewHealthClient(dial(t, address)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(want grpc_health_v1.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		if answer, err := stream.Recv(); err != nil || answer.GetStatus() != want {
+			t.Fatalf("%v, %v; want %s", answer, err, want)
+		}
+	}
+	next(grpc_health_v1.HealthCheckResponse_SERVING)
+	engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "away"})
+	next(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	engine.SetDown(nil)
+	next(grpc_health_v1.HealthCheckResponse_SERVING)
+	core.Drain(t.Context())
+	next(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("it ends with %v", err)
 	}
 }
 

@@ -136,7 +136,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 		}),
 	)...)
 	s.grpc.RegisterService(s.description(), service)
-	grpc_health_v1.RegisterHealthServer(s.grpc, health{service: service})
+	grpc_health_v1.RegisterHealthServer(s.grpc, nativeHealth{core: service.core})
 	reflection.Register(s.grpc)
 	return s
 }

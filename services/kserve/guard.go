@@ -25,7 +25,7 @@ func newGuard(s *Service) guard {
 				}
 			}
 			if group == groupHealth {
-				g[healthCheck] = r
+				g[healthCheck], g[healthWatch] = r, r
 			}
 		}
 	}

@@ -2,31 +2,98 @@ package kserve
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
+	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/inference"
 )
 
-// healthCheck is the procedure of a probe.
-const healthCheck = grpc_health_v1.Health_Check_FullMethodName
+// The procedures of probes.
+const (
+	healthCheck = grpc_health_v1.Health_Check_FullMethodName
+	healthWatch = grpc_health_v1.Health_Watch_FullMethodName
+)
 
-// health answers grpc.health.v1.Health as tritonserver does: ready or not, whatever
-// service is asked for, and no watching.
-type health struct {
+// sharedServices are those of the shared port, for reflection and for probes.
+func sharedServices() []string {
+	return []string{
+		kserveconnect.GRPCInferenceServiceName, health1connect.HealthName,
+		tridentv1connect.ChatServiceName, tridentv1connect.CompletionServiceName, tridentv1connect.EmbeddingServiceName,
+		tridentv1connect.InferServiceName, tridentv1connect.ModelServiceName, tridentv1connect.ServerServiceName,
+	}
+}
+
+// nativeHealth answers grpc.health.v1.Health on KServe's own port as tritonserver
+// does: ready or not, whatever service is asked for, and no watching.
+type nativeHealth struct {
 	grpc_health_v1.UnimplementedHealthServer
 
-	service *Service
+	core *inference.Service
 }
 
 // Check tells whether the server is ready.
-func (h health) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
-	answer, err := h.service.ServerReady(ctx, &kserve.ServerReadyRequest{})
-	if err != nil {
-		return nil, err
+func (h nativeHealth) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Ready(ctx))}, nil
+}
+
+func servingStatus(notReady error) grpc_health_v1.HealthCheckResponse_ServingStatus {
+	if notReady != nil {
+		return grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	}
-	if answer.GetReady() {
-		return &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_SERVING}, nil
+	return grpc_health_v1.HealthCheckResponse_SERVING
+}
+
+// sharedHealth answers on the shared port as gRPC's health protocol says: for the
+// server, which has no name, and for each service there, all of which serve when it is
+// ready (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
+type sharedHealth struct{ core *inference.Service }
+
+func served(service string) bool {
+	return service == "" || slices.Contains(sharedServices(), service)
+}
+
+// Check tells whether the server is ready. Another service is NOT_FOUND.
+func (h sharedHealth) Check(ctx context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	if !served(req.GetService()) {
+		return nil, &inference.Error{Code: inference.CodeNotFound, Message: fmt.Sprintf("unknown service %q", req.GetService())}
 	}
-	return &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_NOT_SERVING}, nil
+	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Ready(ctx))}, nil
+}
+
+// watchInterval is how often a watcher's server is looked at.
+const watchInterval = time.Second
+
+// Watch tells of changes until a stop is asked for, which is the last of them.
+func (h sharedHealth) Watch(ctx context.Context, req *grpc_health_v1.HealthCheckRequest, stream *connect.ServerStream[grpc_health_v1.HealthCheckResponse]) error {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	told := grpc_health_v1.HealthCheckResponse_UNKNOWN
+	for {
+		now := grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN // for good: services don't come later
+		if served(req.GetService()) {
+			now = servingStatus(h.core.Ready(ctx))
+		}
+		if ctx.Err() == nil && now != told {
+			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {
+				return err
+			}
+			told = now
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-h.core.Draining():
+			if told != grpc_health_v1.HealthCheckResponse_SERVING {
+				return h.core.Ready(ctx)
+			}
+		case <-tick.C:
+		}
+	}
 }

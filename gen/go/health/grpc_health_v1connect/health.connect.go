@@ -42,12 +42,19 @@ const (
 const (
 	// HealthCheckProcedure is the fully-qualified name of the Health's Check RPC.
 	HealthCheckProcedure = "/grpc.health.v1.Health/Check"
+	// HealthWatchProcedure is the fully-qualified name of the Health's Watch RPC.
+	HealthWatchProcedure = "/grpc.health.v1.Health/Watch"
 )
 
 // HealthClient is a client for the grpc.health.v1.Health service.
 type HealthClient interface {
-	// Check reports the status right now: of the server, whatever service is named.
+	// Check reports the status right now. A service that the server doesn't have is
+	// NOT_FOUND.
 	Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error)
+	// Watch reports the status right now and each time when it changes, until the client
+	// leaves or the server stops. A service that the server doesn't have is
+	// SERVICE_UNKNOWN.
+	Watch(context.Context, *grpc_health_v1.HealthCheckRequest) (*connect.ServerStreamForClient[grpc_health_v1.HealthCheckResponse], error)
 }
 
 // NewHealthClient constructs a client for the grpc.health.v1.Health service. By default, it uses
@@ -67,12 +74,19 @@ func NewHealthClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 			connect.WithSchema(healthMethods.ByName("Check")),
 			connect.WithClientOptions(opts...),
 		),
+		watch: connect.NewClient[grpc_health_v1.HealthCheckRequest, grpc_health_v1.HealthCheckResponse](
+			httpClient,
+			baseURL+HealthWatchProcedure,
+			connect.WithSchema(healthMethods.ByName("Watch")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // healthClient implements HealthClient.
 type healthClient struct {
 	check *connect.Client[grpc_health_v1.HealthCheckRequest, grpc_health_v1.HealthCheckResponse]
+	watch *connect.Client[grpc_health_v1.HealthCheckRequest, grpc_health_v1.HealthCheckResponse]
 }
 
 // Check calls grpc.health.v1.Health.Check.
@@ -84,10 +98,20 @@ func (c *healthClient) Check(ctx context.Context, req *grpc_health_v1.HealthChec
 	return nil, err
 }
 
+// Watch calls grpc.health.v1.Health.Watch.
+func (c *healthClient) Watch(ctx context.Context, req *grpc_health_v1.HealthCheckRequest) (*connect.ServerStreamForClient[grpc_health_v1.HealthCheckResponse], error) {
+	return c.watch.CallServerStream(ctx, connect.NewRequest(req))
+}
+
 // HealthHandler is an implementation of the grpc.health.v1.Health service.
 type HealthHandler interface {
-	// Check reports the status right now: of the server, whatever service is named.
+	// Check reports the status right now. A service that the server doesn't have is
+	// NOT_FOUND.
 	Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error)
+	// Watch reports the status right now and each time when it changes, until the client
+	// leaves or the server stops. A service that the server doesn't have is
+	// SERVICE_UNKNOWN.
+	Watch(context.Context, *grpc_health_v1.HealthCheckRequest, *connect.ServerStream[grpc_health_v1.HealthCheckResponse]) error
 }
 
 // NewHealthHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -103,10 +127,18 @@ func NewHealthHandler(svc HealthHandler, opts ...connect.HandlerOption) (string,
 		connect.WithSchema(healthMethods.ByName("Check")),
 		connect.WithHandlerOptions(opts...),
 	)
+	healthWatchHandler := connect.NewServerStreamHandlerSimple(
+		HealthWatchProcedure,
+		svc.Watch,
+		connect.WithSchema(healthMethods.ByName("Watch")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/grpc.health.v1.Health/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case HealthCheckProcedure:
 			healthCheckHandler.ServeHTTP(w, r)
+		case HealthWatchProcedure:
+			healthWatchHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -118,4 +150,8 @@ type UnimplementedHealthHandler struct{}
 
 func (UnimplementedHealthHandler) Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("grpc.health.v1.Health.Check is not implemented"))
+}
+
+func (UnimplementedHealthHandler) Watch(context.Context, *grpc_health_v1.HealthCheckRequest, *connect.ServerStream[grpc_health_v1.HealthCheckResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("grpc.health.v1.Health.Watch is not implemented"))
 }
