@@ -5,16 +5,19 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -83,7 +86,11 @@ func scrape(t *testing.T, page *Page, accept string) string {
 
 func generate(t *testing.T, s *inference.Service, name string) {
 	t.Helper()
-	ctx := inference.WithOrigin(t.Context(), &inference.Origin{Surface: inference.SurfaceOpenAI})
+	generateUnder(t.Context(), s, name)
+}
+
+func generateUnder(ctx context.Context, s *inference.Service, name string) {
+	ctx = inference.WithOrigin(ctx, &inference.Origin{Surface: inference.SurfaceOpenAI})
 	for _, err := range s.Generate(ctx, &inference.Request{Model: name, Task: inference.TaskGenerate, Stream: true, Messages: []inference.Message{{Role: "user", Text: "hi"}}}) {
 		_ = err
 	}
@@ -132,6 +139,39 @@ func TestPage(t *testing.T) {
 	if !strings.HasSuffix(open, "# EOF\n") || !strings.Contains(open, "nv_inference_request_success{model=\"chat\",version=\"1\"} 3") ||
 		!strings.Contains(open, `trident_requests_total{code="ok",`) {
 		t.Errorf("OpenMetrics: %.2000s", open)
+	}
+}
+
+// TestExemplars: to OpenMetrics the histograms of a request that is traced have its trace,
+// and what it took.
+func TestExemplars(t *testing.T) {
+	page, service, _ := newPage(t, Default(), inferencetest.Say("a", "b", "c"), tritons)
+	generate(t, service, "chat")
+	accept := "application/openmetrics-text; version=1.0.0"
+	if text := scrape(t, page, accept); strings.Contains(text, "trace_id") {
+		t.Errorf("without a trace: %s", text)
+	}
+	ctx, span := sdktrace.NewTracerProvider().Tracer("test").Start(t.Context(), "request")
+	generateUnder(ctx, service, "chat")
+	span.End()
+	text := scrape(t, page, accept)
+	for _, name := range []string{"gen_ai_server_time_to_first_token_seconds", "gen_ai_server_request_duration_seconds"} {
+		exemplar := regexp.MustCompile(`(?m)^` + name + `_bucket\{.*gen_ai_request_model="chat".*,le="([^"]+)"\} \d+ # \{trace_id="([0-9a-f]{32})"\} (\S+) (\S+)$`)
+		found := exemplar.FindAllStringSubmatch(text, -1)
+		if len(found) != 1 {
+			t.Errorf("%s has %d exemplars: %s", name, len(found), text)
+			continue
+		}
+		bound, boundErr := strconv.ParseFloat(found[0][1], 64)
+		value, valueErr := strconv.ParseFloat(found[0][3], 64)
+		at, atErr := strconv.ParseFloat(found[0][4], 64)
+		if err := errors.Join(boundErr, valueErr, atErr); err != nil || found[0][2] != span.SpanContext().TraceID().String() ||
+			value <= 0 || value > bound || math.Abs(at-float64(time.Now().Unix())) > 60 {
+			t.Errorf("%v: %s", err, found[0][0])
+		}
+	}
+	if text := scrape(t, page, ""); strings.Contains(text, "trace_id") {
+		t.Errorf("Prometheus's own format has no exemplars: %s", text)
 	}
 }
 

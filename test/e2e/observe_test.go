@@ -80,6 +80,11 @@ func TestObserved(t *testing.T) {
 				t.Errorf("%s lacks %s", url, want)
 			}
 		}
+		req = req.Clone(t.Context())
+		req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+		if open := read(t, req); !strings.Contains(open, `"} 1 # {trace_id="`+traceID+`"} `) {
+			t.Errorf("%s has no exemplar to OpenMetrics: %s", url, open)
+		}
 		if strings.Contains(page, "_up{source=\"local\"} 0") {
 			t.Error("Triton's metrics could not be had")
 		}
