@@ -101,6 +101,7 @@ func TestLongAnswers(t *testing.T) {
 	s := startSleeping(t, sleepingTriton(t), "--inactivity-timeout="+inactivity.String(), "--sse-header-timeout=100ms")
 	began := time.Now()
 	whole := []<-chan answer{s.later(t, "/v1/completions", sleepOpenAI("1.5")), s.later(t, "/v1/completions", sleepOpenAI("1.5"))}
+	stream := s.later(t, "/v1/completions", merge(sleepOpenAI("1.5"), "stream", true))
 	raw := s.later(t, sleeperInfer, sleepKServe("1.5"))
 	for _, answers := range whole {
 		c := decode[struct{ Choices []struct{ Text string } }](t, (<-answers).want(t, http.StatusOK))
@@ -108,12 +109,16 @@ func TestLongAnswers(t *testing.T) {
 			t.Errorf("the answer is %+v", c)
 		}
 	}
+	events := string((<-stream).want(t, http.StatusOK).body)
+	if strings.Count(events, ": keep-alive\n") < 3 || !strings.Contains(events, `"text":"1.5"`) || !strings.HasSuffix(events, "data: [DONE]\n\n") {
+		t.Errorf("the stream is %s", events)
+	}
 	c := decode[struct{ Outputs []struct{ Data []string } }](t, (<-raw).want(t, http.StatusOK))
 	if len(c.Outputs) != 1 || len(c.Outputs[0].Data) != 1 || c.Outputs[0].Data[0] != "1.5" {
 		t.Errorf("the tensors are %+v", c)
 	}
-	if took := time.Since(began); took < 3*1500*time.Millisecond {
-		t.Errorf("three requests, one at a time, took %s", took)
+	if took := time.Since(began); took < 4*1500*time.Millisecond {
+		t.Errorf("four requests, one at a time, took %s", took)
 	}
 }
 
