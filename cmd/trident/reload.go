@@ -92,8 +92,12 @@ func reloading(cfg config) fx.Option {
 }
 
 // settle is how long a file must be left alone before it is read: editors and
-// Kubernetes write in several steps.
-const settle = 100 * time.Millisecond
+// Kubernetes write in several steps. A folder in which there is always something new,
+// such as one of temporary files, is no reason to wait longer than patience.
+const (
+	settle   = 100 * time.Millisecond
+	patience = 2 * time.Second
+)
 
 // reloader reads settings again, from the same command line and environment.
 type reloader struct {
@@ -106,6 +110,7 @@ type reloader struct {
 
 	seen    []byte            // of the file, the latest that was tried; of follow's goroutine
 	watcher *fsnotify.Watcher // nil where the file can't be watched
+	target  string            // that the file's links lead to
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -154,6 +159,7 @@ func (r *reloader) watch() {
 		err = r.watcher.Add(filepath.Dir(path))
 	}
 	if target, linkErr := filepath.EvalSymlinks(path); err == nil && linkErr == nil {
+		r.target = target
 		err = r.watcher.Add(filepath.Dir(target))
 	}
 	if err != nil {
@@ -170,21 +176,37 @@ func (r *reloader) follow(ctx context.Context) {
 	}
 	settled := time.NewTimer(0)
 	<-settled.C
+	var since time.Time // of the first event that hasn't been looked into
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.hangups:
 			r.look(true) //nolint:contextcheck // what it checks takes no time to speak of
-		case <-events:
-			settled.Reset(settle)
+		case event := <-events:
+			if !r.concerns(event) {
+				continue
+			}
+			if since.IsZero() {
+				since = time.Now()
+			}
+			settled.Reset(max(0, min(settle, patience-time.Since(since))))
 		case err := <-errs:
 			r.log.Warn("watch the settings' file", "error", err)
 			settled.Reset(settle) // events may be lost
 		case <-settled.C:
+			since = time.Time{}
 			r.look(false) //nolint:contextcheck // likewise
 		}
 	}
+}
+
+// concerns tells whether the settings may be others after an event: by a change of their
+// file, or of what is in its folders, through which a link may go. What is written to
+// other files is none of it, such as a log in the same folder.
+func (r *reloader) concerns(event fsnotify.Event) bool {
+	name := filepath.Base(event.Name)
+	return name == filepath.Base(r.begun.file.path) || name == filepath.Base(r.target) || event.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename)
 }
 
 // look reads the settings when their file is another one, or when that is asked for.

@@ -176,6 +176,46 @@ func TestReloadOfALink(t *testing.T) {
 	log.await(t, taken, 1)
 }
 
+// TestReloadInABusyFolder changes the file where others are written and made all the
+// time.
+func TestReloadInABusyFolder(t *testing.T) {
+	for name, busy := range map[string]func(folder string) error{
+		"a log": func(folder string) error { return os.WriteFile(filepath.Join(folder, "log"), []byte("x"), 0o600) },
+		"new files": func(folder string) error {
+			file, err := os.CreateTemp(folder, "")
+			if err != nil {
+				return err
+			}
+			return errors.Join(file.Close(), os.Remove(file.Name()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := settingsOf(t, "log-level: info\n")
+			_, f, log := reloaderOf(t, path)
+			ctx, stop := context.WithCancel(t.Context())
+			var busied sync.WaitGroup
+			defer busied.Wait()
+			defer stop()
+			busied.Go(func() {
+				tick := time.NewTicker(settle / 10)
+				defer tick.Stop()
+				for ctx.Err() == nil {
+					if err := busy(filepath.Dir(path)); err != nil {
+						t.Error(err)
+						return
+					}
+					<-tick.C
+				}
+			})
+			write(t, path, "log-level: debug\n")
+			log.await(t, taken, 1)
+			if f.level.Level() != slog.LevelDebug {
+				t.Errorf("the level is %s", f.level.Level())
+			}
+		})
+	}
+}
+
 // TestReloadOnSignal: a signal reads again what is the same, too, and a part that
 // refuses keeps all others from what is new.
 func TestReloadOnSignal(t *testing.T) {
