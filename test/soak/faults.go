@@ -101,6 +101,10 @@ func faults() []fault {
 			},
 			mend: func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
 		},
+		{
+			name: "settings changed, spoilt and changed back", hold: 4 * time.Second,
+			strike: changeSettings, mend: restoreSettings,
+		},
 	}
 }
 

@@ -59,7 +59,7 @@ func (f *fleet) start(ctx context.Context, binary string) error {
 	if f.network, err = newProxy(ctx, f.triton.GRPC()); err != nil {
 		return err
 	}
-	f.trident, err = startTrident(ctx, binary, filepath.Join(f.folder, "trident.log"), f.network.address())
+	f.trident, err = startTrident(ctx, binary, f.folder, f.network.address())
 	return err
 }
 
@@ -120,23 +120,26 @@ func (f *fleet) stop() error {
 // trident is the program under test.
 type trident struct {
 	cmd                   *exec.Cmd
-	logPath               string
+	logPath, settings     string // files
 	exited                <-chan error
 	url, native, profiles string
 }
 
 const shutdownTimeout = 5 * time.Second
 
-func startTrident(ctx context.Context, binary, logPath, endpoint string) (*trident, error) {
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+func startTrident(ctx context.Context, binary, folder, endpoint string) (*trident, error) {
+	t := &trident{logPath: filepath.Join(folder, "trident.log"), settings: filepath.Join(folder, "trident.yaml")}
+	log, err := os.OpenFile(t.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
-	t := &trident{logPath: logPath}
-	t.cmd = exec.Command(binary, "--triton-endpoint="+endpoint, "--host=127.0.0.1", "--openai-port=0", "--log-format=json", //nolint:gosec,noctx // our own program, which is stopped in order
+	if err := usual().write(t.settings); err != nil {
+		return nil, err
+	}
+	t.cmd = exec.Command(binary, "--config="+t.settings, "--triton-endpoint="+endpoint, "--host=127.0.0.1", "--openai-port=0", "--log-format=json", //nolint:gosec,noctx // our own program, which is stopped in order
 		"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--profile-address=127.0.0.1:0",
-		"--max-in-flight=0", "--first-response-timeout="+inactivity.String(), "--inactivity-timeout="+inactivity.String(), "--shutdown-timeout="+shutdownTimeout.String())
+		"--first-response-timeout="+inactivity.String(), "--inactivity-timeout="+inactivity.String(), "--shutdown-timeout="+shutdownTimeout.String())
 	t.cmd.Stdout, t.cmd.Stderr = log, log
 	t.exited, err = tritonserver.Guarded(t.cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
 	if err != nil {
@@ -160,7 +163,7 @@ func (t *trident) await(ctx context.Context) error {
 		{"listening for KServe v2 by gRPC", "address", &t.native},
 		{"profiles", "url", &t.profiles},
 	} {
-		for *line.to = t.logged(line.message, line.key); *line.to == ""; *line.to = t.logged(line.message, line.key) {
+		for *line.to = t.attribute(line.message, line.key); *line.to == ""; *line.to = t.attribute(line.message, line.key) {
 			if err := t.wait(ctx); err != nil {
 				return err
 			}
@@ -187,8 +190,8 @@ func (t *trident) wait(ctx context.Context) error {
 	return nil
 }
 
-// logged finds a line of the log with that message, and gives one of its attributes.
-func (t *trident) logged(message, attribute string) string {
+// attribute finds a line of the log with that message, and gives one of its attributes.
+func (t *trident) attribute(message, key string) string {
 	text, err := os.ReadFile(t.logPath)
 	if err != nil {
 		return ""
@@ -196,7 +199,7 @@ func (t *trident) logged(message, attribute string) string {
 	for line := range strings.Lines(string(text)) {
 		var record map[string]any
 		if json.Unmarshal([]byte(line), &record) == nil && record["msg"] == message {
-			value, _ := record[attribute].(string)
+			value, _ := record[key].(string)
 			return value
 		}
 	}

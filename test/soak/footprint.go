@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,16 +100,5 @@ func (t *trident) descriptors() (int, error) {
 }
 
 func (t *trident) profile(ctx context.Context, name string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(t.profiles, "/")+"/"+name, http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close() //nolint:errcheck // it has been read
-	text, err := io.ReadAll(resp.Body)
-	return string(text), err
+	return get(ctx, strings.TrimSuffix(t.profiles, "/")+"/"+name)
 }

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// settings are those of Trident that change under load: one of the log, one of the
+// limits and one of a model.
+type settings struct {
+	level string
+	limit int    // of requests in flight; 0 for none
+	alias string // of the steady model
+}
+
+// usual are the settings of the whole run, others are as good, and spoilt ones have a
+// limit that can't be, which must keep the rest of them from counting, too.
+func usual() settings  { return settings{level: "info", limit: 0, alias: "steady-usual"} }
+func others() settings { return settings{level: "debug", limit: 1 << 16, alias: "steady-other"} }
+func spoilt() settings { return settings{level: "error", limit: -1, alias: "steady-spoilt"} }
+
+func (s settings) text() string {
+	return fmt.Sprintf("log-level: %s\nmax-in-flight: %d\nmodels:\n  %s:\n    aliases: [%s]\n", s.level, s.limit, steady, s.alias)
+}
+
+// write puts them into a file, such that nobody reads half of it.
+func (s settings) write(path string) error {
+	if err := os.WriteFile(path+".new", []byte(s.text()), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// Lines of Trident's log.
+const (
+	saysTaken   = "settings read again"
+	saysRefused = "the new settings can't be used: the old ones stay"
+)
+
+// reloadLimit is when new settings must count, or have been refused, on a busy machine.
+const reloadLimit = 10 * time.Second
+
+// changeSettings has Trident take good settings by a change of its file, and refuse
+// spoilt ones by a change and by SIGHUP.
+func changeSettings(ctx context.Context, f *fleet) error {
+	for _, step := range []struct {
+		what string
+		do   func() error
+		said string
+	}{
+		{"a good file", func() error { return others().write(f.trident.settings) }, saysTaken},
+		{"a spoilt file", func() error { return spoilt().write(f.trident.settings) }, saysRefused},
+		{"SIGHUP with a spoilt file", f.trident.hangUp, saysRefused},
+	} {
+		if err := f.reload(ctx, step.do, step.said, others()); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// restoreSettings has it take the usual ones again, by a change and SIGHUP at once.
+func restoreSettings(ctx context.Context, f *fleet) error {
+	back := func() error { return errors.Join(usual().write(f.trident.settings), f.trident.hangUp()) }
+	return f.reload(ctx, back, saysTaken, usual())
+}
+
+// reload does something to the settings, waits until Trident has said what became of
+// that, and wants certain settings to count then.
+func (f *fleet) reload(ctx context.Context, do func() error, said string, want settings) error {
+	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
+	defer cancel()
+	from, err := f.trident.logged()
+	if err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	for told := false; !told; {
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("the log doesn't say %q: %w", said, err)
+		}
+		if told, err = f.trident.says(from, "msg", said); err != nil {
+			return err
+		}
+	}
+	return f.counts(ctx, want)
+}
+
+// counts wants these settings to be those that Trident has, by what it does.
+func (f *fleet) counts(ctx context.Context, want settings) error {
+	from, err := f.trident.logged()
+	if err != nil {
+		return err
+	}
+	limit, err := f.trident.inFlightLimit(ctx)
+	if err != nil {
+		return err
+	}
+	if limit != want.limit {
+		return fmt.Errorf("the limit of requests in flight is %d, not %d", limit, want.limit)
+	}
+	c, err := newClients(f.trident.url, f.trident.native)
+	if err != nil {
+		return err
+	}
+	defer c.close() //nolint:errcheck // it has served
+	for _, s := range []settings{usual(), others(), spoilt()} {
+		err := c.events(ctx, s.alias, "reload", 1, func(int) error { return nil })
+		if s.alias == want.alias && err != nil {
+			return fmt.Errorf("a chat by the alias that counts: %w", err)
+		}
+		if e, told := errors.AsType[*ending](err); s.alias != want.alias && (!told || e.code != "model_not_found") {
+			return fmt.Errorf("a chat by the alias %s, which doesn't count: %w", s.alias, unlessAnswered(err))
+		}
+	}
+	// The page of metrics is told of at the level debug alone.
+	debugs, err := f.trident.says(from, "level", "DEBUG")
+	if err == nil && debugs != (want.level == "debug") {
+		err = fmt.Errorf("lines of the level debug: %t, and the level is %s", debugs, want.level)
+	}
+	return err
+}
+
+// unlessAnswered is an error for what should have failed, too.
+func unlessAnswered(err error) error {
+	if err == nil {
+		return errors.New("it was answered")
+	}
+	return err
+}
+
+func (t *trident) hangUp() error { return t.cmd.Process.Signal(syscall.SIGHUP) }
+
+// logged is how long the log is.
+func (t *trident) logged() (int64, error) {
+	log, err := os.Stat(t.logPath)
+	if err != nil {
+		return 0, err
+	}
+	return log.Size(), nil
+}
+
+// says tells whether the log has a line behind that place with this attribute.
+func (t *trident) says(from int64, attribute, value string) (bool, error) {
+	log, err := os.Open(filepath.Clean(t.logPath))
+	if err != nil {
+		return false, err
+	}
+	defer log.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.NewSectionReader(log, from, 1<<40))
+	if err != nil {
+		return false, err
+	}
+	for line := range bytes.Lines(text) {
+		var record map[string]any
+		if json.Unmarshal(line, &record) == nil && record[attribute] == value {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func limitOnPage() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^trident_requests_in_flight_limit (\S+)$`)
+}
+
+func (t *trident) inFlightLimit(ctx context.Context) (int, error) {
+	page, err := get(ctx, t.url+"/metrics")
+	if err != nil {
+		return 0, err
+	}
+	found := limitOnPage().FindStringSubmatch(page)
+	if found == nil {
+		return 0, fmt.Errorf("no limit in %.200s", page)
+	}
+	limit, err := strconv.ParseFloat(found[1], 64) // which Prometheus may write with an exponent
+	return int(limit), err
+}
+
+// get is a page, by a connection of its own.
+func get(ctx context.Context, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it has been read
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
