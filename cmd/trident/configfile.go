@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +17,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // configFlags are the file of settings, and what was read of it.
 type configFlags struct {
-	Config configPath `placeholder:"FILE" help:"Settings in YAML: a key for each flag by its name, and a section models. See trident config."`
+	Config configPath `placeholder:"FILE" help:"Settings in YAML: a key for each flag by its name, and sections models and keys. See trident config."`
 
 	args     []string // of the command line
 	app      *kong.Application
@@ -56,7 +58,8 @@ type settingsFile struct {
 	data      []byte
 	values    map[string]entry // by flag
 	overrides []inference.Override
-	sections  *yaml.Node // the keys that no flag has, as they stand
+	keys      server.KeySection
+	sections  *yaml.Node // the keys that no flag has, as they may be printed
 }
 
 // entry is what the file has for a flag: a text, or a list of them.
@@ -138,6 +141,8 @@ func (r *settingsReader) problemf(node *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s: %w", r.file.origin(node.Line), fmt.Errorf(format, args...)))
 }
 
+var yamlAnchor = regexp.MustCompile(`unknown anchor '.*' referenced`)
+
 func (r *settingsReader) read() {
 	decoder := yaml.NewDecoder(strings.NewReader(string(r.file.data)))
 	var document yaml.Node
@@ -145,7 +150,9 @@ func (r *settingsReader) read() {
 	case errors.Is(err, io.EOF): // nothing but comments
 		return
 	case err != nil:
-		r.problems = append(r.problems, fmt.Errorf("%s: %s", r.file.path, strings.TrimPrefix(err.Error(), "yaml: ")))
+		// A text that begins with * is taken for such a name, and may be a secret.
+		text := yamlAnchor.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "unknown anchor (texts that begin with * need quotes)")
+		r.problems = append(r.problems, fmt.Errorf("%s: %s", r.file.path, text))
 		return
 	}
 	var second yaml.Node
@@ -155,8 +162,11 @@ func (r *settingsReader) read() {
 	r.eachKey(document.Content[0], "the file", func(key, value *yaml.Node) {
 		for _, s := range sections() {
 			if s.name == key.Value {
-				r.file.sections.Content = append(r.file.sections.Content, key, value)
+				wrong := len(r.problems)
 				s.read(r, value)
+				if len(r.problems) == wrong { // only then it can be told what is a secret
+					r.file.sections.Content = append(r.file.sections.Content, bare(key), s.printable(value))
+				}
 				return
 			}
 		}

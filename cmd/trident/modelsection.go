@@ -21,6 +21,7 @@ type section struct {
 	name, help string
 	read       func(r *settingsReader, node *yaml.Node)
 	schema     func() schema
+	hide       func(node *yaml.Node) // leaves out what mustn't be printed; nil for nothing
 }
 
 // sections are those that a file may have.
@@ -28,7 +29,19 @@ func sections() []section {
 	return []section{{
 		name: "models", help: "Settings of single models, by their names. They win over flags and over the models' config.pbtxt.",
 		read: (*settingsReader).models, schema: modelsSchema,
+	}, {
+		name: "keys", help: "Keys of clients, as in a file of --api-keys-file, and beside those. The file should be readable by Trident's user alone.",
+		read: (*settingsReader).keys, schema: keysSchema, hide: hideKeys,
 	}}
+}
+
+// printable is the section as config print has it.
+func (s section) printable(node *yaml.Node) *yaml.Node {
+	shown := bare(node)
+	if s.hide != nil {
+		s.hide(shown)
+	}
+	return shown
 }
 
 // modelKey is a setting of a model in the file.

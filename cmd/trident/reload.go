@@ -65,15 +65,10 @@ func limitReload(service *inference.Service) reload {
 	}
 }
 
-// keyReload reads the file of keys at once, which otherwise is read when it has changed.
-func keyReload(gate *server.Gate, log *slog.Logger) reload {
-	return reload{prepare: func(*flags, config) (func(), error) {
-		return func() {
-			if err := gate.Reload(); err != nil {
-				log.Error("the keys stay as they are", "error", err)
-			}
-		}, nil
-	}}
+// keyReload takes the keys of the settings' file, and reads the file of keys at once,
+// which otherwise is read when it has changed.
+func keyReload(gate *server.Gate) reload {
+	return reload{prepare: func(_ *flags, cfg config) (func(), error) { return gate.Prepare(cfg.Server.Keys) }}
 }
 
 // reloading reads the settings again on SIGHUP and when their file has changed.

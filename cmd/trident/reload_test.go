@@ -400,7 +400,8 @@ func TestReloadOfLimits(t *testing.T) {
 	}
 }
 
-// TestReloadOfKeys reads the file of keys at once, and keeps the old ones where it is wrong.
+// TestReloadOfKeys reads the file of keys at once. Where it is wrong, nothing of the new
+// settings is taken.
 func TestReloadOfKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	write(t, keys, "first-key-of-some-length\n")
@@ -408,28 +409,23 @@ func TestReloadOfKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := newLines()
 	admitted := func(key string) bool {
 		_, err := gate.AdmitCall(t.Context(), "/x", func(string) []string { return []string{"Bearer " + key} })
 		return err == nil
 	}
-	apply := func() {
-		made, err := keyReload(gate, slog.New(slog.NewTextHandler(log, nil))).prepare(nil, config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		made()
-	}
+	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), keyReload(gate))
 	write(t, keys, "second-key-of-some-length\n")
-	apply()
+	f.hangups <- syscall.SIGHUP
+	log.await(t, taken, 1)
 	if admitted("first-key-of-some-length") || !admitted("second-key-of-some-length") {
 		t.Error("the new key isn't the one that counts")
 	}
 	if err := os.Remove(keys); err != nil {
 		t.Fatal(err)
 	}
-	apply()
-	if !admitted("second-key-of-some-length") || !strings.Contains(log.String(), "the keys stay as they are") {
-		t.Errorf("the log has\n%s", log)
+	write(t, f.file.path, "log-level: debug\n")
+	log.await(t, refused, 1)
+	if !admitted("second-key-of-some-length") || !strings.Contains(log.String(), "--api-keys-file "+keys+": it can't be read") || f.level.Level() != slog.LevelInfo {
+		t.Errorf("level %s, and the log has\n%s", f.level.Level(), log)
 	}
 }

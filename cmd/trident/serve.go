@@ -261,6 +261,7 @@ func (f *flags) config() (config, error) {
 	cfg.Overrides, overrideErr = f.overrides()
 	if f.file != nil { // its sections win over flags
 		cfg.Overrides = append(slices.Clone(f.file.overrides), cfg.Overrides...)
+		cfg.Server.Keys = f.file.keys
 	}
 	cfg.Models = models.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: models.HubFromEnvironment(os.Getenv)}
 	cfg.KServe = f.kserveFlags.config(cfg.Server)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/services/server"
 )
 
 // setting is the value of a flag and where it comes from.
@@ -101,7 +103,7 @@ func valueText(v any) string {
 }
 
 // mask stands for a secret.
-const mask = "***"
+const mask = server.HiddenKey
 
 // secretPart is what looks like a secret in the value of any flag.
 var secretPart = regexp.MustCompile(`(?i)((?:password|secret|token|credential)[\w.-]*=).*`)

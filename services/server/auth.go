@@ -24,14 +24,14 @@ import (
 // before anything of a request is read but its header. Nil is open to all. It may be used
 // concurrently.
 type Gate struct {
-	keys         *keys // nil for none
+	keys         *keys
 	restrictions restrictions
 	errors       *connect.ErrorWriter
 }
 
-// NewGate reads the keys; without any and without restrictions it gives nil.
+// NewGate reads the keys. Without any and without restrictions it is open to all.
 func NewGate(cfg Config, log *slog.Logger) (*Gate, error) {
-	keys, err := newKeys(cfg.APIKeys, cfg.APIKeysFile, log)
+	keys, err := newKeys(cfg.APIKeys, cfg.APIKeysFile, cfg.Keys, log)
 	if err != nil {
 		return nil, err
 	}
@@ -39,20 +39,13 @@ func NewGate(cfg Config, log *slog.Logger) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if keys == nil && restrictions == nil {
-		return nil, nil //nolint:nilnil // nil is a use of the type
-	}
 	return &Gate{keys: keys, restrictions: restrictions, errors: connect.NewErrorWriter()}, nil
 }
 
-// Reload reads the file of keys again. If it can't be used the keys stay as they are, and
-// the error says why.
-func (g *Gate) Reload() error {
-	if g == nil || g.keys == nil {
-		return nil
-	}
-	return g.keys.reload()
-}
+// Prepare reads the file of keys again, and takes the section as it is now. The keys stay
+// as they are until apply is called; the error says why they can't be used, and names no
+// key. A gate with keys isn't opened to all by this, one without may be closed.
+func (g *Gate) Prepare(section KeySection) (apply func(), err error) { return g.keys.prepare(section) }
 
 // AdmitCall is for calls of gRPC that don't come by HTTP's handlers: it gives the context
 // with the client of a call, or [inference.CodeUnauthenticated]. The values are those of
@@ -65,7 +58,7 @@ func (g *Gate) AdmitCall(ctx context.Context, procedure string, values func(name
 }
 
 func (g *Gate) admit(ctx context.Context, method string, u *url.URL, values func(name string) []string) (context.Context, error) {
-	if g.keys != nil && !needsNoKey(method, u) {
+	if g.keys.wanted() && !needsNoKey(method, u) {
 		client, err := g.keys.client(values)
 		if err != nil {
 			return ctx, err

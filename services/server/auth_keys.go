@@ -42,6 +42,9 @@ func HashKey(key string) (string, error) {
 // keyLook is the least time between two looks at the file.
 const keyLook = time.Second
 
+// HiddenKey stands for a key where settings are printed. It is none itself.
+const HiddenKey = "***"
+
 // keys are those that clients may show. Only their digests are kept.
 type keys struct {
 	given []Secret // by flag or environment
@@ -51,7 +54,30 @@ type keys struct {
 	next  atomic.Int64 // when to look at the file again, in ns of Unix
 
 	looking sync.Mutex
+	section KeySection
 	seen    fileStates // of the latest try
+}
+
+// KeySection are clients with their keys that stand in the file of settings. Its zero
+// has none.
+type KeySection struct {
+	// File that they stand in, for a warning where others can read it.
+	File string
+
+	entries []KeyEntry
+	ring    *ring // of the entries, which checks them
+}
+
+// Add takes one more. Its errors name no key.
+func (s *KeySection) Add(entry KeyEntry) error {
+	if s.ring == nil {
+		s.ring = newRing()
+	}
+	if err := s.ring.add(entry, nil); err != nil {
+		return err
+	}
+	s.entries = append(s.entries, entry)
+	return nil
 }
 
 // ring finds credentials by the first bytes of their digests, which tell nothing of the
@@ -67,16 +93,23 @@ type credential struct {
 	expires time.Time // zero for never
 }
 
-func newKeys(given []Secret, file string, log *slog.Logger) (*keys, error) {
-	if len(given) == 0 && file == "" {
-		return nil, nil //nolint:nilnil // there are none
-	}
+func newRing() *ring {
+	return &ring{credentials: map[uint64][]credential{}, clients: map[string]*inference.Client{}}
+}
+
+func newKeys(given []Secret, file string, section KeySection, log *slog.Logger) (*keys, error) {
 	k := &keys{given: given, file: file, log: log}
-	if err := k.reload(); err != nil {
+	k.ring.Store(newRing())
+	apply, err := k.prepare(section)
+	if err != nil {
 		return nil, err
 	}
+	apply()
 	return k, nil
 }
+
+// wanted is whether a request needs a key: there are some.
+func (k *keys) wanted() bool { return len(k.ring.Load().clients) > 0 }
 
 // client is whose request has these values in its header.
 func (k *keys) client(values func(name string) []string) (*inference.Client, error) {
@@ -135,54 +168,91 @@ func (k *keys) look(now time.Time) {
 	if stateOf(k.file).equal(k.seen) {
 		return
 	}
-	if err := k.load(); err != nil {
+	next, seen, err := k.read(k.section)
+	k.seen = seen
+	if err != nil {
 		k.log.Error("the new file of keys can't be used: the old keys stay", "error", err)
+		return
 	}
+	k.take(next)
 }
 
-func (k *keys) reload() error {
+// prepare reads all keys, with those that the section has now, and gives what makes them
+// count.
+func (k *keys) prepare(section KeySection) (apply func(), err error) {
 	k.looking.Lock()
 	defer k.looking.Unlock()
-	return k.load()
+	next, seen, err := k.read(section)
+	if err != nil {
+		return nil, err
+	}
+	if len(next.clients) == 0 && k.wanted() {
+		return nil, errors.New("keys: the last ones are gone, and without any the server would be open to all: that needs a restart")
+	}
+	return func() {
+		k.looking.Lock()
+		defer k.looking.Unlock()
+		k.section, k.seen = section, seen // a file that has changed since is read at the next look
+		k.take(next)
+	}, nil
 }
 
-// load makes the ring anew. Clients that are as they were stay the same ones.
-func (k *keys) load() error {
-	k.seen = nil
+// read makes a ring of all keys. Clients that are as they were stay the same ones.
+func (k *keys) read(section KeySection) (next *ring, seen fileStates, err error) {
 	if k.file != "" {
-		k.seen = stateOf(k.file) // before it is read: a change meanwhile is seen next time
+		seen = stateOf(k.file) // before it is read: a change meanwhile is seen next time
 	}
-	next := &ring{credentials: map[uint64][]credential{}, clients: map[string]*inference.Client{}}
+	next, old := newRing(), k.ring.Load()
 	for _, key := range k.given {
-		if err := next.add(keyEntry{Key: oneOrMore{string(key)}}, k.ring.Load()); err != nil {
-			return fmt.Errorf("--api-key: %w", err)
+		if err := next.add(KeyEntry{Key: oneOrMore{string(key)}}, old); err != nil {
+			return nil, seen, fmt.Errorf("--api-key: %w", err)
 		}
 	}
 	if k.file != "" {
-		if err := next.read(k.file, k.ring.Load()); err != nil {
-			return fmt.Errorf("--api-keys-file %s: %w", k.file, err)
-		}
-		if info := k.seen[0]; info != nil && info.Mode().Perm()&0o004 != 0 {
-			k.log.Warn("all users of this machine can read the file of keys", "file", k.file)
+		if err := next.read(k.file, old); err != nil {
+			return nil, seen, fmt.Errorf("--api-keys-file %s: %w", k.file, err)
 		}
 	}
-	k.ring.Store(next)
-	k.log.Info("API keys", "clients", len(next.clients))
-	return nil
+	for i, entry := range section.entries {
+		if err := next.add(entry, old); err != nil {
+			return nil, seen, fmt.Errorf("keys: entry %d: %w", i+1, err)
+		}
+	}
+	return next, seen, nil
 }
 
-// keyEntry is a client in a file.
-type keyEntry struct {
-	Name    string    `yaml:"name"`
-	Key     oneOrMore `yaml:"key"`
-	Models  []string  `yaml:"models"`
+// take makes a ring count. The caller holds looking.
+func (k *keys) take(next *ring) {
+	for _, file := range []string{k.file, k.section.File} {
+		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
+			k.log.Warn("all users of this machine can read the file of keys", "file", file)
+		}
+	}
+	if before := k.ring.Swap(next); len(next.clients) > 0 || len(before.clients) > 0 {
+		k.log.Info("API keys", "clients", len(next.clients))
+	}
+}
+
+// KeyEntry is a client in a file.
+type KeyEntry struct {
+	// Name in the log; made of the key's hash where it is empty.
+	Name string `yaml:"name"`
+	// Key or keys, or their hashes.
+	Key oneOrMore `yaml:"key"`
+	// Models that it may use, by the names that clients give: all where it is nil, none
+	// where it is empty.
+	Models []string `yaml:"models"`
+	// Expires is when the keys count no longer; zero for never.
 	Expires time.Time `yaml:"expires"`
-	Limits  struct {
-		InFlight int     `yaml:"in_flight"`
-		Queued   int     `yaml:"queued"`
-		Rate     float64 `yaml:"rate"`
-		Burst    int     `yaml:"burst"`
-	} `yaml:"limits"`
+	Limits  KeyLimits `yaml:"limits"`
+}
+
+// KeyLimits are a client's; 0 is no limit.
+type KeyLimits struct {
+	InFlight int     `yaml:"in_flight"`
+	Queued   int     `yaml:"queued"`
+	Rate     float64 `yaml:"rate"` // requests a second
+	Burst    int     `yaml:"burst"`
 }
 
 // oneOrMore are the keys of a client, of which there are two while one takes the other's
@@ -230,19 +300,19 @@ func causeOf(err error) string {
 var yamlLine = regexp.MustCompile(`line \d+`)
 
 // entriesOf reads a list in YAML, or a key on each line. No key begins as a list does.
-func entriesOf(content []byte) ([]keyEntry, error) {
+func entriesOf(content []byte) ([]KeyEntry, error) {
 	lines := keyLines(content)
 	if len(lines) == 0 {
 		return nil, nil
 	}
 	if first := lines[0]; !strings.HasPrefix(first, "-") && !strings.HasPrefix(first, "[") {
-		entries := make([]keyEntry, len(lines))
+		entries := make([]KeyEntry, len(lines))
 		for i, line := range lines {
 			entries[i].Key = oneOrMore{line}
 		}
 		return entries, nil
 	}
-	var entries []keyEntry
+	var entries []KeyEntry
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&entries); err != nil {
@@ -267,7 +337,7 @@ func keyLines(content []byte) []string {
 }
 
 // add checks an entry. Its errors name no key.
-func (r *ring) add(entry keyEntry, old *ring) error {
+func (r *ring) add(entry KeyEntry, old *ring) error {
 	if len(entry.Key) == 0 {
 		return errors.New("it has no key")
 	}
@@ -305,7 +375,7 @@ func (r *ring) add(entry keyEntry, old *ring) error {
 }
 
 // client is the entry's. Without models it may use all, with an empty list none.
-func (e *keyEntry) client() (*inference.Client, error) {
+func (e *KeyEntry) client() (*inference.Client, error) {
 	if len(e.Name) > 100 || strings.ContainsFunc(e.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, errors.New("its name is no line of 100 bytes at most")
 	}
@@ -326,6 +396,9 @@ func digestOf(key string) (digest [sha256.Size]byte, err error) {
 			return digest, errors.New(hashPrefix + " must be followed by 64 hexadecimal digits")
 		}
 		return digest, nil
+	}
+	if key == HiddenKey {
+		return digest, errors.New(HiddenKey + " stands for a key that was printed: write the key itself, or its hash")
 	}
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return digest, fmt.Errorf("a key must be 1 to %d characters of ASCII without spaces", maxKey)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,6 +28,15 @@ func newGate(tb testing.TB, cfg Config) (*Gate, *syncBuffer) {
 		tb.Fatal(err)
 	}
 	return gate, log
+}
+
+// again reads the file of keys again.
+func (g *Gate) again() error {
+	apply, err := g.Prepare(KeySection{})
+	if err == nil {
+		apply()
+	}
+	return err
 }
 
 // through answers with the client's name what the gate lets in.
@@ -171,8 +181,8 @@ func TestBadKeys(t *testing.T) {
 	if _, err := NewGate(Config{APIKeys: []Secret{"a b"}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "--api-key: a key must be") || strings.Contains(err.Error(), "a b") {
 		t.Errorf("by flag: %v", err)
 	}
-	if gate, err := NewGate(Default(), slog.New(slog.DiscardHandler)); gate != nil || err != nil || gate.Reload() != nil {
-		t.Errorf("without keys: %v, %v", gate, err)
+	if _, err := NewGate(Config{APIKeys: []Secret{HiddenKey}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "stands for a key that was printed") {
+		t.Errorf("what is printed for a key: %v", err)
 	}
 }
 
@@ -190,7 +200,7 @@ func TestKeysReload(t *testing.T) {
 	}
 	before := gate.keys.ring.Load().clients
 	servertest.Write(t, dir, "keys", []byte("- {name: a, key: [one, three]}\n- {name: b, key: four, models: [x]}"))
-	if err := gate.Reload(); err != nil {
+	if err := gate.again(); err != nil {
 		t.Fatal(err)
 	}
 	if status("one") != 200 || status("two") != 401 || status("three") != 200 || status("four") != 200 {
@@ -201,7 +211,7 @@ func TestKeysReload(t *testing.T) {
 	}
 	for _, content := range []string{"", "- key: SECRET and more", "- {key: [five}"} {
 		servertest.Write(t, dir, "keys", []byte(content))
-		if err := gate.Reload(); err == nil || strings.Contains(err.Error(), "SECRET") {
+		if err := gate.again(); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%q: %v", content, err)
 		}
 		if status("three") != 200 {
@@ -223,8 +233,84 @@ func TestKeysReload(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := gate.Reload(); err == nil || status("five") != 200 {
+	if err := gate.again(); err == nil || status("five") != 200 {
 		t.Errorf("without the file: %v", err)
+	}
+}
+
+// TestKeySection closes an open gate by keys of the settings, and changes them. Those of a
+// file stay beside them; the last ones don't go while the gate is there.
+func TestKeySection(t *testing.T) {
+	section := func(entries ...KeyEntry) KeySection {
+		var s KeySection
+		for _, e := range entries {
+			if err := s.Add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	one := KeyEntry{Name: "one", Key: oneOrMore{"k1"}, Models: []string{"a"}}
+	two := KeyEntry{Name: "two", Key: oneOrMore{"k2"}}
+	file := servertest.Write(t, t.TempDir(), "keys", []byte("- {name: filed, key: k3}"))
+	open, log := newGate(t, Config{})
+	closed, _ := newGate(t, Config{APIKeysFile: file, Keys: section(one)})
+	if strings.Contains(log.String(), "API keys") {
+		t.Errorf("the log of a gate without keys: %s", log)
+	}
+	for _, step := range []struct {
+		name    string
+		gate    *Gate
+		section KeySection
+		refused string
+		want    string // whom the keys none, k1, k2 and k3 let in
+	}{
+		{"open stays open", open, section(), "", "all,all,all,all"},
+		{"open is closed", open, section(one, two), "", "nobody,one,two,nobody"},
+		{"a key goes", open, section(two), "", "nobody,nobody,two,nobody"},
+		{"the last goes", open, section(), "keys: the last ones are gone", "nobody,nobody,two,nobody"},
+		{"beside a file", closed, section(two, one), "", "nobody,one,two,filed"},
+		{"a name of the file's", closed, section(KeyEntry{Name: "filed", Key: oneOrMore{"k4"}}), `keys: entry 1: the name "filed" is there twice`, "nobody,one,two,filed"},
+		{"the file's stay", closed, section(), "", "nobody,nobody,nobody,filed"},
+	} {
+		apply, err := step.gate.Prepare(step.section)
+		if err == nil {
+			apply()
+		}
+		if step.refused == "" && err != nil || step.refused != "" && (err == nil || !strings.Contains(err.Error(), step.refused)) {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		var got []string
+		for _, key := range []string{"", "k1", "k2", "k3"} {
+			status, name, _ := ask(through(step.gate), http.MethodGet, "/v1/models", "x-api-key", key)
+			switch {
+			case status != http.StatusOK:
+				name = "nobody"
+			case name == "":
+				name = "all"
+			}
+			got = append(got, name)
+		}
+		if got := strings.Join(got, ","); got != step.want {
+			t.Errorf("%s: %s, want %s", step.name, got, step.want)
+		}
+	}
+	// Nothing counts before it is applied, and who didn't change stays the same client.
+	before := closed.keys.ring.Load().clients["filed"]
+	apply, err := closed.Prepare(section(one))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := ask(through(closed), http.MethodGet, "/v1/models", "x-api-key", "k1"); status != http.StatusUnauthorized {
+		t.Errorf("before it is applied: %d", status)
+	}
+	apply()
+	if closed.keys.ring.Load().clients["filed"] != before {
+		t.Error("a client that didn't change is another one")
+	}
+	var s KeySection
+	if err := errors.Join(s.Add(one), s.Add(KeyEntry{Name: "other", Key: oneOrMore{"k1"}})); err == nil || !strings.Contains(err.Error(), "other has a key that one has, too") {
+		t.Errorf("a key twice: %v", err)
 	}
 }
 

@@ -34,9 +34,11 @@ type Config struct {
 	// "*" allows all, without credentials.
 	CORSOrigins []string
 	// APIKeys of clients that may use all models, and APIKeysFile, which has more of them:
-	// a key a line, or a list in YAML. Without any no key is needed.
+	// a key a line, or a list in YAML. Keys are those of the file of settings. Without any
+	// no key is needed.
 	APIKeys     []Secret
 	APIKeysFile string
+	Keys        KeySection
 	// Restricted groups of APIs need a header, too.
 	Restricted []Restriction
 	// ProfileAddress (host:port) is where Go's profiles of this process are

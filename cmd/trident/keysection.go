@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trident-inference/trident/services/server"
+)
+
+// keyField is a key of an entry of the section keys, or of its limits.
+type keyField struct {
+	name, help, kind string
+	schema           schema
+	into             func(e *server.KeyEntry) any
+	fields           []keyField // of a mapping
+}
+
+const wholeNumber = string(kindInt)
+
+// keyFields are those of a file of keys.
+func keyFields() []keyField {
+	text, natural := schema{"type": "string"}, schema{"type": "integer", "minimum": 0}
+	texts := schema{"type": "array", "items": text}
+	return []keyField{
+		{name: "name", help: "Name of the client in the log; made of the key's hash where it is missing.", kind: "a text", schema: text, into: func(e *server.KeyEntry) any { return &e.Name }},
+		{name: "key", help: "The key, or its hash by trident key hash; a list while one takes the other's place.", kind: "a text or a list of texts", schema: schema{"anyOf": []schema{text, texts}}, into: func(e *server.KeyEntry) any { return &e.Key }},
+		{name: "models", help: "Models that the client may use, by the names that it gives; all without it, none with [].", kind: "a list of texts", schema: texts, into: func(e *server.KeyEntry) any { return &e.Models }},
+		{name: "expires", help: "When the keys count no longer.", kind: "a date such as 2027-06-30", schema: text, into: func(e *server.KeyEntry) any { return &e.Expires }},
+		{name: "limits", help: "Limits of the client; 0 is none.", kind: "limits", fields: []keyField{
+			{name: "in_flight", help: "Requests at once.", kind: wholeNumber, schema: natural, into: func(e *server.KeyEntry) any { return &e.Limits.InFlight }},
+			{name: "queued", help: "Requests that wait.", kind: wholeNumber, schema: natural, into: func(e *server.KeyEntry) any { return &e.Limits.Queued }},
+			{name: "rate", help: "Requests a second.", kind: "a number", schema: schema{"type": "number", "minimum": 0}, into: func(e *server.KeyEntry) any { return &e.Limits.Rate }},
+			{name: "burst", help: "Requests that may come at once within the rate.", kind: wholeNumber, schema: natural, into: func(e *server.KeyEntry) any { return &e.Limits.Burst }},
+		}},
+	}
+}
+
+// keys takes the section of clients' keys. What is wrong with it is told by its place:
+// no problem quotes what may be a key.
+func (r *settingsReader) keys(node *yaml.Node) {
+	r.file.keys.File = r.file.path
+	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
+		r.problemf(node, "keys: must be a list of clients with their keys")
+		return
+	}
+	for i, item := range node.Content {
+		var entry server.KeyEntry
+		where, wrong := fmt.Sprintf("keys: entry %d", i+1), len(r.problems)
+		r.keyFields(resolved(item), where, keyFields(), &entry)
+		if len(r.problems) > wrong {
+			continue
+		}
+		if err := r.file.keys.Add(entry); err != nil {
+			r.problemf(item, "%s: %w", where, err)
+		}
+	}
+}
+
+func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyField, entry *server.KeyEntry) {
+	if node.Kind != yaml.MappingNode {
+		r.problemf(node, "%s: must have %s", where, namesOf(fields))
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], resolved(node.Content[i+1])
+		at := slices.IndexFunc(fields, func(f keyField) bool { return f.name == key.Value })
+		switch {
+		case at < 0 || key.Kind != yaml.ScalarNode:
+			r.problemf(key, "%s: unknown key, it may have %s", where, namesOf(fields))
+		case seen[key.Value]:
+			r.problemf(key, "%s: %s stands there twice", where, key.Value)
+		case fields[at].fields != nil:
+			r.keyFields(value, where+": "+key.Value, fields[at].fields, entry)
+		default:
+			if err := fields[at].decode(value, entry); err != nil {
+				r.problemf(value, "%s: %s: %w", where, key.Value, err)
+			}
+		}
+		seen[key.Value] = true
+	}
+}
+
+// decode takes a value; nothing at all is none, as it could be taken for no limit.
+func (f keyField) decode(value *yaml.Node, entry *server.KeyEntry) error {
+	if tag := value.ShortTag(); tag == "!!null" || f.kind == wholeNumber && tag != "!!int" || value.Decode(f.into(entry)) != nil {
+		return errors.New("must be " + f.kind)
+	}
+	return nil
+}
+
+func namesOf(fields []keyField) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// keysSchema is that of the section keys.
+func keysSchema() schema {
+	entry := fieldsSchema(keyFields())
+	entry["required"] = []string{"key"}
+	return schema{"type": "array", "minItems": 1, "items": entry}
+}
+
+func fieldsSchema(fields []keyField) schema {
+	properties := schema{}
+	for _, f := range fields {
+		property := schema{}
+		if f.fields != nil {
+			property = fieldsSchema(f.fields)
+		}
+		maps.Copy(property, f.schema)
+		property["description"] = f.help
+		properties[f.name] = property
+	}
+	return schema{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+// hideKeys leaves of the section what is no secret.
+func hideKeys(section *yaml.Node) {
+	for _, entry := range section.Content {
+		for i := 0; i+1 < len(entry.Content); i += 2 {
+			if entry.Content[i].Value != "key" {
+				continue
+			}
+			values := entry.Content[i+1 : i+2]
+			if values[0].Kind == yaml.SequenceNode {
+				values = values[0].Content
+			}
+			for j := range values {
+				values[j] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: server.HiddenKey}
+			}
+		}
+	}
+}
+
+// bare is a copy of what stands in a file without its comments, which may be secrets
+// that are commented out, and without names that it is referred to by.
+func bare(node *yaml.Node) *yaml.Node {
+	node = resolved(node)
+	clone := &yaml.Node{Kind: node.Kind, Style: node.Style, Tag: node.Tag, Value: node.Value}
+	for _, child := range node.Content {
+		clone.Content = append(clone.Content, bare(child))
+	}
+	return clone
+}
