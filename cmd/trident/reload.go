@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -80,6 +81,7 @@ func reloading(cfg config) fx.Option {
 			fx.Annotate(limitReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(keyReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(func(f *flags) reload { return levelReload(&f.level) }, fx.ResultTags(`group:"reloads"`)),
+			func(r *reloader) metrics.Settings { return r },
 			fx.Annotate(newReloader, fx.ParamTags(``, `group:"reloads"`), fx.OnStart((*reloader).Start), fx.OnStop((*reloader).Stop)),
 		),
 		fx.Invoke(func(*reloader) {}),
@@ -101,7 +103,7 @@ type reloader struct {
 	log     *slog.Logger
 	hangups <-chan os.Signal
 
-	applied, failed atomic.Uint64
+	outcome atomic.Pointer[metrics.Reloads]
 
 	seen    []byte            // of the file, the latest that was tried; of follow's goroutine
 	watcher *fsnotify.Watcher // nil where the file can't be watched
@@ -112,14 +114,26 @@ type reloader struct {
 
 func newReloader(begun *flags, parts []reload, log *slog.Logger) *reloader {
 	r := &reloader{begun: begun, parts: parts, log: log, hangups: begun.hangups}
+	r.outcome.Store(&metrics.Reloads{At: time.Now()})
 	if begun.file != nil {
 		r.seen = begun.file.data
 	}
 	return r
 }
 
-// Counts are how often settings have been read again and taken, or refused.
-func (r *reloader) Counts() (applied, failed uint64) { return r.applied.Load(), r.failed.Load() }
+// Reloads implements [metrics.Settings].
+func (r *reloader) Reloads() metrics.Reloads { return *r.outcome.Load() }
+
+// count notes what became of settings; only follow's goroutine calls it.
+func (r *reloader) count(taken bool) {
+	next := *r.outcome.Load()
+	if next.Stale = !taken; taken {
+		next.Taken, next.At = next.Taken+1, time.Now()
+	} else {
+		next.Refused++
+	}
+	r.outcome.Store(&next)
+}
 
 // Start begins to wait for signals and changes until Stop.
 func (r *reloader) Start(ctx context.Context) error {
@@ -223,14 +237,14 @@ func (r *reloader) look(asked bool) {
 func (r *reloader) reload() {
 	next, apply, err := r.prepare()
 	if err != nil {
-		r.failed.Add(1)
+		r.count(false)
 		r.log.Error("the new settings can't be used: the old ones stay", "error", message(err))
 		return
 	}
 	for _, f := range apply {
 		f()
 	}
-	r.applied.Add(1)
+	r.count(true)
 	r.log.Info("settings read again")
 	if names := r.waiting(next); len(names) > 0 {
 		r.log.Warn("changed settings take effect at restart", "settings", names)

@@ -97,6 +97,10 @@ func write(t *testing.T, path, text string) {
 func TestReloadOnChange(t *testing.T) {
 	path := settingsOf(t, "log-level: info\n")
 	r, f, log := reloaderOf(t, path)
+	before := r.Reloads()
+	if before.Taken != 0 || before.Refused != 0 || before.Stale || before.At.IsZero() {
+		t.Errorf("before any change it tells %+v", before)
+	}
 
 	write(t, path, "log-level: debug\n") // in place
 	log.await(t, taken, 1)
@@ -126,8 +130,8 @@ func TestReloadOnChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.await(t, refused, 2)
-	if applied, failed := r.Counts(); applied != 3 || failed != 2 {
-		t.Errorf("%d taken, %d refused", applied, failed)
+	if got := r.Reloads(); got.Taken != 3 || got.Refused != 2 || !got.Stale || !got.At.After(before.At) || got.At.After(time.Now()) {
+		t.Errorf("it tells %+v, and told %+v before", got, before)
 	}
 }
 

@@ -20,6 +20,7 @@ type collector struct {
 	service   *inference.Service
 	catalog   *inference.Catalog
 	telemetry *server.Telemetry
+	settings  Settings
 	version   string
 }
 
@@ -48,6 +49,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectLoRAs(out)
 	c.collectPorts(out)
 	c.collectModels(out)
+	c.collectReloads(out)
 	out.value(c.limit, float64(c.service.MaxInFlight()))
 	out.value(c.build, 1, c.version)
 }
@@ -66,6 +68,7 @@ func (c *collector) collectSeries(out sink, f *inference.Figures) {
 	}
 	out.value(c.inFlight, float64(f.InFlight), series...)
 	out.value(c.queued, float64(f.Queued), series...)
+	out.value(c.waitingTurn, float64(f.Waiting), series...)
 	const failure = "_OTHER" // OpenTelemetry's word; the codes are in trident_requests_total
 	if f.Operation == inference.OperationInfer {
 		out.histogram(c.inferDuration, &f.Succeeded, model, string(f.Surface), "")
@@ -112,6 +115,14 @@ func (c *collector) collectModels(out sink) {
 			out.value(c.modelReady, number(card.State == inference.ModelReady), card.Name)
 		}
 	}
+}
+
+func (c *collector) collectReloads(out sink) {
+	r := c.settings.Reloads()
+	out.value(c.reloads, float64(r.Taken), "success")
+	out.value(c.reloads, float64(r.Refused), "failure")
+	out.value(c.reloaded, number(!r.Stale))
+	out.value(c.reloadedAt, float64(r.At.UnixMilli())/1000)
 }
 
 func number(yes bool) float64 {

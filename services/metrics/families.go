@@ -30,13 +30,15 @@ const (
 
 // families are Trident's own metrics.
 type families struct {
-	requests, inFlight, queued, promptTokens, generatedTokens, inferDuration, refused *family
+	requests, inFlight, queued, waitingTurn, promptTokens, generatedTokens, inferDuration, refused *family
 
 	firstToken, interToken, duration, tokenUsage *family
 
 	httpRequests, grpcRequests, panics *family
 
 	ready, modelReady, limit, build *family
+
+	reloads, reloaded, reloadedAt *family
 
 	waiting, running, kvCache, loras *family
 
@@ -51,6 +53,7 @@ func newFamilies(gateway string) *families {
 		requests:        newFamily("trident_requests_total", "Requests to models that have ended, by outcome: ok, or the error's code; canceled are those that their clients left.", counter, append(series, labelCode)...),
 		inFlight:        newFamily("trident_requests_in_flight", "Requests that are being served.", gauge, series...),
 		queued:          newFamily("trident_requests_queued", "Requests in flight that no answer has come of yet.", gauge, series...),
+		waitingTurn:     newFamily("trident_requests_waiting", "Requests of those queued that wait in Trident for their turn, by its limits.", gauge, series...),
 		promptTokens:    newFamily("trident_prompt_tokens_total", "Tokens of the prompts and inputs of requests that have succeeded.", counter, series...),
 		generatedTokens: newFamily("trident_generated_tokens_total", "Tokens of answers, counted as they come.", counter, series...),
 		inferDuration:   newFamily("trident_infer_duration_seconds", "Time of whole requests for tensors.", histogram, labelModel, labelSurface, "error_type"),
@@ -70,6 +73,10 @@ func newFamilies(gateway string) *families {
 		limit:      newFamily("trident_requests_in_flight_limit", "Most requests that are served at once (--max-in-flight); 0 for no limit.", gauge),
 		build:      newFamily("trident_build_info", "1; the labels tell the version.", gauge, "version"),
 
+		reloads:    newFamily("trident_config_reloads_total", "Times that settings were read again, at a change of their file or on SIGHUP: success, or failure where the old ones stay.", counter, "result"),
+		reloaded:   newFamily("trident_config_last_reload_successful", "1 while the settings that were read last are those that count, 0 after ones that can't be used.", gauge),
+		reloadedAt: newFamily("trident_config_last_reload_success_timestamp_seconds", "When the settings that count were read, the start included.", gauge),
+
 		waiting: newFamily(gateway+"num_requests_waiting", "Requests that no answer has come of yet, of all models.", gauge),
 		running: newFamily(gateway+"num_requests_running", "Requests that are being answered, of all models.", gauge),
 		kvCache: newFamily(gateway+"kv_cache_usage_perc", "Part of the KV cache that is in use, 0 to 1, where an engine's own metrics tell it: the fullest one's.", gauge),
@@ -84,10 +91,11 @@ func newFamilies(gateway string) *families {
 // list is all of them.
 func (f *families) list() []*family {
 	return []*family{
-		f.requests, f.inFlight, f.queued, f.promptTokens, f.generatedTokens, f.inferDuration, f.refused,
+		f.requests, f.inFlight, f.queued, f.waitingTurn, f.promptTokens, f.generatedTokens, f.inferDuration, f.refused,
 		f.firstToken, f.interToken, f.duration, f.tokenUsage,
 		f.httpRequests, f.grpcRequests, f.panics,
 		f.ready, f.modelReady, f.limit, f.build,
+		f.reloads, f.reloaded, f.reloadedAt,
 		f.waiting, f.running, f.kvCache, f.loras,
 		f.sourceUp, f.sourceDuration, f.sourceClashes,
 	}

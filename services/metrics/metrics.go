@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -77,6 +78,19 @@ func startsName(prefix string) bool {
 	return prefix != ""
 }
 
+// Settings are read again while the program runs. They may be asked concurrently.
+type Settings interface{ Reloads() Reloads }
+
+// Reloads are what became of settings that were read again.
+type Reloads struct {
+	// Taken and Refused are how often; the start is none.
+	Taken, Refused uint64
+	// At is when the settings that count were read.
+	At time.Time
+	// Stale is whether later ones were refused.
+	Stale bool
+}
+
 // Path of the page.
 const Path = "/metrics"
 
@@ -95,8 +109,9 @@ type Page struct {
 	failing map[string]bool // sources
 }
 
-// NewPage makes the page of a service and of the ports that share the telemetry.
-func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, log *slog.Logger) (*Page, error) {
+// NewPage makes the page of a service, of the ports that share the telemetry, and of the
+// settings.
+func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, settings Settings, log *slog.Logger) (*Page, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -104,7 +119,7 @@ func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog,
 		families: newFamilies(cfg.GatewayPrefix), registry: prometheus.NewRegistry(), log: log,
 		scrapes: make(chan struct{}, maxScrapes), failing: map[string]bool{},
 	}
-	own := &collector{families: p.families, service: service, catalog: catalog, telemetry: telemetry, version: cfg.Version}
+	own := &collector{families: p.families, service: service, catalog: catalog, telemetry: telemetry, settings: settings, version: cfg.Version}
 	for _, c := range []prometheus.Collector{own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := p.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

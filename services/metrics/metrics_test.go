@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +52,13 @@ type engine struct {
 
 func (e *engine) Metrics(context.Context) ([]byte, error) { return []byte(e.text), e.err }
 
+// settings that were refused after they had been taken twice.
+type settings struct{}
+
+func (settings) Reloads() Reloads {
+	return Reloads{Taken: 2, Refused: 3, At: time.UnixMilli(1_700_000_000_500), Stale: true}
+}
+
 func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string) (*Page, *inference.Service, *engine) {
 	t.Helper()
 	e := &engine{Engine: inferencetest.New(), text: text}
@@ -59,7 +67,7 @@ func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string)
 	if err := catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), slog.New(slog.DiscardHandler))
+	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), settings{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +126,8 @@ func TestPage(t *testing.T) {
 		`gen_ai_client_token_usage_bucket{gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="chat",gen_ai_token_type="output",surface="openai",le="1"} 0`,
 		`trident_num_requests_waiting 0`,
 		`trident_kv_cache_usage_perc 0.25`,
+		`trident_config_reloads_total{result="success"} 2`, `trident_config_reloads_total{result="failure"} 3`,
+		`trident_config_last_reload_successful 0`, `trident_config_last_reload_success_timestamp_seconds 1.7000000005e+09`,
 		`trident_ready 1`, `trident_model_ready{model="chat"} 1`, `trident_requests_in_flight_limit 7`,
 		`trident_triton_metrics_up{source="local"} 1`, `trident_triton_metrics_dropped{source="local"} 1`,
 		`# TYPE nv_inference_request_success counter`,
@@ -172,6 +182,48 @@ func TestExemplars(t *testing.T) {
 	}
 	if text := scrape(t, page, ""); strings.Contains(text, "trace_id") {
 		t.Errorf("Prometheus's own format has no exemplars: %s", text)
+	}
+}
+
+// TestWaiting tells those that wait in Trident for their turn from all that no answer has
+// come of, by model.
+func TestWaiting(t *testing.T) {
+	goOn := make(chan struct{})
+	page, service, e := newPage(t, Default(), func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		select {
+		case <-goOn:
+			send(inferencetest.Token("x", "stop"))
+		case <-ctx.Done():
+		}
+		return nil
+	}, "")
+	const taken, all = 7, 9 // the page's service takes so many
+	var asked sync.WaitGroup
+	for range all {
+		asked.Go(func() { generate(t, service, "chat") })
+	}
+	for tick, end := time.Tick(5*time.Millisecond), time.Now().Add(30*time.Second); ; <-tick {
+		if load, _ := service.Load(t.Context()); e.Active() == taken && load.Waiting == all-taken {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("nobody waits")
+		}
+	}
+	text := scrape(t, page, "")
+	for _, line := range []string{
+		`trident_requests_waiting{model="chat",operation="chat",surface="openai"} 2`,
+		`trident_requests_queued{model="chat",operation="chat",surface="openai"} 9`,
+		`trident_num_requests_waiting 9`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("the page lacks %s", line)
+		}
+	}
+	close(goOn)
+	asked.Wait()
+	if text := scrape(t, page, ""); !strings.Contains(text, `trident_requests_waiting{model="chat",operation="chat",surface="openai"} 0`+"\n") {
+		t.Error("they still wait")
 	}
 }
 
@@ -305,7 +357,7 @@ func TestValidate(t *testing.T) {
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
 	service, catalog := inferencetest.WithCatalog(b, inference.Config{}, e)
-	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), slog.New(slog.DiscardHandler))
+	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), settings{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -96,21 +96,27 @@ func (f *fleet) reload(ctx context.Context, do func() error, said string, want s
 			return err
 		}
 	}
-	return f.counts(ctx, want)
+	return f.counts(ctx, want, said == saysTaken)
 }
 
-// counts wants these settings to be those that Trident has, by what it does.
-func (f *fleet) counts(ctx context.Context, want settings) error {
+// counts wants these settings to be those that Trident has, by what it does and tells,
+// and be they the latest ones.
+func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 	from, err := f.trident.logged()
 	if err != nil {
 		return err
 	}
-	limit, err := f.trident.inFlightLimit(ctx)
+	page, err := get(ctx, f.trident.url+"/metrics")
 	if err != nil {
 		return err
 	}
-	if limit != want.limit {
-		return fmt.Errorf("the limit of requests in flight is %d, not %d", limit, want.limit)
+	limit, err := figure(page, "trident_requests_in_flight_limit")
+	successful, unknown := figure(page, "trident_config_last_reload_successful")
+	if err := errors.Join(err, unknown); err != nil {
+		return err
+	}
+	if int(limit) != want.limit || (successful == 1) != latest {
+		return fmt.Errorf("the limit of requests in flight is %g, not %d; the last reload was successful: %g", limit, want.limit, successful)
 	}
 	c, err := newClients(f.trident.url, f.trident.native)
 	if err != nil {
@@ -173,21 +179,14 @@ func (t *trident) says(from int64, attribute, value string) (bool, error) {
 	return false, nil
 }
 
-func limitOnPage() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^trident_requests_in_flight_limit (\S+)$`)
-}
-
-func (t *trident) inFlightLimit(ctx context.Context) (int, error) {
-	page, err := get(ctx, t.url+"/metrics")
-	if err != nil {
-		return 0, err
+// figure is the value of a metric without labels on a page.
+func figure(page, name string) (float64, error) {
+	for line := range strings.Lines(page) {
+		if text, found := strings.CutPrefix(line, name+" "); found {
+			return strconv.ParseFloat(strings.TrimSpace(text), 64)
+		}
 	}
-	found := limitOnPage().FindStringSubmatch(page)
-	if found == nil {
-		return 0, fmt.Errorf("no limit in %.200s", page)
-	}
-	limit, err := strconv.ParseFloat(found[1], 64) // which Prometheus may write with an exponent
-	return int(limit), err
+	return 0, fmt.Errorf("no %s in %.200s", name, page)
 }
 
 // get is a page, by a connection of its own.

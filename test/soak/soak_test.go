@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +98,39 @@ func TestLedger(t *testing.T) {
 	}
 	if c := l.counts[kindChat]; c[answered] != 1 || c[left] != 1 || c[wrong] != 1 || c[late] != 1 || l.begun != 5 || l.most != 1 {
 		t.Errorf("%v, %d begun, %d at once", c, l.begun, l.most)
+	}
+}
+
+// TestLog finds a line behind a place of the log, and figures on a page of metrics.
+func TestLog(t *testing.T) {
+	early, late := `{"level":"INFO","msg":"settings read again"}`+"\n", `{"level":"DEBUG","msg":"request"}`+"\n{"
+	target := &trident{logPath: filepath.Join(t.TempDir(), "log")}
+	if err := os.WriteFile(target.logPath, []byte(early+late), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		from             int
+		attribute, value string
+		want             bool
+	}{
+		{0, "msg", saysTaken, true},
+		{len(early), "msg", saysTaken, false},
+		{len(early), "level", "DEBUG", true},
+		{0, "msg", saysRefused, false},
+	} {
+		if said, err := target.says(int64(row.from), row.attribute, row.value); err != nil || said != row.want {
+			t.Errorf("%+v: %t, %v", row, said, err)
+		}
+	}
+	if size, err := target.logged(); err != nil || size != int64(len(early+late)) {
+		t.Errorf("the log has %d bytes: %v", size, err)
+	}
+	const page = "# HELP limit_a b\nlimit_b 1\nlimit 6.5536e+04\n"
+	if v, err := figure(page, "limit"); err != nil || v != 1<<16 {
+		t.Errorf("%g, %v", v, err)
+	}
+	if v, err := figure(page, "limit_a"); err == nil {
+		t.Errorf("limit_a is %g", v)
 	}
 }
 
