@@ -26,10 +26,10 @@ type configFlags struct {
 
 	args     []string // of the command line
 	app      *kong.Application
-	file     *settingsFile // nil without one
-	settings []setting     // of all flags, once they have been read
-	level    slog.LevelVar // of the log, which may change while Trident runs
-	hangups  chan os.Signal
+	file     *settingsFile  // nil without one
+	settings []setting      // of all flags, once they have been read
+	level    slog.LevelVar  // of the log, which may change while Trident runs
+	hangups  chan os.Signal // SIGHUP since the process began
 }
 
 // configPath is the flag's value; kong has the file read before it asks for values.

@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.uber.org/dig"
 
+	"github.com/trident-inference/trident/cmd/trident/hangup"
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
@@ -51,10 +52,15 @@ type commandLine struct {
 	Version    versionCommand    `cmd:"" help:"Print the version and the engines built in."`
 }
 
+// run does what the command line says. Hangups are for serve: other commands end by them.
 func run(args []string) error {
 	cli, kctx, err := read(args)
 	if err != nil {
 		return err
+	}
+	cli.hangups = hangup.Signals()
+	if serves := kctx.Selected() != nil && kctx.Selected().Name == "serve"; !serves && hangup.Release() {
+		return errors.New("hung up")
 	}
 	return kctx.Run(&cli.flags)
 }
@@ -95,9 +101,6 @@ type serveCommand struct{}
 
 // Run serves until SIGINT, SIGTERM or a failure at start.
 func (serveCommand) Run(f *flags) error {
-	f.hangups = make(chan os.Signal, 1)
-	signal.Notify(f.hangups, syscall.SIGHUP) // which ends no process of ours
-	defer signal.Stop(f.hangups)
 	cfg, err := f.config()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,7 +23,13 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // parse reads a command line as main does.
 func parse(args ...string) (config, error) {

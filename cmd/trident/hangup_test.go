@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asMain is an environment variable with which the tests' binary is Trident.
+const asMain = "TEST_AS_TRIDENT"
+
+// TestEarlyHangup sends SIGHUP while a Trident that has just begun reads its settings,
+// from a pipe. It serves, and reads them again; another command ends by it.
+func TestEarlyHangup(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		says string
+		ends bool
+	}{
+		"serving by default": {[]string{"--triton-endpoint=127.0.0.1:1", "--host=127.0.0.1", "--openai-port=0", "--shutdown-timeout=1s"}, taken, false},
+		"another command":    {[]string{"config", "print"}, "trident: hung up", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "trident.yaml")
+			if err := syscall.Mkfifo(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			log := newLines()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], append(test.args, "--config="+path)...)
+			cmd.Env, cmd.Stderr = append(os.Environ(), asMain+"=1"), log
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pipe := openedPipe(t, path)
+			if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			write(t, path, "log-level: info\n") // for the next time
+			_, err := pipe.WriteString("log-level: info\n")
+			if err := errors.Join(err, pipe.Close()); err != nil {
+				t.Error(err)
+			}
+			log.await(t, test.says, 1)
+			if !test.ends {
+				err = cmd.Process.Signal(syscall.SIGTERM)
+			}
+			if err = errors.Join(err, cmd.Wait()); (err != nil) != test.ends {
+				t.Errorf("it ended: %v\n%s", err, log)
+			}
+			if test.ends && !strings.Contains(err.Error(), "exit status 1") {
+				t.Errorf("it ended: %v", err)
+			}
+		})
+	}
+}
+
+// TestHangupIsCaughtFirst wants Go to set the package that catches SIGHUP up before what
+// takes its time.
+func TestHangupIsCaughtFirst(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "version")
+	cmd.Env = append(os.Environ(), asMain+"=1", "GODEBUG=inittrace=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	trace := string(out)
+	at := strings.Index(trace, "init github.com/trident-inference/trident/cmd/trident/hangup ")
+	if at < 0 {
+		t.Fatalf("it isn't set up at all:\n%s", trace)
+	}
+	before, after := strings.Count(trace[:at], "\ninit "), strings.Count(trace[at:], "\ninit ")
+	if early := trace[:at]; strings.Contains(early, "github.com/") || strings.Contains(early, "init net/http ") || before > after/4 {
+		t.Errorf("%d packages are set up before, %d behind:\n%s", before, after, early)
+	}
+}
+
+// openedPipe is a pipe's end to write to, once somebody reads the other one.
+func openedPipe(t *testing.T, path string) *os.File {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(30 * time.Second); ; {
+		pipe, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			return pipe
+		}
+		if !errors.Is(err, syscall.ENXIO) {
+			t.Fatal(err)
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("nobody reads the settings")
+		}
+	}
+}
