@@ -155,6 +155,17 @@ func TestAnswersAreTakenApart(t *testing.T) {
 	}
 }
 
+// TestBoundOfCalls: the bound is the one that was set, and the model is left at it.
+func TestBoundOfCalls(t *testing.T) {
+	s, engine := serve(t, inference.Config{MaxCallBytes: 100}, inferencetest.Say(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": teaching})
+	req := chatRequest(1)
+	req.Tools = tools
+	got := parse(t.Context(), s, req)
+	if got.err != nil || got.finish != inference.FinishLength || got.usage.CompletionTokens != 2 || engine.Active() != 0 {
+		t.Errorf("got %+v, %d streams are active", got, engine.Active())
+	}
+}
+
 // TestChoicesAreTakenApartByThemselves: each choice has a parser of its own.
 func TestChoicesAreTakenApartByThemselves(t *testing.T) {
 	s, _ := serve(t, inference.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
