@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -29,8 +30,9 @@ type toolDialect struct {
 	id func(random string) string
 }
 
-// toolDialects are in the order in which templates are tried.
-func toolDialects() []toolDialect {
+// toolDialects are in the order in which templates are tried. They are made once: each
+// request looks for its own.
+var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
 	return []toolDialect{
 		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, teaches: teachesHarmony},
 		{names: []string{"deepseek_v3"}, read: newDeepseekV3, teaches: teachesDeepseekV3},
@@ -47,7 +49,7 @@ func toolDialects() []toolDialect {
 		{names: []string{"pythonic"}, read: newPythonic, teaches: neverTaught, text: true},
 		{names: []string{"json"}, read: newJSON, teaches: neverTaught, text: true},
 	}
-}
+})
 
 // reasoningDialect is one way to mark reasoning.
 type reasoningDialect struct {
@@ -57,7 +59,7 @@ type reasoningDialect struct {
 	special bool // it is written with special tokens
 }
 
-func reasoningDialects() []reasoningDialect {
+var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:gochecknoglobals // never changed
 	return []reasoningDialect{
 		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, teaches: teachesHarmony, special: true},
 		{names: []string{"mistral"}, tags: mistralTags, teaches: func(t string) bool { return containsAll(t, "[THINK]") }, special: true},
@@ -66,7 +68,7 @@ func reasoningDialects() []reasoningDialect {
 		{names: []string{"deepseek_r1", "minimax_m2", "step3"}, tags: deepseekR1Tags, teaches: teachesDeepseekR1},
 		{names: []string{"qwen3", "mimo", "nemotron_v3", "deepseek_v3", "glm45", "kimi_k2", "olmo3"}, tags: qwen3Tags, teaches: func(t string) bool { return containsAll(t, "</think>") }},
 	}
-}
+})
 
 // teachesDeepseekR1 tells R1 from V3.1, whose template can switch reasoning off.
 func teachesDeepseekR1(template string) bool {
@@ -108,31 +110,35 @@ func (Dialects) SpecialTokens(tools, reasoning string) bool {
 
 // toolsNamed gives the dialect of a name; an empty one for no name.
 func toolsNamed(name string) (toolDialect, error) {
-	var known []string
+	if name == "" {
+		return toolDialect{}, nil
+	}
 	for _, d := range toolDialects() {
 		if slices.Contains(d.names, name) {
 			return d, nil
 		}
+	}
+	var known []string
+	for _, d := range toolDialects() {
 		known = append(known, d.names...)
 	}
-	if name != "" {
-		return toolDialect{}, fmt.Errorf("unknown tool-call parser %q: it must be one of %s", name, strings.Join(known, ", "))
-	}
-	return toolDialect{}, nil
+	return toolDialect{}, fmt.Errorf("unknown tool-call parser %q: it must be one of %s", name, strings.Join(known, ", "))
 }
 
 func reasoningNamed(name string) (reasoningDialect, error) {
-	var known []string
+	if name == "" {
+		return reasoningDialect{}, nil
+	}
 	for _, d := range reasoningDialects() {
 		if slices.Contains(d.names, name) {
 			return d, nil
 		}
+	}
+	var known []string
+	for _, d := range reasoningDialects() {
 		known = append(known, d.names...)
 	}
-	if name != "" {
-		return reasoningDialect{}, fmt.Errorf("unknown reasoning parser %q: it must be one of %s", name, strings.Join(known, ", "))
-	}
-	return reasoningDialect{}, nil
+	return reasoningDialect{}, fmt.Errorf("unknown reasoning parser %q: it must be one of %s", name, strings.Join(known, ", "))
 }
 
 // Check tells whether the names are known.
