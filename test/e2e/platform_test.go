@@ -28,12 +28,17 @@ func (s *trident) platforms(t *testing.T, names ...string) map[string]*trident {
 // platforms' own variables: chats, streams, embeddings and KServe's generate.
 func TestPlatforms(t *testing.T) {
 	demoModels(t) // before the variables, which tritonserver heeds too
-	t.Setenv("AIP_MODE", "PREDICTION")
-	t.Setenv("AIP_HTTP_PORT", freePort(t))
+	flags := []string{"--sagemaker-port=" + freePort(t), "--vertex-ai-default-model=chat"}
+	if inProcess() { // llama.cpp, by which the model runs, heeds the variables too
+		flags = append(flags, "--allow-vertex-ai", "--vertex-ai-port="+freePort(t))
+	} else {
+		t.Setenv("AIP_MODE", "PREDICTION")
+		t.Setenv("AIP_HTTP_PORT", freePort(t))
+	}
 	t.Setenv("AIP_HEALTH_ROUTE", "/v1/endpoints/1/health")
 	t.Setenv("AIP_PREDICT_ROUTE", "/v1/endpoints/1:predict")
 	t.Setenv("SAGEMAKER_TRITON_DEFAULT_MODEL_NAME", "chat")
-	s := startReady(t, "--sagemaker-port="+freePort(t), "--vertex-ai-default-model=chat")
+	s := startReady(t, flags...)
 	for name, port := range s.platforms(t, "SageMaker", "Vertex AI") {
 		health, predict := "/ping", "/invocations"
 		if name == "Vertex AI" {
