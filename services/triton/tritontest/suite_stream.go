@@ -235,7 +235,7 @@ func testSlow(t *testing.T, s Subject) {
 func awaitStill(t *testing.T, engine inference.Engine) {
 	t.Helper()
 	last, same := 0, 0
-	eventually(t, 20*time.Second, func() bool {
+	eventually(t, time.Minute, func() bool {
 		_, sent := recorded(t, engine, t.Name())
 		same++
 		if sent != last {
