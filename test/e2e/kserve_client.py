@@ -96,7 +96,7 @@ def cancels(client):
     got = queue.Queue()
     client.start_stream(callback=lambda result, error: got.put((result, error)))
     key = tensor("KEY", numpy.array([b"left"], dtype=object), "BYTES")
-    client.async_stream_infer("stream", count(100000, DELAY=1) + [key], request_id="1")
+    client.async_stream_infer("stream", count(100000, DELAY=50) + [key], request_id="1")  # a cancellation that meets a response may kill tritonserver
     assert got.get(timeout=30)[1] is None
     client.stop_stream(cancel_requests=True)
     client.start_stream(callback=lambda result, error: got.put((result, error)))

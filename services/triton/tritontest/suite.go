@@ -237,9 +237,16 @@ func recorded(t *testing.T, engine inference.Engine, key string) (state string, 
 	return elements(all[0].outputs["STATE"].raw)[0], int(binary.LittleEndian.Uint32(all[0].outputs["INDEX"].raw))
 }
 
+// settleTime is more than the model takes to see a cancellation: tritonserver 2.51 may die
+// of a request that meets the end of a cancelled one.
+const settleTime = 200 * time.Millisecond
+
 // awaitState waits until the model's record of a request has the state.
 func awaitState(t *testing.T, engine inference.Engine, key, want string, limit time.Duration) {
 	t.Helper()
+	if want == "cancelled" {
+		time.Sleep(settleTime)
+	}
 	var state string
 	eventually(t, limit, func() bool {
 		state, _ = recorded(t, engine, key)
@@ -247,9 +254,7 @@ func awaitState(t *testing.T, engine inference.Engine, key, want string, limit t
 	}, func() string { return fmt.Sprintf("the model's request is %s, want %s", state, want) })
 }
 
-// eventually asks until the answer is yes, and once more after the limit. It
-// gives each question a moment: tritonserver 2.51 has crashed on a new request
-// that met the end of a cancelled one.
+// eventually asks until the answer is yes, and once more after the limit.
 func eventually(t *testing.T, limit time.Duration, yes func() bool, otherwise func() string) {
 	t.Helper()
 	late := time.After(limit)
