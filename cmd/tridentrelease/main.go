@@ -63,12 +63,16 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err := errors.Join(os.RemoveAll(o.Out), os.MkdirAll(o.Out, 0o750)); err != nil {
 		return err
 	}
+	compiler, err := toolchain(ctx)
+	if err != nil {
+		return err
+	}
 	files, err := shipped(ctx)
 	if err != nil {
 		return err
 	}
 	for _, t := range targets() {
-		if err := release(ctx, &o, t, files, out); err != nil {
+		if err := release(ctx, &o, t, compiler, files, out); err != nil {
 			return fmt.Errorf("linux/%s: %w", t.goarch, err)
 		}
 	}
@@ -76,10 +80,13 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // release makes one archive.
-func release(ctx context.Context, o *options, t target, files []string, out io.Writer) error {
+func release(ctx context.Context, o *options, t target, compiler string, files []string, out io.Writer) error {
 	binary := filepath.Join(o.Out, "trident")
 	defer os.Remove(binary) //nolint:errcheck // the archive has it
-	if err := build(ctx, o, t, binary); err != nil {
+	if err := build(ctx, o, t, compiler, binary); err != nil {
+		return err
+	}
+	if err := builtBy(binary, compiler); err != nil {
 		return err
 	}
 	glibc, err := check(binary, t.goarch, newestGLIBC)
@@ -99,11 +106,11 @@ func release(ctx context.Context, o *options, t target, files []string, out io.W
 	if err := archive(path, all, time.Unix(o.Epoch, 0).UTC()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: needs glibc %s, %s\n", path, glibc, said)
+	_, err = fmt.Fprintf(out, "%s: built by %s, needs glibc %s, %s\n", path, compiler, glibc, said)
 	return err
 }
 
-func build(ctx context.Context, o *options, t target, binary string) error {
+func build(ctx context.Context, o *options, t target, compiler, binary string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+o.Version, "-o", binary, "./cmd/trident") //nolint:gosec // the maker's own words
 	cc := fmt.Sprintf("%s cc -target %s-linux-gnu.%s", o.Zig, t.zig, newestGLIBC)
 	cache, err := filepath.Abs(filepath.Join(".cache", "zig"))
@@ -116,7 +123,7 @@ func build(ctx context.Context, o *options, t target, binary string) error {
 	}
 	// The compiler is called in other folders.
 	cc = zig + strings.TrimPrefix(cc, strings.Fields(o.Zig)[0])
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS=linux", "GOARCH="+t.goarch, "GOFLAGS=", "CC="+cc, "CXX=false", "ZIG_GLOBAL_CACHE_DIR="+cache)
+	cmd.Env = append(environment(compiler), "CGO_ENABLED=1", "GOOS=linux", "GOARCH="+t.goarch, "GOFLAGS=", "CC="+cc, "CXX=false", "ZIG_GLOBAL_CACHE_DIR="+cache)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, text)
 	}

@@ -126,3 +126,68 @@ func TestStamp(t *testing.T) {
 		})
 	}
 }
+
+func TestChoose(t *testing.T) {
+	for _, row := range []struct{ running, want string }{
+		{"go1.26.8", pinned},
+		{"go1.26.10", pinned},
+		{"go1.26.11", "go1.26.11"},
+		{"go1.26.12", "go1.26.12"},
+		{"go1.26.12-vendor", "go1.26.12-vendor"},
+		{"go1.25.99", pinned},
+		{"go1.27.0", pinned}, // newer, but from before the fixes
+		{"go1.27.3", pinned},
+		{"go1.27.4", "go1.27.4"},
+		{"go1.28rc1", "go1.28rc1"},
+		{"devel go1.28-1234567", pinned},
+		{"", pinned},
+	} {
+		t.Run(row.running, func(t *testing.T) {
+			if got := choose(row.running); got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+// TestToolchain puts a script in the go command's place: the tests need no network.
+func TestToolchain(t *testing.T) {
+	for _, row := range []struct{ name, script, want, fails string }{
+		{"fetched", `case "$GOTOOLCHAIN" in ` + pinned + `) echo ` + pinned + `;; *) echo go1.26.8;; esac`, pinned, ""},
+		{"there already", "echo " + pinned, pinned, ""},
+		{"newer", "echo go1.26.99", "go1.26.99", ""},
+		{"out of reach", `case "$GOTOOLCHAIN" in ` + pinned + `) echo 'toolchain not available' >&2; exit 1;; *) echo go1.26.8;; esac`, "", "could not fetch it: let GOPROXY reach a module proxy"},
+		{"not exchanged", "echo go1.26.8", "", "the go command took go1.26.8"},
+		{"broken", "echo no such thing >&2; exit 2", "", "no such thing"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.WriteFile(filepath.Join(folder, "go"), []byte("#!/bin/sh\n"+row.script+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", folder)
+			t.Setenv("GOTOOLCHAIN", "local")
+			got, err := toolchain(t.Context())
+			if row.fails == "" && (err != nil || got != row.want) || row.fails != "" && (err == nil || !strings.Contains(err.Error(), row.fails)) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestBuiltBy reads the build information of this test's own binary.
+func TestBuiltBy(t *testing.T) {
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := builtBy(binary, runtime.Version()); err != nil {
+		t.Error(err)
+	}
+	if err := builtBy(binary, "go1.2.3"); err == nil || !strings.Contains(err.Error(), "was built by "+runtime.Version()+", not go1.2.3") {
+		t.Errorf("of another compiler: %v", err)
+	}
+	if err := builtBy("release_test.go", pinned); err == nil {
+		t.Error("a file without build information passes")
+	}
+}
