@@ -62,7 +62,7 @@ var addresses = regexp.MustCompile(`msg="?(listening[^"]*?)"? address=(\S+)`)
 func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
 	t.Helper()
 	cfg, err := parse(append([]string{
-		"--host=127.0.0.1", "--openai-port=0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0",
+		"--host=127.0.0.1", "--openai-port=0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0",
 		"--triton-endpoint=" + tritontest.NewFake(t).Address(), "--shutdown-timeout=5s", "--log-level=debug",
 	}, args...)...)
 	if err != nil {

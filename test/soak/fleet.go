@@ -138,7 +138,7 @@ func startTrident(ctx context.Context, binary, folder, endpoint string) (*triden
 		return nil, err
 	}
 	t.cmd = exec.Command(binary, "--config="+t.settings, "--triton-endpoint="+endpoint, "--host=127.0.0.1", "--openai-port=0", "--log-format=json", //nolint:gosec,noctx // our own program, which is stopped in order
-		"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--profile-address=127.0.0.1:0",
+		"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0", "--profile-address=127.0.0.1:0",
 		"--first-response-timeout="+inactivity.String(), "--inactivity-timeout="+inactivity.String(), "--shutdown-timeout="+shutdownTimeout.String())
 	t.cmd.Stdout, t.cmd.Stderr = log, log
 	t.exited, err = tritonserver.Guarded(t.cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
