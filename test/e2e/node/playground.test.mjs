@@ -234,16 +234,20 @@ test("two models side by side, and tools", async (t) => {
 test("models are followed, loaded and unloaded", async (t) => {
   const page = await open(t, `${kinds}/#/models`);
   const row = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "vllm", exact: true }) });
-  await row.getByRole("button", { name: "Load vllm" }).click();
   await row.getByText("ready").waitFor();
-  await accessible(page);
   await page.getByRole("link", { name: "Chat with vllm" }).click();
   await page.getByRole("heading", { name: "Ask vllm" }).waitFor();
   await page.getByRole("link", { name: "Models" }).click();
   await row.getByRole("button", { name: "Unload vllm" }).click();
   await row.getByRole("button", { name: "Load vllm" }).waitFor();
+  await accessible(page);
   await page.getByRole("link", { name: "Chat", exact: true }).click();
   await page.getByRole("heading", { name: /^vllm is (unavailable|not loaded)$/ }).waitFor();
+  await page.getByRole("link", { name: "Models" }).click();
+  await row.getByRole("button", { name: "Load vllm" }).click();
+  await row.getByText("ready").waitFor();
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  await page.getByRole("heading", { name: "Ask vllm" }).waitFor();
 });
 
 test("vectors and their similarity", async (t) => {
