@@ -293,7 +293,7 @@ func parametrised() []trial {
 }
 
 // streams are conversations. Without errors as status: tritonserver 2.51 crashes on
-// those; TestErrorsAsStatus has them.
+// those; TestErrorsInStream has them.
 func streams() []trial {
 	empty := params{"triton_enable_empty_final_response": truth(true)}
 	numbered := func(id string) *api.ModelInferRequest {
