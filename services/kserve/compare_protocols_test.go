@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"reflect"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -18,6 +19,8 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
 // protocols are those of the shared port by which the trials are asked too: by
@@ -98,4 +101,60 @@ func statusOfConnect(err error) error {
 		return status.Error(codes.Code(answer.Code()), answer.Message())
 	}
 	return err
+}
+
+// TestRestrictedCallsLikeTritonserver restricts groups of both by
+// --grpc-restricted-protocol, and compares who is refused and by which words. The
+// answers of who isn't are those of other engines, and not compared.
+func TestRestrictedCallsLikeTritonserver(t *testing.T) {
+	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
+	var args []string
+	config := open()
+	for _, r := range restrictions {
+		args = append(args, "--grpc-restricted-protocol="+r)
+		if err := restrict(&config, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	triton := dial(t, tritontest.StartServer(t, tritonserver.Options{Args: args}).GRPC())
+	ports := map[string]*grpc.ClientConn{"native": dial(t, serveNative(t, config, once())), "shared": dial(t, serveShared(t, config, once()))}
+	trials := []trial{
+		calling("live", client.ServerLive, &api.ServerLiveRequest{}), calling("ready", client.ServerReady, &api.ServerReadyRequest{}),
+		calling("model ready", client.ModelReady, &api.ModelReadyRequest{Name: "none"}), calling("server", client.ServerMetadata, &api.ServerMetadataRequest{}),
+		calling("model", client.ModelMetadata, &api.ModelMetadataRequest{Name: "none"}), calling("config", client.ModelConfig, &api.ModelConfigRequest{Name: "none"}),
+		calling("statistics", client.ModelStatistics, &api.ModelStatisticsRequest{Name: "none"}), calling("index", client.RepositoryIndex, &api.RepositoryIndexRequest{}),
+		calling("load", client.RepositoryModelLoad, &api.RepositoryModelLoadRequest{ModelName: "none"}), calling("unload", client.RepositoryModelUnload, &api.RepositoryModelUnloadRequest{ModelName: "none"}),
+		calling("memory", client.SystemSharedMemoryStatus, &api.SystemSharedMemoryStatusRequest{}), calling("CUDA memory", client.CudaSharedMemoryStatus, &api.CudaSharedMemoryStatusRequest{}),
+		calling("trace", client.TraceSetting, &api.TraceSettingRequest{}), calling("log", client.LogSettings, &api.LogSettingsRequest{}),
+		calling("infer", client.ModelInfer, &api.ModelInferRequest{ModelName: "none"}), conversation("stream", false, &api.ModelInferRequest{ModelName: "none"}),
+	}
+	refused := 0
+	for _, x := range trials {
+		for _, header := range [][2]string{{}, {"admin-key", "a:b"}, {"admin-key", "a"}, {"other", "1"}, {"Other", "1"}, {"other", ""}} {
+			ctx := t.Context()
+			if header[0] != "" {
+				ctx = metadata.AppendToOutgoingContext(ctx, "triton-grpc-protocol-"+header[0], header[1])
+			}
+			want := restrictedBy(x.ask(ctx, api.NewGRPCInferenceServiceClient(triton)))
+			if want != "" {
+				refused++
+			}
+			for port, conn := range ports {
+				if got := restrictedBy(x.ask(ctx, api.NewGRPCInferenceServiceClient(conn))); got != want {
+					t.Errorf("%s, %s with %q: got %q, want %q", port, x.name, header, got, want)
+				}
+			}
+		}
+	}
+	if refused != 54 { // 4 times of 6 methods, and 5 times of 6
+		t.Errorf("tritonserver refused %d times", refused)
+	}
+}
+
+// restrictedBy is the error of a restricted call; empty for any other answer.
+func restrictedBy(o outcome) string {
+	if !strings.Contains(o.text, "restricted") {
+		return ""
+	}
+	return o.code.String() + " " + o.text
 }
