@@ -387,6 +387,9 @@ func shared(t *testing.T) []trial {
 		calling("CUDA status", client.CudaSharedMemoryStatus, &api.CudaSharedMemoryStatusRequest{}),
 		calling("CUDA status of none", client.CudaSharedMemoryStatus, &api.CudaSharedMemoryStatusRequest{Name: "none"}),
 		calling("CUDA unregister", client.CudaSharedMemoryUnregister, &api.CudaSharedMemoryUnregisterRequest{}),
+		calling("CUDA unregister of none", client.CudaSharedMemoryUnregister, &api.CudaSharedMemoryUnregisterRequest{Name: "none"}),
+		calling("CUDA register of no handle", client.CudaSharedMemoryRegister, &api.CudaSharedMemoryRegisterRequest{Name: "c", RawHandle: []byte("x"), ByteSize: 1}),
+		calling("CUDA register of nothing", client.CudaSharedMemoryRegister, &api.CudaSharedMemoryRegisterRequest{}),
 	}
 }
 
