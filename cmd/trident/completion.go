@@ -50,18 +50,31 @@ func choices(v *kong.Value) (words []string, files bool) {
 	return nil, false
 }
 
+// written is how a flag may be written: --name, -n, and --no-name where it can be turned off.
+func written(flag *kong.Flag) []string {
+	names := []string{"--" + flag.Name}
+	if flag.Short != 0 {
+		names = append(names, "-"+string(flag.Short))
+	}
+	if flag.Tag.Negatable != "" {
+		names = append(names, "--no-"+flag.Name)
+	}
+	return names
+}
+
 // level is the words after a command: commands, or what it takes.
 type level struct {
 	path  string // of the commands so far, each followed by a blank
 	words []string
 	help  []string
 	files bool
+	leaf  bool // has no commands below it
 	flags []*kong.Flag
 }
 
 // levels are those of the program and of all its commands.
 func levels(node *kong.Node, path string) []level {
-	l := level{path: path, flags: node.Flags}
+	l := level{path: path, leaf: len(node.Children) == 0, flags: node.Flags}
 	var below []level
 	for _, child := range node.Children {
 		l.words, l.help = append(l.words, child.Name), append(l.help, child.Help)
@@ -74,46 +87,70 @@ func levels(node *kong.Node, path string) []level {
 	return append([]level{l}, below...)
 }
 
+// takers are the written of all flags that a word follows: it is no command.
+func takers(all []level) []string {
+	var names []string
+	for _, l := range all {
+		for _, flag := range l.flags {
+			if !flag.IsBool() {
+				names = append(names, written(flag)...)
+			}
+		}
+	}
+	return names
+}
+
+// bashCompletion heeds that bash parts words at = and : as well.
 func bashCompletion(app *kong.Application) string {
 	var values, words, flags strings.Builder
-	for _, l := range levels(app.Node, "") {
+	all := levels(app.Node, "")
+	for _, l := range all {
 		var names []string
 		for _, flag := range l.flags {
-			names = append(names, "--"+flag.Name)
+			names = append(names, written(flag)...)
+			place := strings.Join(written(flag), " | ")
 			switch choice, files := choices(flag.Value); {
 			case files:
-				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", flag.Name)
+				fmt.Fprintf(&values, "    %s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", place)
 			case !flag.IsBool() && choice != nil:
-				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", flag.Name, strings.Join(choice, " "))
+				fmt.Fprintf(&values, "    %s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", place, strings.Join(choice, " "))
 			case !flag.IsBool():
-				fmt.Fprintf(&values, "    --%s) return ;;\n", flag.Name)
+				fmt.Fprintf(&values, "    %s) return ;;\n", place)
 			}
 		}
 		if l.path == "" {
 			fmt.Fprintf(&flags, "    local flags='%s'\n", strings.Join(names, " "))
 		}
-		fmt.Fprintf(&words, "    '%s') words='%s'", l.path, strings.Join(l.words, " "))
+		own := ""
 		if l.path != "" && len(names) > 0 {
-			fmt.Fprintf(&words, "; flags+=' %s'", strings.Join(names, " "))
+			own = "; flags+=' " + strings.Join(names, " ") + "'"
 		}
+		fmt.Fprintf(&words, "    '%s') words='%s'%s", l.path, strings.Join(l.words, " "), own)
 		if l.files {
 			words.WriteString("; files=1")
 		}
 		words.WriteString(" ;;\n")
+		if l.leaf && own != "" {
+			fmt.Fprintf(&words, "    '%s'*) words=''%s ;;\n", l.path, own)
+		}
 	}
 	return `# trident completion bash: put this where bash-completion looks, or source it.
 _trident() {
-    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} path='' words='' files='' i
+    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} path='' words='' files='' equals='' i
 ` + flags.String() + `    COMPREPLY=()
-    if [[ $cur == = ]]; then cur=''
-    elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}
+    if [[ $cur == = ]]; then cur='' equals=1
+    elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]} equals=1
     fi
     case $before in
 ` + values.String() + `    esac
+    if [[ -n $equals ]]; then COMPREPLY=($(compgen -W 'true false' -- "$cur")); return; fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        -* | =) ;;
-        *) [[ ${COMP_WORDS[i-1]} == -* || ${COMP_WORDS[i-1]} == = ]] || path+="${COMP_WORDS[i]} " ;;
+        -* | = | :) continue ;;
+        esac
+        case ${COMP_WORDS[i-1]} in
+        = | : | ` + strings.Join(takers(all), " | ") + `) ;;
+        *) path+="${COMP_WORDS[i]} " ;;
         esac
     done
     case $path in
@@ -132,67 +169,114 @@ var zshText = strings.NewReplacer("'", `'\''`, "[", `\[`, "]", `\]`, ":", `\:`) 
 func zshCompletion(app *kong.Application) string {
 	var b strings.Builder
 	b.WriteString("#compdef trident\n# trident completion zsh: put this into a folder of $fpath, as _trident.\n")
-	b.WriteString("local -a flags\nflags=(\n")
+	b.WriteString("local curcontext=$curcontext state\nlocal -a line flags commands\nflags=(\n")
 	for _, flag := range app.Flags {
-		b.WriteString(zshFlag(flag))
+		b.WriteString(zshFlag(flag, "    "))
 	}
-	b.WriteString(")\nlocal line state\n_arguments -C $flags '1: :->command' '*:: :->rest'\ncase $state in\ncommand)\n    local -a commands\n    commands=(\n")
-	for _, child := range app.Children {
-		fmt.Fprintf(&b, "        '%s:%s'\n", child.Name, zshText.Replace(child.Help))
-	}
-	b.WriteString("    )\n    _describe command commands ;;\nrest)\n    case $line[1] in\n")
-	for _, child := range app.Children {
-		fmt.Fprintf(&b, "    %s) _arguments $flags \\\n", child.Name)
-		for _, flag := range child.Flags {
-			b.WriteString("        " + strings.TrimSuffix(zshFlag(flag), "\n") + " \\\n")
-		}
-		first := levels(child, "")[0]
-		rest := "'*:file:_files'"
-		if !first.files && len(first.words) > 0 {
-			rest = "'1: :(" + strings.Join(first.words, " ") + ")' '*:file:_files'"
-		}
-		b.WriteString("        " + rest + " ;;\n")
-	}
-	b.WriteString("    esac ;;\nesac\n")
+	b.WriteString(")\n")
+	zshLevel(&b, app.Node, "")
 	return b.String()
 }
 
-func zshFlag(flag *kong.Flag) string {
+// zshLevel writes what may follow a command. In the state rest zsh's words begin with the next command.
+func zshLevel(b *strings.Builder, node *kong.Node, indent string) {
+	arguments := "_arguments"
+	if len(node.Children) > 0 {
+		arguments += " -C"
+	}
+	b.WriteString(indent + arguments + " $flags \\\n")
+	if node.Type != kong.ApplicationNode {
+		for _, flag := range node.Flags {
+			b.WriteString(strings.ReplaceAll(zshFlag(flag, indent+"    "), "\n", " \\\n"))
+		}
+	}
+	if len(node.Children) == 0 {
+		for i, argument := range node.Positional {
+			what := ": "
+			switch words, files := choices(argument); {
+			case files:
+				what = "file:_files"
+			case len(words) > 0:
+				what = argument.Name + ":(" + strings.Join(words, " ") + ")"
+			}
+			fmt.Fprintf(b, "%s    '%d:%s' \\\n", indent, i+1, what)
+		}
+		b.WriteString(indent + "    && return\n")
+		return
+	}
+	b.WriteString(indent + "    '1: :->command' '*:: :->rest' && return\n" + indent + "case $state in\n" + indent + "command)\n" + indent + "    commands=(\n")
+	for _, child := range node.Children {
+		fmt.Fprintf(b, "%s        '%s:%s'\n", indent, child.Name, zshText.Replace(child.Help))
+	}
+	b.WriteString(indent + "    )\n" + indent + "    _describe command commands ;;\n" + indent + "rest)\n" + indent + "    case $line[1] in\n")
+	for _, child := range node.Children {
+		b.WriteString(indent + "    " + child.Name + ")\n")
+		zshLevel(b, child, indent+"        ")
+		b.WriteString(indent + "        ;;\n")
+	}
+	b.WriteString(indent + "    esac ;;\n" + indent + "esac\n")
+}
+
+// zshFlag is a line for each spelling of a flag.
+func zshFlag(flag *kong.Flag, indent string) string {
 	words, files := choices(flag.Value)
-	repeated := ""
-	if isList(flag.Target.Type()) {
-		repeated = "*"
+	names := written(flag)
+	before := ""
+	switch {
+	case isList(flag.Target.Type()):
+		before = "*"
+	case len(names) > 1:
+		before = "(" + strings.Join(names, " ") + ")"
 	}
-	text := fmt.Sprintf("'%s--%s", repeated, flag.Name)
-	if !flag.IsBool() {
-		text += "="
-	}
-	text += "[" + zshText.Replace(flag.Help) + "]"
+	var value string
 	switch {
 	case flag.IsBool():
+		value = "::value:(true false)"
 	case files:
-		text += ":file:_files"
+		value = ":file:_files"
 	case len(words) > 0:
-		text += ":value:(" + strings.Join(words, " ") + ")"
+		value = ":value:(" + strings.Join(words, " ") + ")"
 	default:
-		text += ":value: "
+		value = ":value: "
 	}
-	return "    " + text + "'\n"
+	var b strings.Builder
+	for _, name := range names {
+		switch {
+		case flag.IsBool() && name != "--"+flag.Name:
+			value = ""
+		case flag.IsBool():
+			name += "=-" // a value is in the same word
+		case strings.HasPrefix(name, "--"):
+			name += "="
+		}
+		b.WriteString(indent + "'" + before + name + "[" + zshText.Replace(flag.Help) + "]" + value + "'\n")
+	}
+	return b.String()
 }
 
 func fishCompletion(app *kong.Application) string {
 	quote := strings.NewReplacer(`\`, `\\`, "'", `\'`)
+	all := levels(app.Node, "")
 	var b strings.Builder
-	b.WriteString("# trident completion fish: put this into ~/.config/fish/completions/trident.fish.\ncomplete -c trident -f\n")
-	for _, l := range levels(app.Node, "") {
-		condition := ""
-		last := strings.Fields(l.path)
-		switch {
-		case len(last) > 0:
-			condition = " -n '__fish_seen_subcommand_from " + last[len(last)-1] + "'"
-		case len(l.words) > 0:
-			condition = " -n __fish_use_subcommand"
-		}
+	b.WriteString(`# trident completion fish: put this into ~/.config/fish/completions/trident.fish.
+function __trident_after -d 'Whether the words so far, without flags, match'
+    set -l words
+    set -l value 0
+    for word in (commandline -opc)[2..-1]
+        if test $value = 1
+            set value 0
+            continue
+        end
+        contains -- $word ` + strings.Join(takers(all), " ") + `; and set value 1
+        string match -q -- '-*' $word; or set -a words $word
+    end
+    string match -q -- $argv[1] "$words"
+end
+complete -c trident -f
+`)
+	for _, l := range all {
+		path := strings.TrimSpace(l.path)
+		condition := " -n '__trident_after \"" + path + "\"'"
 		for i, word := range l.words {
 			help := ""
 			if i < len(l.help) {
@@ -203,11 +287,21 @@ func fishCompletion(app *kong.Application) string {
 		if l.files {
 			b.WriteString("complete -c trident" + condition + " -F\n")
 		}
-		if len(last) == 0 {
+		if path == "" {
 			condition = ""
+		} else {
+			condition = " -n '__trident_after \"" + path + "*\"'"
 		}
 		for _, flag := range l.flags {
-			b.WriteString("complete -c trident" + condition + " -l " + flag.Name + fishValue(flag) + " -d '" + quote.Replace(flag.Help) + "'\n")
+			short := ""
+			if flag.Short != 0 {
+				short = " -s " + string(flag.Short)
+			}
+			help := " -d '" + quote.Replace(flag.Help) + "'"
+			b.WriteString("complete -c trident" + condition + " -l " + flag.Name + short + fishValue(flag) + help + "\n")
+			if flag.Tag.Negatable != "" {
+				b.WriteString("complete -c trident" + condition + " -l no-" + flag.Name + help + "\n")
+			}
 		}
 	}
 	return b.String()
@@ -218,7 +312,7 @@ func fishValue(flag *kong.Flag) string {
 	words, files := choices(flag.Value)
 	switch {
 	case flag.IsBool():
-		return ""
+		return "" // fish would offer --flag= beside --flag
 	case files:
 		return " -r -F"
 	case len(words) > 0:

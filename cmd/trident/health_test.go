@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -101,54 +100,5 @@ func TestHealthByTLS(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.err)
 			}
 		})
-	}
-}
-
-// TestBashCompletion asks a real bash what may follow.
-func TestBashCompletion(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash")
-	}
-	cli := &commandLine{}
-	parser, err := newParser(cli)
-	if err != nil {
-		t.Fatal(err)
-	}
-	script := completion("bash", parser.Model)
-	for _, test := range []struct{ words, want string }{
-		{"trident --model-contr", "--model-control-mode"},
-		{"trident --model-control-mode e", "explicit"},
-		{"trident --model-control-mode = n", "none"},
-		{"trident con", "config"},
-		{"trident config s", "schema"},
-		{"trident config --gi", ""},
-		{"trident config print --gi", "--given"},
-		{"trident health l", "live"},
-		{"trident completion z", "zsh"},
-		{"trident --host x mod", "models"},
-		{"trident --config ../../Makef", "../../Makefile"},
-		{"trident config check ../../Makef", "../../Makefile"},
-	} {
-		words := strings.Fields(test.words)
-		command := script + "COMP_WORDS=(" + strings.Join(words, " ") + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_trident\necho \"${COMPREPLY[*]}\"\n"
-		out, err := exec.CommandContext(t.Context(), bash, "-c", command).CombinedOutput()
-		if got := strings.Fields(string(out)); err != nil || test.want == "" != (len(got) == 0) || test.want != "" && got[0] != test.want {
-			t.Errorf("%s: %q, %v; want %s", test.words, out, err, test.want)
-		}
-	}
-	// The other shells' scripts name each command and flag.
-	for _, shell := range []string{"zsh", "fish"} {
-		text := completion(shell, parser.Model)
-		for _, flag := range parser.Model.Flags {
-			if !strings.Contains(text, map[string]string{"zsh": "--" + flag.Name, "fish": "-l " + flag.Name + " "}[shell]) {
-				t.Errorf("%s: no --%s", shell, flag.Name)
-			}
-		}
-		for _, child := range parser.Model.Children {
-			if !strings.Contains(text, child.Name) {
-				t.Errorf("%s: no command %s", shell, child.Name)
-			}
-		}
 	}
 }
