@@ -54,6 +54,42 @@ func TestMigrateFlags(t *testing.T) {
 	}
 }
 
+// TestMigrateNamesAll holds the flags' tables to all flags of the servers that Trident takes
+// the place of with the same ones, and Trident to taking each by that name.
+func TestMigrateNamesAll(t *testing.T) {
+	page, err := os.ReadFile("../../docs/migrate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := knownFlags(t)
+	for _, server := range []struct{ section, flags string }{
+		{"From Triton's OpenAI frontend", "model-repository tokenizer backend lora-separator tritonserver-log-verbose-level host tool-call-parser max-tool-call-parse-bytes chat-template default-max-tokens model-control-mode load-model openai-port uvicorn-log-level openai-restricted-api http-max-input-size enable-kserve-frontends kserve-http-port kserve-grpc-port"},
+		{"From the Rust proxy openai_trtllm", "host port triton-endpoint history-template history-template-file otlp-endpoint api-key"},
+		{"From the Python proxy for TensorRT-LLM", "tokenizer_dir engine_dir default_max_tokens host port"},
+	} {
+		_, text, found := strings.Cut(string(page), "\n## "+server.section+"\n")
+		if !found {
+			t.Errorf("no section %s", server.section)
+		}
+		text, _, _ = strings.Cut(text, "\n## ")
+		_, table, _ := strings.Cut(text, "\n### Flags\n")
+		var theirs strings.Builder // the first column
+		for line := range strings.Lines(table) {
+			if cells := strings.Split(line, "|"); len(cells) > 1 {
+				theirs.WriteString(cells[1])
+			}
+		}
+		for flag := range strings.FieldsSeq(server.flags) {
+			if !strings.Contains(theirs.String(), "`--"+flag+"`") {
+				t.Errorf("%s: no row for --%s", server.section, flag)
+			}
+			if !known[flag] {
+				t.Errorf("%s: trident takes no --%s", server.section, flag)
+			}
+		}
+	}
+}
+
 // knownFlags are all that trident --help lists, and their other names.
 func knownFlags(t *testing.T) map[string]bool {
 	t.Helper()
