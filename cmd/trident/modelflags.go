@@ -100,6 +100,9 @@ func (f *modelFlags) engine() ([]inference.Override, error) {
 	if f.EngineDir == "" {
 		return nil, nil
 	}
+	if _, err := os.Stat(filepath.Join(f.EngineDir, "config.json")); err != nil {
+		return nil, fmt.Errorf("--engine-dir: %w", err)
+	}
 	length, key, err := models.EngineLength(f.EngineDir)
 	if err != nil {
 		return nil, fmt.Errorf("--engine-dir: %w", err)

@@ -34,8 +34,14 @@ func TestProxyFlags(t *testing.T) {
 	if len(cfg.Overrides) != 2 || cfg.Overrides[0] != want[0] || cfg.Overrides[1] != want[1] || cfg.Server.Port != 11434 || cfg.Inference.DefaultMaxTokens != 512 {
 		t.Errorf("got %+v, %+v, %+v", cfg.Overrides, cfg.Server, cfg.Inference)
 	}
-	if _, err := parse("--engine_dir=" + t.TempDir()); err == nil || !strings.Contains(err.Error(), "--engine-dir") || !strings.Contains(err.Error(), "tells no length") {
+	if _, err := parse("--engine_dir=" + t.TempDir()); err == nil || !strings.Contains(err.Error(), "--engine-dir") || !strings.Contains(err.Error(), "config.json: no such file") {
 		t.Errorf("a folder without an engine: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(engine, "config.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parse("--engine_dir=" + engine); err == nil || !strings.Contains(err.Error(), "tells no length") {
+		t.Errorf("an engine without a length: %v", err)
 	}
 }
 
