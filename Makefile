@@ -86,8 +86,8 @@ fmt: ## Format Go and protos
 
 .PHONY: test
 test: setup-test ## Run all tests, with the race detector, on the real Triton
-	go test -race -timeout 15m $$(go list ./... | grep -v /test/e2e)
-	go test -race -timeout 15m ./test/e2e
+	go test -race -timeout 20m $$(go list ./... | grep -v /test/e2e)
+	go test -race -timeout 25m ./test/e2e
 
 .PHONY: test-short
 test-short: ## Run the tests that need nothing installed
@@ -97,7 +97,7 @@ test-short: ## Run the tests that need nothing installed
 test-local: setup-test ## Run the tests of the in-process engine (minutes)
 	TRIDENT_TEST_LOCAL=1 go test -race -timeout 20m ./services/triton/local
 	TRIDENT_TEST_LOCAL=1 go test -race -timeout 10m -run LikeTritonserver ./services/kserve
-	TRIDENT_TEST_ENGINE=local go test -race -timeout 15m ./test/e2e
+	TRIDENT_TEST_ENGINE=local go test -race -timeout 25m ./test/e2e
 
 # The sanitizer sees what Go's race detector can't: late and stray uses of memory in the shim's C and in Go's views of C
 # memory; and at the end what was never freed. The cycles are left out, which are slow and do nothing that the other tests
@@ -135,9 +135,9 @@ soak: setup build ## Break one thing after the other under 1,000 streams (DURATI
 	bin/soak --duration=$${DURATION:-30m} $(SOAK)
 
 .PHONY: soak-short
-soak-short: setup build ## The same with each fault once
+soak-short: setup build ## The same with each fault once, under 100 streams: some six minutes
 	@go build -trimpath -o bin/soak ./test/soak
-	bin/soak --duration=0s --streams=$${STREAMS:-300} --calm=2s $(SOAK)
+	bin/soak --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
 .PHONY: bench
 bench: setup build ## Measure Trident beside Triton's core and a bare client (minutes); writes docs/performance.md
@@ -155,7 +155,8 @@ bench-go: ## Run the Go benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: check
-check: lint cross setup-test generate-check deploy-check bench-once test fuzz-short ## What CI runs
+check: lint cross setup-test generate-check deploy-check bench-once test ## What CI runs
+	$(MAKE) --jobs=2 --output-sync=target fuzz-short soak-short
 
 .PHONY: deploy-check
 deploy-check: setup-test ## Check the files of deploy/ and the shell scripts
