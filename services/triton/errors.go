@@ -21,6 +21,8 @@ var (
 	// errLifeless ends a request that waits for its first response from a server which
 	// answers nothing else either.
 	errLifeless = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server gives no sign of life", nil)
+	// errMixed ends a request to whose stream another request's response came.
+	errMixed = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server sent another request's response", nil)
 	// errNotReady is a server that answers, and says that it isn't ready.
 	errNotReady = kind{inference.CodeUnavailable, inference.ReasonModelNotReady}.because("the inference server isn't ready yet", nil)
 )

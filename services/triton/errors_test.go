@@ -92,7 +92,7 @@ func checkRetry(t *testing.T, e *inference.Error) {
 }
 
 func TestRetry(t *testing.T) {
-	for _, e := range []*inference.Error{errStopped, errTimeout, errNotReady, Inactive(time.Minute), unreachable(errCut)} {
+	for _, e := range []*inference.Error{errStopped, errTimeout, errMixed, errNotReady, Inactive(time.Minute), unreachable(errCut)} {
 		checkRetry(t, e)
 		if e.RetryAfter == 0 {
 			t.Errorf("%q suggests nothing", e.Message)

@@ -90,7 +90,7 @@ func (r *router) forget() { r.lost.Swap(new(atomic.Bool)).Store(true) }
 // one makes a request and gives its failure.
 func one(t *testing.T, e *Engine) error {
 	t.Helper()
-	for _, err := range e.Stream(t.Context(), &kserve.ModelInferRequest{ModelName: "m", Id: "a"}) {
+	for _, err := range e.Stream(t.Context(), &kserve.ModelInferRequest{ModelName: "m", Id: "request"}) {
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func one(t *testing.T, e *Engine) error {
 // unary makes a request by a call of its own and gives its failure.
 func unary(t *testing.T, e *Engine) error {
 	t.Helper()
-	request, err := proto.Marshal(&kserve.ModelInferRequest{ModelName: "m", Id: "a"})
+	request, err := proto.Marshal(&kserve.ModelInferRequest{ModelName: "m", Id: "request"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func testLostConnection(t *testing.T, one func(*testing.T, *Engine) error) {
 	var silent atomic.Bool
 	var waiting atomic.Int32
 	var r *router
-	answer := marshal(t, message("a", final(true)))
+	answer := marshal(t, message("1", final(true)))
 	engine := serve(t, func(c *Config) {
 		r = route(t, c.Endpoint)
 		c.Endpoint, c.FirstResponse, c.Inactivity, c.CallTimeout = r.Addr().String(), 8*limit, limit, 4*limit

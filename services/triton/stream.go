@@ -197,7 +197,13 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 }
 
 // open looks into a frame that has come.
+//
+// A response that says it is another request's is nobody's here, whatever went wrong in
+// the server: no client may read another's answer.
 func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
+	if own := s.idle.ID; own != "" && f.response.ID != "" && f.response.ID != own {
+		return nil, errMixed
+	}
 	if f.failure != "" {
 		failed := Failure(inference.CodeInternal, f.failure)
 		if !s.goesOn(f) {

@@ -105,16 +105,17 @@ func messages(end error, all ...*kserve.ModelStreamInferResponse) func(t *testin
 	}
 }
 
-// message is a response with an id; the parameters may be nil.
-func message(id string, parameters map[string]*kserve.InferParameter) *kserve.ModelStreamInferResponse {
-	return &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{Id: id, Parameters: parameters}}
+// message is a response to "request", with a version to know it by; the parameters may be
+// nil.
+func message(version string, parameters map[string]*kserve.InferParameter) *kserve.ModelStreamInferResponse {
+	return &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{Id: "request", ModelVersion: version, Parameters: parameters}}
 }
 
 func TestStreamEnds(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer func(*testing.T) func(grpc.ServerStream) error
-		want   []string // ids, an exclamation mark after that of the final one
+		want   []string // versions, an exclamation mark after that of the final response
 		code   inference.Code
 		reason string
 		text   string
@@ -127,7 +128,7 @@ func TestStreamEnds(t *testing.T) {
 		{
 			name:   "and is complete without flags",
 			answer: messages(nil, message("a", nil), message("b", nil)),
-			want:   []string{"a", "b", "request!"},
+			want:   []string{"a", "b", "!"},
 		},
 		{
 			name:   "before any response",
@@ -156,6 +157,14 @@ func TestStreamEnds(t *testing.T) {
 			code:   inference.CodeUnavailable, reason: inference.ReasonEngineGone, text: "the inference server can't be reached",
 		},
 		{
+			name: "with another request's response",
+			answer: messages(nil, message("a", final(false)), &kserve.ModelStreamInferResponse{
+				InferResponse: &kserve.ModelInferResponse{Id: "another", ModelVersion: "b", Parameters: final(false)},
+			}),
+			want: []string{"a"}, code: inference.CodeUnavailable, reason: inference.ReasonEngineGone,
+			text: "the inference server sent another request's response",
+		},
+		{
 			name: "with a malformed message",
 			answer: func(*testing.T) func(grpc.ServerStream) error {
 				return func(stream grpc.ServerStream) error { return stream.SendMsg([]byte{0x12, 0x05, 0x00}) }
@@ -172,11 +181,14 @@ func TestStreamEnds(t *testing.T) {
 				if failed = err; err != nil {
 					continue
 				}
-				id := response.ID
+				version := response.Version
 				if response.Final {
-					id += "!"
+					version += "!"
 				}
-				got = append(got, id)
+				got = append(got, version)
+				if response.ID != "request" {
+					t.Errorf("a response of %q", response.ID)
+				}
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
