@@ -245,7 +245,7 @@ const settleTime = 200 * time.Millisecond
 func awaitState(t *testing.T, engine inference.Engine, key, want string, limit time.Duration) {
 	t.Helper()
 	if want == "cancelled" {
-		time.Sleep(settleTime)
+		<-time.After(settleTime)
 	}
 	var state string
 	eventually(t, limit, func() bool {
