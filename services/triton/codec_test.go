@@ -53,7 +53,7 @@ type outputTensor = kserve.ModelInferResponse_InferOutputTensor
 // tokenMessage is what a chat model sends for each token.
 func tokenMessage() *kserve.ModelStreamInferResponse {
 	return &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{
-		ModelName: "chat", ModelVersion: "1", Id: "id",
+		ModelName: "chat", ModelVersion: "1", Id: "request",
 		Parameters: map[string]*kserve.InferParameter{finalResponse: {ParameterChoice: &kserve.InferParameter_BoolParam{}}},
 		Outputs: []*outputTensor{
 			{Name: "text_output", Datatype: "BYTES", Shape: []int64{1}},
@@ -76,7 +76,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			name: "outputs", message: tokenMessage(), flagged: true,
-			want: inference.Response{ID: "id", Version: "1", Outputs: []inference.Output{
+			want: inference.Response{ID: "request", Version: "1", Outputs: []inference.Output{
 				{Name: "text_output", Type: "BYTES", Shape: []int64{1}, Raw: []byte("\x06\x00\x00\x00 hello")},
 				{Name: "num_output_tokens", Type: "UINT32", Shape: []int64{1, 2}, Raw: []byte{1, 0, 0, 0, 2, 0, 0, 0}},
 			}},

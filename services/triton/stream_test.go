@@ -448,7 +448,7 @@ func BenchmarkStream(b *testing.B) {
 	b.Run("lean", func(b *testing.B) {
 		defer reportCPU(b)()
 		count <- b.N
-		for _, err := range engine.Stream(b.Context(), &kserve.ModelInferRequest{Id: "id"}) {
+		for _, err := range engine.Stream(b.Context(), &kserve.ModelInferRequest{Id: "request"}) {
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -461,7 +461,7 @@ func BenchmarkStream(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := errors.Join(stream.Send(&kserve.ModelInferRequest{Id: "id"}), stream.CloseSend()); err != nil {
+		if err := errors.Join(stream.Send(&kserve.ModelInferRequest{Id: "request"}), stream.CloseSend()); err != nil {
 			b.Fatal(err)
 		}
 		for err == nil {
@@ -480,7 +480,7 @@ func BenchmarkRequest(b *testing.B) {
 	engine := serve(b, unchanged, func(stream grpc.ServerStream) error { return stream.SendMsg(last) })
 	defer reportCPU(b)()
 	for b.Loop() {
-		for _, err := range engine.Stream(b.Context(), &kserve.ModelInferRequest{Id: "id"}) {
+		for _, err := range engine.Stream(b.Context(), &kserve.ModelInferRequest{Id: "request"}) {
 			if err != nil {
 				b.Fatal(err)
 			}
