@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -379,8 +380,8 @@ func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong
 	defer cancel(nil)
 	var s Silence
 	wake := make(chan struct{}, 1)
-	looked := 0
-	all.Watch(&s, wake, cancel, func() { looked++ })
+	var looked atomic.Int32
+	all.Watch(&s, wake, cancel, func() { looked.Add(1) })
 	defer s.Stop()
 	<-time.After(all.tick / 2) // between two ticks
 	rounds, allowed := 1, all.first
@@ -396,10 +397,10 @@ func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong
 		last := round == rounds-1
 		for tick := 1; tick <= tooLong && (last || tick < tooLong); tick++ {
 			s.Begin() // no new silence
-			before := looked
+			before := looked.Load()
 			<-time.After(all.tick)
 			synctest.Wait()
-			if looked != before {
+			if looked.Load() != before {
 				gotLooks = append(gotLooks, tick)
 			}
 			select {
