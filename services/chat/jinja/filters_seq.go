@@ -66,7 +66,7 @@ func filterSum(c *call) (any, error) {
 	if err := c.bind("sum", 0, p[:], "attribute", "start"); err != nil {
 		return nil, err
 	}
-	path := attrPath(p[0])
+	path := c.rt.attrPath(p[0])
 	total := p[1]
 	if total == missing {
 		total = int64(0)
@@ -95,7 +95,7 @@ func filterJoin(c *call) (any, error) {
 	if err := c.bind("join", 0, p[:], "d", "attribute"); err != nil {
 		return nil, err
 	}
-	path, sep := attrPath(p[1]), ""
+	path, sep := c.rt.attrPath(p[1]), ""
 	if p[0] != missing {
 		var err error
 		if sep, err = c.rt.str(p[0]); err != nil {

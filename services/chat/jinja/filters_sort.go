@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
+// maxPaths bounds the attributes that are kept; more than some few are made up by the template.
+const maxPaths = 64
+
 // attrPath is the attribute argument of a filter: names, as *fixedKey, and numbers with dots between.
-func attrPath(v any) []any {
+func (rt *runtime) attrPath(v any) []any {
 	s, ok := text(v)
 	switch {
 	case !given(v):
@@ -15,6 +18,19 @@ func attrPath(v any) []any {
 	case !ok:
 		return []any{v}
 	}
+	path, known := rt.paths[s]
+	if known {
+		return path
+	}
+	path = parsePath(s)
+	if rt.paths == nil || len(rt.paths) == maxPaths {
+		rt.paths = map[string][]any{}
+	}
+	rt.paths[s] = path
+	return path
+}
+
+func parsePath(s string) []any {
 	var path []any
 	for part := range strings.SplitSeq(s, ".") {
 		if n, err := strconv.ParseUint(part, 10, 31); err == nil && part[0] != '+' {
@@ -48,7 +64,7 @@ func (rt *runtime) follow(v any, path []any, def any) (any, error) {
 
 // keyOf makes the function that filters sort and group by.
 func (c *call) keyOf(attribute, def any, caseSensitive bool) func(v any) (any, error) {
-	path := attrPath(attribute)
+	path := c.rt.attrPath(attribute)
 	return func(v any) (any, error) {
 		v, err := c.rt.follow(v, path, def)
 		if caseSensitive || err != nil {

@@ -9,12 +9,19 @@ import (
 type cursor struct {
 	items []any
 	i     int
+	text  string // whose characters come one by one
 	lazy  *lazy
 }
 
 func (c *cursor) next() (any, bool, error) {
 	if c.lazy != nil {
 		return c.lazy.pull()
+	}
+	if c.text != "" {
+		_, size := utf8.DecodeRuneInString(c.text)
+		letter := boxed(c.text[:size])
+		c.text = c.text[size:]
+		return letter, true, nil
 	}
 	if c.i >= len(c.items) {
 		return nil, false, nil
@@ -37,9 +44,9 @@ func (rt *runtime) iterate(v any) (cursor, error) {
 	case *loopState:
 		return cursor{lazy: &lazy{rt: rt, kind: "LoopContext", next: v.pair}}, nil
 	case string:
-		return rt.characters(v, boxed)
+		return cursor{text: v}, nil
 	case markup:
-		return rt.characters(string(v), func(s string) any { return s })
+		return cursor{text: string(v)}, nil
 	case *Dict:
 		return rt.indexed(v.Len(), (&dictView{v, viewKeys}).at)
 	case *dictView:
@@ -76,27 +83,13 @@ func boxed(s string) any {
 	return s
 }
 
-func (rt *runtime) characters(s string, wrap func(string) any) (cursor, error) {
-	n := runeLen(s)
-	if err := rt.items(n); err != nil {
-		return cursor{}, err
-	}
-	items := make([]any, 0, n)
-	for s != "" {
-		_, size := utf8.DecodeRuneInString(s)
-		items = append(items, wrap(s[:size]))
-		s = s[size:]
-	}
-	return cursor{items: items}, nil
-}
-
 // collect is Python's list() of an iterable. The result may share v's memory and must not be changed.
 func (rt *runtime) collect(v any) ([]any, error) {
 	cur, err := rt.iterate(v)
 	if err != nil {
 		return nil, err
 	}
-	if cur.lazy == nil {
+	if cur.lazy == nil && cur.text == "" {
 		return cur.items, rt.step(len(cur.items))
 	}
 	var out []any

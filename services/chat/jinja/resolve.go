@@ -89,6 +89,57 @@ func (r *resolver) bindFor(st *forStmt, s *symbols, soft bool) {
 	r.bind(st.body, loop, false)
 	r.bind(st.orElse, orElse, false)
 	st.scope, st.elseScope = loop.scope(), orElse.scope()
+	st.alike = alike(st)
+}
+
+// alike is whether a loop does nothing but under conditions that are the same for all characters of a
+// text: constants, and attributes that texts don't have.
+func alike(st *forStmt) bool {
+	if st.usesLoop || st.test != nil || st.target.isTuple() || st.target.attr != "" {
+		return false
+	}
+	for _, s := range st.body {
+		choice, ok := s.(*ifStmt)
+		if !ok || len(choice.orElse) > 0 {
+			return false
+		}
+		for _, b := range choice.branches {
+			if !sameOfAll(b.test, st.target.ref) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sameOfAll is whether an expression has the same value whatever character stands in a variable.
+func sameOfAll(e expr, letter varRef) bool {
+	switch e := e.(type) {
+	case *constExpr:
+		return true
+	case *attrExpr:
+		return lacks(e.object, &e.key, letter)
+	case *fieldExpr:
+		return lacks(e.object, &e.key, letter)
+	case *compareExpr:
+		for _, op := range e.ops {
+			if op != tokEq && op != tokNe { // others fail, or use an iterator up
+				return false
+			}
+		}
+	case *notExpr, *andExpr, *orExpr:
+	default:
+		return false
+	}
+	same := true
+	e.children(func(c expr) { same = same && sameOfAll(c, letter) })
+	return same
+}
+
+// lacks is whether object is that variable, and the key names nothing that a text has.
+func lacks(object expr, key *fixedKey, letter varRef) bool {
+	name, ok := object.(*nameExpr)
+	return ok && name.ref == letter && key.methods.str == nil
 }
 
 func (t *target) copy() *target {

@@ -126,7 +126,8 @@ func (t *Template) release(rt *runtime) {
 	clear(rt.values)
 	calls := rt.calls[:min(len(rt.calls), 16)]
 	clear(rt.calls[len(calls):])
-	*rt = runtime{t: t, values: rt.values, buf: rt.buf[:0], calls: calls}
+	clear(rt.paths)
+	*rt = runtime{t: t, values: rt.values, buf: rt.buf[:0], calls: calls, paths: rt.paths}
 	t.idle.Put(rt)
 }
 
@@ -137,11 +138,12 @@ type runtime struct {
 	vars     *Dict
 	values   []any // values of t.names, nil until first looked up
 	buf      []byte
-	captured int     // where in buf the block begins that is captured at the moment
-	calls    []*call // to be used again
-	steps    int64   // left
-	nextPoll int64   // when steps falls below it, the context is asked again
-	memory   int64   // left
+	captured int              // where in buf the block begins that is captured at the moment
+	calls    []*call          // to be used again
+	paths    map[string][]any // attributes that filters were given, parsed
+	steps    int64            // left
+	nextPoll int64            // when steps falls below it, the context is asked again
+	memory   int64            // left
 	depth    int
 }
 
