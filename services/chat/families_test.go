@@ -301,6 +301,9 @@ func BenchmarkRender(b *testing.B) {
 		}
 		for name, req := range map[string]*inference.Request{"plain": req, "tools": &withTools} {
 			b.Run(strings.ReplaceAll(f.Model, "/", "_")+"/"+name, func(b *testing.B) {
+				if _, err := compiled.Render(b.Context(), req); err != nil && strings.Contains(f.Model, "/") {
+					b.Skipf("a real template that wants what this chat hasn't, in Python too: %v", err)
+				}
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := compiled.Render(b.Context(), req); err != nil {
