@@ -130,15 +130,23 @@ func unsendable(text string, err error) *inference.Error {
 // error for clients, or else a deadline or a cancellation. The other error is for
 // the log.
 func Ended(ctx context.Context, err error) *inference.Error {
-	cause := context.Cause(ctx)
+	return ended(ctx.Err(), context.Cause(ctx), err)
+}
+
+// EndedBy is the error of what was cancelled for a cause, as [Ended] has it.
+func EndedBy(cause error) *inference.Error {
+	return ended(context.Canceled, cause, context.Canceled)
+}
+
+func ended(how, cause, err error) *inference.Error {
 	var known *inference.Error
 	switch {
 	case errors.As(cause, &known):
 		return withCause(known, err)
-	case errors.Is(cause, ctx.Err()):
+	case errors.Is(cause, how):
 		return inference.AsError(cause)
 	}
-	return inference.AsError(fmt.Errorf("%w: %w", ctx.Err(), cause))
+	return inference.AsError(fmt.Errorf("%w: %w", how, cause))
 }
 
 // withCause gives a copy of the error its cause for the log, if it has none.

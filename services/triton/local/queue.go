@@ -190,7 +190,7 @@ func (q *queue) cancelAll(cause error) {
 	defer q.mu.Unlock()
 	q.closing = true
 	for _, s := range q.streams {
-		s.cancel(cause)
+		s.stop(cause)
 	}
 }
 
@@ -201,7 +201,7 @@ func (q *queue) fail(models []string, cause error) int {
 	failed := 0
 	for _, s := range q.streams {
 		if slices.Contains(models, s.model) {
-			s.cancel(cause)
+			s.stop(cause)
 			failed++
 		}
 	}

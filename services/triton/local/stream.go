@@ -41,9 +41,8 @@ type stream struct {
 	request *C.tr_request
 	asked   *kserve.ModelInferRequest
 	extras  *extras // that it asked for, or nil
-	cancel  context.CancelCauseFunc
-	limit   int64 // bytes
-	heard   bool  // a response came lately, guarded by the queue's mutex
+	limit   int64   // bytes
+	heard   bool    // a response came lately, guarded by the queue's mutex
 
 	released chan struct{} // closed when the model has let go of the request
 	readable chan struct{} // a token when there is something to look at
@@ -53,8 +52,13 @@ type stream struct {
 	first    *C.tr_event // pushed and not taken, guarded by mu
 	last     *C.tr_event // guarded by mu
 
+	cause    atomic.Pointer[error] // why the engine ends the stream; nil while it doesn't
+	followed atomic.Bool           // the consumer may be at anything, and the model is to be told of an end
+	leaving  sync.WaitGroup        // of those who tell it
+
 	// What follows is the consumer's.
 	forwards bool        // the model's errors are responses
+	unfollow func() bool // of [stream.follow]; nil before it
 	batch    *C.tr_event // taken and not handed out
 	current  *C.tr_event // handed out
 	used     *C.tr_event // to free
@@ -96,22 +100,20 @@ func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, raw 
 			return
 		}
 		defer c.users.Done()
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		s, err := c.send(ctx, cancel, req, raw)
+		s, err := c.send(ctx, req, raw)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		inference.Sent(ctx)
 		s.forwards = forwards
-		defer s.close(ctx)()
+		defer s.close()
 		s.deliver(ctx, yield)
 	}
 }
 
 // send hands the request to Triton.
-func (c *core) send(ctx context.Context, cancel context.CancelCauseFunc, req *kserve.ModelInferRequest, raw []inference.Content) (*stream, error) {
+func (c *core) send(ctx context.Context, req *kserve.ModelInferRequest, raw []inference.Content) (*stream, error) {
 	if err := c.health.check(req.GetModelName()); err != nil {
 		return nil, err
 	}
@@ -120,7 +122,6 @@ func (c *core) send(ctx context.Context, cancel context.CancelCauseFunc, req *ks
 		id:       c.queue.number(),
 		asked:    req,
 		model:    req.GetModelName(),
-		cancel:   cancel,
 		limit:    int64(c.config.QueueBytes),
 		released: make(chan struct{}),
 		readable: make(chan struct{}, 1),
@@ -140,35 +141,62 @@ func (c *core) send(ctx context.Context, cancel context.CancelCauseFunc, req *ks
 		C.tr_request_unref(s.request)
 		return nil, err
 	}
-	c.silences.Watch(&s.silence, s.readable, cancel, nil)
+	c.silences.Watch(&s.silence, s.readable, s.stop, nil)
 	return s, nil
 }
 
-// close lets the end of the context cancel the request, whatever the consumer is
-// at. It gives what ends the stream.
-func (s *stream) close(ctx context.Context) func() {
-	cancelled := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(cancelled)
-		C.tr_request_cancel(s.request)
+// stop ends the stream for a reason of the engine's, the first that comes. It doesn't
+// block, and mustn't be called once the queue and the clock have let go of the stream.
+func (s *stream) stop(cause error) {
+	if !s.cause.CompareAndSwap(nil, &cause) {
+		return
+	}
+	s.wake()
+	if s.followed.Load() {
+		s.leaving.Go(s.abandon)
+	}
+}
+
+// abandon tells the model that nobody waits any more.
+func (s *stream) abandon() { C.tr_request_cancel(s.request) }
+
+// follow lets an end cancel the request whatever the consumer is at. While the consumer
+// waits for a response it sees the end itself, and the one response that most requests
+// have needs none of this.
+func (s *stream) follow(ctx context.Context) {
+	if s.unfollow != nil {
+		return
+	}
+	s.leaving.Add(1)
+	s.unfollow = context.AfterFunc(ctx, func() {
+		defer s.leaving.Done()
+		s.abandon()
 		s.wake()
 	})
-	return func() {
-		s.silence.Stop()
-		s.awaitRelease()
-		if !stop() {
-			<-cancelled
-		} else if !s.ended {
-			C.tr_request_cancel(s.request)
-		}
-		s.core.queue.remove(s)
-		C.tr_request_unref(s.request)
-		s.retire()
-		s.free()
-		s.core.queue.waits.Add(-s.waiting.Load())
-		C.tr_events_free(s.core.queue.c, s.batch)
-		C.tr_events_free(s.core.queue.c, s.first)
+	s.followed.Store(true)
+	if s.cause.Load() != nil { // stopped just before
+		s.abandon()
 	}
+}
+
+// close ends the stream, and cancels a request that hasn't ended.
+func (s *stream) close() {
+	s.silence.Stop()
+	s.awaitRelease()
+	if s.unfollow != nil && s.unfollow() {
+		s.leaving.Done()
+	}
+	s.core.queue.remove(s)
+	s.leaving.Wait()
+	if !s.ended {
+		s.abandon()
+	}
+	C.tr_request_unref(s.request)
+	s.retire()
+	s.free()
+	s.core.queue.waits.Add(-s.waiting.Load())
+	C.tr_events_free(s.core.queue.c, s.batch)
+	C.tr_events_free(s.core.queue.c, s.first)
 }
 
 // awaitRelease waits a moment for the release of a request that has ended.
@@ -244,7 +272,7 @@ func (s *stream) piled() int64 {
 // a client, can't be relied on to do it soon.
 func (s *stream) overflow() {
 	s.over = true
-	s.cancel(errOverflow)
+	s.stop(errOverflow)
 	s.mu.Lock()
 	list := s.first
 	s.first, s.last = nil, nil
@@ -274,6 +302,9 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 		case response.Final:
 			s.core.health.ended(s.model, nil)
 		}
+		if !response.Final {
+			s.follow(ctx)
+		}
 		if !yield(response, nil) || response.Final {
 			return
 		}
@@ -283,7 +314,13 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 // next waits for the next response; an idle one stands for a while of silence.
 func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 	s.retire()
-	for ctx.Err() == nil {
+	for {
+		if cause := s.cause.Load(); cause != nil {
+			return nil, triton.EndedBy(*cause)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, triton.Ended(ctx, err)
+		}
 		if s.take() {
 			s.silence.End()
 			return s.open()
@@ -293,9 +330,20 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 			return &s.idle, nil
 		}
 		s.silence.Begin()
-		<-s.readable // from the queue, the clock, or the end of the context
+		s.wait(ctx)
 	}
-	return nil, triton.Ended(ctx, ctx.Err())
+}
+
+// wait is for the queue, the clock, or an end.
+func (s *stream) wait(ctx context.Context) {
+	if s.unfollow != nil { // the context's end comes by the same way
+		<-s.readable
+		return
+	}
+	select {
+	case <-s.readable:
+	case <-ctx.Done():
+	}
 }
 
 // take makes the next event the current one, if there is one.
