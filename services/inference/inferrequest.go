@@ -15,8 +15,12 @@ import (
 // Fields of a ModelInferRequest on the wire.
 const (
 	lastHeadField   protowire.Number = 4 // the name, the version, the id and the parameters come first
+	lastTensorField protowire.Number = 6 // then what is said of the tensors
 	rawContentField protowire.Number = 7
 )
+
+// usualFields is how many bytes the fields without tensors mostly take.
+const usualFields = 128
 
 // InferRequest is a ModelInferRequest of KServe v2 as its client has encoded it, so
 // that it can be passed on without being rebuilt. What Trident itself must know of
@@ -24,6 +28,8 @@ const (
 type InferRequest struct {
 	head    *kserve.ModelInferRequest
 	encoded mem.BufferSlice
+	tensors []Content                 // raw ones, of a request that has been split
+	split   bool                      // the head has the tensors' descriptions, too
 	request *kserve.ModelInferRequest // nil until it is asked for
 	joined  mem.BufferSlice           // of tensors that lay in several buffers
 }
@@ -32,7 +38,7 @@ type InferRequest struct {
 // frees, also when there is an error.
 func NewInferRequest(encoded mem.BufferSlice) (*InferRequest, error) {
 	m := &InferRequest{head: &kserve.ModelInferRequest{}, encoded: encoded}
-	head, _, err := m.split(lastHeadField)
+	head, _, err := m.fields(1, lastHeadField)
 	if err == nil {
 		err = proto.Unmarshal(head, m.head)
 	}
@@ -101,23 +107,27 @@ func (m *InferRequest) Request() (*kserve.ModelInferRequest, error) {
 }
 
 // Split decodes all but the raw contents, which it gives apart: views of the
-// message, which end with it. In the request itself they are empty then.
+// message, which end with it. In the request itself, which is the head, they are
+// empty then.
 func (m *InferRequest) Split() (*kserve.ModelInferRequest, []Content, error) {
-	if m.request != nil {
+	switch {
+	case m.request != nil:
 		return m.request, Contents(m.request.GetRawInputContents()), nil
+	case m.split:
+		return m.head, m.tensors, nil
 	}
-	fields, contents, err := m.split(rawContentField - 1)
+	fields, contents, err := m.fields(lastHeadField+1, lastTensorField)
+	if err == nil {
+		err = proto.UnmarshalOptions{Merge: true}.Unmarshal(fields, m.head)
+	}
 	if err != nil {
 		return nil, nil, errDecode(err)
 	}
-	req := &kserve.ModelInferRequest{}
-	if err := proto.Unmarshal(fields, req); err != nil {
-		return nil, nil, errDecode(err)
-	}
 	if len(contents) > 0 {
-		req.RawInputContents = make([][]byte, len(contents))
+		m.head.RawInputContents = make([][]byte, len(contents))
 	}
-	return req, contents, nil
+	m.tensors, m.split = contents, true
+	return m.head, contents, nil
 }
 
 // join puts a content's pieces together, in a buffer of the message's.
@@ -142,10 +152,11 @@ func (m *InferRequest) Free() {
 	m.encoded, m.joined = nil, nil
 }
 
-// split gives the encoded fields up to a number, and the raw contents if they are
-// the next one. Unknown fields are left out.
-func (m *InferRequest) split(last protowire.Number) (fields []byte, raw []Content, err error) {
+// fields gives the encoded fields of these numbers, and the raw contents if theirs
+// is the next one. Unknown fields are left out.
+func (m *InferRequest) fields(first, last protowire.Number) (fields []byte, raw []Content, err error) {
 	c := cursor{rest: m.encoded}
+	fields = make([]byte, 0, usualFields)
 	for !c.ended() {
 		tag, err := c.varint()
 		if err != nil {
@@ -162,7 +173,7 @@ func (m *InferRequest) split(last protowire.Number) (fields []byte, raw []Conten
 				return nil, nil, err
 			}
 			raw = append(raw, content)
-		case number > last || wire != protowire.BytesType: // none of those wanted is of another type
+		case number < first || number > last || wire != protowire.BytesType: // none of those wanted is of another type
 			if err := c.skip(size); err != nil {
 				return nil, nil, err
 			}

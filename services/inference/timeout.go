@@ -70,9 +70,6 @@ func (m *InferRequest) set(name string, p *kserve.InferParameter) {
 		m.head.Parameters = map[string]*kserve.InferParameter{}
 	}
 	m.head.Parameters[name] = p
-	if m.request != nil && m.request != m.head {
-		m.request.Parameters = m.head.GetParameters()
-	}
 	if m.encoded == nil {
 		return
 	}

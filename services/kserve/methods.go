@@ -64,17 +64,18 @@ func schema(name string) protoreflect.MethodDescriptor {
 }
 
 func unary[Req, Res any](name, group string, call func(context.Context, *Req) (*Res, error)) method {
+	info := &grpc.UnaryServerInfo{FullMethod: procedure(name)}
+	handle := func(ctx context.Context, req any) (any, error) {
+		return call(ctx, req.(*Req)) //nolint:forcetypeassert // it is made below
+	}
 	return method{
 		name: name, group: group,
-		native: grpc.MethodDesc{MethodName: name, Handler: func(srv any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+		native: grpc.MethodDesc{MethodName: name, Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 			req := new(Req)
 			if err := decode(req); err != nil {
 				return nil, err
 			}
-			info := &grpc.UnaryServerInfo{Server: srv, FullMethod: procedure(name)}
-			return intercept(ctx, req, info, func(ctx context.Context, req any) (any, error) {
-				return call(ctx, req.(*Req)) //nolint:forcetypeassert // it was made above
-			})
+			return intercept(ctx, req, info, handle)
 		}},
 		connect: func(options ...connect.HandlerOption) http.Handler {
 			return connect.NewUnaryHandlerSimple(procedure(name), call, append(options, connect.WithSchema(schema(name)))...)
