@@ -323,7 +323,7 @@ func (c *core) load(model string, overrides []override) error {
 		}
 	}
 	err := failure(C.tr_model_load(c.server, texts.add(model), &list[0], C.uint32_t(len(overrides))))
-	c.lastLoad.Store(time.Now().UnixNano())
+	c.lastLoad.Store(new(time.Now()))
 	c.fixSignals()
 	return err
 }

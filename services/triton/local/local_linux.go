@@ -71,10 +71,10 @@ type core struct {
 	logs         *extension.Logs
 	users        sync.WaitGroup // streams, calls and what watches over the models
 
-	cancel    context.CancelCauseFunc // of the models' loading
-	lastLoad  atomic.Int64            // when a load has ended, in Unix nanoseconds
-	loaded    chan struct{}           // closed when the models of the start are there
-	loadError error                   // set before that
+	cancel    context.CancelCauseFunc   // of the models' loading
+	lastLoad  atomic.Pointer[time.Time] // when a load has ended, nil before the first
+	loaded    chan struct{}             // closed when the models of the start are there
+	loadError error                     // set before that
 }
 
 // New checks the configuration. The engine takes requests after Start.

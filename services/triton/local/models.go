@@ -34,9 +34,14 @@ func (c *core) unload(model string, dependents bool) error {
 // to end the model in between crashes the process.
 const settleTime = 200 * time.Millisecond
 
-// settle waits out the [settleTime] of the latest load.
+// settle waits out the [settleTime] of the latest load. A wall clock that is set back
+// doesn't make it longer.
 func (c *core) settle() {
-	if rest := settleTime - time.Since(time.Unix(0, c.lastLoad.Load())); rest > 0 {
+	ended := c.lastLoad.Load()
+	if ended == nil {
+		return
+	}
+	if rest := settleTime - time.Since(*ended); rest > 0 {
 		<-time.After(rest)
 	}
 }
