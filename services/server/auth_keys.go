@@ -51,7 +51,10 @@ type keys struct {
 	file  string   // empty for none
 	log   *slog.Logger
 	ring  atomic.Pointer[ring]
-	next  atomic.Int64 // when to look at the file again, in ns of Unix
+	wall  func() time.Time // the clock by which keys expire
+
+	began time.Time    // by the monotonic clock, as next is: a wall clock that is set back puts off no look
+	next  atomic.Int64 // when to look at the file again, in ns from began
 
 	looking sync.Mutex
 	section KeySection
@@ -98,7 +101,7 @@ func newRing() *ring {
 }
 
 func newKeys(given []Secret, file string, section KeySection, log *slog.Logger) (*keys, error) {
-	k := &keys{given: given, file: file, log: log}
+	k := &keys{given: given, file: file, log: log, wall: time.Now, began: time.Now()}
 	k.ring.Store(newRing())
 	apply, err := k.prepare(section)
 	if err != nil {
@@ -113,8 +116,7 @@ func (k *keys) wanted() bool { return len(k.ring.Load().clients) > 0 }
 
 // client is whose request has these values in its header.
 func (k *keys) client(values func(name string) []string) (*inference.Client, error) {
-	now := time.Now()
-	k.look(now)
+	k.look()
 	key := shown(values)
 	if key == "" {
 		return nil, errKey("an API key is needed: send it as Authorization: Bearer KEY")
@@ -126,7 +128,7 @@ func (k *keys) client(values func(name string) []string) (*inference.Client, err
 			if subtle.ConstantTimeCompare(c.digest[:], digest[:]) != 1 {
 				continue
 			}
-			if !c.expires.IsZero() && now.After(c.expires) {
+			if !c.expires.IsZero() && !k.wall().Before(c.expires) {
 				return nil, errKey("this API key has expired")
 			}
 			return c.client, nil
@@ -159,12 +161,16 @@ func prefixOf(digest [sha256.Size]byte) uint64 { return binary.LittleEndian.Uint
 
 // look reads a file that has changed again, at most once a second. Who comes while
 // another one looks takes what there is.
-func (k *keys) look(now time.Time) {
-	if k.file == "" || now.UnixNano() < k.next.Load() || !k.looking.TryLock() {
+func (k *keys) look() {
+	if k.file == "" {
+		return
+	}
+	elapsed := time.Since(k.began)
+	if int64(elapsed) < k.next.Load() || !k.looking.TryLock() {
 		return
 	}
 	defer k.looking.Unlock()
-	k.next.Store(now.Add(keyLook).UnixNano())
+	k.next.Store(int64(elapsed + keyLook))
 	if stateOf(k.file).equal(k.seen) {
 		return
 	}

@@ -238,6 +238,57 @@ func TestKeysReload(t *testing.T) {
 	}
 }
 
+// TestKeyExpires has keys run out while the gate is in use, by HTTP and by gRPC, to the
+// second and for one client alone. Whatever its clock is set to, the file is read again.
+func TestKeyExpires(t *testing.T) {
+	dir, began := t.TempDir(), time.Now().Truncate(time.Second)
+	entry := func(name string, after time.Duration) string {
+		return fmt.Sprintf("- {name: %s, key: of-%s, expires: %s}\n", name, name, began.Add(after).Format(time.RFC3339))
+	}
+	file := servertest.Write(t, dir, "keys", []byte(entry("hour", time.Hour)+entry("day", 24*time.Hour)+"- {name: ever, key: of-ever}\n"))
+	gate, _ := newGate(t, Config{APIKeysFile: file})
+	var ahead time.Duration
+	gate.keys.wall = func() time.Time { return began.Add(ahead) }
+	let := func(name string) bool {
+		t.Helper()
+		status, body, _ := ask(through(gate), http.MethodPost, "/v1/chat/completions", "Authorization", "Bearer of-"+name)
+		_, err := gate.AdmitCall(t.Context(), "/inference.GRPCInferenceService/ModelInfer", http.Header{"Authorization": {"Bearer of-" + name}}.Values)
+		if byHTTP, byGRPC := status == http.StatusOK, err == nil; byHTTP != byGRPC {
+			t.Errorf("%s after %s: %d %s, by gRPC %v", name, ahead, status, body, err)
+		}
+		if status != http.StatusOK && (status != http.StatusUnauthorized || !strings.Contains(body, "this API key has expired")) {
+			t.Errorf("%s after %s: %d %s", name, ahead, status, body)
+		}
+		return status == http.StatusOK
+	}
+	for _, step := range []struct {
+		ahead           time.Duration
+		hour, day, ever bool
+	}{
+		{0, true, true, true},
+		{time.Hour - time.Nanosecond, true, true, true},
+		{time.Hour, false, true, true},
+		{24*time.Hour - time.Second, false, true, true},
+		{24 * time.Hour, false, false, true},
+		{-48 * time.Hour, true, true, true}, // it was wrong, and is set right
+	} {
+		ahead = step.ahead
+		if hour, day, ever := let("hour"), let("day"), let("ever"); hour != step.hour || day != step.day || ever != step.ever {
+			t.Errorf("after %s: %t, %t, %t", ahead, hour, day, ever)
+		}
+	}
+	ahead = 2 * time.Hour
+	if let("hour") {
+		t.Error("it counts after its time")
+	}
+	servertest.Write(t, dir, "keys", []byte(entry("hour", 3*time.Hour)))
+	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !let("hour"); <-tick {
+		if time.Now().After(end) {
+			t.Fatal("a later time in the file isn't seen")
+		}
+	}
+}
+
 // TestKeySection closes an open gate by keys of the settings, and changes them. Those of a
 // file stay beside them; the last ones don't go while the gate is there.
 func TestKeySection(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +50,14 @@ func (s *syncBuffer) String() string {
 	defer s.mu.Unlock()
 	return s.b.String()
 }
+
+// wallClock is one that tests set, beside what has passed really.
+type wallClock struct{ ahead atomic.Int64 }
+
+func (w *wallClock) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+// set has it show what it will show after this time; a negative one is set back.
+func (w *wallClock) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
 // start serves a handler on a free port until the test ends.
 func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url string, log *syncBuffer, stop func() error) {

@@ -46,6 +46,7 @@ func (t TLS) keyFile() string { return cmp.Or(t.KeyFile, t.CertFile) }
 type Certificates struct {
 	files  TLS
 	log    *slog.Logger
+	wall   func() time.Time // the clock by which certificates expire
 	loaded atomic.Pointer[material]
 
 	looking sync.Mutex
@@ -63,7 +64,11 @@ func NewCertificates(cfg Config, log *slog.Logger) (*Certificates, error) {
 	if !cfg.TLS.Enabled() {
 		return nil, nil //nolint:nilnil // nil is a use of the type
 	}
-	c := &Certificates{files: cfg.TLS, log: log, seen: cfg.TLS.state()}
+	return newCertificates(cfg.TLS, time.Now, log)
+}
+
+func newCertificates(files TLS, wall func() time.Time, log *slog.Logger) (*Certificates, error) {
+	c := &Certificates{files: files, log: log, wall: wall, seen: files.state()}
 	if err := c.load(); err != nil {
 		return nil, err
 	}
@@ -78,7 +83,7 @@ func (c *Certificates) Config(protocols ...string) *tls.Config {
 		NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			m := c.latest()
-			answer := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{m.certificate}}
+			answer := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{m.certificate}, Time: c.wall}
 			if m.clientCAs != nil {
 				answer.ClientAuth, answer.ClientCAs = tls.RequireAndVerifyClientCert, m.clientCAs
 			}
@@ -124,7 +129,7 @@ func (c *Certificates) load() error {
 	c.loaded.Store(m)
 	leaf := m.certificate.Leaf
 	attrs := []any{"names", leaf.DNSNames, "addresses", leaf.IPAddresses, "expires", leaf.NotAfter, "clients_need_one", m.clientCAs != nil}
-	if time.Now().After(leaf.NotAfter) {
+	if c.wall().After(leaf.NotAfter) {
 		c.log.Error("the certificate for TLS has expired", attrs...)
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trident-inference/trident/services/server/servertest"
 )
@@ -19,6 +20,7 @@ import (
 type secured struct {
 	url, dir string
 	log      *syncBuffer
+	clock    wallClock
 }
 
 // startSecured serves a handler with TLS until the test ends: to all, or only to
@@ -33,7 +35,7 @@ func startSecured(t *testing.T, own servertest.Pair, clients *servertest.Authori
 		cfg.TLS.ClientCAFile = servertest.Write(t, s.dir, "ca", clients.PEM())
 	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	certificates, err := NewCertificates(cfg, log)
+	certificates, err := newCertificates(cfg.TLS, s.clock.now, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,6 +209,51 @@ func TestNewCertificate(t *testing.T) {
 	}
 	if strings.Contains(s.log.String(), "PRIVATE") {
 		t.Errorf("the log shows a key:\n%s", s.log)
+	}
+}
+
+// TestCertificatesExpire has the hour of the certificates pass while the server runs:
+// clients with one that is over aren't served any more, connections that there are go on,
+// and the log tells of the server's own. All is as before once the clock is set right.
+func TestCertificatesExpire(t *testing.T) {
+	authority, clients := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	s := startSecured(t, authority.Issue(t, "one"), clients, hello)
+	shown := clients.Issue(t, "client")
+	served := func(c *http.Client) error {
+		_, body, _, err := s.get(t, c)
+		if err == nil && body != "hello by HTTP/2.0" {
+			t.Errorf("the answer is %q", body)
+		}
+		return err
+	}
+	resumes := authority.Client(t, shown)
+	resumes.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	connected := client(t, authority.Client(t, shown))
+	if err := errors.Join(served(connected), served(client(t, resumes))); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.set(2 * time.Hour)
+	if err := served(connected); err != nil {
+		t.Errorf("a connection that there was: %v", err)
+	}
+	for how, config := range map[string]*tls.Config{"anew": authority.Client(t, shown), "by a session from before": resumes} {
+		if err := served(client(t, config)); err == nil {
+			t.Errorf("%s, with a certificate that is over, it is served", how)
+		}
+	}
+	if strings.Contains(s.log.String(), "the certificate for TLS has expired") {
+		t.Errorf("it is told before the files are read again: %s", s.log)
+	}
+	renewed := authority.Issue(t, "two") // for an hour from now, which is over by the server's clock
+	servertest.Write(t, s.dir, "key", renewed.Key)
+	servertest.Write(t, s.dir, "cert", renewed.Certificate)
+	_ = served(client(t, authority.Client(t, shown)))
+	if n := strings.Count(s.log.String(), "level=ERROR msg=\"the certificate for TLS has expired\""); n != 1 {
+		t.Errorf("%d times in the log: %s", n, s.log)
+	}
+	s.clock.set(0)
+	if err := errors.Join(served(client(t, authority.Client(t, shown))), served(client(t, resumes))); err != nil {
+		t.Errorf("by the right clock: %v", err)
 	}
 }
 
