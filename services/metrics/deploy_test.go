@@ -2,8 +2,10 @@ package metrics
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,22 +56,35 @@ func TestDeployedNames(t *testing.T) {
 	}
 }
 
-func dashboard(t *testing.T) (all []string) {
+// board is Grafana's file, as far as tests look.
+type board struct {
+	Panels     []panel
+	Templating struct{ List []struct{ Definition string } }
+}
+
+type panel struct {
+	ID      int
+	Title   string
+	GridPos struct{ X, Y, W, H int }
+	Targets []struct{ Expr string }
+}
+
+func readBoard(t *testing.T) (b board) {
 	t.Helper()
-	var d struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-		Templating struct{ List []struct{ Definition string } }
-	}
 	text, err := os.ReadFile("../../deploy/grafana/trident.json")
 	if err == nil {
-		err = json.Unmarshal(text, &d)
+		err = json.Unmarshal(text, &b)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// dashboard are the queries of the dashboard.
+func dashboard(t *testing.T) (all []string) {
+	t.Helper()
+	d := readBoard(t)
 	for _, p := range d.Panels {
 		for _, target := range p.Targets {
 			all = append(all, target.Expr)
@@ -117,13 +132,70 @@ func rules(t *testing.T) (all []string) {
 	return all
 }
 
-// TestAlerts has promtool run the alerts' own tests.
-func TestAlerts(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
+// TestDashboardHasAll: each metric has a panel, or a reason to have none; panels have
+// places and ids of their own.
+func TestDashboardHasAll(t *testing.T) {
+	none := map[string]string{
+		"trident_lora_requests_info": "for an inference gateway: its value is a time, and all else is in its labels",
+	}
+	all := strings.Join(dashboard(t), "\n")
+	for _, f := range newFamilies(Default().GatewayPrefix).list() {
+		asked := regexp.MustCompile(`\b` + f.name + `(?:_bucket|_sum|_count)?\b`).MatchString(all)
+		if _, excused := none[f.name]; asked == excused {
+			t.Errorf("%s: in a panel %t, excused %t", f.name, asked, excused)
+		}
+	}
+	ids, places := map[int]string{}, map[[2]int]string{}
+	for _, p := range readBoard(t).Panels {
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				if other, taken := places[[2]int{x, y}]; taken || x >= 24 {
+					t.Errorf("%s lies on %s or outside", p.Title, other)
+				}
+				places[[2]int{x, y}] = p.Title
+			}
+		}
+		if other, taken := ids[p.ID]; taken {
+			t.Errorf("%s has the id of %s", p.Title, other)
+		}
+		ids[p.ID] = p.Title
+	}
+}
+
+// TestQueries has promtool read the dashboard's queries, as rules that record them.
+func TestQueries(t *testing.T) {
+	type rule struct{ Record, Expr string }
+	var rules []rule
+	for _, p := range readBoard(t).Panels {
+		for i, target := range p.Targets {
+			rules = append(rules, rule{fmt.Sprintf("panel:%d:%d", p.ID, i), strings.NewReplacer("$__rate_interval", "1m").Replace(target.Expr)})
+		}
+	}
+	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "panels", "rules": rules}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "rules.yml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "check", "rules", file).CombinedOutput(); err != nil || len(rules) < 40 {
+		t.Errorf("%d queries: %v\n%s", len(rules), err, out)
+	}
+}
+
+func promtool(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip("no promtool: make setup-test installs it where it can")
 	}
-	run := exec.CommandContext(t.Context(), promtool, "test", "rules", "alerts_test.yml")
+	return path
+}
+
+// TestAlerts has promtool run the alerts' own tests.
+func TestAlerts(t *testing.T) {
+	run := exec.CommandContext(t.Context(), promtool(t), "test", "rules", "alerts_test.yml")
 	run.Dir = "../../deploy/prometheus"
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
