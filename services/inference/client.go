@@ -50,6 +50,29 @@ func WithClient(ctx context.Context, client *Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }
 
+type renewalKey struct{}
+
+// WithRenewal says how to find whom the further requests of a long call are from. The
+// function may be called concurrently; nil is nobody in particular, and its error why
+// they aren't let in.
+func WithRenewal(ctx context.Context, renew func() (*Client, error)) context.Context {
+	return context.WithValue(ctx, renewalKey{}, renew)
+}
+
+// Renew gives the context of a further request of a call. Its key may have expired since
+// the call began, may have been taken away, or have got other models and limits.
+func Renew(ctx context.Context) (context.Context, error) {
+	renew, ok := ctx.Value(renewalKey{}).(func() (*Client, error))
+	if !ok {
+		return ctx, nil
+	}
+	client, err := renew()
+	if err != nil || client == ClientOf(ctx) {
+		return ctx, err
+	}
+	return WithClient(ctx, client), nil
+}
+
 // ClientOf gives whom a request is from; nil where nobody has said it.
 func ClientOf(ctx context.Context) *Client {
 	client, _ := ctx.Value(clientKey{}).(*Client)

@@ -289,6 +289,11 @@ func (r *run) run(ctx context.Context) {
 	if r.previous != nil && !await(ctx, r.previous) {
 		return
 	}
+	ctx, err := inference.Renew(ctx)
+	if err != nil {
+		_ = r.answer(ctx, nil, err) // an error of it is the stream's
+		return
+	}
 	core, size := r.stream.service.core, int64(r.req.Size())
 	if err := core.TakeBody(size); err != nil {
 		_ = r.answer(ctx, nil, err) // an error of it is the stream's

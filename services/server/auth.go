@@ -70,10 +70,21 @@ func (g *Gate) admit(ctx context.Context, method string, u *url.URL, values func
 			}
 		}
 	}
+	if u.Path == streamPath {
+		ctx = inference.WithRenewal(ctx, func() (*inference.Client, error) {
+			if !g.keys.wanted() {
+				return nil, nil //nolint:nilnil // nobody in particular
+			}
+			return g.keys.client(values)
+		})
+	}
 	return ctx, g.restrictions.check(u, values)
 }
 
 const metricsPath = "/metrics"
+
+// streamPath is the one call by which a client sends request after request.
+const streamPath = "/inference.GRPCInferenceService/ModelStreamInfer"
 
 // openPaths need no key: probes, and what is the same for all and says nothing of this
 // server.
