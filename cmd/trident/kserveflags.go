@@ -21,6 +21,8 @@ type kserveFlags struct {
 	KServeHTTPPort        int                  `name:"kserve-http-port" default:"${kserve_http_port}" help:"Port of KServe v2 by REST; 0 takes a free one."`
 	GRPCRestricted        []kserve.Restriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header triton-grpc-protocol-KEY: VALUE call these groups of methods, such as model-repository:admin-key=secret; repeatable."`
 	HTTPRestricted        []kserve.Restriction `name:"http-restricted-api" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header KEY: VALUE call these groups by REST; repeatable."`
+	GRPCForward           string               `name:"grpc-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression: headers in whose names it is found become parameters of inferences by gRPC and Connect, credentials too."`
+	HTTPForward           string               `name:"http-header-forward-pattern" placeholder:"PATTERN" help:"The same for inferences by REST."`
 	AllowModelUpload      bool                 `help:"Let a load bring a configuration or files of its own, which may be code that is run here."`
 	AllowSharedMemory     bool                 `help:"Let clients register shared memory though the ports are open to other machines."`
 }
@@ -36,6 +38,7 @@ func (f *kserveFlags) config(shared server.Config) kserve.Config {
 		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort, HTTPPort: f.KServeHTTPPort,
 		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory,
 		Restrictions: f.GRPCRestricted, HTTPRestrictions: f.HTTPRestricted,
+		GRPCForward: f.GRPCForward, HTTPForward: f.HTTPForward,
 		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout,
 	}
 }

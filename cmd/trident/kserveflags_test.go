@@ -71,6 +71,19 @@ func TestRestrictedTwice(t *testing.T) {
 	}
 }
 
+// TestForwardPatterns names the flag whose expression can't be read.
+func TestForwardPatterns(t *testing.T) {
+	for _, flag := range []string{"--http-header-forward-pattern", "--grpc-header-forward-pattern"} {
+		if _, err := parse(flag + "=x-(a"); err == nil || !strings.Contains(err.Error(), flag+": ") {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	cfg, err := parse("--http-header-forward-pattern=x{1,2}|(?-i)Y", "--grpc-header-forward-pattern=.*")
+	if err != nil || cfg.KServe.HTTPForward != "x{1,2}|(?-i)Y" || cfg.KServe.GRPCForward != ".*" {
+		t.Errorf("got %+v, %v", cfg.KServe, err)
+	}
+}
+
 // TestOwnPort refuses to be the tritonserver that it is to call.
 func TestOwnPort(t *testing.T) {
 	for _, test := range []struct {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -68,6 +70,29 @@ func (m *InferRequest) Encoded() mem.BufferSlice { return m.encoded }
 
 // Size of the encoded request in bytes.
 func (m *InferRequest) Size() int { return m.encoded.Len() }
+
+// AddParameters sets parameters, in place of those that the request has by the same
+// names. What is encoded stays as it is: of a map's entries on the wire the last one
+// counts.
+func (m *InferRequest) AddParameters(more map[string]*kserve.InferParameter) error {
+	if len(more) == 0 {
+		return nil
+	}
+	if m.head.Parameters == nil {
+		m.head.Parameters = make(map[string]*kserve.InferParameter, len(more))
+	}
+	maps.Copy(m.head.GetParameters(), more)
+	if m.encoded == nil { // the head is all of the request
+		return nil
+	}
+	encoded, err := proto.Marshal(&kserve.ModelInferRequest{Parameters: more})
+	if err != nil {
+		return errDecode(err)
+	}
+	m.encoded = append(slices.Clip(m.encoded), mem.SliceBuffer(encoded))
+	m.request = nil // has them not
+	return nil
+}
 
 // Content is a raw tensor, in the pieces that it lies in.
 type Content [][]byte

@@ -2,6 +2,8 @@ package inference_test
 
 import (
 	"bytes"
+	"errors"
+	"maps"
 	"slices"
 	"testing"
 
@@ -74,6 +76,44 @@ func TestSplitDecoded(t *testing.T) {
 	got, contents, err := inference.InferRequestOf(want).Split()
 	if err != nil || got != want || len(contents) != 2 || !bytes.Equal(slices.Concat(contents[0]...), want.GetRawInputContents()[0]) || contents[1].Len() != 0 {
 		t.Errorf("got %v, %v, %v", got, contents, err)
+	}
+}
+
+// TestAddParameters has the later ones count, for who reads the message and for who
+// reads what is encoded.
+func TestAddParameters(t *testing.T) {
+	parameter := func(text string) *kserve.InferParameter {
+		return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: text}}
+	}
+	for _, own := range []map[string]*kserve.InferParameter{nil, sampleRequest().GetParameters()} {
+		sample, want := sampleRequest(), sampleRequest()
+		sample.Parameters = own
+		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": parameter("a"), "b": parameter("")}
+		encoded, err := proto.Marshal(sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*inference.InferRequest{req, inference.InferRequestOf(sample)} {
+			if _, err := m.Request(); err != nil { // it is decoded anew
+				t.Fatal(err)
+			}
+			if err := errors.Join(m.AddParameters(nil), m.AddParameters(want.GetParameters())); err != nil {
+				t.Fatal(err)
+			}
+			got, err := m.Request()
+			if err != nil || !proto.Equal(got, want) || !maps.EqualFunc(m.Head().GetParameters(), want.GetParameters(), func(a, b *kserve.InferParameter) bool { return proto.Equal(a, b) }) {
+				t.Errorf("got %v and %v, %v", got, m.Head(), err)
+			}
+		}
+		passed := &kserve.ModelInferRequest{}
+		if err := proto.Unmarshal(req.Encoded().Materialize(), passed); err != nil || !proto.Equal(passed, want) {
+			t.Errorf("passed on %v, %v", passed, err)
+		}
+		req.Free()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path"
 	"reflect"
 	"strings"
@@ -33,9 +34,46 @@ func protocols(t *testing.T, address string) map[string]grpc.ClientConnInterface
 	for name, options := range map[string][]connect.ClientOption{
 		"Connect": nil, "Connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()},
 	} {
-		all[name] = connectConn{kserveconnect.NewGRPCInferenceServiceClient(by, "http://"+address, options...)}
+		all[name] = connectConn{kserveconnect.NewGRPCInferenceServiceClient(by, "http://"+address, append(options, connect.WithInterceptors(outgoing{}))...)}
 	}
 	return all
+}
+
+// outgoing sends by Connect's client the metadata that grpc-go's would.
+type outgoing struct{}
+
+func (outgoing) add(ctx context.Context, header http.Header) {
+	values, _ := metadata.FromOutgoingContext(ctx)
+	for name, all := range values {
+		for _, value := range all {
+			if strings.HasSuffix(name, "-bin") {
+				value = connect.EncodeBinaryHeader([]byte(value))
+			}
+			header.Add(name, value)
+		}
+	}
+}
+
+// WrapUnary implements [connect.Interceptor].
+func (o outgoing) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		o.add(ctx, req.Header())
+		return next(ctx, req)
+	}
+}
+
+// WrapStreamingClient implements it.
+func (o outgoing) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		o.add(ctx, conn.RequestHeader())
+		return conn
+	}
+}
+
+// WrapStreamingHandler implements it; there is no handler.
+func (outgoing) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
 }
 
 // connectConn calls by Connect's client what is asked by grpc-go's interface.

@@ -26,6 +26,10 @@ type Config struct {
 	// Restrictions of groups of methods to clients that know a header, by gRPC and
 	// Connect, and HTTPRestrictions by REST.
 	Restrictions, HTTPRestrictions []Restriction
+	// GRPCForward and HTTPForward are regular expressions: headers in whose names one is
+	// found become parameters of inferences by gRPC and Connect, and by REST. Empty
+	// ones forward none.
+	GRPCForward, HTTPForward string
 	// WriteTimeout ends a stream whose client takes nothing for this long.
 	WriteTimeout time.Duration
 	// ShutdownTimeout is how long calls in flight may go on after a stop was asked
@@ -45,6 +49,9 @@ func (c Config) Validate() error {
 	}
 	if c.HTTPPort < 0 || c.HTTPPort > 65535 {
 		return fmt.Errorf("--kserve-http-port: %d is no port", c.HTTPPort)
+	}
+	if _, err := newForwarding(c); err != nil {
+		return err
 	}
 	return errors.Join(restrictedOnce("--grpc-restricted-protocol", c.Restrictions), restrictedOnce("--http-restricted-api", c.HTTPRestrictions))
 }

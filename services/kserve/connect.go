@@ -21,7 +21,7 @@ func NewRoutes(s *Service, cfg server.Config) []server.Route {
 	options := []connect.HandlerOption{
 		connect.WithCodec(connectCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody),
-		connect.WithInterceptors(interceptor{newGuard(s)}),
+		connect.WithInterceptors(interceptor{newGuard(s), s.forward}),
 	}
 	routes := restRoutes(s, cfg)
 	for _, m := range s.methods() {
@@ -42,9 +42,12 @@ func NewRoutes(s *Service, cfg server.Config) []server.Route {
 	return routes
 }
 
-// interceptor checks restrictions, notes for the log what a call was about, and
-// makes Connect's errors.
-type interceptor struct{ guard guard }
+// interceptor checks restrictions, forwards headers, notes for the log what a call was
+// about, and makes Connect's errors.
+type interceptor struct {
+	guard   guard
+	forward forwarding
+}
 
 // WrapUnary implements [connect.Interceptor].
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -52,6 +55,9 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		rec := server.RecordOf(ctx)
 		rec.Model = modelOf(req.Any())
 		err := i.guard.check(req.Spec().Procedure, req.Header().Get)
+		if body, ok := req.Any().(*request); ok && err == nil {
+			err = body.AddParameters(i.forward.ofHeader(req.Header()))
+		}
 		var answer connect.AnyResponse
 		if err == nil {
 			answer, err = next(ctx, req)
@@ -119,8 +125,13 @@ func clientsFault(code connect.Code) (inference.Code, bool) {
 // connectStream is the handler of ModelStreamInfer.
 func (s *Service) connectStream(options ...connect.HandlerOption) http.Handler {
 	return connect.NewBidiStreamHandler(procedure(streamName), func(ctx context.Context, stream *connect.BidiStream[request, reply]) error {
-		return s.streamInfer(ctx, connectExchange{stream, abortOf(ctx)}, wantsStatus(stream.RequestHeader().Get))
+		return s.streamInfer(ctx, connectExchange{stream, abortOf(ctx)}, s.optionsOf(stream.RequestHeader()))
 	}, append(options, connect.WithSchema(schema(streamName)))...)
+}
+
+// optionsOf are a stream's by the headers of a call on the shared port.
+func (s *Service) optionsOf(header http.Header) streamOptions {
+	return streamOptions{asStatus: wantsStatus(header.Get), parameters: s.forward.ofHeader(header)}
 }
 
 // connectExchange is Connect's side of a stream.

@@ -112,6 +112,10 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 				return nil, err
 			}
 			if body, ok := req.(*request); ok { // the one kind that is large
+				if err := body.AddParameters(service.forward.ofCall(ctx)); err != nil {
+					body.Free()
+					return nil, err
+				}
 				size := int64(body.Size())
 				if err := service.core.TakeBody(size); err != nil {
 					body.Free()
@@ -151,7 +155,8 @@ func (s *Server) description() *grpc.ServiceDesc {
 		Streams: []grpc.StreamDesc{{
 			StreamName: streamName, ServerStreams: true, ClientStreams: true,
 			Handler: func(_ any, ss grpc.ServerStream) error {
-				return s.service.streamInfer(ss.Context(), nativeExchange{ss}, wantsStatus(incoming(ss.Context())))
+				ctx := ss.Context()
+				return s.service.streamInfer(ctx, nativeExchange{ss}, streamOptions{wantsStatus(incoming(ctx)), s.service.forward.ofCall(ctx)})
 			},
 		}},
 	}

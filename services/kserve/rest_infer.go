@@ -50,6 +50,7 @@ func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnsw
 	if err := req.readBody(r.Header, body, config); err != nil {
 		return nil, s.orOfModel(ctx, model, version, err)
 	}
+	req.head.Parameters = s.forward.ofRequest(req.head.GetParameters(), r)
 	message, err := req.encode()
 	if err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ import (
 type Service struct {
 	cfg  Config
 	core *inference.Service
+	// forward is which headers become parameters.
+	forward forwarding
 	// streams counts the goroutines of streams.
 	streams sync.WaitGroup
 }
@@ -28,7 +30,11 @@ func New(cfg Config, core *inference.Service) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, core: core}, nil
+	forward, err := newForwarding(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{cfg: cfg, core: core, forward: forward}, nil
 }
 
 // ServerLive is true: who answers lives. An engine that is away doesn't make this

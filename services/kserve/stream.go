@@ -52,16 +52,23 @@ var (
 	}
 )
 
+// streamOptions are what a stream's metadata ask for.
+type streamOptions struct {
+	// asStatus makes a model's error the call's: triton_grpc_error.
+	asStatus bool
+	// parameters from headers are each request's; nil for none.
+	parameters headerParameters
+}
+
 // stream is one ModelStreamInfer call: requests run side by side, each in a
 // goroutine of its own, and their responses take turns on the wire.
 type stream struct {
 	service  *Service
 	exchange exchange
-	// asStatus makes a model's error the call's, as the metadata triton_grpc_error
-	// asks for.
-	asStatus bool
-	room     *semaphore.Weighted
-	failed   chan error // the first failure of the call
+	streamOptions
+
+	room   *semaphore.Weighted
+	failed chan error // the first failure of the call
 
 	sending sync.Mutex
 	slow    *time.Timer // nil before the first send; guarded by sending
@@ -87,11 +94,11 @@ type sequence struct {
 // and refusals, come in the order of their requests, others as they are made; a
 // sequence's requests run one after the other. The end of ctx cancels all requests,
 // and so does a client that takes nothing for [Config.WriteTimeout].
-func (s *Service) streamInfer(ctx context.Context, x exchange, asStatus bool) error {
+func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	st := &stream{
-		service: s, exchange: x, asStatus: asStatus,
+		service: s, exchange: x, streamOptions: options,
 		room: semaphore.NewWeighted(streamRoom), failed: make(chan error, 1),
 		idle: make(chan struct{}), sequences: map[sequence]chan struct{}{},
 	}
@@ -186,6 +193,11 @@ func (st *stream) read(ctx context.Context) {
 			return
 		case err != nil:
 			st.fail(err)
+			return
+		}
+		if err := req.AddParameters(st.parameters); err != nil {
+			st.fail(err)
+			req.Free()
 			return
 		}
 		weight := min(max(int64(req.Size()), leastWeight), streamRoom)

@@ -29,7 +29,7 @@ func typedRoutes(s *Service, options []connect.HandlerOption) []server.Route {
 			Handler: withAbort(connect.NewServerStreamHandler(tridentv1connect.InferServiceInferStreamProcedure,
 				func(ctx context.Context, req *connect.Request[request], stream *connect.ServerStream[reply]) error {
 					server.RecordOf(ctx).Model = modelOf(req.Msg)
-					return s.streamInfer(ctx, &singleExchange{request: req.Msg, stream: stream, end: abortOf(ctx)}, wantsStatus(req.Header().Get))
+					return s.streamInfer(ctx, &singleExchange{request: req.Msg, stream: stream, end: abortOf(ctx)}, s.optionsOf(req.Header()))
 				}, append(options, schema("InferStream"))...)),
 		},
 	}

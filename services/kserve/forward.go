@@ -1,0 +1,146 @@
+package kserve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// forwarding is which headers of a request become its parameters, as by tritonserver's
+// flags: those in whose names the expression is found. nil forwards none.
+type forwarding struct{ grpc, http *regexp.Regexp }
+
+func newForwarding(cfg Config) (f forwarding, err error) {
+	if f.grpc, err = headerPattern("--grpc-header-forward-pattern", cfg.GRPCForward); err != nil {
+		return f, err
+	}
+	f.http, err = headerPattern("--http-header-forward-pattern", cfg.HTTPForward)
+	return f, err
+}
+
+// headerPattern takes RE2's syntax, which is Go's. Letters are of either case unless
+// the pattern says (?-i). An empty one is nil.
+func headerPattern(flag, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no pattern
+	}
+	pattern, err := regexp.Compile("(?i)" + text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return pattern, nil
+}
+
+type headerParameters = map[string]*kserve.InferParameter
+
+// ofCall are the parameters from the metadata of a call on gRPC's own port.
+func (f forwarding) ofCall(ctx context.Context) headerParameters {
+	if f.grpc == nil {
+		return nil
+	}
+	values, _ := metadata.FromIncomingContext(ctx)
+	found := headerParameters{}
+	for name, all := range values {
+		if f.grpc.MatchString(name) && !ofGRPC(name) {
+			forward(found, name, all)
+		}
+	}
+	return found
+}
+
+// ofHeader are those from the headers of a call on the shared port, under the names
+// that gRPC's own port gives them.
+func (f forwarding) ofHeader(header http.Header) headerParameters {
+	if f.grpc == nil {
+		return nil
+	}
+	found := headerParameters{}
+	for key, all := range header {
+		name := strings.ToLower(key)
+		if !f.grpc.MatchString(name) || ofGRPC(name) || ofHTTP(name) {
+			continue
+		}
+		if strings.HasSuffix(name, "-bin") {
+			all = decodedHeaders(all)
+		}
+		forward(found, name, all)
+	}
+	return found
+}
+
+// ofRequest are those from the headers of a request by REST, added to the request's
+// own.
+func (f forwarding) ofRequest(to headerParameters, r *http.Request) headerParameters {
+	if f.http == nil {
+		return to
+	}
+	found := headerParameters{}
+	for name, all := range r.Header {
+		if f.http.MatchString(name) {
+			forward(found, name, all)
+		}
+	}
+	if f.http.MatchString("Host") {
+		forward(found, "Host", []string{r.Host})
+	}
+	if to == nil {
+		return found
+	}
+	maps.Copy(to, found)
+	return to
+}
+
+// forward adds a header's last value, as far as Triton's texts go: to a zero byte. What
+// isn't UTF-8 can't travel in KServe's messages, and what KServe gives a meaning must
+// not get it by a header.
+func forward(to headerParameters, name string, values []string) {
+	if len(values) == 0 || hasMeaning(name) {
+		return
+	}
+	value, _, _ := strings.Cut(values[len(values)-1], "\x00")
+	if utf8.ValidString(value) {
+		to[name] = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: value}}
+	}
+}
+
+// hasMeaning is for parameters that Triton's frontends read themselves.
+func hasMeaning(name string) bool {
+	switch name {
+	case "sequence_id", "sequence_start", "sequence_end", "priority", "timeout":
+		return true
+	}
+	return strings.HasPrefix(name, "triton_")
+}
+
+// ofGRPC is for metadata of the protocol, which gRPC's servers keep to themselves.
+func ofGRPC(name string) bool {
+	return name == "content-type" || name == "te" || strings.HasPrefix(name, ":") || strings.HasPrefix(name, "grpc-")
+}
+
+// ofHTTP is for headers that tell how a message of Connect, gRPC-Web or gRPC travels.
+func ofHTTP(name string) bool {
+	switch name {
+	case "accept", "accept-encoding", "connection", "content-encoding", "content-length", "host", "trailer", "x-grpc-web":
+		return true
+	}
+	return strings.HasPrefix(name, "connect-")
+}
+
+// decodedHeaders are binary headers' values; what isn't base64 stays out.
+func decodedHeaders(encoded []string) (values []string) {
+	for _, one := range encoded {
+		if value, err := connect.DecodeBinaryHeader(one); err == nil {
+			values = append(values, string(value))
+		}
+	}
+	return values
+}
