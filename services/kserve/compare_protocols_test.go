@@ -30,7 +30,7 @@ func protocols(t *testing.T, address string) map[string]grpc.ClientConnInterface
 	t.Helper()
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
-	all := map[string]grpc.ClientConnInterface{"gRPC": dial(t, address)}
+	all := map[string]grpc.ClientConnInterface{"gRPC": dial(t, address, noter{shared: true}.options()...)}
 	for name, options := range map[string][]connect.ClientOption{
 		"Connect": nil, "Connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()},
 	} {

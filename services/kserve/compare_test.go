@@ -43,9 +43,9 @@ func TestLikeTritonserver(t *testing.T) {
 	asked := slices.Concat(
 		describing(), inferring(), datatypes(), contents(), wrong(), parametrised(), streams(), sequences(), shared(t), controlling(), settings(),
 	)
-	o := &oracle{triton: triton, conn: dial(t, triton.GRPC()), known: map[string]outcome{}}
+	o := &oracle{triton: triton, conn: dial(t, triton.GRPC(), noter{}.options()...), known: map[string]outcome{}}
 	t.Run("remote", func(t *testing.T) {
-		compare(t, asked, o, dial(t, serveNative(t, open(), tritontest.Connect(t, triton))))
+		compare(t, asked, o, dial(t, serveNative(t, open(), tritontest.Connect(t, triton)), noter{}.options()...))
 	})
 	t.Run("shared port", func(t *testing.T) {
 		for name, got := range protocols(t, serveShared(t, open(), tritontest.Connect(t, triton))) {
@@ -56,7 +56,7 @@ func TestLikeTritonserver(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 			t.Skip("starts Triton in this process: make test-local")
 		}
-		compare(t, asked, o, dial(t, serveNative(t, open(), localEngine(t, repositories))))
+		compare(t, asked, o, dial(t, serveNative(t, open(), localEngine(t, repositories)), noter{}.options()...))
 	})
 }
 
@@ -153,6 +153,9 @@ type outcome struct {
 	messages []proto.Message
 	code     codes.Code
 	text     string
+	// metadata of the calls, by gRPC; of other protocols there are none, and on the
+	// shared port those together alone.
+	apart, together []string
 }
 
 func (o outcome) String() string {
@@ -161,10 +164,15 @@ func (o outcome) String() string {
 		b.WriteString("\n  ")
 		b.WriteString(prototext.MarshalOptions{}.Format(m))
 	}
-	return b.String() + "\n  " + o.code.String() + " " + o.text
+	return b.String() + "\n  " + o.code.String() + " " + o.text + "\n  " + strings.Join(slices.Concat(o.apart, o.together), "\n  ")
 }
 
 func (o outcome) equal(p outcome) bool {
+	for _, metadata := range [][2][]string{{o.apart, p.apart}, {o.together, p.together}} {
+		if len(metadata[0]) > 0 && !slices.Equal(metadata[0], metadata[1]) {
+			return false
+		}
+	}
 	return o.code == p.code && o.text == p.text && slices.EqualFunc(o.messages, p.messages, proto.Equal)
 }
 
@@ -220,7 +228,10 @@ func (x trial) askOf(t *testing.T, conn grpc.ClientConnInterface) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), trialTime)
 	defer cancel()
-	return x.ask(ctx, api.NewGRPCInferenceServiceClient(conn))
+	ctx, calls := withNoted(ctx)
+	o := x.ask(ctx, api.NewGRPCInferenceServiceClient(conn))
+	o.apart, o.together = calls.all()
+	return o
 }
 
 // oracle is a tritonserver's own gRPC port, which is asked each trial once.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -102,8 +103,13 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 		grpc.ForceServerCodecV2(newGRPCCodec()),
 		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
 			ctx, call := s.begin(ctx, info.FullMethod, modelOf(req))
-			_ = grpc.SetHeader(ctx, call.header()) // nothing has been sent yet
-			defer func() { err = call.end(ctx, recover(), err) }()
+			defer func() {
+				if err = call.end(ctx, recover(), err); err != nil {
+					_ = grpc.SetTrailer(ctx, call.trailer()) // nothing has been sent yet
+				} else {
+					_ = grpc.SetHeader(ctx, call.header())
+				}
+			}()
 			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
 			if err == nil {
 				err = guard.check(info.FullMethod, incoming(ctx))
@@ -127,8 +133,13 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 		}),
 		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 			ctx, call := s.begin(ss.Context(), info.FullMethod, "")
-			_ = ss.SetHeader(call.header())
-			defer func() { err = call.end(ctx, recover(), err) }()
+			stream := &begunStream{ServerStream: ss, call: call}
+			defer func() {
+				err = call.end(ctx, recover(), err)
+				if !stream.answered.Load() {
+					ss.SetTrailer(call.trailer())
+				}
+			}()
 			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
 			if err == nil {
 				err = guard.check(info.FullMethod, incoming(ctx))
@@ -136,7 +147,8 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 			if err != nil {
 				return err
 			}
-			return handler(srv, begunStream{ss, ctx})
+			stream.ctx = ctx
+			return handler(srv, stream)
 		}),
 	)...)
 	s.grpc.RegisterService(s.description(), service)
@@ -247,11 +259,21 @@ func modelOf(req any) string {
 type begunStream struct {
 	grpc.ServerStream
 
-	ctx context.Context //nolint:containedctx // grpc-go's way to hand it over
+	call     call
+	ctx      context.Context //nolint:containedctx // grpc-go's way to hand it over
+	answered atomic.Bool     // the first message has been sent, or is being sent
 }
 
 // Context implements [grpc.ServerStream].
-func (s begunStream) Context() context.Context { return s.ctx }
+func (s *begunStream) Context() context.Context { return s.ctx }
+
+// SendMsg implements it. The header goes with the first message.
+func (s *begunStream) SendMsg(m any) error {
+	if !s.answered.Swap(true) {
+		_ = s.SetHeader(s.call.header()) // nothing has been sent yet
+	}
+	return s.ServerStream.SendMsg(m)
+}
 
 // call is one of gRPC's, for the log, the metrics and the trace.
 type call struct {
@@ -275,8 +297,15 @@ func (s *Server) begin(ctx context.Context, method, model string) (context.Conte
 
 const requestIDKey = "x-request-id"
 
-// header is what each answer begins with.
-func (c call) header() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
+// header is what an answer begins with: as tritonserver's it tells which compressions
+// requests may have.
+func (c call) header() metadata.MD {
+	return metadata.MD{requestIDKey: {c.id}, "grpc-accept-encoding": {"identity, deflate, gzip"}}
+}
+
+// trailer is for an answer without a message, which is nothing else: an error in one
+// piece, which proxies can retry before they have passed anything on.
+func (c call) trailer() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
 
 // end makes the status of a call's error, or of a panic, and logs the call: what
 // went well for debugging only, as there may be many thousands a second.

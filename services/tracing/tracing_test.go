@@ -195,7 +195,7 @@ func (f *fixture) chat(t *testing.T, traceparent string) {
 }
 
 // infer asks a decoupled model for one response, which is refused.
-func (f *fixture) infer(t *testing.T, traceparent string) (header metadata.MD) {
+func (f *fixture) infer(t *testing.T, traceparent string) (trailer metadata.MD) {
 	t.Helper()
 	conn, err := grpc.NewClient(f.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -206,10 +206,10 @@ func (f *fixture) infer(t *testing.T, traceparent string) (header metadata.MD) {
 	if traceparent != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", traceparent)
 	}
-	if _, err := kserve.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, &kserve.ModelInferRequest{ModelName: "m"}, grpc.Header(&header)); err == nil {
+	if _, err := kserve.NewGRPCInferenceServiceClient(conn).ModelInfer(ctx, &kserve.ModelInferRequest{ModelName: "m"}, grpc.Trailer(&trailer)); err == nil {
 		t.Error("a decoupled model answered")
 	}
-	return header
+	return trailer
 }
 
 // TestTrace: a client's trace goes through the request, and comes to the collector.
@@ -263,12 +263,12 @@ func TestTrace(t *testing.T) {
 func TestTraceByGRPC(t *testing.T) {
 	collected, url := collect(t, tracing.ProtocolGRPC)
 	f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolGRPC})
-	header := f.infer(t, "00-"+given+"-"+parent+"-01")
+	trailer := f.infer(t, "00-"+given+"-"+parent+"-01")
 	f.stop()
 	root := collected.byName()["inference.GRPCInferenceService/ModelInfer"]
 	if root == nil || hex.EncodeToString(root.GetTraceId()) != given || hex.EncodeToString(root.GetParentSpanId()) != parent ||
-		root.GetStatus().GetCode() != v1.Status_STATUS_CODE_ERROR || !slices.Equal(header["x-request-id"], []string{"mine"}) {
-		t.Errorf("%v, header %v", root, header)
+		root.GetStatus().GetCode() != v1.Status_STATUS_CODE_ERROR || !slices.Equal(trailer["x-request-id"], []string{"mine"}) {
+		t.Errorf("%v, trailer %v", root, trailer)
 	}
 	if !strings.Contains(f.log.String(), `"trace_id":"`+given+`"`) || !strings.Contains(f.log.String(), `"request_id":"mine"`) {
 		t.Errorf("log: %s", f.log)
