@@ -186,8 +186,9 @@ cross: ## Build without cgo, for all platforms
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
 
 .PHONY: bench-once
-bench-once: setup build ## Run each benchmark once and a short bench, so that none rots
+bench-once: setup build ## Run each benchmark once, what is held to times, and a short bench
 	go test -run '^$$' -bench . -benchtime 1x ./...
+	go test -count 1 -run '^TestInferJSONTime$$' ./services/kserve
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --quick
 
