@@ -22,21 +22,25 @@ import (
 
 // TestInferLikeTritonserver sends the same requests to a tritonserver's own HTTP port
 // and to Trident, byte by byte: statuses, bodies and headers of infer, generate and
-// generate_stream. It is otherwise as TestLikeTritonserver.
+// generate_stream, on the shared port too. It is otherwise as TestLikeTritonserver.
 func TestInferLikeTritonserver(t *testing.T) {
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t), rawRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	want := "http://" + triton.HTTP()
 	t.Run("remote", func(t *testing.T) {
 		engine := tritontest.Connect(t, triton)
-		compareREST(t, want, serveREST(t, engine), engine, engine, false)
+		compareREST(t, append(restTrials(), restShared(t, engine, engine)...), want, serveREST(t, engine), false)
+	})
+	t.Run("shared port", func(t *testing.T) {
+		compareREST(t, restTrials(), want, "http://"+serveShared(t, open(), tritontest.Connect(t, triton)), false)
 	})
 	t.Run("local", func(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 			t.Skip("starts Triton in this process: make test-local")
 		}
 		engine := localEngine(t, repositories)
-		compareREST(t, want, serveREST(t, engine), tritontest.Connect(t, triton), engine, true)
+		trials := append(restTrials(), restShared(t, tritontest.Connect(t, triton), engine)...)
+		compareREST(t, trials, want, serveREST(t, engine), true)
 	})
 }
 
@@ -128,12 +132,16 @@ func (x restTrial) ask(t *testing.T, base string) string {
 	return text
 }
 
-func compareREST(t *testing.T, want, got string, wantMemory, gotMemory inference.SharedMemory, local bool) {
-	t.Helper()
-	trials := slices.Concat(
+// restTrials are all but those of shared memory.
+func restTrials() []restTrial {
+	return slices.Concat(
 		restPlain(), restDatatypes(), restJSON(), restWrong(), restBinary(), restRaw(), restParameters(), restOutputs(), restSequences(),
-		restShared(t, wantMemory, gotMemory), restGenerates(), restStreams(),
+		restGenerates(), restStreams(),
 	)
+}
+
+func compareREST(t *testing.T, trials []restTrial, want, got string, local bool) {
+	t.Helper()
 	names := map[string]bool{}
 	for _, x := range trials {
 		if names[x.name] {
