@@ -51,7 +51,7 @@ func (g *Gate) Prepare(section KeySection) (apply func(), err error) { return g.
 // with the client of a call, or [inference.CodeUnauthenticated]. The values are those of
 // the call's metadata by lower-case name.
 func (g *Gate) AdmitCall(ctx context.Context, procedure string, values func(name string) []string) (context.Context, error) {
-	if g == nil || len(g.restrictions) == 0 && !g.keys.wanted() { // needs no URL
+	if g == nil || len(g.restrictions) == 0 && !g.keys.wanted() && procedure != streamPath { // needs no URL
 		return ctx, nil
 	}
 	return g.admit(ctx, http.MethodPost, &url.URL{Path: procedure}, values)
