@@ -2,11 +2,7 @@ package inference
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
@@ -47,7 +43,7 @@ func queueTimeout(ctx context.Context, config *kserve.ModelConfig, given map[str
 // limitQueue adds the timeout to a request of a client's own.
 func limitQueue(ctx context.Context, config *kserve.ModelConfig, m *InferRequest) {
 	if p := queueTimeout(ctx, config, m.head.GetParameters()); p != nil {
-		m.set(paramTimeout, p)
+		_ = m.AddParameters(map[string]*kserve.InferParameter{paramTimeout: p}) // a number under a fixed name: can't fail
 	}
 }
 
@@ -61,20 +57,4 @@ func limitText(ctx context.Context, config *kserve.ModelConfig, req *kserve.Mode
 		req.Parameters = map[string]*kserve.InferParameter{}
 	}
 	req.Parameters[paramTimeout] = p
-}
-
-// set adds a parameter that the request doesn't have. In protobuf a message goes on
-// where another one is appended to it.
-func (m *InferRequest) set(name string, p *kserve.InferParameter) {
-	if m.head.Parameters == nil {
-		m.head.Parameters = map[string]*kserve.InferParameter{}
-	}
-	m.head.Parameters[name] = p
-	if m.encoded == nil {
-		return
-	}
-	more, err := proto.Marshal(&kserve.ModelInferRequest{Parameters: map[string]*kserve.InferParameter{name: p}})
-	if err == nil { // a number under a fixed name: can't fail
-		m.encoded = append(slices.Clip(m.encoded), mem.SliceBuffer(more))
-	}
 }
