@@ -15,7 +15,7 @@ import (
 //
 // What an engine can do beyond streaming it shows by further interfaces, found
 // by assertion: [Forwarder], [Caller], [Starter], [Describer], [Statistician],
-// [Repository], [SharedMemory], [Settings], [Metrics].
+// [Repository], [SharedMemory], [Settings], [Sorter], [Metrics].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order, ending after
 	// the final one or after the first error. A model that isn't decoupled
@@ -174,6 +174,13 @@ type Settings interface {
 	// to what the engine started with.
 	TraceSetting(context.Context, *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error)
 	LogSettings(context.Context, *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error)
+}
+
+// Sorter knows of responses whose they are.
+type Sorter interface {
+	// Mixed is how many came to another request than their own. Each ended the request
+	// that it came to, and no client got it.
+	Mixed() uint64
 }
 
 // Metrics tells an engine's own metrics.

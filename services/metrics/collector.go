@@ -51,6 +51,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectModels(out)
 	c.collectReloads(out)
 	out.value(c.limit, float64(c.service.MaxInFlight()))
+	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
 }
 
@@ -123,6 +124,16 @@ func (c *collector) collectReloads(out sink) {
 	out.value(c.reloads, float64(r.Refused), "failure")
 	out.value(c.reloaded, number(!r.Stale))
 	out.value(c.reloadedAt, float64(r.At.UnixMilli())/1000)
+}
+
+// mixedResponses is of all engines.
+func (c *collector) mixedResponses() (all uint64) {
+	for _, e := range c.service.Engines() {
+		if able, ok := e.(inference.Sorter); ok {
+			all += able.Mixed()
+		}
+	}
+	return all
 }
 
 func number(yes bool) float64 {

@@ -36,7 +36,7 @@ type families struct {
 
 	httpRequests, grpcRequests, panics *family
 
-	ready, modelReady, limit, build *family
+	ready, modelReady, limit, mixed, build *family
 
 	reloads, reloaded, reloadedAt *family
 
@@ -71,6 +71,7 @@ func newFamilies(gateway string) *families {
 		ready:      newFamily("trident_ready", "1 while /health/ready says so.", gauge),
 		modelReady: newFamily("trident_model_ready", "1 for a model that takes requests, 0 for one that was to be loaded and doesn't.", gauge, labelModel),
 		limit:      newFamily("trident_requests_in_flight_limit", "Most requests that are served at once (--max-in-flight); 0 for no limit.", gauge),
+		mixed:      newFamily("trident_triton_responses_mixed_total", "Responses of a remote Triton that came to another request than their own: no client got them, and each ended the request that it came to.", counter),
 		build:      newFamily("trident_build_info", "1; the labels tell the version.", gauge, "version"),
 
 		reloads:    newFamily("trident_config_reloads_total", "Times that settings were read again, at a change of their file or on SIGHUP: success, or failure where the old ones stay.", counter, "result"),
@@ -94,7 +95,7 @@ func (f *families) list() []*family {
 		f.requests, f.inFlight, f.queued, f.waitingTurn, f.promptTokens, f.generatedTokens, f.inferDuration, f.refused,
 		f.firstToken, f.interToken, f.duration, f.tokenUsage,
 		f.httpRequests, f.grpcRequests, f.panics,
-		f.ready, f.modelReady, f.limit, f.build,
+		f.ready, f.modelReady, f.limit, f.mixed, f.build,
 		f.reloads, f.reloaded, f.reloadedAt,
 		f.waiting, f.running, f.kvCache, f.loras,
 		f.sourceUp, f.sourceDuration, f.sourceClashes,

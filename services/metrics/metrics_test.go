@@ -50,6 +50,9 @@ type engine struct {
 	err  error
 }
 
+// Mixed implements [inference.Sorter].
+func (*engine) Mixed() uint64 { return 5 }
+
 func (e *engine) Metrics(context.Context) ([]byte, error) { return []byte(e.text), e.err }
 
 // settings that were refused after they had been taken twice.
@@ -128,7 +131,7 @@ func TestPage(t *testing.T) {
 		`trident_kv_cache_usage_perc 0.25`,
 		`trident_config_reloads_total{result="success"} 2`, `trident_config_reloads_total{result="failure"} 3`,
 		`trident_config_last_reload_successful 0`, `trident_config_last_reload_success_timestamp_seconds 1.7000000005e+09`,
-		`trident_ready 1`, `trident_model_ready{model="chat"} 1`, `trident_requests_in_flight_limit 7`,
+		`trident_ready 1`, `trident_model_ready{model="chat"} 1`, `trident_requests_in_flight_limit 7`, `trident_triton_responses_mixed_total 5`,
 		`trident_triton_metrics_up{source="local"} 1`, `trident_triton_metrics_dropped{source="local"} 1`,
 		`# TYPE nv_inference_request_success counter`,
 		`nv_inference_request_success{model="chat",version="1"} 3`,

@@ -1,6 +1,7 @@
 package triton
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 )
@@ -63,7 +64,7 @@ func TestValidate(t *testing.T) {
 			config := Default()
 			config.Endpoint = "triton:8001"
 			test.change(&config)
-			_, err := New(config)
+			_, err := New(config, slog.New(slog.DiscardHandler))
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}

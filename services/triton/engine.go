@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"strings"
@@ -32,6 +33,7 @@ var (
 	_ inference.Repository   = (*Engine)(nil)
 	_ inference.SharedMemory = (*Engine)(nil)
 	_ inference.Settings     = (*Engine)(nil)
+	_ inference.Sorter       = (*Engine)(nil)
 )
 
 // Engine is one remote tritonserver. The server may come and go: requests fail
@@ -47,10 +49,12 @@ type Engine struct {
 	// conn is nil before Start and after Stop.
 	conn  atomic.Pointer[link]
 	links links
+	mixed atomic.Uint64
+	log   *slog.Logger
 }
 
 // New checks the configuration. The engine takes requests after Start.
-func New(config Config) (*Engine, error) {
+func New(config Config, log *slog.Logger) (*Engine, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -71,6 +75,7 @@ func New(config Config) (*Engine, error) {
 		codec:    newCodec(),
 		silences: NewSilences(config.KeepAlive, config.FirstResponse, config.Inactivity),
 		links:    links{retired: map[*link]struct{}{}},
+		log:      log,
 	}, nil
 }
 

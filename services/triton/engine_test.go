@@ -3,6 +3,7 @@ package triton_test
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestTLS(t *testing.T) {
 			if test.show.Key != nil {
 				config.CertFile, config.KeyFile = file("client", test.show.Certificate), file("client-key", test.show.Key)
 			}
-			engine, err := triton.New(config)
+			engine, err := triton.New(config, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +81,7 @@ func TestTLS(t *testing.T) {
 func TestAwayIsToldAtOnce(t *testing.T) {
 	config := triton.Default()
 	config.Endpoint, config.ConnectTimeout = "127.0.0.1:1", time.Hour
-	engine, err := triton.New(config)
+	engine, err := triton.New(config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func start(tb testing.TB, endpoint string, limits tritontest.Limits) *triton.Eng
 	config.Endpoint = endpoint
 	config.KeepAlive, config.FirstResponse, config.Inactivity = limits.KeepAlive, limits.FirstResponse, limits.Inactivity
 	config.CallTimeout = cmp.Or(limits.Call, config.CallTimeout)
-	engine, err := triton.New(config)
+	engine, err := triton.New(config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

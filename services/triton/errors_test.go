@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -180,7 +181,7 @@ func TestRefused(t *testing.T) {
 func TestNotRunning(t *testing.T) {
 	config := Default()
 	config.Endpoint = "localhost"
-	e, err := New(config)
+	e, err := New(config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,16 @@
 package triton
 
-import "go.uber.org/fx"
+import (
+	"log/slog"
+
+	"go.uber.org/fx"
+)
 
 // Module provides the remote engine. It takes its [Config] from the graph.
 var Module = fx.Module("triton", fx.Provide(provide))
 
-func provide(config Config, lifecycle fx.Lifecycle) (*Engine, error) {
-	engine, err := New(config)
+func provide(config Config, log *slog.Logger, lifecycle fx.Lifecycle) (*Engine, error) {
+	engine, err := New(config, log)
 	if err != nil {
 		return nil, err
 	}

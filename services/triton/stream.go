@@ -202,6 +202,7 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 // the server: no client may read another's answer.
 func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	if own := s.idle.ID; own != "" && f.response.ID != "" && f.response.ID != own {
+		s.engine.mix(own, f.response.ID)
 		return nil, errMixed
 	}
 	if f.failure != "" {
@@ -220,6 +221,20 @@ func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	}
 	return &f.response, nil
 }
+
+// mix counts and tells of a response that came to another request than its own.
+func (e *Engine) mix(own, other string) {
+	e.mixed.Add(1)
+	e.log.Error("the inference server sent another request's response", "id", short(own), "response_id", short(other))
+}
+
+// Mixed implements [inference.Sorter].
+func (e *Engine) Mixed() uint64 { return e.mixed.Load() }
+
+// maxLoggedID bounds a client's id in the log, in bytes.
+const maxLoggedID = 128
+
+func short(id string) string { return id[:min(len(id), maxLoggedID)] }
 
 // finish is for a call that ended without a final response. To a server that
 // doesn't know of the final flag that is the regular end of its responses; no

@@ -1,9 +1,11 @@
 package triton
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"slices"
@@ -70,7 +72,7 @@ func connect(tb testing.TB, server *grpc.Server, change func(*Config)) *Engine {
 	config := Default()
 	config.Endpoint = listener.Addr().String()
 	change(&config)
-	engine, err := New(config)
+	engine, err := New(config, slog.New(slog.NewTextHandler(tb.Output(), nil)))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -201,6 +203,38 @@ func TestStreamEnds(t *testing.T) {
 				}
 			case !errors.As(failed, &e) || e.Code != test.code || e.Reason != test.reason || e.Message != test.text:
 				t.Errorf("failed: %v", failed)
+			}
+		})
+	}
+}
+
+// TestMixed wants a response of another request to be counted, and both ids in the log,
+// of which a client's may be long. Where either has no id there is nothing to compare.
+func TestMixed(t *testing.T) {
+	long := strings.Repeat("n", maxLoggedID+1)
+	for _, test := range []struct {
+		name, own, other string
+		mixed            uint64
+		log              string
+	}{
+		{"another's", "mine", long, 1, `"id":"mine","response_id":"` + long[1:] + `"`},
+		{"its own", "mine", "mine", 0, ""},
+		{"without an id", "mine", "", 0, ""},
+		{"to a request without an id", "", "another", 0, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			engine := serve(t, unchanged, messages(nil, &kserve.ModelStreamInferResponse{
+				InferResponse: &kserve.ModelInferResponse{Id: test.other, Parameters: final(true)},
+			})(t))
+			var log bytes.Buffer
+			engine.log = slog.New(slog.NewJSONHandler(&log, nil))
+			for _, err := range engine.Stream(t.Context(), &kserve.ModelInferRequest{Id: test.own}) {
+				if errors.Is(err, errMixed) != (test.mixed > 0) {
+					t.Errorf("it gave %v", err)
+				}
+			}
+			if engine.Mixed() != test.mixed || (log.Len() > 0) != (test.mixed > 0) || !strings.Contains(log.String(), test.log) {
+				t.Errorf("%d mixed, and the log says %q", engine.Mixed(), log.String())
 			}
 		})
 	}

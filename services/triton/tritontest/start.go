@@ -2,6 +2,7 @@ package tritontest
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/trident-inference/trident/services/triton"
@@ -39,7 +40,7 @@ func Connect(tb testing.TB, server *tritonserver.Server) *triton.Engine {
 	tb.Helper()
 	config := triton.Default()
 	config.Endpoint = server.GRPC()
-	engine, err := triton.New(config)
+	engine, err := triton.New(config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
