@@ -23,7 +23,6 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
-	"github.com/trident-inference/trident/test/backends/burst"
 )
 
 // clients call one Trident in every way.
@@ -35,6 +34,7 @@ type clients struct {
 	chat   tridentv1connect.ChatServiceClient
 	grpc   *grpc.ClientConn
 	infer  kserve.GRPCInferenceServiceClient
+	trail  *trail
 }
 
 func newClients(url, native string) (*clients, error) {
@@ -46,7 +46,7 @@ func newClients(url, native string) (*clients, error) {
 	client := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1 << 16, DisableCompression: true}}
 	return &clients{
 		url: url, http: client, narrow: narrowClient(dialer), grpc: conn,
-		chat: tridentv1connect.NewChatServiceClient(client, url), infer: kserve.NewGRPCInferenceServiceClient(conn),
+		chat: tridentv1connect.NewChatServiceClient(client, url), infer: kserve.NewGRPCInferenceServiceClient(conn), trail: newTrail(),
 	}, nil
 }
 
@@ -68,41 +68,9 @@ func (c *clients) close() error {
 	return c.grpc.Close()
 }
 
-// count checks the pieces of an answer of a model that counts: each must go on from
-// the one before, and all must be of this prompt.
-type count struct {
-	want  string // what hasn't come yet
-	begun bool
-}
-
-func newCount(prompt string, tokens int) *count { return &count{want: burst.Counted(prompt, tokens)} }
-
-func (c *count) piece(text string) error {
-	rest, ok := strings.CutPrefix(c.want, text)
-	if !ok {
-		return &ending{how: wrong, err: fmt.Errorf("%.80q came where %.80q was to come", text, c.want)}
-	}
-	c.want, c.begun = rest, c.begun || text != ""
-	return nil
-}
-
-// cut is a failure of the connection.
-func (c *count) cut(err error) error {
-	if _, told := errors.AsType[*ending](err); told || !c.begun {
-		return err
-	}
-	return &ending{how: cutOff, code: inTheMiddle, err: err}
-}
-
-func (c *count) end() error {
-	if c.want != "" {
-		return &ending{how: wrong, err: fmt.Errorf("it ended before %.80q", c.want)}
-	}
-	return nil
-}
-
 // chunk is what the load reads of a stream's event, an answer or an error.
 type chunk struct {
+	ID      string `json:"id"`
 	Choices []struct {
 		Delta        piece  `json:"delta"`
 		Message      piece  `json:"message"`
@@ -126,14 +94,14 @@ func (c *chunk) failure() error {
 }
 
 // post sends a chat. The caller closes the body of an answer without error.
-func (c *clients) post(ctx context.Context, client *http.Client, model, prompt string, tokens int, stream bool) (*http.Response, error) {
+func (c *clients) post(ctx context.Context, client *http.Client, model string, r *request, tokens int, stream bool) (*http.Response, error) {
 	body, err := json.Marshal(map[string]any{
-		"model": model, "max_tokens": tokens, "stream": stream, "messages": []any{map[string]any{"role": "user", "content": prompt}},
+		"model": model, "max_tokens": tokens, "stream": stream, "messages": []any{map[string]any{"role": "user", "content": r.name}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/v1/chat/completions", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(r.traced(ctx, c.trail), http.MethodPost, c.url+"/v1/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -151,14 +119,14 @@ func (c *clients) post(ctx context.Context, client *http.Client, model, prompt s
 	}
 	var answer chunk
 	if err := json.Unmarshal(text, &answer); err != nil || answer.failure() == nil {
-		return nil, &ending{how: wrong, err: fmt.Errorf("status %d with %.200q", resp.StatusCode, text)}
+		return nil, wrongly("status %d with %.200q", resp.StatusCode, text)
 	}
 	return nil, answer.failure()
 }
 
 // whole asks for an answer in one piece.
-func (c *clients) whole(ctx context.Context, model, prompt string, tokens int) error {
-	resp, err := c.post(ctx, c.http, model, prompt, tokens, false)
+func (c *clients) whole(ctx context.Context, model string, r *request, tokens int) error {
+	resp, err := c.post(ctx, c.http, model, r, tokens, false)
 	if err != nil {
 		return err
 	}
@@ -168,10 +136,10 @@ func (c *clients) whole(ctx context.Context, model, prompt string, tokens int) e
 		return err
 	}
 	if len(answer.Choices) != 1 {
-		return &ending{how: wrong, err: fmt.Errorf("%d choices", len(answer.Choices))}
+		return wrongly("%d choices", len(answer.Choices))
 	}
-	all := newCount(prompt, tokens)
-	if err := all.piece(answer.Choices[0].Message.Content); err != nil {
+	all := newCount(r, tokens)
+	if err := all.piece(answer.ID, answer.Choices[0].Message.Content); err != nil {
 		return err
 	}
 	return all.end()
@@ -181,17 +149,17 @@ func (c *clients) whole(ctx context.Context, model, prompt string, tokens int) e
 var errLeaves = &ending{how: left}
 
 // events reads a stream of events to its end; each is called after each piece.
-func (c *clients) events(ctx context.Context, model, prompt string, tokens int, each func(piece int) error) error {
+func (c *clients) events(ctx context.Context, model string, r *request, tokens int, each func(piece int) error) error {
 	client := c.http
 	if model == flood {
 		client = c.narrow
 	}
-	resp, err := c.post(ctx, client, model, prompt, tokens, true)
+	resp, err := c.post(ctx, client, model, r, tokens, true)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close() //nolint:errcheck // it has been read, or is to be left
-	all, finished := newCount(prompt, tokens), false
+	all, finished := newCount(r, tokens), false
 	lines := bufio.NewReader(resp.Body)
 	for lineNumber := 0; ; lineNumber++ {
 		line, err := lines.ReadString('\n')
@@ -204,20 +172,20 @@ func (c *clients) events(ctx context.Context, model, prompt string, tokens int, 
 		}
 		if data == "[DONE]" {
 			if !finished {
-				return &ending{how: wrong, err: errors.New("it is done without a finish reason")}
+				return wrongly("it is done without a finish reason")
 			}
 			return all.end()
 		}
 		var event chunk
 		if err := json.Unmarshal([]byte(data), &event); err != nil {
-			return &ending{how: wrong, err: fmt.Errorf("%.200q: %w", data, err)}
+			return wrongly("%.200q: %w", data, err)
 		}
 		if err := event.failure(); err != nil {
 			return err
 		}
 		for _, choice := range event.Choices {
 			finished = finished || choice.FinishReason == "length"
-			if err := all.piece(choice.Delta.Content); err != nil {
+			if err := all.piece(event.ID, choice.Delta.Content); err != nil {
 				return err
 			}
 		}
@@ -228,18 +196,18 @@ func (c *clients) events(ctx context.Context, model, prompt string, tokens int, 
 }
 
 // typed reads a stream of the typed service.
-func (c *clients) typed(ctx context.Context, model, prompt string, tokens int) error {
+func (c *clients) typed(ctx context.Context, model string, r *request, tokens int) error {
 	limit := uint32(tokens)
-	stream, err := c.chat.ChatStream(ctx, &tridentv1.ChatStreamRequest{Chat: &tridentv1.ChatRequest{
-		Model: model, MaxTokens: &limit, Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: prompt}},
+	stream, err := c.chat.ChatStream(r.traced(ctx, c.trail), &tridentv1.ChatStreamRequest{Chat: &tridentv1.ChatRequest{
+		Model: model, MaxTokens: &limit, Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: r.name}},
 	}})
 	if err != nil {
 		return ofConnect(err)
 	}
 	defer stream.Close() //nolint:errcheck // it has been read
-	all := newCount(prompt, tokens)
+	all := newCount(r, tokens)
 	for stream.Receive() {
-		if err := all.piece(stream.Msg().GetDelta().GetText()); err != nil {
+		if err := all.piece(stream.Msg().GetId(), stream.Msg().GetDelta().GetText()); err != nil {
 			return err
 		}
 	}
@@ -299,26 +267,26 @@ func ofGRPC(err error) error {
 	return &ending{how: refused, code: said.Code().String(), err: err}
 }
 
-// counted asks the model that counts in tensors.
-func (c *clients) counted(ctx context.Context, model, prompt string, tokens int) error {
-	all := newCount(prompt, tokens)
+// counted asks the model that counts in tensors. The answer's id is the request's.
+func (c *clients) counted(ctx context.Context, model string, r *request, tokens int) error {
+	all := newCount(r, tokens)
+	if err := all.piece(r.name, ""); err != nil {
+		return err
+	}
 	sampling := fmt.Sprintf(`{"max_tokens":%d}`, tokens)
 	err := c.native(ctx, &kserve.ModelInferRequest{
-		ModelName: model, Id: prompt, Inputs: []*kserve.ModelInferRequest_InferInputTensor{
+		ModelName: model, Id: r.name, Inputs: []*kserve.ModelInferRequest_InferInputTensor{
 			{Name: "text_input", Datatype: "BYTES", Shape: []int64{1}},
 			{Name: "stream", Datatype: "BOOL", Shape: []int64{1}},
 			{Name: "sampling_parameters", Datatype: "BYTES", Shape: []int64{1}},
 		},
-		RawInputContents: [][]byte{element(prompt), {1}, element(sampling)},
-	}, func(r *kserve.ModelInferResponse) error {
-		if r.GetId() != prompt {
-			return &ending{how: wrong, err: fmt.Errorf("a response of the request %q came to %q", r.GetId(), prompt)}
+		RawInputContents: [][]byte{element(r.name), {1}, element(sampling)},
+	}, func(answer *kserve.ModelInferResponse) error {
+		raw := output(answer, "text_output")
+		if len(raw) < sizeOfLength || answer.GetId() == "" {
+			return wrongly("a response without a text or an id: %v", answer)
 		}
-		raw := output(r, "text_output")
-		if len(raw) < sizeOfLength {
-			return &ending{how: wrong, err: fmt.Errorf("a response without a text: %v", r)}
-		}
-		return all.piece(string(raw[sizeOfLength:]))
+		return all.piece(answer.GetId(), string(raw[sizeOfLength:]))
 	})
 	if err != nil {
 		return all.cut(err)
@@ -344,20 +312,21 @@ func output(r *kserve.ModelInferResponse, name string) []byte {
 
 // numbered asks the Python model for responses that are numbered, and whose data
 // has a size of the request's own.
-func (c *clients) numbered(ctx context.Context, prompt string, responses int, delay time.Duration, size int) error {
+func (c *clients) numbered(ctx context.Context, r *request, responses int, delay time.Duration) error {
+	size := 1 + r.worker
 	number := func(n int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
 	input := func(name string) *kserve.ModelInferRequest_InferInputTensor {
 		return &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: "INT32", Shape: []int64{1}}
 	}
 	next := 0
 	err := c.native(ctx, &kserve.ModelInferRequest{
-		ModelName: "stream", Id: prompt,
+		ModelName: "stream", Id: r.name,
 		Inputs:           []*kserve.ModelInferRequest_InferInputTensor{input("COUNT"), input("DELAY"), input("SIZE")},
 		RawInputContents: [][]byte{number(responses), number(int(delay.Milliseconds())), number(size)},
-	}, func(r *kserve.ModelInferResponse) error {
+	}, func(answer *kserve.ModelInferResponse) error {
 		want := bytes.Repeat([]byte{byte(next)}, size)
-		if !bytes.Equal(output(r, "INDEX"), number(next)) || !bytes.Equal(output(r, "DATA"), want) || r.GetId() != prompt {
-			return &ending{how: wrong, err: fmt.Errorf("response %d is %.300v", next, r)}
+		if !bytes.Equal(output(answer, "INDEX"), number(next)) || !bytes.Equal(output(answer, "DATA"), want) || answer.GetId() != r.name {
+			return wrongly("response %d to %s is %.300v", next, r, answer)
 		}
 		next++
 		return nil
@@ -366,7 +335,7 @@ func (c *clients) numbered(ctx context.Context, prompt string, responses int, de
 		return err
 	}
 	if next != responses {
-		return &ending{how: wrong, err: fmt.Errorf("it ended after %d responses of %d", next, responses)}
+		return wrongly("it ended after %d responses of %d", next, responses)
 	}
 	return nil
 }

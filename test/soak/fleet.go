@@ -86,7 +86,7 @@ func (f *fleet) answers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.counted(ctx, steady, "probe", 2), c.close())
+	return errors.Join(c.counted(ctx, steady, &request{name: "probe"}, 2), c.close())
 }
 
 // gone waits a while for the end of tritonserver.

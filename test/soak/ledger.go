@@ -21,6 +21,7 @@ const (
 	refused  outcome = "error"    // with an error that says so
 	cutOff   outcome = "cut off"  // its connection ended without a word, or none could be had
 	wrong    outcome = "wrong"    // with what isn't its own
+	mixed    outcome = "mixed"    // with the error that says that Triton sent another's response
 	late     outcome = "late"     // not at all, in the time that the longest way takes
 )
 
@@ -115,6 +116,9 @@ func (l *ledger) end(kind, name string, from time.Time, err error) {
 	defer l.mu.Unlock()
 	l.running--
 	e := endingOf(err)
+	if e.how == refused && strings.Contains(e.err.Error(), saysMixed) {
+		e = &ending{how: mixed, err: e.err} // Triton's doing, at any time
+	}
 	if l.counts[kind] == nil {
 		l.counts[kind] = map[outcome]int{}
 	}
@@ -125,7 +129,7 @@ func (l *ledger) end(kind, name string, from time.Time, err error) {
 		l.lastGood[kind] = later(l.lastGood[kind], from)
 		close(l.grown)
 		l.grown = make(chan struct{})
-	case left:
+	case left, mixed:
 	case wrong, late:
 		l.wrongs = append(l.wrongs, fmt.Sprintf("%s %s: %s: %v", kind, name, e.how, e.err))
 	default:

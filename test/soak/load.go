@@ -49,41 +49,41 @@ const (
 type kind struct {
 	name  string
 	share int // of 100 streams
-	ask   func(ctx context.Context, c *clients, worker int, name string) error
+	ask   func(ctx context.Context, c *clients, r *request) error
 }
 
 func kinds() []kind {
 	nothing := func(int) error { return nil }
 	return []kind{
-		{kindChat, 57, func(ctx context.Context, c *clients, _ int, name string) error {
-			return c.events(ctx, steady, name, tokens, nothing)
+		{kindChat, 57, func(ctx context.Context, c *clients, r *request) error {
+			return c.events(ctx, steady, r, tokens, nothing)
 		}},
-		{kindSlow, 10, func(ctx context.Context, c *clients, _ int, name string) error {
-			return c.events(ctx, steady, name, tokens, func(int) error { return pause(ctx, slowPause) })
+		{kindSlow, 10, func(ctx context.Context, c *clients, r *request) error {
+			return c.events(ctx, steady, r, tokens, func(int) error { return pause(ctx, slowPause) })
 		}},
-		{kindLeaving, 12, func(ctx context.Context, c *clients, _ int, name string) error {
+		{kindLeaving, 12, func(ctx context.Context, c *clients, r *request) error {
 			at := rand.IntN(tokens - 2) //nolint:gosec // any will do
-			return c.events(ctx, steady, name, tokens, func(piece int) error {
+			return c.events(ctx, steady, r, tokens, func(piece int) error {
 				if piece >= 2*at {
 					return errLeaves
 				}
 				return nil
 			})
 		}},
-		{kindWhole, 6, func(ctx context.Context, c *clients, _ int, name string) error {
-			return c.whole(ctx, steady, name, fewTokens)
+		{kindWhole, 6, func(ctx context.Context, c *clients, r *request) error {
+			return c.whole(ctx, steady, r, fewTokens)
 		}},
-		{kindTyped, 5, func(ctx context.Context, c *clients, _ int, name string) error {
-			return c.typed(ctx, steady, name, tokens)
+		{kindTyped, 5, func(ctx context.Context, c *clients, r *request) error {
+			return c.typed(ctx, steady, r, tokens)
 		}},
-		{kindKServe, 5, func(ctx context.Context, c *clients, _ int, name string) error {
-			return c.counted(ctx, steady, name, tokens)
+		{kindKServe, 5, func(ctx context.Context, c *clients, r *request) error {
+			return c.counted(ctx, steady, r, tokens)
 		}},
-		{kindPython, 5, func(ctx context.Context, c *clients, worker int, name string) error {
-			return c.numbered(ctx, name, tokens, pace, 1+worker)
+		{kindPython, 5, func(ctx context.Context, c *clients, r *request) error {
+			return c.numbered(ctx, r, tokens, pace)
 		}},
-		{kindFlood, 0, func(ctx context.Context, c *clients, _ int, name string) error {
-			return c.events(ctx, flood, name, floods, func(int) error { return pause(ctx, floodPause) })
+		{kindFlood, 0, func(ctx context.Context, c *clients, r *request) error {
+			return c.events(ctx, flood, r, floods, func(int) error { return pause(ctx, floodPause) })
 		}},
 	}
 }
@@ -138,9 +138,12 @@ func (w *load) stop() {
 
 func (w *load) work(ctx context.Context, k kind, worker int) {
 	wait := time.Duration(rand.Int64N(int64(tokens * pace))) //nolint:gosec // any will do
+	before := ""
 	for i := 0; w.rest(ctx, wait); i++ {
 		wait = 0
-		if err := w.once(ctx, k, worker, fmt.Sprintf("w%d.%d", worker, i)); err != nil {
+		r := &request{worker: worker, name: fmt.Sprintf("w%d.%d", worker, i), before: before}
+		err := w.once(ctx, k, r)
+		if before = r.brief(); err != nil {
 			wait = retryPause/2 + time.Duration(rand.Int64N(int64(retryPause))) //nolint:gosec // any will do
 		}
 	}
@@ -165,11 +168,11 @@ func (w *load) rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (w *load) once(ctx context.Context, k kind, worker int, name string) error {
+func (w *load) once(ctx context.Context, k kind, r *request) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, errLate)
 	defer cancel()
-	done := w.ledger.begin(k.name, name)
-	err := k.ask(ctx, w.target.Load(), worker, name)
+	done := w.ledger.begin(k.name, r.name)
+	err := k.ask(ctx, w.target.Load(), r)
 	if ended := (*ending)(nil); err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.As(err, &ended) {
 		err = &ending{how: late, err: fmt.Errorf("no end after %s", longest)}
 	}

@@ -46,6 +46,7 @@ func (s settings) write(path string) error {
 const (
 	saysTaken   = "settings read again"
 	saysRefused = "the new settings can't be used: the old ones stay"
+	saysMixed   = "the inference server sent another request's response" // to clients, too
 )
 
 // reloadLimit is when new settings must count, or have been refused, on a busy machine.
@@ -124,7 +125,7 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 	}
 	defer c.close() //nolint:errcheck // it has served
 	for _, s := range []settings{usual(), others(), spoilt()} {
-		err := c.events(ctx, s.alias, "reload", 1, func(int) error { return nil })
+		err := c.events(ctx, s.alias, &request{name: "reload"}, 1, func(int) error { return nil })
 		if s.alias == want.alias && err != nil {
 			return fmt.Errorf("a chat by the alias that counts: %w", err)
 		}
@@ -161,22 +162,29 @@ func (t *trident) logged() (int64, error) {
 
 // says tells whether the log has a line behind that place with this attribute.
 func (t *trident) says(from int64, attribute, value string) (bool, error) {
+	lines, err := t.lines(from, attribute, value)
+	return len(lines) > 0, err
+}
+
+// lines are all of those.
+func (t *trident) lines(from int64, attribute, value string) ([]string, error) {
 	log, err := os.Open(filepath.Clean(t.logPath))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.NewSectionReader(log, from, 1<<40))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	var found []string
 	for line := range bytes.Lines(text) {
 		var record map[string]any
-		if json.Unmarshal(line, &record) == nil && record[attribute] == value {
-			return true, nil
+		if bytes.Contains(line, []byte(value)) && json.Unmarshal(line, &record) == nil && record[attribute] == value {
+			found = append(found, string(line))
 		}
 	}
-	return false, nil
+	return found, nil
 }
 
 // figure is the value of a metric without labels on a page.

@@ -21,6 +21,7 @@ type soak struct {
 	rows    []*row
 	crashes int // of tritonserver, by itself
 	hangs   int
+	mixed   float64 // responses that came to another request, by Trident's count
 	before  footprint
 	after   footprint
 	stopped time.Duration // of the stop under load
@@ -69,6 +70,9 @@ func (s *soak) all(ctx context.Context) error {
 		return err
 	}
 	s.sayf("after: %s", s.after)
+	if s.mixed, err = s.fleet.trident.mixed(ctx); err != nil {
+		return err
+	}
 	s.broken = append(s.broken, s.after.grown(s.before)...)
 	return s.terminate(ctx, target)
 }
@@ -264,10 +268,10 @@ func (s *soak) report() error {
 		}
 		fmt.Fprintf(table, "%s\t%d\t%d\t%.1f s\t%s\t%.1f s\n", r.fault.name, r.times, r.failed, r.effect.slowest.Seconds(), last, r.repair.Seconds()) //nolint:errcheck // shown at the end
 	}
-	fmt.Fprintf(table, "\nrequests\tanswered\tleft\terror\tcut off\twrong\tlate\tlongest answer\n") //nolint:errcheck // shown at the end
+	fmt.Fprintf(table, "\nrequests\tanswered\tleft\terror\tcut off\twrong\tmixed\tlate\tlongest answer\n") //nolint:errcheck // shown at the end
 	for _, k := range kinds() {
 		c := s.ledger.counts[k.name]
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\n", k.name, c[answered], c[left], c[refused], c[cutOff], c[wrong], c[late], s.ledger.longest[k.name].Seconds()) //nolint:errcheck // shown at the end
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\n", k.name, c[answered], c[left], c[refused], c[cutOff], c[wrong], c[mixed], c[late], s.ledger.longest[k.name].Seconds()) //nolint:errcheck // shown at the end
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -275,9 +279,42 @@ func (s *soak) report() error {
 	fmt.Fprintf(s.out, "\n%d requests, at most %d at a time; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                //nolint:errcheck // a terminal
 	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                             //nolint:errcheck // a terminal
 	fmt.Fprintf(s.out, "tritonserver ended by itself %d times, and hung %d times; Trident ended %.1f s after SIGTERM\n", s.crashes, s.hangs, s.stopped.Seconds()) //nolint:errcheck // a terminal
+	if err := s.reportMixed(); err != nil {
+		return err
+	}
 	if len(s.broken) > 0 {
 		return fmt.Errorf("%d things were wrong:\n%s", len(s.broken), strings.Join(s.broken, "\n"))
 	}
 	_, err := fmt.Fprintf(s.out, "all of it as it must be, in %s\n", time.Since(s.began).Round(time.Second))
 	return err
+}
+
+// shownMixed bounds how many of them are shown.
+const shownMixed = 20
+
+// reportMixed tells how often Triton sent a response to another request, which Trident
+// keeps from the client, and whose they were. It is no failure of Trident's.
+func (s *soak) reportMixed() error {
+	lines, err := s.fleet.trident.lines(0, "msg", saysMixed)
+	if err != nil {
+		return err
+	}
+	told := 0
+	for _, counts := range s.ledger.counts {
+		told += counts[mixed]
+	}
+	fmt.Fprintf(s.out, "responses of Triton's that came to another request: %g by Trident's count before the end, %d in its log, %d told to clients\n", s.mixed, len(lines), told) //nolint:errcheck // a terminal
+	for _, line := range lines[:min(len(lines), shownMixed)] {
+		fmt.Fprint(s.out, line) //nolint:errcheck // a terminal
+	}
+	return nil
+}
+
+// mixed is Trident's own count of such responses.
+func (t *trident) mixed(ctx context.Context) (float64, error) {
+	page, err := get(ctx, t.url+"/metrics")
+	if err != nil {
+		return 0, err
+	}
+	return figure(page, "trident_triton_responses_mixed_total")
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,38 +14,96 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/test/backends/burst"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCount wants an answer that isn't this prompt's, has a gap or isn't whole to show.
+// TestCount wants an answer that isn't this request's, has a gap or isn't whole to show,
+// and to tell of what came where the requests were mixed up.
 func TestCount(t *testing.T) {
+	const id = "chatcmpl-A"
 	for _, row := range []struct {
 		name   string
 		pieces []string
 		want   string
 	}{
-		{"whole", []string{" a/0", " a/1 a/", "2"}, ""},
-		{"of another", []string{" a/0", " b/1"}, `" b/1" came where`},
-		{"with a gap", []string{" a/0", " a/2"}, `" a/2" came where`},
-		{"twice the same", []string{" a/0", " a/0"}, `" a/0" came where`},
-		{"too much", []string{" a/0 a/1 a/2 a/3"}, "came where"},
-		{"too short", []string{" a/0", " a/1"}, `ended before " a/2"`},
+		{"whole", []string{"", " a@chatcmpl-A/0", " a@chatcmpl-A/1 a@", "chatcmpl-A/2"}, ""},
+		{"on the way in", []string{" a@chatcmpl-A/0", " b@chatcmpl-A/1"}, `"b@chatcmpl-A/1", another's prompt by this id: mixed up on the way in (prompt "b", id "chatcmpl-A", place "1"), came at place 1`},
+		{"on the way out", []string{" b@chatcmpl-B/0"}, `another's answer: mixed up on the way out (prompt "b", id "chatcmpl-B", place "0"), came at place 0`},
+		{"the id alone", []string{" a@/0"}, `its own prompt by another's id (prompt "a", id "", place "0")`},
+		{"within a piece", []string{" a@chatcmpl-A/0 a@chat", "cmpl-A/1 b@chatcmpl-B/7"}, `"b@chatcmpl-B/7", another's answer: mixed up on the way out (prompt "b", id "chatcmpl-B", place "7"), came at place 2`},
+		{"in half a token", []string{" a@chatcmpl-A/0 a@", "chatcmpl-B/1"}, `"a@chatcmpl-B/1", its own prompt by another's id`},
+		{"with a gap", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/2"}, `lost, doubled or out of order (prompt "a", id "chatcmpl-A", place "2"), came at place 1`},
+		{"twice the same", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/0"}, "lost, doubled or out of order"},
+		{"too much", []string{" a@chatcmpl-A/0 a@chatcmpl-A/1 a@chatcmpl-A/2", " a@chatcmpl-A/3"}, "came at place 3"},
+		{"no token", []string{"?"}, `"?"`},
+		{"too short", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/1"}, `ended before " a@chatcmpl-A/2"`},
 		{"nothing", nil, "ended before"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c := newCount("a", 3)
+			c := newCount(&request{name: "a", before: "z"}, 3)
 			var err error
 			for _, piece := range row.pieces {
-				err = errors.Join(err, c.piece(piece))
+				err = errors.Join(err, c.piece(id, piece))
 			}
 			if err == nil {
 				err = c.end()
 			}
-			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want) || endingOf(err).how != wrong) {
-				t.Errorf("got %v, want %q", err, row.want)
+			checkWrong(t, err, row.want)
+			if row.want != "" && !strings.Contains(err.Error(), "before it of this worker z") {
+				t.Errorf("it doesn't tell of the request before: %v", err)
 			}
 		})
+	}
+}
+
+// TestCountIDs wants one id of an answer, from its first piece on.
+func TestCountIDs(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		ids  []string
+		want string
+	}{
+		{"with the first only", []string{"A", "", ""}, ""},
+		{"with each", []string{"A", "A", "A"}, ""},
+		{"another", []string{"A", "B", "A"}, `" a@A/1" of the answer B came to a with id A`},
+		{"none", []string{"", "", ""}, "before the answer's id"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := newCount(&request{name: "a"}, 3)
+			var err error
+			for i, id := range row.ids {
+				if err == nil {
+					err = c.piece(id, burst.Token("a", "A", i))
+				}
+			}
+			checkWrong(t, err, row.want)
+		})
+	}
+}
+
+func checkWrong(t *testing.T, err error, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || endingOf(err).how != wrong) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// TestTrail wants what is wrong to tell of the request before on the connection.
+func TestTrail(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"id": "chatcmpl-A", "choices": [{"message": {"content": "?"}}]}`)
+	}))
+	defer server.Close()
+	c, err := newClients(server.URL, "127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for _, row := range []struct{ name, want string }{{"w1.0", "before it there none;"}, {"w2.0", "before it there w1.0 with id chatcmpl-A;"}} {
+		checkWrong(t, c.whole(t.Context(), steady, &request{name: row.name}, 1), row.want)
 	}
 }
 
@@ -86,7 +146,10 @@ func TestVerdict(t *testing.T) {
 // TestLedger wants what is wrong, late or without an end to be told, and counts.
 func TestLedger(t *testing.T) {
 	l := newLedger()
-	for _, err := range []error{nil, errLeaves, &ending{how: wrong, err: errors.New("another's")}, fmt.Errorf("read: %w", &ending{how: late})} {
+	for _, err := range []error{
+		nil, errLeaves, &ending{how: wrong, err: errors.New("another's")}, fmt.Errorf("read: %w", &ending{how: late}),
+		&ending{how: refused, code: "engine_unavailable", err: errors.New(saysMixed)},
+	} {
 		l.begin(kindChat, "w1")(err)
 	}
 	l.begin(kindChat, "w2")
@@ -96,7 +159,7 @@ func TestLedger(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, list)
 		}
 	}
-	if c := l.counts[kindChat]; c[answered] != 1 || c[left] != 1 || c[wrong] != 1 || c[late] != 1 || l.begun != 5 || l.most != 1 {
+	if c := l.counts[kindChat]; c[answered] != 1 || c[left] != 1 || c[wrong] != 1 || c[late] != 1 || c[mixed] != 1 || len(l.failures) > 0 || l.begun != 6 || l.most != 1 {
 		t.Errorf("%v, %d begun, %d at once", c, l.begun, l.most)
 	}
 }

@@ -34,8 +34,7 @@ type Model struct {
 	// Pace is the time from step to step, in whole microseconds; in each step every
 	// request gets a token. At 0 the model is as fast as Triton takes its responses.
 	Pace time.Duration
-	// Counts makes answers that tell whose they are: the token i, from 0, is a space,
-	// the prompt, a slash and i. Python doesn't know it.
+	// Counts makes answers that tell whose they are, see [Token]. Python doesn't know it.
 	Counts bool
 	// Outputs says where they are made; empty for Host, the one that Python knows.
 	Outputs Memory
@@ -90,11 +89,15 @@ func Repository(ctx context.Context, dir string, models ...Model) error {
 	return nil
 }
 
-// Counted is what a model that counts answers to a prompt.
-func Counted(prompt string, tokens int) string {
+// Token is the token i, from 0, of a model that counts. It tells of the request what
+// came to the model: its prompt, and its id, which is empty for none.
+func Token(prompt, id string, i int) string { return fmt.Sprintf(" %s@%s/%d", prompt, id, i) }
+
+// Counted is what such a model answers.
+func Counted(prompt, id string, tokens int) string {
 	var text strings.Builder
 	for i := range tokens {
-		fmt.Fprintf(&text, " %s/%d", prompt, i)
+		text.WriteString(Token(prompt, id, i))
 	}
 	return text.String()
 }

@@ -24,6 +24,9 @@ const gpu = "burst_gpu"
 // prompt of every request.
 const prompt = " A prompt \n of words. "
 
+// id of every request.
+const id = "chatcmpl-7"
+
 // served are the models of the bench, and one that counts.
 func served() []burst.Model {
 	return append(burst.Models(), burst.Model{Name: "burst_counts", Counts: true, Pace: time.Millisecond})
@@ -59,7 +62,7 @@ func answers(t *testing.T, card *inference.Card, m burst.Model) {
 			}
 			want := answer{text: burst.Text(row.tokens), reasons: strings.Repeat("None ", row.tokens-1) + "length ", prompt: 4, output: row.tokens}
 			if m.Counts {
-				want.text = burst.Counted(prompt, row.tokens)
+				want.text = burst.Counted(prompt, id, row.tokens)
 			}
 			if !row.stream {
 				want.reasons = "length "
@@ -254,5 +257,6 @@ func encode(t *testing.T, card *inference.Card, stream bool, tokens int) *kserve
 	if err != nil {
 		t.Fatal(err)
 	}
+	tensors.Id = id
 	return tensors
 }

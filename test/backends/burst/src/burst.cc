@@ -5,7 +5,8 @@
 //
 // Parameters of a model's configuration:
 //   words          the words of every answer, in turn, separated by spaces
-//   counts         "true" for a model whose token i, from 0, is a space, the prompt, a slash and i instead
+//   counts         "true" for a model whose token i, from 0, is a space, the prompt, @, the request's id, a slash and
+//                  i instead
 //   pace_us        microseconds from step to step; 0 for no wait
 //   output_memory  where the outputs are made: CPU, GPU for a GPU's memory, or MISLABELLED for host memory that is
 //                  said to be a GPU's

@@ -25,7 +25,7 @@ namespace burst {
 struct Settings {
   std::vector<std::string> words;  // of every answer in turn, each an element of a BYTES tensor
   std::chrono::microseconds pace{0};
-  bool counts = false;       // tokens are the prompt and their number instead
+  bool counts = false;       // tokens are the prompt, the id and their number instead
   bool gpu = false;          // outputs are made in a GPU's memory
   bool mislabelled = false;  // outputs are said to be there and aren't
 };
@@ -213,7 +213,7 @@ class Engine {
   // Word is a token as an element, valid until the next one: one thread makes them all.
   const std::string& Word(const Sequence& sequence, int64_t index) {
     if (!settings_.counts) return settings_.words[index % settings_.words.size()];
-    return counted_ = Element(" " + sequence.ask.prompt + "/" + std::to_string(index));
+    return counted_ = Element(" " + sequence.ask.prompt + "@" + sequence.ask.id + "/" + std::to_string(index));
   }
 
   std::string Answer(const Sequence& sequence) {

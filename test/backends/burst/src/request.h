@@ -1,4 +1,4 @@
-// What a request asks for: the inputs of the vLLM contract.
+// What a request asks for: the inputs of the vLLM contract, and its id.
 #ifndef BURST_REQUEST_H
 #define BURST_REQUEST_H
 
@@ -17,6 +17,7 @@ namespace burst {
 
 // Ask has the contract's defaults.
 struct Ask {
+  std::string id;  // the request's, empty for none
   std::string prompt;
   uint32_t prompt_tokens = 0;  // its words
   int64_t max_tokens = 16;
@@ -26,7 +27,7 @@ struct Ask {
   bool input_tokens = false;
   bool output_tokens = false;
 
-  // Of copies the inputs of a request, and fails at what the model can't honour.
+  // Of copies the id and the inputs of a request, and fails at what the model can't honour.
   static Ask Of(TRITONBACKEND_Request* request);
 
  private:
@@ -99,6 +100,9 @@ inline Ask Ask::Of(TRITONBACKEND_Request* request) {
   Ask ask;
   bool excludes = false;
   uint32_t count = 0;
+  const char* id = nullptr;
+  Must(TRITONBACKEND_RequestId(request, &id));
+  ask.id = id;
   Must(TRITONBACKEND_RequestInputCount(request, &count));
   for (uint32_t i = 0; i < count; i++) {
     TRITONBACKEND_Input* input = nullptr;
