@@ -125,7 +125,7 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	}
 	mending := time.Now()
 	if f.mend != nil {
-		if err := f.mend(ctx, s.fleet); err != nil {
+		if err := s.mend(ctx, f, w); err != nil {
 			return fmt.Errorf("after %s: %w", f.name, err)
 		}
 	}
@@ -149,6 +149,22 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	s.sayf("%s: %d requests failed, the slowest %.1f s after the fault or their begin; %s; all kinds were answered again %.1f s after it",
 		f.name, e.failed, e.slowest.Seconds(), e.text(), time.Since(repaired).Seconds())
 	return ctx.Err()
+}
+
+// mend repairs what a fault broke, anew if tritonserver went meanwhile.
+func (s *soak) mend(ctx context.Context, f *fault, w *window) error {
+	err := f.mend(ctx, s.fleet)
+	if err == nil {
+		return nil
+	}
+	before := s.crashes + s.hangs
+	if gone := s.revive(ctx, w); gone != nil {
+		return gone
+	}
+	if s.crashes+s.hangs == before {
+		return err
+	}
+	return f.mend(ctx, s.fleet)
 }
 
 func (s *soak) recover(ctx context.Context, since time.Time) error {
