@@ -149,7 +149,7 @@ fuzz-demo:
 
 # Everything of a run lies in .cache/soak. It wants all of a machine: its bounds are those of a working server.
 .PHONY: soak
-soak: setup build ## Break one thing after the other under 1,000 streams (DURATION=30m; SOAK=... for other options)
+soak: setup build ## Break one thing after the other under 1,000 streams (DURATION=30m; SOAK=... for other options, such as --engine=local)
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --duration=$${DURATION:-30m} $(SOAK)
 

@@ -29,7 +29,11 @@ type fault struct {
 	// kinds of requests that it may concern; nil for all.
 	kinds []string
 	// since is how long before it was noticed it may have begun.
-	since        time.Duration
+	since time.Duration
+	// own says that it is a fault of Trident's machine alone, wherever Triton runs.
+	own bool
+	// breaks says that Trident itself ends without a word.
+	breaks       bool
 	strike, mend func(ctx context.Context, f *fleet) error
 }
 
@@ -61,7 +65,8 @@ func faults() []fault {
 		},
 		{
 			name: "Python model's process killed, loaded anew after 8 s", hold: 8 * time.Second, bound: silence, recovery: soon,
-			kinds: []string{kindPython}, strike: killStub, mend: loadAnew,
+			kinds:  []string{kindPython},
+			strike: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGKILL) }, mend: loadAnew,
 		},
 		{
 			name: "network cut for 5 s", hold: 5 * time.Second, bound: atOnce, recovery: soon,
@@ -83,12 +88,12 @@ func faults() []fault {
 			strike: func(_ context.Context, f *fleet) error { f.network.lose(); return nil },
 		},
 		{
-			name: "disk of the log full for 8 s", hold: 8 * time.Second,
+			name: "disk of the log full for 8 s", hold: 8 * time.Second, own: true,
 			strike: func(_ context.Context, f *fleet) error { return f.trident.fillDisk() },
 			mend:   func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_FSIZE, unix.RLIM_INFINITY) },
 		},
 		{
-			name: "no file descriptors left for 8 s", hold: 8 * time.Second,
+			name: "no file descriptors left for 8 s", hold: 8 * time.Second, own: true,
 			strike: func(_ context.Context, f *fleet) error { return f.trident.useUpDescriptors() },
 			mend:   func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
 		},
@@ -102,11 +107,41 @@ func faults() []fault {
 			mend: func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
 		},
 		{
-			name: "settings changed, spoilt and changed back", hold: 4 * time.Second,
+			name: "settings changed, spoilt and changed back", hold: 4 * time.Second, own: true,
 			strike: changeSettings, mend: restoreSettings,
 		},
 	}
 }
+
+// localFaults are those of a Trident with Triton in its process, that has no network to
+// lose, and brings a broken model back by itself.
+func localFaults() []fault {
+	list := []fault{
+		{
+			name: "Python model's process killed", hold: noticed, bound: silence, recovery: soon, kinds: []string{kindPython},
+			strike: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGKILL) },
+			mend:   func(ctx context.Context, f *fleet) error { return f.trident.awaitReady(ctx) },
+		},
+		{
+			name: "Python model's process frozen", hold: silence, bound: silence, recovery: soon, kinds: []string{kindPython},
+			strike: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGSTOP) },
+			mend:   func(ctx context.Context, f *fleet) error { return f.trident.awaitReady(ctx) },
+		},
+		{
+			name:   "all clients leave at once",
+			strike: func(_ context.Context, f *fleet) error { f.dismiss(); return nil },
+		},
+	}
+	for _, f := range faults() {
+		if f.own {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// noticed is when Trident must know that a process of a model's has ended.
+const noticed = time.Second
 
 const manyDescriptors = 1 << 14
 
@@ -137,8 +172,8 @@ func (t *trident) useUpDescriptors() error {
 	return t.limit(unix.RLIMIT_NOFILE, uint64(open))
 }
 
-// killStub ends the process in which the Python model runs.
-func killStub(_ context.Context, f *fleet) error {
+// signalStub is for the process in which the Python model runs.
+func (f *fleet) signalStub(signal syscall.Signal) error {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return err
@@ -152,7 +187,7 @@ func killStub(_ context.Context, f *fleet) error {
 		if err != nil {
 			return err
 		}
-		return syscall.Kill(pid, syscall.SIGKILL)
+		return syscall.Kill(pid, signal)
 	}
 	return errors.New("the Python model has no process")
 }

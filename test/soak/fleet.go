@@ -9,7 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,41 +18,47 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// fleet is tritonserver, the network and Trident.
+// fleet is tritonserver, the network and Trident, or a Trident with Triton in its
+// process alone.
 type fleet struct {
-	folder  string // of the models and the logs
-	triton  *tritonserver.Server
-	log     *os.File // tritonserver's
+	binary  string // Trident's
+	local   bool
+	folder  string               // of the models and the logs
+	triton  *tritonserver.Server // nil where it is local, and so the next two
+	log     *os.File             // tritonserver's
 	network *proxy
 	trident *trident
+	target  atomic.Pointer[clients] // of this Trident
+	dismiss func()                  // has all clients of the load leave at once
 }
 
 const readyTimeout = 2 * time.Minute
 
-func launch(ctx context.Context, binary string) (*fleet, error) {
+func launch(ctx context.Context, binary string, local bool) (*fleet, error) {
 	folder, err := filepath.Abs(filepath.Join(".cache", "soak"))
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{folder: folder}
-	if err := f.start(ctx, binary); err != nil {
+	f := &fleet{binary: binary, local: local, folder: folder}
+	if err := f.start(ctx); err != nil {
 		return nil, errors.Join(err, f.stop()) //nolint:contextcheck // the context may have ended
 	}
 	return f, nil
 }
 
-func (f *fleet) start(ctx context.Context, binary string) error {
+func (f *fleet) start(ctx context.Context) error {
 	if err := f.repository(ctx); err != nil {
 		return err
+	}
+	if f.local {
+		return f.startTrident(ctx, append(f.loading(), "--model-repository="+f.models())...)
 	}
 	var err error
 	if f.log, err = os.Create(filepath.Join(f.folder, "tritonserver.log")); err != nil {
 		return err
 	}
 	f.triton, err = tritonserver.Launch(ctx, tritonserver.Options{
-		Repositories: []string{filepath.Join(f.folder, "models")}, Log: f.log,
-		// Explicit, as a model whose process died must be unloaded and loaded again.
-		Args: []string{"--model-control-mode=explicit", "--load-model=" + steady, "--load-model=" + flood, "--load-model=stream"},
+		Repositories: []string{f.models()}, Log: f.log, Args: f.loading(),
 	})
 	if err != nil {
 		return err
@@ -59,40 +66,95 @@ func (f *fleet) start(ctx context.Context, binary string) error {
 	if f.network, err = newProxy(ctx, f.triton.GRPC()); err != nil {
 		return err
 	}
-	f.trident, err = startTrident(ctx, binary, f.folder, f.network.address())
-	return err
+	return f.startTrident(ctx, "--triton-endpoint="+f.network.address())
+}
+
+func (f *fleet) models() string { return filepath.Join(f.folder, "models") }
+
+// loading are flags of tritonserver's and of Trident's alike. The mode is explicit, as a
+// model whose process died must be unloaded and loaded again.
+func (*fleet) loading() []string {
+	return []string{"--model-control-mode=explicit", "--load-model=" + steady, "--load-model=" + flood, "--load-model=stream"}
+}
+
+func (f *fleet) startTrident(ctx context.Context, engine ...string) error {
+	t, err := startTrident(ctx, f.binary, f.folder, engine)
+	if err != nil {
+		return err
+	}
+	f.trident = t
+	c, err := newClients(t.url, t.native)
+	if err != nil {
+		return err
+	}
+	if before := f.target.Swap(c); before != nil {
+		return before.close() // its Trident is gone
+	}
+	return nil
+}
+
+// ended is closed when the process in which Triton runs has ended.
+func (f *fleet) ended() <-chan struct{} {
+	if f.local {
+		return f.trident.gone
+	}
+	return f.triton.Exited()
+}
+
+// host is the process in which Triton runs, in words.
+func (f *fleet) host() string {
+	if f.local {
+		return "Trident, with Triton in it,"
+	}
+	return "tritonserver"
+}
+
+// restart has Triton run anew, as a supervisor does.
+func (f *fleet) restart(ctx context.Context) error {
+	if !f.local {
+		return f.triton.Restart(ctx)
+	}
+	f.trident.kill()
+	return f.startTrident(ctx, f.trident.engine...)
 }
 
 func (f *fleet) repository(ctx context.Context) error {
 	if err := os.RemoveAll(f.folder); err != nil {
 		return err
 	}
-	models := filepath.Join(f.folder, "models")
-	err := burst.Repository(ctx, models, burst.Model{Name: steady, Counts: true, Pace: pace}, burst.Model{Name: flood, Counts: true, Pace: floodPace})
+	err := burst.Repository(ctx, f.models(), burst.Model{Name: steady, Counts: true, Pace: pace}, burst.Model{Name: flood, Counts: true, Pace: floodPace})
 	if err != nil {
 		return err
 	}
-	return os.CopyFS(filepath.Join(models, "stream"), os.DirFS(filepath.Join("test", "models", "stream")))
+	return os.CopyFS(filepath.Join(f.models(), "stream"), os.DirFS(filepath.Join("test", "models", "stream")))
 }
 
 // answerLimit is for a short answer of tritonserver's.
 const answerLimit = 15 * time.Second
 
-// answers is nil when tritonserver itself does, asked without Trident.
+// answers is nil when Triton does: tritonserver itself, asked without Trident.
 func (f *fleet) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	c, err := newClients("", f.triton.GRPC())
+	c, err := newClients("", f.native())
 	if err != nil {
 		return err
 	}
 	return errors.Join(c.counted(ctx, steady, &request{name: "probe"}, 2), c.close())
 }
 
-// gone waits a while for the end of tritonserver.
+// native is where Triton is asked by gRPC, without Trident if it can be.
+func (f *fleet) native() string {
+	if f.local {
+		return f.trident.native
+	}
+	return f.triton.GRPC()
+}
+
+// gone waits a while for the end of the process in which Triton runs.
 func (f *fleet) gone(limit time.Duration) bool {
 	select {
-	case <-f.triton.Exited():
+	case <-f.ended():
 		return true
 	case <-time.After(limit):
 		return false
@@ -104,6 +166,9 @@ func (f *fleet) stop() error {
 	var err error
 	if f.trident != nil {
 		f.trident.kill()
+	}
+	if c := f.target.Load(); c != nil {
+		err = c.close()
 	}
 	if f.network != nil {
 		err = errors.Join(err, f.network.close())
@@ -120,31 +185,44 @@ func (f *fleet) stop() error {
 // trident is the program under test.
 type trident struct {
 	cmd                   *exec.Cmd
-	logPath, settings     string // files
-	exited                <-chan error
+	engine                []string // flags that say where Triton is
+	logPath, settings     string   // files
+	logStart              int64    // where its own lines begin
+	gone                  chan struct{}
+	how                   error // it ended; to be read once gone is closed
 	url, native, profiles string
 }
 
 const shutdownTimeout = 5 * time.Second
 
-func startTrident(ctx context.Context, binary, folder, endpoint string) (*trident, error) {
-	t := &trident{logPath: filepath.Join(folder, "trident.log"), settings: filepath.Join(folder, "trident.yaml")}
+func startTrident(ctx context.Context, binary, folder string, engine []string) (*trident, error) {
+	t := &trident{engine: engine, gone: make(chan struct{}), logPath: filepath.Join(folder, "trident.log"), settings: filepath.Join(folder, "trident.yaml")}
 	log, err := os.OpenFile(t.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
+	if t.logStart, err = t.logged(); err != nil {
+		return nil, err
+	}
 	if err := usual().write(t.settings); err != nil {
 		return nil, err
 	}
-	t.cmd = exec.Command(binary, "--config="+t.settings, "--triton-endpoint="+endpoint, "--host=127.0.0.1", "--openai-port=0", "--log-format=json", //nolint:gosec,noctx // our own program, which is stopped in order
+	args := slices.Concat(engine, []string{
+		"--config=" + t.settings, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
 		"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0", "--profile-address=127.0.0.1:0",
-		"--first-response-timeout="+inactivity.String(), "--inactivity-timeout="+inactivity.String(), "--shutdown-timeout="+shutdownTimeout.String())
+		"--first-response-timeout=" + inactivity.String(), "--inactivity-timeout=" + inactivity.String(), "--shutdown-timeout=" + shutdownTimeout.String(),
+	})
+	t.cmd = exec.Command(binary, args...) //nolint:gosec,noctx // our own program, which is stopped in order
 	t.cmd.Stdout, t.cmd.Stderr = log, log
-	t.exited, err = tritonserver.Guarded(t.cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
+	exited, err := tritonserver.Guarded(t.cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
 	if err != nil {
 		return nil, err
 	}
+	go func() {
+		t.how = <-exited
+		close(t.gone)
+	}()
 	if err := t.await(ctx); err != nil {
 		t.kill()
 		return nil, err
@@ -170,6 +248,13 @@ func (t *trident) await(ctx context.Context) error {
 		}
 	}
 	t.url = "http://" + t.url
+	return t.awaitReady(ctx)
+}
+
+// awaitReady waits until all of its models are ready.
+func (t *trident) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
 	for !t.ready(ctx) {
 		if err := t.wait(ctx); err != nil {
 			return err
@@ -180,8 +265,8 @@ func (t *trident) await(ctx context.Context) error {
 
 func (t *trident) wait(ctx context.Context) error {
 	select {
-	case err := <-t.exited:
-		return fmt.Errorf("trident has ended; its log is %s: %w", t.logPath, err)
+	case <-t.gone:
+		return fmt.Errorf("trident has ended; its log is %s: %w", t.logPath, t.how)
 	default:
 	}
 	if err := pause(ctx, 20*time.Millisecond); err != nil {
@@ -192,18 +277,16 @@ func (t *trident) wait(ctx context.Context) error {
 
 // attribute finds a line of the log with that message, and gives one of its attributes.
 func (t *trident) attribute(message, key string) string {
-	text, err := os.ReadFile(t.logPath)
-	if err != nil {
+	lines, err := t.lines(t.logStart, "msg", message)
+	if err != nil || len(lines) == 0 {
 		return ""
 	}
-	for line := range strings.Lines(string(text)) {
-		var record map[string]any
-		if json.Unmarshal([]byte(line), &record) == nil && record["msg"] == message {
-			value, _ := record[key].(string)
-			return value
-		}
+	var record map[string]any
+	if json.Unmarshal([]byte(lines[0]), &record) != nil {
+		return ""
 	}
-	return ""
+	value, _ := record[key].(string)
+	return value
 }
 
 func (t *trident) ready(ctx context.Context) bool {
@@ -220,14 +303,8 @@ func (t *trident) pid() int { return t.cmd.Process.Pid }
 
 // kill ends it, if it still runs.
 func (t *trident) kill() {
-	if t.exited == nil {
-		return
-	}
 	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails when it has ended
-	if err := <-t.exited; err != nil {
-		t.exited = nil // how is no question
-	}
-	t.exited = nil
+	<-t.gone
 }
 
 // terminate stops it as an operator does.
@@ -236,9 +313,8 @@ func (t *trident) terminate(limit time.Duration) error {
 		return err
 	}
 	select {
-	case err := <-t.exited:
-		t.exited = nil
-		return err
+	case <-t.gone:
+		return t.how
 	case <-time.After(limit):
 		return fmt.Errorf("trident still runs %s after SIGTERM", limit)
 	}

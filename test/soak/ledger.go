@@ -51,6 +51,7 @@ type window struct {
 	fault    string
 	kinds    []string // that it may concern; nil for all
 	cuts     bool     // connections to Trident may be refused, or end before an answer begins
+	breaks   bool     // they may end in the middle of one, too
 	bound    time.Duration
 	from, to time.Time // to is zero while it lasts
 }
@@ -58,7 +59,7 @@ type window struct {
 // allows tells whether a request may have failed by the fault: they met, and it
 // learnt of it within the fault's bound.
 func (w *window) allows(f *failed) bool {
-	if w.kinds != nil && !slices.Contains(w.kinds, f.kind) || f.ending.how == cutOff && (!w.cuts || f.ending.code == inTheMiddle) {
+	if w.kinds != nil && !slices.Contains(w.kinds, f.kind) || f.ending.how == cutOff && (!w.cuts || f.ending.code == inTheMiddle && !w.breaks) {
 		return false
 	}
 	return w.meets(f) && f.to.Sub(later(f.from, w.from)) <= w.bound+reading(f.kind)
@@ -156,11 +157,12 @@ func (l *ledger) open(w *window, since time.Duration) {
 	l.windows = append(l.windows, w)
 }
 
-// widen lets a window concern all requests.
-func (l *ledger) widen(w *window, bound time.Duration) {
+// widen lets a window concern all requests, and the connections if Trident itself broke.
+func (l *ledger) widen(w *window, bound time.Duration, breaks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w.kinds, w.bound = nil, bound
+	w.cuts, w.breaks = w.cuts || breaks, w.breaks || breaks
 }
 
 // shut ends it, after what it takes to recover.

@@ -110,15 +110,16 @@ func names() []string {
 // load keeps so many requests under way until it is told to end.
 type load struct {
 	ledger  *ledger
-	target  atomic.Pointer[clients]
+	target  *atomic.Pointer[clients]
+	leaving atomic.Pointer[crowd]
 	ending  chan struct{}
 	workers sync.WaitGroup
 }
 
 // startLoad begins with the streams spread over some seconds, as users come.
-func startLoad(ctx context.Context, l *ledger, c *clients, streams int) *load {
-	w := &load{ledger: l, ending: make(chan struct{})}
-	w.target.Store(c)
+func startLoad(ctx context.Context, l *ledger, target *atomic.Pointer[clients], streams int) *load {
+	w := &load{ledger: l, target: target, ending: make(chan struct{})}
+	w.leaving.Store(newCrowd())
 	worker := 0
 	for _, k := range kinds() {
 		for range max(k.share*streams/100, 2) {
@@ -130,10 +131,25 @@ func startLoad(ctx context.Context, l *ledger, c *clients, streams int) *load {
 	return w
 }
 
+// crowd are clients that leave together.
+type crowd struct {
+	here  context.Context //nolint:containedctx // it ends when they leave
+	leave context.CancelFunc
+}
+
+func newCrowd() *crowd {
+	here, leave := context.WithCancel(context.Background())
+	return &crowd{here: here, leave: leave}
+}
+
+// dismiss has all clients leave at once.
+func (w *load) dismiss() { w.leaving.Swap(newCrowd()).leave() }
+
 // stop lets the requests under way end, and waits for them.
 func (w *load) stop() {
 	close(w.ending)
 	w.workers.Wait()
+	w.leaving.Load().leave()
 }
 
 func (w *load) work(ctx context.Context, k kind, worker int) {
@@ -171,10 +187,15 @@ func (w *load) rest(ctx context.Context, d time.Duration) bool {
 func (w *load) once(ctx context.Context, k kind, r *request) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, errLate)
 	defer cancel()
+	together := w.leaving.Load().here
+	defer context.AfterFunc(together, cancel)() //nolint:contextcheck // both end it
 	done := w.ledger.begin(k.name, r.name)
 	err := k.ask(ctx, w.target.Load(), r)
 	if ended := (*ending)(nil); err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.As(err, &ended) {
 		err = &ending{how: late, err: fmt.Errorf("no end after %s", longest)}
+	}
+	if endingOf(err).how == cutOff && together.Err() != nil {
+		err = errLeaves
 	}
 	done(err)
 	if errors.Is(err, errLeaves) {

@@ -1,6 +1,6 @@
 // Command soak keeps many streams of all kinds running through Trident to a real
-// tritonserver, breaks one thing after the other meanwhile, and wants of every
-// request its own answer or an error, in bounded time.
+// tritonserver, or to Triton in Trident's process, breaks one thing after the other
+// meanwhile, and wants of every request its own answer or an error, in bounded time.
 package main
 
 import (
@@ -26,10 +26,14 @@ func main() {
 	}
 }
 
+// local is the engine in Trident's process.
+const local = "local"
+
 // options of a run.
 type options struct {
 	Duration time.Duration `default:"30m" help:"How long faults follow each other, each at least once; the time to start, to warm up and to end comes on top."`
 	Streams  int           `default:"1000" help:"Requests under way at a time, about."`
+	Engine   string        `enum:"remote,local" default:"remote" help:"Where Triton runs: in a tritonserver (remote), or in Trident's process (local)."`
 	Trident  string        `default:"bin/trident" help:"The trident binary."`
 	Calm     time.Duration `default:"8s" help:"Time without faults between two."`
 	Only     []string      `placeholder:"TEXT" help:"Only the faults whose names have one of these texts."`
@@ -44,7 +48,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if _, err := parser.Parse(args); err != nil {
 		return err
 	}
-	f, err := launch(ctx, o.Trident)
+	f, err := launch(ctx, o.Trident, o.Engine == local)
 	if err != nil {
 		return err
 	}

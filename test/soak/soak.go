@@ -19,7 +19,7 @@ type soak struct {
 	out     io.Writer
 	began   time.Time
 	rows    []*row
-	crashes int // of tritonserver, by itself
+	crashes int // of the process in which Triton runs, by itself
 	hangs   int
 	mixed   float64 // responses that came to another request, by Trident's count
 	before  footprint
@@ -48,39 +48,46 @@ func (s *soak) run(ctx context.Context) error {
 }
 
 func (s *soak) all(ctx context.Context) error {
-	target, err := newClients(s.fleet.trident.url, s.fleet.trident.native)
-	if err != nil {
-		return err
-	}
-	defer target.close() //nolint:errcheck // the processes end
 	// What the first requests bring is no growth: buffers, pools, connections.
-	warm := startLoad(ctx, s.ledger, target, s.options.Streams)
+	warm := startLoad(ctx, s.ledger, &s.fleet.target, s.options.Streams)
 	if err := s.wait(ctx, tokens*pace+s.options.Calm); err != nil {
 		return err
 	}
 	warm.stop()
-	if s.before, err = s.idle(ctx, target); err != nil {
+	var err error
+	if s.before, err = s.idle(ctx); err != nil {
 		return err
 	}
 	s.sayf("warm: %s", s.before)
-	if err := s.under(ctx, target); err != nil {
+	if err := s.under(ctx); err != nil {
 		return err
 	}
-	if s.after, err = s.idle(ctx, target); err != nil {
+	if s.after, err = s.idle(ctx); err != nil {
 		return err
 	}
 	s.sayf("after: %s", s.after)
 	if s.mixed, err = s.fleet.trident.mixed(ctx); err != nil {
 		return err
 	}
-	s.broken = append(s.broken, s.after.grown(s.before)...)
-	return s.terminate(ctx, target)
+	s.broken = append(s.broken, s.after.grown(s.before, s.died())...)
+	return s.terminate(ctx)
+}
+
+// died is how many processes of the Python model's died in Trident's own Triton.
+func (s *soak) died() (all int) {
+	for _, r := range s.rows {
+		if s.fleet.local && slices.Contains(r.fault.kinds, kindPython) {
+			all += r.times
+		}
+	}
+	return all
 }
 
 // under breaks one thing after the other under load.
-func (s *soak) under(ctx context.Context, target *clients) error {
-	load := startLoad(ctx, s.ledger, target, s.options.Streams)
+func (s *soak) under(ctx context.Context) error {
+	load := startLoad(ctx, s.ledger, &s.fleet.target, s.options.Streams)
 	defer load.stop()
+	s.fleet.dismiss = load.dismiss
 	if err := s.wait(ctx, tokens*pace); err != nil {
 		return err
 	}
@@ -101,7 +108,11 @@ func (s *soak) under(ctx context.Context, target *clients) error {
 }
 
 func (s *soak) list() []fault {
-	return slices.DeleteFunc(faults(), func(f fault) bool {
+	all := faults()
+	if s.fleet.local {
+		all = localFaults()
+	}
+	return slices.DeleteFunc(all, func(f fault) bool {
 		return len(s.options.Only) > 0 && !slices.ContainsFunc(s.options.Only, func(text string) bool { return strings.Contains(f.name, text) })
 	})
 }
@@ -112,7 +123,7 @@ const recoveryLimit = longest + slack
 
 // fault breaks something, holds that, mends it, and waits until all works again.
 func (s *soak) fault(ctx context.Context, f *fault) error {
-	w := &window{fault: f.name, kinds: f.kinds, bound: f.bound}
+	w := &window{fault: f.name, kinds: f.kinds, bound: f.bound, cuts: f.breaks, breaks: f.breaks}
 	if f.bound == 0 {
 		w.kinds = []string{} // may concern nobody
 	}
@@ -194,13 +205,13 @@ func (s *soak) note(f *fault, e effect, repair time.Duration) {
 	r.effect.slowest, r.effect.last = max(r.effect.slowest, e.slowest), max(r.effect.last, e.last)
 }
 
-// revive starts a tritonserver anew that has ended or hangs by itself, as 2.51 does
-// now and then when many requests are cancelled at once. The fault then concerns all
-// requests, for as long.
+// revive starts a Triton anew that has ended or hangs by itself, as 2.51 does now and
+// then when many requests are cancelled at once. The fault then concerns all requests,
+// for as long.
 func (s *soak) revive(ctx context.Context, w *window) error {
 	what := "has ended"
 	select {
-	case <-s.fleet.triton.Exited():
+	case <-s.fleet.ended():
 		s.crashes++
 	default:
 		err := s.fleet.answers(ctx)
@@ -214,13 +225,13 @@ func (s *soak) revive(ctx context.Context, w *window) error {
 			what = fmt.Sprintf("hangs (%v)", err)
 		}
 	}
-	s.sayf("tritonserver %s by itself: it is started anew", what)
-	s.ledger.widen(w, silence)
-	return s.fleet.triton.Restart(ctx)
+	s.sayf("%s %s by itself: it is started anew", s.fleet.host(), what)
+	s.ledger.widen(w, silence, s.fleet.local)
+	return s.fleet.restart(ctx)
 }
 
-// wait lets time pass without a fault. A tritonserver that ends by itself, as 2.51
-// does now and then when requests are cancelled, is a fault of its own.
+// wait lets time pass without a fault. A Triton that ends by itself, as 2.51 does now
+// and then when requests are cancelled, is a fault of its own.
 func (s *soak) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -229,13 +240,13 @@ func (s *soak) wait(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.fleet.triton.Exited():
+	case <-s.fleet.ended():
 	}
 	s.crashes++
 	return s.fault(ctx, &fault{
-		name: "tritonserver ended by itself", since: silence, bound: 2 * silence, recovery: soon, // it may hang before it ends
+		name: s.fleet.host() + " ended by itself", breaks: s.fleet.local, since: silence, bound: 2 * silence, recovery: soon, // it may hang before it ends
 		strike: func(context.Context, *fleet) error { return nil },
-		mend:   func(ctx context.Context, f *fleet) error { return f.triton.Restart(ctx) },
+		mend:   func(ctx context.Context, f *fleet) error { return f.restart(ctx) },
 	})
 }
 
@@ -243,8 +254,8 @@ func (s *soak) wait(ctx context.Context, d time.Duration) error {
 const settle = 5 * time.Second
 
 // idle waits until Trident has nothing to do, and looks at what it holds.
-func (s *soak) idle(ctx context.Context, c *clients) (footprint, error) {
-	c.http.CloseIdleConnections()
+func (s *soak) idle(ctx context.Context) (footprint, error) {
+	s.fleet.target.Load().http.CloseIdleConnections()
 	if err := pause(ctx, settle); err != nil {
 		return footprint{}, err
 	}
@@ -252,8 +263,8 @@ func (s *soak) idle(ctx context.Context, c *clients) (footprint, error) {
 }
 
 // terminate stops Trident under load: what can end in time does, all else is told.
-func (s *soak) terminate(ctx context.Context, target *clients) error {
-	load := startLoad(ctx, s.ledger, target, s.options.Streams)
+func (s *soak) terminate(ctx context.Context) error {
+	load := startLoad(ctx, s.ledger, &s.fleet.target, s.options.Streams)
 	if err := s.wait(ctx, tokens*pace); err != nil {
 		load.stop()
 		return err
@@ -275,6 +286,9 @@ func (s *soak) terminate(ctx context.Context, target *clients) error {
 // report prints the tables, and fails where something was wrong.
 func (s *soak) report() error {
 	s.broken = append(s.broken, s.ledger.verdict()...)
+	if s.fleet.local && s.crashes+s.hangs > 0 {
+		s.broken = append(s.broken, "Trident ended or hung by itself: its log "+s.fleet.trident.logPath+" says how")
+	}
 	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "\nfault\ttimes\trequests that failed\ttold after, at most\tlast failure begun after the repair\ttime to repair\n") //nolint:errcheck // shown at the end
 	for _, r := range s.rows {
@@ -292,9 +306,9 @@ func (s *soak) report() error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\n%d requests, at most %d at a time; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                //nolint:errcheck // a terminal
-	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                             //nolint:errcheck // a terminal
-	fmt.Fprintf(s.out, "tritonserver ended by itself %d times, and hung %d times; Trident ended %.1f s after SIGTERM\n", s.crashes, s.hangs, s.stopped.Seconds()) //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "\n%d requests, at most %d at a time; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                      //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                                   //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "%s ended by itself %d times, and hung %d times; Trident ended %.1f s after SIGTERM\n", s.fleet.host(), s.crashes, s.hangs, s.stopped.Seconds()) //nolint:errcheck // a terminal
 	if err := s.reportMixed(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,6 +145,22 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestVerdictOnBreak allows connections that end in the middle of an answer where Trident
+// itself ended, and nowhere else.
+func TestVerdictOnBreak(t *testing.T) {
+	from := time.Now().Add(-time.Hour)
+	for _, breaks := range []bool{true, false} {
+		l := newLedger()
+		w := &window{fault: "of the test", bound: time.Second, cuts: true, from: from, to: from.Add(time.Minute)}
+		l.windows = []*window{w}
+		l.widen(w, time.Minute, breaks)
+		l.failures = []*failed{{kind: kindChat, name: "w1", from: from, to: from.Add(2 * time.Second), ending: &ending{how: cutOff, code: inTheMiddle, err: errors.New("gone")}}}
+		if list := l.verdict(); (len(list) == 0) != breaks {
+			t.Errorf("with breaks %t the verdict is %q", breaks, list)
+		}
+	}
+}
+
 // TestLedger wants what is wrong, late or without an end to be told, and counts.
 func TestLedger(t *testing.T) {
 	l := newLedger()
@@ -162,6 +180,36 @@ func TestLedger(t *testing.T) {
 	if c := l.counts[kindChat]; c[answered] != 1 || c[left] != 1 || c[wrong] != 1 || c[late] != 1 || c[mixed] != 1 || len(l.failures) > 0 || l.begun != 6 || l.most != 1 {
 		t.Errorf("%v, %d begun, %d at once", c, l.begun, l.most)
 	}
+}
+
+// TestDismiss wants clients that leave together to have left, and not what was wrong or
+// answered before, and later ones to stay.
+func TestDismiss(t *testing.T) {
+	ledger := newLedger()
+	w := &load{ledger: ledger, target: &atomic.Pointer[clients]{}}
+	w.leaving.Store(newCrowd())
+	for _, row := range []struct {
+		name string
+		ends func(ctx context.Context) error
+		want outcome
+	}{
+		{"under way", func(ctx context.Context) error { w.dismiss(); <-ctx.Done(); return ctx.Err() }, left},
+		{"in the middle", func(ctx context.Context) error {
+			w.dismiss()
+			<-ctx.Done()
+			return &ending{how: cutOff, code: inTheMiddle, err: ctx.Err()}
+		}, left},
+		{"wrong before", func(context.Context) error { w.dismiss(); return wrongly("another's") }, wrong},
+		{"answered before", func(context.Context) error { w.dismiss(); return nil }, answered},
+		{"cut off, and nobody left", func(context.Context) error { return errors.New("reset") }, cutOff},
+	} {
+		k := kind{name: row.name, ask: func(ctx context.Context, _ *clients, _ *request) error { return row.ends(ctx) }}
+		err := w.once(t.Context(), k, &request{name: "w1"})
+		if ledger.counts[row.name][row.want] != 1 || (err == nil) != (row.want == left || row.want == answered) {
+			t.Errorf("%s: %v, %v", row.name, ledger.counts[row.name], err)
+		}
+	}
+	w.leaving.Load().leave()
 }
 
 // TestLog finds a line behind a place of the log, and figures on a page of metrics.
@@ -199,12 +247,15 @@ func TestLog(t *testing.T) {
 
 func TestGrown(t *testing.T) {
 	before := footprint{goroutines: 100, descriptors: 20, heap: 10 * mebibyte, resident: 60 * mebibyte}
-	if list := before.grown(before); len(list) > 0 {
+	if list := before.grown(before, 0); len(list) > 0 {
 		t.Errorf("nothing grew: %v", list)
 	}
 	after := footprint{goroutines: 111, descriptors: 31, heap: 27 * mebibyte, resident: 91 * mebibyte}
-	if list := after.grown(before); len(list) != 4 {
+	if list := after.grown(before, 0); len(list) != 4 {
 		t.Errorf("all grew: %v", list)
+	}
+	if list := after.grown(before, 1); len(list) != 3 {
+		t.Errorf("a descriptor is Triton's: %v", list)
 	}
 }
 
