@@ -43,6 +43,7 @@ func figures() []figure {
 			Name: "the same ÷ canned SSE at the same tokens a write", AtLeast: 0.6,
 			of: ratio(flat64, colLocal, colCannedAs, tokenRate),
 		},
+		{Name: "engine loop alone, without any SSE ÷ canned SSE, one token a write", of: ratio(flat64, colEngine, colCanned, tokenRate)},
 		{Name: "engine loop alone, without any SSE ÷ canned SSE at the same tokens a write", of: ratio(flat64, colEngine, colCannedAs, tokenRate)},
 		{Name: "in process, 64 streams flat out: tokens a write", of: of(flat64, colLocal, perWrite)},
 		{Name: "the same: CPU of the whole server process a token", Unit: micros, AtMost: 4, of: of(flat64, colLocal, cpuTrident)},
