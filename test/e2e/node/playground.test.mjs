@@ -239,12 +239,12 @@ test("models are followed, loaded and unloaded", async (t) => {
   await page.getByRole("heading", { name: "Ask vllm" }).waitFor();
   await page.getByRole("link", { name: "Models" }).click();
   await row.getByRole("button", { name: "Unload vllm" }).click();
-  await row.getByRole("button", { name: "Load vllm" }).waitFor();
+  await row.getByRole("button", { name: "Load vllm", exact: true }).waitFor();
   await accessible(page);
   await page.getByRole("link", { name: "Chat", exact: true }).click();
   await page.getByRole("heading", { name: /^vllm is (unavailable|not loaded)$/ }).waitFor();
   await page.getByRole("link", { name: "Models" }).click();
-  await row.getByRole("button", { name: "Load vllm" }).click();
+  await row.getByRole("button", { name: "Load vllm", exact: true }).click();
   await row.getByText("ready").waitFor();
   await page.getByRole("link", { name: "Chat", exact: true }).click();
   await page.getByRole("heading", { name: "Ask vllm" }).waitFor();

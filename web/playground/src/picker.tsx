@@ -2,7 +2,7 @@ import { useId } from "preact/hooks";
 import type { ModelInfo } from "@trident/client";
 import type { Failure } from "./failure.ts";
 import { apiKey, keyIsKept, setKey } from "./settings.ts";
-import { control, controlling, isReady, models, stateOf, tasksOf } from "./server.ts";
+import { type Action, control, controlling, isReady, models, stateOf, tasksOf } from "./server.ts";
 import { signal } from "@preact/signals";
 
 /** Picks one of the live models: those that fit first, and with the others why they don't. */
@@ -30,18 +30,21 @@ export function ModelPicker({ label, value, fits, onInput }: { label: string; va
 /** The button that loads or unloads a model, where that is allowed, and what came of it. */
 export function Control({ model }: { model: ModelInfo }) {
   const state = controlling.value[model.name];
-  const action = model.loadAllowed ? "load" : model.unloadAllowed ? "unload" : undefined;
+  const busy = typeof state === "string" ? state : undefined; // which the model's state may be ahead of
+  const action = busy ?? (model.loadAllowed ? "load" : model.unloadAllowed ? "unload" : undefined);
   return (
     <>
       {action && (
-        <button type="button" disabled={state === "busy"} onClick={() => void control(model.name, action)} aria-label={`${action === "load" ? "Load" : "Unload"} ${model.name}`}>
-          {state === "busy" ? (action === "load" ? "Loading …" : "Unloading …") : action === "load" ? "Load" : "Unload"}
+        <button type="button" disabled={!!busy} onClick={() => void control(model.name, action)} aria-label={`${says(action, !!busy)} ${model.name}`}>
+          {says(action, !!busy)}
         </button>
       )}
-      {state !== undefined && state !== "busy" && <Trouble failure={state} />}
+      {typeof state === "object" && <Trouble failure={state} />}
     </>
   );
 }
+
+const says = (action: Action, busy: boolean) => (action === "load" ? (busy ? "Loading …" : "Load") : busy ? "Unloading …" : "Unload");
 
 export const keyAsked = signal(false);
 

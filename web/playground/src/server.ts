@@ -95,17 +95,20 @@ const tasks: Partial<Record<ModelTask, string>> = {
 
 export const tasksOf = (model: ModelInfo) => model.tasks.flatMap((task) => tasks[task] ?? []);
 
+export type Action = "load" | "unload";
+
 /** Models that are being loaded or unloaded by this page, and what came of those that failed. */
-export const controlling = signal<Record<string, "busy" | Failure>>({});
+export const controlling = signal<Record<string, Action | Failure>>({});
 
 /** Loads or unloads a model. */
-export async function control(name: string, action: "load" | "unload"): Promise<void> {
-  controlling.value = { ...controlling.value, [name]: "busy" };
-  const { [name]: _, ...rest } = controlling.value;
+export async function control(name: string, action: Action): Promise<void> {
+  controlling.value = { ...controlling.value, [name]: action };
+  let failure: Failure | undefined;
   try {
     await trident.value.models[action](name);
-    controlling.value = rest;
   } catch (thrown) {
-    controlling.value = { ...rest, [name]: failureOf(thrown) };
+    failure = failureOf(thrown);
   }
+  const { [name]: _, ...others } = controlling.value; // as they are by now
+  controlling.value = failure ? { ...others, [name]: failure } : others;
 }
