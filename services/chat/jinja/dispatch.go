@@ -104,19 +104,21 @@ func (c *call) pick(byAttribute, keep bool) (any, error) {
 	}), nil
 }
 
-// textsLack is whether the first argument names an attribute that no text has, and no other is an iterator,
-// which a test uses up.
+// textsLack is whether the first argument names an attribute that no text has, and the others are nothing
+// that a test uses up, as an iterator.
 func (c *call) textsLack() bool {
+	if len(c.args) == 0 || len(c.kw) > 0 {
+		return false
+	}
 	for _, arg := range c.args {
-		if _, once := arg.(*lazy); once {
+		switch arg.(type) {
+		case nil, bool, int64, float64, string:
+		default:
 			return false
 		}
 	}
-	if len(c.args) == 0 {
-		return false
-	}
-	path := c.rt.attrPath(c.args[0])
-	if len(path) == 0 {
+	path, err := c.rt.attrPath(c.args[0])
+	if err != nil || len(path) == 0 {
 		return false
 	}
 	key, ok := path[0].(*fixedKey)

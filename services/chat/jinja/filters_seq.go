@@ -66,7 +66,10 @@ func filterSum(c *call) (any, error) {
 	if err := c.bind("sum", 0, p[:], "attribute", "start"); err != nil {
 		return nil, err
 	}
-	path := c.rt.attrPath(p[0])
+	path, err := c.rt.attrPath(p[0])
+	if err != nil {
+		return nil, err
+	}
 	total := p[1]
 	if total == missing {
 		total = int64(0)
@@ -95,9 +98,12 @@ func filterJoin(c *call) (any, error) {
 	if err := c.bind("join", 0, p[:], "d", "attribute"); err != nil {
 		return nil, err
 	}
-	path, sep := c.rt.attrPath(p[1]), ""
+	path, err := c.rt.attrPath(p[1])
+	if err != nil {
+		return nil, err
+	}
+	sep := ""
 	if p[0] != missing {
-		var err error
 		if sep, err = c.rt.str(p[0]); err != nil {
 			return nil, err
 		}

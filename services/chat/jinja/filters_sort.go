@@ -6,28 +6,39 @@ import (
 	"strings"
 )
 
-// maxPaths bounds the attributes that are kept; more than some few are made up by the template.
-const maxPaths = 64
+// Attributes that are kept: so many, of so many bytes. What is beyond is made up by the template.
+const (
+	maxPaths = 64
+	maxPath  = 64
+)
+
+// pathPart is what each name of a path is charged, in elements of a list.
+const pathPart = 16
 
 // attrPath is the attribute argument of a filter: names, as *fixedKey, and numbers with dots between.
-func (rt *runtime) attrPath(v any) []any {
+func (rt *runtime) attrPath(v any) ([]any, error) {
 	s, ok := text(v)
 	switch {
 	case !given(v):
-		return nil
+		return nil, nil
 	case !ok:
-		return []any{v}
+		return []any{v}, nil
 	}
-	path, known := rt.paths[s]
-	if known {
-		return path
+	if path, known := rt.paths[s]; known {
+		return path, nil
 	}
-	path = parsePath(s)
+	if err := rt.items(pathPart * (1 + strings.Count(s, "."))); err != nil {
+		return nil, err
+	}
+	path := parsePath(s)
+	if len(s) > maxPath {
+		return path, nil
+	}
 	if rt.paths == nil || len(rt.paths) == maxPaths {
 		rt.paths = map[string][]any{}
 	}
 	rt.paths[s] = path
-	return path
+	return path, nil
 }
 
 func parsePath(s string) []any {
@@ -64,8 +75,11 @@ func (rt *runtime) follow(v any, path []any, def any) (any, error) {
 
 // keyOf makes the function that filters sort and group by.
 func (c *call) keyOf(attribute, def any, caseSensitive bool) func(v any) (any, error) {
-	path := c.rt.attrPath(attribute)
+	path, wrong := c.rt.attrPath(attribute)
 	return func(v any) (any, error) {
+		if wrong != nil {
+			return nil, wrong
+		}
 		v, err := c.rt.follow(v, path, def)
 		if caseSensitive || err != nil {
 			return v, err

@@ -92,6 +92,9 @@ func (rt *runtime) collect(v any) ([]any, error) {
 	if cur.lazy == nil && cur.text == "" {
 		return cur.items, rt.step(len(cur.items))
 	}
+	if cur.text != "" {
+		return rt.characters(&cur)
+	}
 	var out []any
 	for {
 		v, ok, err := cur.next()
@@ -106,6 +109,19 @@ func (rt *runtime) collect(v any) ([]any, error) {
 		}
 		out = append(out, v)
 	}
+}
+
+// characters are those of a text.
+func (rt *runtime) characters(cur *cursor) ([]any, error) {
+	n := runeLen(cur.text)
+	if err := rt.items(n); err != nil {
+		return nil, err
+	}
+	items := make([]any, n)
+	for i := range items {
+		items[i], _, _ = cur.next() // a text's never fails
+	}
+	return items, nil
 }
 
 // generate makes a one-pass iterator that asks for v's items when the first one is wanted.
