@@ -32,6 +32,7 @@ type InferRequest struct {
 	encoded mem.BufferSlice
 	tensors []Content                 // raw ones, of a request that has been split
 	split   bool                      // the head has the tensors' descriptions, too
+	wrong   error                     // what a split has found
 	request *kserve.ModelInferRequest // nil until it is asked for
 	joined  mem.BufferSlice           // of tensors that lay in several buffers
 }
@@ -61,7 +62,7 @@ func errDecode(err error) *Error {
 }
 
 // Head is the request's model name, version, id and parameters; the rest of it
-// may be there or not.
+// may be there or not, and comes with [InferRequest.Split].
 func (m *InferRequest) Head() *kserve.ModelInferRequest { return m.head }
 
 // Encoded is the request on the wire, nil for one that wasn't encoded. It is the
@@ -139,19 +140,21 @@ func (m *InferRequest) Split() (*kserve.ModelInferRequest, []Content, error) {
 	case m.request != nil:
 		return m.request, Contents(m.request.GetRawInputContents()), nil
 	case m.split:
-		return m.head, m.tensors, nil
+		return m.head, m.tensors, m.wrong
 	}
+	m.split = true
 	fields, contents, err := m.fields(lastHeadField+1, lastTensorField)
 	if err == nil {
 		err = proto.UnmarshalOptions{Merge: true}.Unmarshal(fields, m.head)
 	}
 	if err != nil {
-		return nil, nil, errDecode(err)
+		m.wrong = errDecode(err)
+		return m.head, nil, m.wrong
 	}
 	if len(contents) > 0 {
 		m.head.RawInputContents = make([][]byte, len(contents))
 	}
-	m.tensors, m.split = contents, true
+	m.tensors = contents
 	return m.head, contents, nil
 }
 
@@ -192,6 +195,8 @@ func (m *InferRequest) fields(first, last protowire.Number) (fields []byte, raw 
 		switch {
 		case err != nil:
 			return nil, nil, err
+		case !number.IsValid():
+			return nil, nil, errWire
 		case number == rawContentField && last == rawContentField-1 && wire == protowire.BytesType:
 			content, err := c.views(size)
 			if err != nil {

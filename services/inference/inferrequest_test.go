@@ -139,8 +139,25 @@ func FuzzInferRequest(f *testing.F) {
 		}
 		defer req.Free()
 		got, err := req.Request()
-		if err == nil && wrong == nil && !equalKnown(got, want) {
+		if err != nil {
+			return
+		}
+		if wrong != nil {
+			t.Fatalf("took %v, which protobuf refuses: %v", got, wrong)
+		}
+		if !equalKnown(got, want) {
 			t.Errorf("got %v\nwant %v", got, want)
+		}
+		more := map[string]*kserve.InferParameter{"added": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}}}
+		if err := req.AddParameters(more); err != nil {
+			t.Fatal(err)
+		}
+		passed := &kserve.ModelInferRequest{}
+		if err := proto.Unmarshal(req.Encoded().Materialize(), passed); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := req.Request(); err != nil || !equalKnown(got, passed) {
+			t.Errorf("with a parameter more: got %v\npassed on %v, %v", got, passed, err)
 		}
 	})
 }
