@@ -509,6 +509,33 @@ func TestAccessOnAStream(t *testing.T) {
 	}
 }
 
+// TestFirstKeysOnAStream: a server that lets everybody in may get keys while streams are
+// open, whose further requests need one then.
+func TestFirstKeysOnAStream(t *testing.T) {
+	const rest = "host: 127.0.0.1\nopenai-port: 0\nenable-kserve-frontends: true\nkserve-grpc-port: 0\nkserve-http-port: 0\nmetrics-port: 0\nshutdown-timeout: 5s\n"
+	path := settingsOf(t, rest)
+	url, log := runWith(t, path, textModels())
+	open := map[string]func() string{"the shared port": openStream(t, strings.TrimPrefix(url, "http://"), "sk-other")}
+	for _, found := range addresses.FindAllStringSubmatch(log.String(), -1) {
+		if found[1] == "listening for KServe v2 by gRPC" {
+			open["the port of KServe"] = openStream(t, found[2], "sk-other")
+		}
+	}
+	if len(open) != 2 {
+		t.Fatalf("no port of KServe in\n%s", log)
+	}
+	for _, said := range open {
+		awaitSaid(t, said, "")
+	}
+	write(t, path, rest+"keys: [{name: some, key: sk-some}]\n")
+	log.await(t, taken, 1)
+	for name, said := range open {
+		if got := said(); !strings.Contains(got, "this API key is not valid") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // openStream gives what sends a request on a stream of KServe and tells its error.
 func openStream(t *testing.T, address, key string) func() string {
 	t.Helper()

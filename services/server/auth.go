@@ -129,6 +129,8 @@ func (g *Gate) handler(next http.Handler) http.Handler {
 		}
 		if client := inference.ClientOf(ctx); client != nil {
 			RecordOf(ctx).Client = client.Name
+		}
+		if ctx != r.Context() {
 			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
