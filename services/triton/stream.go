@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -234,7 +235,7 @@ func (e *Engine) Mixed() uint64 { return e.mixed.Load() }
 // maxLoggedID bounds a client's id in the log, in bytes.
 const maxLoggedID = 128
 
-func short(id string) string { return id[:min(len(id), maxLoggedID)] }
+func short(id string) string { return strings.ToValidUTF8(id[:min(len(id), maxLoggedID)], "") }
 
 // finish is for a call that ended without a final response. To a server that
 // doesn't know of the final flag that is the regular end of its responses; no
