@@ -123,8 +123,12 @@ struct tr_request {
   uint32_t place_count;
   bool shares, keeps;
   uint64_t stream;
-  int owners; // atomic
+  int owners;  // atomic
+  int release; // atomic
 };
+
+// What is known of a request's release, and whether anybody waits for it.
+enum { release_unknown, release_awaited, release_done };
 
 static const tr_place *find_place(const tr_request *r, const char *tensor) {
   for (uint32_t i = 0; i < r->place_count; i++)
@@ -359,11 +363,18 @@ static void on_release(ts_request *request, uint32_t flags, void *user) {
   (void)request;
   if ((flags & ts_request_release_all) == 0) return;
   tr_request *r = user;
-  tr_event *event = tr_event_new(NULL, 0);
-  event->stream = r->stream;
-  event->released = true;
-  tr_push(r->queue, event);
+  if (__atomic_exchange_n(&r->release, release_done, __ATOMIC_ACQ_REL) == release_awaited) {
+    tr_event *event = tr_event_new(NULL, 0);
+    event->stream = r->stream;
+    event->released = true;
+    tr_push(r->queue, event);
+  }
   tr_request_unref(r);
+}
+
+bool tr_request_await(tr_request *r) {
+  int known = release_unknown;
+  return __atomic_compare_exchange_n(&r->release, &known, release_awaited, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 static ts_error *set_parameter(ts_request *request, const tr_parameter *p) {

@@ -214,8 +214,8 @@ typedef struct {
 } tr_output;
 
 // tr_event is one response on its way to Go, or the word that the request has
-// been released: the model is done with it, and has counted it. Of a request that
-// uses shared memory one more event says that nothing touches that any longer.
+// been released, for who awaits that. Of a request that uses shared memory one more
+// event says that nothing touches that any longer.
 typedef struct tr_event {
   struct tr_event *next;
   uint64_t stream;
@@ -304,6 +304,11 @@ tr_error tr_request_new(ts_server *, tr_queue *, tr_inference *, void *block, tr
 tr_error tr_request_send(ts_server *, tr_request *, struct tr_trace *);
 void tr_request_cancel(tr_request *);
 void tr_request_unref(tr_request *);
+
+// tr_request_await asks for an event when the request is released: the model is done
+// with it then, and has counted it. False where it has been released already, as it
+// mostly has when its last response is looked at.
+bool tr_request_await(tr_request *);
 
 // tr_option is one of those that are repeated, or that a library may lack.
 typedef enum {

@@ -44,13 +44,13 @@ type stream struct {
 	limit   int64   // bytes
 	heard   bool    // a response came lately, guarded by the queue's mutex
 
-	released chan struct{} // closed when the model has let go of the request
 	readable chan struct{} // a token when there is something to look at
 	waiting  atomic.Int64  // bytes of the events that the consumer isn't done with
 	mu       sync.Mutex
-	over     bool        // too much has waited; the queue's goroutine's
-	first    *C.tr_event // pushed and not taken, guarded by mu
-	last     *C.tr_event // guarded by mu
+	over     bool          // too much has waited; the queue's goroutine's
+	first    *C.tr_event   // pushed and not taken, guarded by mu
+	last     *C.tr_event   // guarded by mu
+	released chan struct{} // closed when the model has let go of the request; nil while nobody waits for that, guarded by mu
 
 	cause    atomic.Pointer[error] // why the engine ends the stream; nil while it doesn't
 	followed atomic.Bool           // the consumer may be at anything, and the model is to be told of an end
@@ -123,7 +123,6 @@ func (c *core) send(ctx context.Context, req *kserve.ModelInferRequest, raw []in
 		asked:    req,
 		model:    req.GetModelName(),
 		limit:    int64(c.config.QueueBytes),
-		released: make(chan struct{}),
 		readable: make(chan struct{}, 1),
 		response: inference.Response{ID: req.GetId()},
 		idle:     inference.Response{ID: req.GetId(), Idle: true},
@@ -204,15 +203,17 @@ func (s *stream) awaitRelease() {
 	if !s.ended {
 		return
 	}
-	select {
-	case <-s.released:
+	released := make(chan struct{})
+	s.mu.Lock()
+	s.released = released
+	s.mu.Unlock()
+	if !C.tr_request_await(s.request) {
 		return
-	default:
 	}
 	late := time.NewTimer(releaseTime)
 	defer late.Stop()
 	select {
-	case <-s.released:
+	case <-released:
 	case <-late.C:
 	}
 }
@@ -221,7 +222,9 @@ func (s *stream) awaitRelease() {
 // that has too much waiting already, and ends it.
 func (s *stream) push(event *C.tr_event) bool {
 	if event.released {
+		s.mu.Lock()
 		close(s.released)
+		s.mu.Unlock()
 		return false
 	}
 	if s.over {
