@@ -2,11 +2,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# generate rewrites what others read. What may run side by side is asked for by TOGETHER.
+# generate rewrites what others read. What may run side by side is asked for by TOGETHER, for one level.
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
-TOGETHER = $(MAKE) --no-print-directory --jobs=3 --output-sync=target SIDE_BY_SIDE=1
+unexport SIDE_BY_SIDE
+TOGETHER = SIDE_BY_SIDE=1 $(MAKE) --no-print-directory --jobs=3 --output-sync=target
 
 PORT ?= 9000
 
@@ -154,7 +155,7 @@ soak: setup build ## Break one thing after the other under 1,000 streams (DURATI
 	bin/soak --duration=$${DURATION:-30m} $(SOAK)
 
 .PHONY: soak-short
-soak-short: setup build ## The same with each fault once, under 100 streams: some six minutes
+soak-short: setup build ## The same with each fault once, under 100 streams: some six minutes, in which other work may run
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
