@@ -27,7 +27,7 @@ func TestFuzz(t *testing.T) {
 	})
 	t.Run("demo models", func(t *testing.T) {
 		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ_SLOW")
-		fuzz(t, []string{demoModels(t)}, cases, "fuzzing", "FUZZ_MODEL=chat", "FUZZ_EMBEDDING=embedding", "FUZZ_MAX_TOKENS=4")
+		fuzz(t, []string{demoModels(t), "--default-max-tokens=4"}, cases, "fuzzing", "FUZZ_MODEL=chat", "FUZZ_EMBEDDING=embedding", "FUZZ_MAX_TOKENS=4")
 	})
 }
 

@@ -1,7 +1,7 @@
 """What schemathesis sends beside what the document says: models that are there, and fields that models can honour.
 
 FUZZ_MODEL generates text and FUZZ_EMBEDDING embeds. FUZZ_MAX_TOKENS is for models that take their time: answers get no longer, and
-few.
+few. The server has the same limit for requests that say none, so that wrong ones which are answered all the same take no longer.
 """
 
 import json
@@ -38,10 +38,10 @@ def before_call(context, case, kwargs):
     if zlib.crc32(json.dumps(body, sort_keys=True, default=str).encode()) % 2:
         for name in REFUSED:
             body.pop(name, None)
-    if MAX_TOKENS and case.operation.path.endswith("/completions"):
+    if MAX_TOKENS and case.operation.path.endswith(("/completions", "/responses")):
         for name in ("n", "best_of", "max_completion_tokens", "min_tokens"):
             body.pop(name, None)
-        body["max_tokens"] = MAX_TOKENS
+        body["max_output_tokens" if case.operation.path.endswith("/responses") else "max_tokens"] = MAX_TOKENS
 
 
 def plainly_wrong(value):
