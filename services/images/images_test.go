@@ -337,50 +337,79 @@ func TestPublic(t *testing.T) {
 
 // TestFetchEnds with the request, and by its own clock.
 func TestFetchEnds(t *testing.T) {
-	begun, ended := make(chan struct{}, 8), make(chan struct{}, 8)
+	for _, path := range []string{"/silent", "/slow"} {
+		t.Run("the client leaves"+path, func(t *testing.T) {
+			s := newStuck(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-s.begun
+				cancel()
+			}()
+			if _, err := read(ctx, reader(t, nil), s.url+path); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+			s.awaitIdle(t)
+		})
+		t.Run("the request's time is over"+path, func(t *testing.T) {
+			s := newStuck(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if _, err := read(ctx, reader(t, nil), s.url+path); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			s.awaitIdle(t)
+		})
+		t.Run("the fetch's time is over"+path, func(t *testing.T) {
+			s := newStuck(t)
+			_, err := read(t.Context(), reader(t, func(c *Config) { c.FetchTimeout = 50 * time.Millisecond }), s.url+path)
+			wantError(t, err, 0, inference.ReasonInvalidValue, "within 50ms (--image-fetch-timeout)")
+			s.awaitIdle(t)
+		})
+		t.Run("another image is bad"+path, func(t *testing.T) {
+			_, err := read(t.Context(), reader(t, nil), newStuck(t).url+path, "http://nobody.invalid/")
+			wantError(t, err, 1, inference.ReasonInvalidValue, "can't be reached")
+		})
+	}
+}
+
+// stuck is a server that never ends an answer by itself.
+type stuck struct {
+	url     string
+	begun   chan struct{} // a token for each request
+	running atomic.Int32  // requests
+}
+
+func newStuck(t *testing.T) *stuck {
+	t.Helper()
+	s := &stuck{begun: make(chan struct{}, 8)}
 	release := make(chan struct{})
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	s.url = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		s.running.Add(1)
+		defer s.running.Add(-1)
 		if r.URL.Path == "/slow" {
 			_, _ = io.WriteString(w, png)
 			w.(http.Flusher).Flush()
 		}
-		begun <- struct{}{}
+		s.begun <- struct{}{}
 		select {
 		case <-r.Context().Done():
 		case <-release:
 		}
-		ended <- struct{}{}
 	})
 	t.Cleanup(func() { close(release) })
-	for _, path := range []string{"/silent", "/slow"} {
-		t.Run("the client leaves"+path, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				<-begun
-				cancel()
-			}()
-			if _, err := read(ctx, reader(t, nil), url+path); !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
-			<-ended
-		})
-		t.Run("the request's time is over"+path, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			if _, err := read(ctx, reader(t, nil), url+path); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v", err)
-			}
-			<-ended
-		})
-		t.Run("the fetch's time is over"+path, func(t *testing.T) {
-			_, err := read(t.Context(), reader(t, func(c *Config) { c.FetchTimeout = 50 * time.Millisecond }), url+path)
-			wantError(t, err, 0, inference.ReasonInvalidValue, "within 50ms (--image-fetch-timeout)")
-			<-ended
-		})
-		t.Run("another image is bad"+path, func(t *testing.T) {
-			_, err := read(t.Context(), reader(t, nil), url+path, "http://nobody.invalid/")
-			wantError(t, err, 1, inference.ReasonInvalidValue, "can't be reached")
-		})
+	return s
+}
+
+// awaitIdle waits until the server has been left by all. On a busy machine a request may
+// end before it comes there.
+func (s *stuck) awaitIdle(t *testing.T) {
+	t.Helper()
+	for late, tick := time.After(10*time.Second), time.Tick(time.Millisecond); s.running.Load() > 0; {
+		select {
+		case <-tick:
+		case <-late:
+			t.Fatal("the server wasn't left")
+		}
 	}
 }
 
