@@ -79,6 +79,20 @@ func TestSplitDecoded(t *testing.T) {
 	}
 }
 
+// encodedRequest is a request as its client has encoded it.
+func encodedRequest(t *testing.T, req *kserve.ModelInferRequest) *inference.InferRequest {
+	t.Helper()
+	encoded, err := proto.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // TestAddParameters has the later ones count, for who reads the message and for who
 // reads what is encoded.
 func TestAddParameters(t *testing.T) {
@@ -89,14 +103,7 @@ func TestAddParameters(t *testing.T) {
 		sample, want := sampleRequest(), sampleRequest()
 		sample.Parameters = own
 		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": parameter("a"), "b": parameter("")}
-		encoded, err := proto.Marshal(sample)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := encodedRequest(t, sample)
 		for _, m := range []*inference.InferRequest{req, inference.InferRequestOf(sample)} {
 			if _, err := m.Request(); err != nil { // it is decoded anew
 				t.Fatal(err)

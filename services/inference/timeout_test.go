@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -72,14 +71,7 @@ func TestTimeoutForTriton(t *testing.T) {
 					ctx = limited
 				}
 				want := &kserve.ModelInferRequest{ModelName: "m", Parameters: tt.given, RawInputContents: [][]byte{{1, 2}}}
-				encoded, err := proto.Marshal(want)
-				if err != nil {
-					t.Fatal(err)
-				}
-				m, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := encodedRequest(t, want)
 				for _, err := range s.Forward(ctx, m) {
 					if err != nil {
 						t.Fatal(err)

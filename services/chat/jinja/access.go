@@ -55,6 +55,9 @@ func newFixedKey(name string) fixedKey {
 	return fixedKey{name, methodsNamed(name), mutators[name], undefinedIn((*Dict)(nil), name), undefinedIn("", name)}
 }
 
+// inNoText is whether no text has anything of that name: all are alike to who asks for it.
+func (k *fixedKey) inNoText() bool { return k.methods.str == nil }
+
 // field is item for a key that is known.
 func (rt *runtime) field(v any, key *fixedKey) (any, error) {
 	d, ok := v.(*Dict)

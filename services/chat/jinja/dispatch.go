@@ -122,7 +122,7 @@ func (c *call) textsLack() bool {
 		return false
 	}
 	key, ok := path[0].(*fixedKey)
-	return ok && key.methods.str == nil
+	return ok && key.inNoText()
 }
 
 // condition is what pick asks of each item: the truth of the item or attribute, or a named test of it.

@@ -89,11 +89,11 @@ func (rt *runtime) collect(v any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cur.lazy == nil && cur.text == "" {
-		return cur.items, rt.step(len(cur.items))
-	}
-	if cur.text != "" {
+	switch {
+	case cur.text != "":
 		return rt.characters(&cur)
+	case cur.lazy == nil:
+		return cur.items, rt.step(len(cur.items))
 	}
 	var out []any
 	for {

@@ -139,7 +139,7 @@ func sameOfAll(e expr, letter varRef) bool {
 // lacks is whether object is that variable, and the key names nothing that a text has.
 func lacks(object expr, key *fixedKey, letter varRef) bool {
 	name, ok := object.(*nameExpr)
-	return ok && name.ref == letter && key.methods.str == nil
+	return ok && name.ref == letter && key.inNoText()
 }
 
 func (t *target) copy() *target {
