@@ -85,13 +85,13 @@ type ask struct {
 // ticket must be left.
 func (a *admission) enter(ctx context.Context, t *ticket, q ask) error {
 	t.admission = a
-	t.Context, t.end = context.WithCancelCause(ctx)
+	t.Context = ctx
 	waits, err := a.take(ctx, t, q)
 	if err == nil && waits {
 		err = a.await(t) //nolint:contextcheck // the ticket is the context
 	}
 	if err != nil {
-		t.end(nil)
+		t.release()
 	}
 	return err
 }
@@ -99,13 +99,12 @@ func (a *admission) enter(ctx context.Context, t *ticket, q ask) error {
 // enterControl admits what operators ask for: it has neither limit nor timeout.
 // The context ends with the client or when the service stops; leave must be called.
 func (a *admission) enterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
-	t := &ticket{admission: a, control: true}
+	t := &ticket{Context: ctx, admission: a, control: true}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, nil, errStopping
 	}
-	t.Context, t.end = context.WithCancelCause(ctx)
 	a.give(t)
 	return t, t.leave, nil
 }

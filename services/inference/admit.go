@@ -64,7 +64,7 @@ func (s *Service) admit(ctx context.Context, operation Operation, named Named, p
 	t := &ticket{}
 	t.measure.begin(ctx, s, operation)
 	t.measure.settle(named.Card, named.LoRA)
-	_, span := child(ctx, "admit")
+	_, span := childOf(ctx, t.measure.span, "admit")
 	err := s.enter(ctx, t, named, priority)
 	endSpan(span, err)
 	if err != nil {

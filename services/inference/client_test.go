@@ -43,7 +43,7 @@ func TestClientsModels(t *testing.T) {
 			return last(s.Forward(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model})))
 		},
 		"infer": func(model string) error {
-			return last(s.Infer(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model})))
+			return s.Infer(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model}), func(*inference.Response) error { return nil })
 		},
 		"engine": func(model string) error { _, err := s.EngineOf(ctx, model); return err },
 		"config": func(model string) error { _, err := s.ConfigOf(ctx, model); return err },

@@ -76,6 +76,16 @@ type Response struct {
 	// Encoded is the whole response as the engine's server has encoded it, a
 	// ModelStreamInferResponse; nil where there is no such server, and of errors.
 	Encoded mem.BufferSlice
+	// Owner has the outputs' memory; nil for who can't part with it.
+	Owner Owner
+}
+
+// Owner has the memory that the outputs of a response lie in.
+type Owner interface {
+	// Take hands the memory of an output over, whose Raw is then valid until the
+	// buffer, which is the same, is freed. It is nil for an output that is to be
+	// copied instead.
+	Take(output int) mem.Buffer
 }
 
 // Output is one tensor of a response.

@@ -124,41 +124,38 @@ func (s *Service) Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Respo
 	}
 }
 
-// Infer runs a request of a model that isn't decoupled, and yields its one
-// response: encoded, as a ModelInferResponse, where the engine gives that. An error
-// may follow the response, which then doesn't count.
-func (s *Service) Infer(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
-	return func(yield func(*Response, error) bool) {
-		ctx, t, err := s.admitTensors(ctx, m)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		outcome := canceled
-		defer func() { t.finish(outcome, nil) }()
-		err = s.infer(ctx, m, func(resp *Response) bool {
-			t.measure.answer()
-			return yield(resp, nil)
-		})
-		if err == nil {
-			outcome = OutcomeOK
-			return
-		}
-		e := cause(ctx, err)
-		outcome = outcomeOf(e)
-		yield(nil, e)
+// Infer runs a request of a model that isn't decoupled, and has its one response used:
+// encoded, as a ModelInferResponse, where the engine gives that. What has been used
+// doesn't count when there is an error. It is no iterator, as each variable that a loop
+// over one changes is an allocation, which small requests feel.
+func (s *Service) Infer(ctx context.Context, m *InferRequest, use func(*Response) error) error {
+	ctx, t, err := s.admitTensors(ctx, m)
+	if err != nil {
+		return err
 	}
+	outcome := canceled
+	defer func() { t.finish(outcome, nil) }() // also when use panics
+	one := &single{ticket: t, use: use}
+	err = s.infer(ctx, m, one)
+	switch {
+	case one.unused != nil: // whatever has become of the context
+		err = one.unused
+	case err != nil:
+		err = cause(ctx, err)
+	}
+	outcome = outcomeOf(err)
+	return err
 }
 
-// infer yields the one response of a request.
-func (s *Service) infer(ctx context.Context, m *InferRequest, yield func(*Response) bool) error {
+// infer has the one response of a request used.
+func (s *Service) infer(ctx context.Context, m *InferRequest, one *single) error {
 	engine, err := s.EngineOf(ctx, m.Head().GetModelName())
 	if err != nil {
 		return err
 	}
 	caller, ok := engine.(Caller)
 	if !ok || m.Encoded() == nil {
-		return s.single(ctx, m, yield)
+		return s.single(ctx, engine, m, one)
 	}
 	ctx, span := child(ctx, "engine")
 	answer, err := caller.Call(ctx, m)
@@ -167,38 +164,55 @@ func (s *Service) infer(ctx context.Context, m *InferRequest, yield func(*Respon
 		return err
 	}
 	defer answer.Free()
-	yield(&Response{Encoded: answer, Final: true})
-	return nil
+	one.take(&Response{Encoded: answer, Final: true}, nil)
+	return one.err
 }
 
-// single yields the one response of a stream, whose end may come by itself. What
-// is wrong with their number it says as tritonserver does.
-func (s *Service) single(ctx context.Context, m *InferRequest, yield func(*Response) bool) error {
+// single has the one response of a stream used, whose end may come by itself. What is
+// wrong with their number it says as tritonserver does.
+func (s *Service) single(ctx context.Context, engine Engine, m *InferRequest, one *single) error {
 	if s.Decoupled(ctx, m.Head().GetModelName()) {
 		return &Error{
 			Code: CodeUnsupported, Reason: ReasonNotImplemented, Triton: TritonUnsupported,
 			Message: "ModelInfer RPC doesn't support models with decoupled transaction policy",
 		}
 	}
-	responses := 0
-	for resp, err := range s.stream(ctx, m) {
-		switch {
-		case err != nil:
-			return err
-		case resp.Idle || resp.End(m.Head()):
-			continue
-		case resp.Err != nil:
-			return resp.Err
-		}
-		responses++
-		if responses == 1 && !yield(resp) {
-			return nil
+	one.head = m.Head()
+	streamOf(ctx, engine, m)(one.take)
+	if one.err == nil && one.count != 1 {
+		return &Error{Code: CodeInternal, Triton: TritonInternal, Message: fmt.Sprintf("expected a single response, got %d", one.count)}
+	}
+	return one.err
+}
+
+// single is what has come of a request that gets one response.
+type single struct {
+	ticket *ticket
+	use    func(*Response) error
+	head   *kserve.ModelInferRequest
+	count  int
+	unused error // of use
+	err    error
+}
+
+// take is the body of the loop over a stream.
+func (one *single) take(resp *Response, err error) bool {
+	switch {
+	case one.err != nil: // whoever yields has been told
+	case err != nil:
+		one.err = err
+	case resp.Idle || one.head != nil && resp.End(one.head):
+	case resp.Err != nil:
+		one.err = resp.Err
+	default:
+		one.count++
+		if one.count == 1 {
+			one.ticket.measure.answer()
+			one.unused = one.use(resp)
+			one.err = one.unused
 		}
 	}
-	if responses != 1 {
-		return &Error{Code: CodeInternal, Triton: TritonInternal, Message: fmt.Sprintf("expected a single response, got %d", responses)}
-	}
-	return nil
+	return one.err == nil
 }
 
 // stream runs a request on the engine of its model. Of one that is no Forwarder an
@@ -208,6 +222,10 @@ func (s *Service) stream(ctx context.Context, m *InferRequest) iter.Seq2[*Respon
 	if err != nil {
 		return func(yield func(*Response, error) bool) { yield(nil, err) }
 	}
+	return streamOf(ctx, engine, m)
+}
+
+func streamOf(ctx context.Context, engine Engine, m *InferRequest) iter.Seq2[*Response, error] {
 	if forwarder, ok := engine.(Forwarder); ok {
 		return traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return forwarder.Forward(ctx, m) })
 	}

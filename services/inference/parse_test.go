@@ -315,14 +315,18 @@ func TestAnswersAreTakenApartAnywhere(t *testing.T) {
 	const text = `<think>Hm é</think>Wait €.<tool_call>{"name": "get", "arguments": {"city": "Zürich"}}</tool_call>`
 	want := parsed{reasoning: "Hm é", text: "Wait €.", calls: `0:get{"city": "Zürich"}`, finish: inference.FinishToolCalls}
 	engine := inferencetest.New()
+	cut := func(i int) {
+		engine.AddModel("m", inferencetest.Say(text[:i], text[i:], "STOP and more"), map[string]string{"trident.chat_template": teaching})
+	}
+	cut(0) // before the service asks for the models
 	s := inferencetest.Service(t, inference.Config{}, engine)
 	for i := range len(text) + 1 {
-		engine.AddModel("m", inferencetest.Say(text[:i], text[i:], "STOP and more"), map[string]string{"trident.chat_template": teaching})
+		cut(i)
 		req := chatRequest(1)
 		req.Tools, req.Sampling.Stop = tools, []string{"STOP"}
 		got := parse(t.Context(), s, req)
 		if got.usage, got.waits = nil, 0; got != want {
-			t.Fatalf("split at %d: got %+v", i, got)
+			t.Fatalf("split at %d: got %+v, %v", i, got, got.err)
 		}
 	}
 }

@@ -3,18 +3,25 @@ package inference
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // ticket is a request's place in the service, and its context: one that ends with the
-// client, at the deadline, or when the service stops. The context below is the
-// standard library's own, so that what engines derive from this one hangs on it
-// directly; the deadline and the stop need no context each, as the admission knows all
-// tickets.
+// client, at the deadline, or when the service stops. The context below is the client's.
+// One that ends with either is made for who asks when this one is done, and is the
+// standard library's own, so that what is derived from this one hangs on it directly;
+// the deadline and the stop need no context each, as the admission knows all tickets.
 type ticket struct {
 	context.Context //nolint:containedctx // it is one
 
-	end       context.CancelCauseFunc
+	joint  atomic.Pointer[joint] // nil until somebody asks, or the service ends the request
+	mu     sync.Mutex
+	left   bool          // the request is done, guarded by mu
+	over   bool          // the service has ended it, guarded by mu
+	closed chan struct{} // then; nil until somebody asks, guarded by mu
+
 	admission *admission
 	measure   measure
 	deadline  time.Time // zero for none
@@ -42,19 +49,111 @@ func (t *ticket) Deadline() (time.Time, bool) {
 	return t.deadline, !t.deadline.IsZero()
 }
 
+// joint is the context that ends with the client, and by the service.
+type joint struct {
+	context.Context //nolint:containedctx // it is one
+
+	end context.CancelCauseFunc
+}
+
+func (t *ticket) both() *joint {
+	if j := t.joint.Load(); j != nil {
+		return j
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if j := t.joint.Load(); j != nil {
+		return j
+	}
+	j := &joint{}
+	j.Context, j.end = context.WithCancelCause(t.Context)
+	if t.left {
+		j.end(nil)
+	}
+	t.joint.Store(j)
+	return j
+}
+
+// below is the context that ends as this one.
+func (t *ticket) below() context.Context {
+	if j := t.joint.Load(); j != nil {
+		return j.Context
+	}
+	return t.Context
+}
+
+// Done implements [context.Context].
+func (t *ticket) Done() <-chan struct{} { return t.both().Done() }
+
+// Value implements it.
+func (t *ticket) Value(key any) any { return t.below().Value(key) }
+
 // Err tells the deadline from the client's leaving.
 func (t *ticket) Err() error {
-	err := t.Context.Err()
-	if err != nil && errors.Is(context.Cause(t.Context), context.DeadlineExceeded) {
+	ctx, j := t.Context, t.joint.Load()
+	if j != nil {
+		ctx = j.Context
+	}
+	err := ctx.Err()
+	if err == nil && j != nil { // the client's end may be on its way
+		ctx = t.Context
+		err = ctx.Err()
+	}
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
 	return err
 }
 
+// end ends the request for a reason of the service's. The first one counts.
+func (t *ticket) end(cause error) {
+	t.both().end(cause)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed != nil && !t.over {
+		close(t.closed)
+	}
+	t.over = true
+}
+
+// ended is closed when the service ends the request.
+func (t *ticket) ended() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed == nil {
+		t.closed = make(chan struct{})
+		if t.over {
+			close(t.closed)
+		}
+	}
+	return t.closed
+}
+
+// Ends gives what is closed when a request's context ends before the request does, one
+// or the other: for who waits for it alone. They cost less than Done, which must put the
+// two together.
+func Ends(ctx context.Context) (client, service <-chan struct{}) {
+	if t, ok := ctx.(*ticket); ok {
+		return t.Context.Done(), t.ended()
+	}
+	return ctx.Done(), nil
+}
+
 // leave gives the place back. It must be called once by whoever got the ticket.
 func (t *ticket) leave() {
 	t.admission.leave(t)
-	t.end(nil)
+	t.release()
+}
+
+// release lets go of what hangs on the client's context, and sees to it that nothing
+// more does.
+func (t *ticket) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = true
+	if j := t.joint.Load(); j != nil {
+		j.end(nil)
+	}
 }
 
 // tickets are those that have been given out and not come back, by deadline: the one

@@ -17,7 +17,11 @@ const tracerName = "github.com/trident-inference/trident/services/inference"
 // is begun: without traces, and for requests that aren't sampled, a look at the
 // context is all that it costs.
 func child(ctx context.Context, name string) (context.Context, trace.Span) {
-	parent := trace.SpanFromContext(ctx)
+	return childOf(ctx, spanOf(ctx), name)
+}
+
+// childOf does so where the parent is known.
+func childOf(ctx context.Context, parent trace.Span, name string) (context.Context, trace.Span) {
 	if !parent.IsRecording() {
 		return ctx, noop.Span{}
 	}
@@ -58,10 +62,18 @@ func (m *measure) endTrace(outcome Outcome, usage *Usage) {
 	}
 }
 
+// spanOf is the span under a context. A ticket knows its own.
+func spanOf(ctx context.Context) trace.Span {
+	if t, ok := ctx.(*ticket); ok && t.measure.span != nil {
+		return t.measure.span
+	}
+	return trace.SpanFromContext(ctx)
+}
+
 // traced has a stream of the engine recorded as a span, from before it is asked until
 // its end. The engine finds the span in its context, and may pass it on.
 func traced(ctx context.Context, stream func(context.Context) iter.Seq2[*Response, error]) iter.Seq2[*Response, error] {
-	if !trace.SpanFromContext(ctx).IsRecording() {
+	if !spanOf(ctx).IsRecording() {
 		return stream(ctx)
 	}
 	return func(yield func(*Response, error) bool) {

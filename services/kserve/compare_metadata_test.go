@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
 )
 
 // noted is the metadata of a trial's calls, each method's once: the initial ones and
@@ -48,7 +51,52 @@ func (by noter) note(ctx context.Context, method string, header, trailer metadat
 	method = path.Base(method)
 	n.together = append(n.together, method+" "+fields(metadata.Join(header, trailer), "date", "vary", "grpc-accept-encoding"))
 	if !by.shared {
-		n.apart = append(n.apart, method+" header "+fields(header)+" trailer "+fields(trailer))
+		n.apart = append(n.apart, method+" header "+fields(header, "grpc-accept-encoding")+" trailer "+fields(trailer))
+	}
+}
+
+// TestRequestID: a caller's id comes back; for a caller without one there is one where it
+// can be looked up.
+func TestRequestID(t *testing.T) {
+	conn := dial(t, serveNative(t, open(), once()))
+	client := api.NewGRPCInferenceServiceClient(conn)
+	const key = "x-request-id"
+	for name, c := range map[string]struct {
+		given, model string
+		want         string // of the header, or of the trailer of an error
+	}{
+		"a caller's":           {"mine", "m", "mine"},
+		"none":                 {"", "m", ""},
+		"one that is too long": {strings.Repeat("a", 129), "m", ""},
+		"an error":             {"", "unknown", "new"},
+		"a caller's error":     {"mine", "unknown", "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			if c.given != "" {
+				ctx = metadata.AppendToOutgoingContext(ctx, key, c.given)
+			}
+			var header, trailer metadata.MD
+			req := tensor(c.model, "IN", "UINT8", []int64{1}, []byte{1})
+			_, err := client.ModelInfer(ctx, req, grpc.Header(&header), grpc.Trailer(&trailer))
+			if (err == nil) != (c.model == "m") {
+				t.Fatal(err)
+			}
+			got := strings.Join(slices.Concat(header[key], trailer[key]), ", ")
+			if c.want == "new" && len(got) < 8 || c.want != "new" && got != c.want {
+				t.Errorf("header %v, trailer %v", header, trailer)
+			}
+		})
+	}
+	stream, err := client.ModelStreamInfer(t.Context())
+	if err == nil {
+		err = stream.Send(tensor("m", "IN", "UINT8", []int64{1}, []byte{1}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header, err := stream.Header(); err != nil || len(header[key]) != 1 {
+		t.Errorf("a stream's header %v, %v", header, err)
 	}
 }
 

@@ -29,17 +29,15 @@ const (
 	fieldShape         = 3
 )
 
-// encodeInfer encodes a response as a ModelInferResponse. The tensors are copied
-// once, from the engine's memory into the buffer that is sent.
+// encodeInfer encodes a response as a ModelInferResponse. Tensors are sent from the
+// engine's memory where it can part with it, and copied once otherwise.
 func encodeInfer(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
 	parameters, err := encodeParameters(resp.Parameters)
 	if err != nil {
 		return nil, err
 	}
 	a := answer{req: req, resp: resp, parameters: parameters}
-	whole := replies.Get(a.size())
-	a.appendTo((*whole)[:0])
-	return mem.BufferSlice{mem.NewBuffer(whole, replies)}, nil
+	return a.encode(), nil
 }
 
 // encodeStream encodes a response as a ModelStreamInferResponse, which tells
@@ -53,11 +51,7 @@ func encodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 	if resp.Final {
 		a.final = isFinal
 	}
-	size := a.size()
-	whole := replies.Get(protowire.SizeTag(fieldInferResponse) + protowire.SizeBytes(size))
-	b := protowire.AppendTag((*whole)[:0], fieldInferResponse, protowire.BytesType)
-	a.appendTo(protowire.AppendVarint(b, uint64(size)))
-	return mem.BufferSlice{mem.NewBuffer(whole, replies)}, nil
+	return a.encode(), nil
 }
 
 // encodeFailure is an error in a stream. Of a request that was refused only the id
@@ -115,7 +109,65 @@ func (a *answer) version() string {
 	return a.resp.Version
 }
 
-func (a *answer) appendTo(b []byte) {
+// encode gives the answer in pieces: its own bytes, in one buffer of the pool, and the
+// tensors that the engine parts with.
+func (a *answer) encode() mem.BufferSlice {
+	taken, elsewhere := a.take()
+	size := a.size()
+	own := size - elsewhere
+	if a.final != "" {
+		own += protowire.SizeTag(fieldInferResponse) + protowire.SizeVarint(uint64(size))
+	}
+	whole := replies.Get(own)
+	rest := mem.NewBuffer(whole, replies)
+	b := (*whole)[:0]
+	if a.final != "" {
+		b = protowire.AppendTag(b, fieldInferResponse, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(size))
+	}
+	b = a.appendHead(b)
+	var pieces mem.BufferSlice
+	cut := 0
+	for i := range a.resp.Outputs {
+		b = protowire.AppendTag(b, fieldRawContents, protowire.BytesType)
+		if i >= len(taken) || taken[i] == nil { // to be copied
+			b = protowire.AppendBytes(b, a.resp.Outputs[i].Raw)
+			continue
+		}
+		b = protowire.AppendVarint(b, uint64(taken[i].Len()))
+		var before mem.Buffer
+		before, rest = mem.SplitUnsafe(rest, len(b)-cut)
+		cut = len(b)
+		pieces = append(pieces, before, taken[i])
+	}
+	if rest.Len() == 0 {
+		rest.Free()
+		return pieces
+	}
+	return append(pieces, rest)
+}
+
+// take takes the tensors that the engine parts with, by output; nil for none. The size
+// is that of them together.
+func (a *answer) take() (taken []mem.Buffer, size int) {
+	if a.resp.Owner == nil {
+		return nil, 0
+	}
+	for i := range a.resp.Outputs {
+		tensor := a.resp.Owner.Take(i)
+		if tensor == nil {
+			continue
+		}
+		if taken == nil {
+			taken = make([]mem.Buffer, len(a.resp.Outputs))
+		}
+		taken[i] = tensor
+		size += tensor.Len()
+	}
+	return taken, size
+}
+
+func (a *answer) appendHead(b []byte) []byte {
 	b = appendText(b, fieldModelName, a.req.GetModelName())
 	b = appendText(b, fieldModelVersion, a.version())
 	b = appendText(b, fieldID, a.req.GetId())
@@ -125,10 +177,7 @@ func (a *answer) appendTo(b []byte) {
 		b = protowire.AppendTag(b, fieldOutputs, protowire.BytesType)
 		b = appendOutput(protowire.AppendVarint(b, uint64(sizeOutput(out))), out)
 	}
-	for i := range a.resp.Outputs {
-		b = protowire.AppendTag(b, fieldRawContents, protowire.BytesType)
-		b = protowire.AppendBytes(b, a.resp.Outputs[i].Raw)
-	}
+	return b
 }
 
 func sizeOutput(out *inference.Output) int {

@@ -1,9 +1,11 @@
 package kserve_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
@@ -50,6 +52,75 @@ func TestEncode(t *testing.T) {
 	}
 	encoded.Free()
 }
+
+// TestEncodeTaken: tensors that their owner parts with go out in its own memory, between
+// those that are copied, and come back once each.
+func TestEncodeTaken(t *testing.T) {
+	raws := [][]byte{bytes.Repeat([]byte("a"), 100<<10), []byte("small"), bytes.Repeat([]byte("c"), 64<<10), {}, bytes.Repeat([]byte("e"), 70<<10)}
+	req := &api.ModelInferRequest{ModelName: "m", Id: "i"}
+	for _, last := range []int{len(raws), len(raws) - 1} { // a tensor of the owner's at the end, and one that isn't
+		want := &api.ModelInferResponse{ModelName: "m", Id: "i", RawOutputContents: raws[:last]}
+		owner := &owner{}
+		response := &inference.Response{Owner: owner, Final: true}
+		for i, raw := range raws[:last] {
+			name := fmt.Sprint("out", i)
+			want.Outputs = append(want.Outputs, &api.ModelInferResponse_InferOutputTensor{Name: name, Datatype: "UINT8", Shape: []int64{int64(len(raw))}})
+			response.Outputs = append(response.Outputs, inference.Output{Name: name, Type: "UINT8", Shape: []int64{int64(len(raw))}, Raw: raw})
+		}
+		owner.outputs = response.Outputs
+		encoded, err := kserve.EncodeInfer(req, response)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := &api.ModelInferResponse{}
+		if err := proto.Unmarshal(encoded.Materialize(), got); err != nil || !proto.Equal(got, want) {
+			t.Errorf("%d outputs: got %d, %v", last, len(got.GetOutputs()), err)
+		}
+		shared := 0
+		for _, piece := range encoded {
+			if slices.ContainsFunc(raws, func(raw []byte) bool {
+				return len(raw) > 0 && unsafe.SliceData(raw) == unsafe.SliceData(piece.ReadOnlyData())
+			}) {
+				shared++
+			}
+		}
+		encoded.Free()
+		if shared != owner.taken || owner.freed != owner.taken || owner.taken < 2 {
+			t.Errorf("%d outputs: %d taken, %d sent from where they lay, %d freed", last, owner.taken, shared, owner.freed)
+		}
+		stream, err := kserve.EncodeStream(req, response)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := &api.ModelStreamInferResponse{}
+		want.Parameters = params{"triton_final_response": truth(true)}
+		if err := proto.Unmarshal(stream.Materialize(), answer); err != nil || !proto.Equal(answer.GetInferResponse(), want) {
+			t.Errorf("%d outputs in a stream: %v", last, err)
+		}
+		stream.Free()
+		if owner.freed != owner.taken {
+			t.Errorf("%d outputs in a stream: %d taken, %d freed", last, owner.taken, owner.freed)
+		}
+	}
+}
+
+// owner parts with outputs of some size.
+type owner struct {
+	outputs      []inference.Output
+	taken, freed int
+}
+
+func (o *owner) Take(output int) mem.Buffer {
+	if len(o.outputs[output].Raw) < 64<<10 {
+		return nil
+	}
+	o.taken++
+	return mem.NewBuffer(&o.outputs[output].Raw, o)
+}
+
+func (*owner) Get(int) *[]byte { panic("not asked") }
+
+func (o *owner) Put(*[]byte) { o.freed++ }
 
 // BenchmarkStream asks what a request in a stream costs through the frontend and an engine of this
 // process that gives the request's tensor back, by size of the tensor: time and

@@ -105,9 +105,9 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 			ctx, call := s.begin(ctx, info.FullMethod, modelOf(req))
 			defer func() {
 				if err = call.end(ctx, recover(), err); err != nil {
-					_ = grpc.SetTrailer(ctx, call.trailer()) // nothing has been sent yet
-				} else {
-					_ = grpc.SetHeader(ctx, call.header())
+					_ = grpc.SetTrailer(ctx, call.metadata()) // nothing has been sent yet
+				} else if call.id != "" {
+					_ = grpc.SetHeader(ctx, call.metadata())
 				}
 			}()
 			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
@@ -133,11 +133,12 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 		}),
 		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 			ctx, call := s.begin(ss.Context(), info.FullMethod, "")
+			call.identify()
 			stream := &begunStream{ServerStream: ss, call: call}
 			defer func() {
 				err = call.end(ctx, recover(), err)
 				if !stream.answered.Load() {
-					ss.SetTrailer(call.trailer())
+					ss.SetTrailer(call.metadata())
 				}
 			}()
 			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
@@ -259,7 +260,7 @@ func modelOf(req any) string {
 type begunStream struct {
 	grpc.ServerStream
 
-	call     call
+	call     *call
 	ctx      context.Context //nolint:containedctx // grpc-go's way to hand it over
 	answered atomic.Bool     // the first message has been sent, or is being sent
 }
@@ -270,7 +271,7 @@ func (s *begunStream) Context() context.Context { return s.ctx }
 // SendMsg implements it. The header goes with the first message.
 func (s *begunStream) SendMsg(m any) error {
 	if !s.answered.Swap(true) {
-		_ = s.SetHeader(s.call.header()) // nothing has been sent yet
+		_ = s.SetHeader(s.call.metadata()) // nothing has been sent yet
 	}
 	return s.ServerStream.SendMsg(m)
 }
@@ -282,34 +283,41 @@ type call struct {
 	server  *Server
 	method  string
 	model   string
-	id      string
+	id      string // the client's, or see [call.identify]; empty for none
 	started time.Time
 }
 
 // origin is that of all calls here.
 var origin = &inference.Origin{Surface: inference.SurfaceKServe} //nolint:gochecknoglobals // a constant
 
-func (s *Server) begin(ctx context.Context, method, model string) (context.Context, call) {
-	c := call{server: s, method: method, model: model, id: server.RequestID(incoming(ctx)(requestIDKey)), started: time.Now()}
+func (s *Server) begin(ctx context.Context, method, model string) (context.Context, *call) {
+	c := &call{server: s, method: method, model: model, started: time.Now()}
+	if given := incoming(ctx)(requestIDKey); server.ValidRequestID(given) {
+		c.id = given
+	}
 	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, method == healthCheck)
 	return inference.WithOrigin(ctx, origin), c
 }
 
-const requestIDKey = "x-request-id"
-
-// header is what an answer begins with: as tritonserver's it tells which compressions
-// requests may have.
-func (c call) header() metadata.MD {
-	return metadata.MD{requestIDKey: {c.id}, "grpc-accept-encoding": {"identity, deflate, gzip"}}
+// identify gives a call an id by which its line in the log is found. A call that goes
+// well has none, and hence needs none: one would be a tenth of all work for a small
+// tensor, of the client's too.
+func (c *call) identify() {
+	if c.id == "" {
+		c.id = server.RequestID("")
+	}
 }
 
-// trailer is for an answer without a message, which is nothing else: an error in one
-// piece, which proxies can retry before they have passed anything on.
-func (c call) trailer() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
+const requestIDKey = "x-request-id"
+
+// metadata is the initial one of an answer, or the trailers of one without a message,
+// which has nothing else: an error in one piece, which proxies can retry before they
+// have passed anything on.
+func (c *call) metadata() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
 
 // end makes the status of a call's error, or of a panic, and logs the call: what
 // went well for debugging only, as there may be many thousands a second.
-func (c call) end(ctx context.Context, p any, err error) error {
+func (c *call) end(ctx context.Context, p any, err error) error {
 	if p != nil {
 		c.server.telemetry.Panicked()
 		err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -324,7 +332,12 @@ func (c call) end(ctx context.Context, p any, err error) error {
 	default:
 		level = slog.LevelInfo
 	}
-	if log := c.server.log; log.Enabled(ctx, level) {
+	log := c.server.log
+	logged := log.Enabled(ctx, level)
+	if logged || answer.Code() != codes.OK {
+		c.identify()
+	}
+	if logged {
 		attrs := []slog.Attr{
 			slog.String("method", c.method), slog.String("code", answer.Code().String()), slog.String("request_id", c.id),
 			slog.Duration("duration", time.Since(c.started).Round(time.Microsecond)),

@@ -12,14 +12,13 @@ import (
 func (s *Service) infer(ctx context.Context, req *request) (*reply, error) {
 	defer req.Free()
 	answer := &reply{}
-	for resp, err := range s.core.Infer(ctx, req.InferRequest) {
-		if err != nil {
-			answer.encoded.Free()
-			return nil, err
-		}
-		if answer.encoded, err = encodedInfer(req.InferRequest, resp); err != nil {
-			return nil, err
-		}
+	err := s.core.Infer(ctx, req.InferRequest, func(resp *inference.Response) (err error) {
+		answer.encoded, err = encodedInfer(req.InferRequest, resp)
+		return err
+	})
+	if err != nil {
+		answer.encoded.Free()
+		return nil, err
 	}
 	return answer, nil
 }

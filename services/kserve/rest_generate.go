@@ -64,13 +64,8 @@ func (s *Service) generateSingle(ctx context.Context, w http.ResponseWriter, req
 	out := newEvents(w, req)
 	defer out.close()
 	out.whole = true
-	for resp, err := range s.core.Infer(ctx, message) {
-		if err == nil {
-			err = out.add(resp)
-		}
-		if err != nil {
-			return err
-		}
+	if err := s.core.Infer(ctx, message, out.add); err != nil {
+		return err
 	}
 	out.reply()
 	return nil

@@ -57,14 +57,13 @@ func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnsw
 	}
 	defer message.Free()
 	var answer *restAnswer
-	for resp, err := range s.core.Infer(ctx, message) {
-		if err == nil {
-			answer, err = req.answer(resp)
-		}
-		if err != nil {
-			answer.free()
-			return nil, err
-		}
+	err = s.core.Infer(ctx, message, func(resp *inference.Response) (err error) {
+		answer, err = req.answer(resp)
+		return err
+	})
+	if err != nil {
+		answer.free()
+		return nil, err
 	}
 	return answer, nil
 }

@@ -205,14 +205,14 @@ func (s *Server) closeAfter(drained <-chan struct{}) {
 // RequestID is what a client has named its request, or a new name where it has none
 // that can be used.
 func RequestID(given string) string {
-	if validRequestID(given) {
+	if ValidRequestID(given) {
 		return given
 	}
 	return newRequestID()
 }
 
-// validRequestID tells whether a client's x-request-id may go into logs, headers
+// ValidRequestID tells whether a client's x-request-id may go into logs, headers
 // and Triton's request id, which is UTF-8.
-func validRequestID(id string) bool {
+func ValidRequestID(id string) bool {
 	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"unsafe"
 
 	"github.com/trident-inference/trident/services/triton/extension"
@@ -28,11 +29,11 @@ type queue struct {
 	traced func(*C.tr_trace) // takes over a trace that has ended
 	limit  int64             // of the bytes that wait
 	waits  atomic.Int64      // bytes of the events that no consumer is done with
+	last   atomic.Uint64     // number of the latest stream
 
 	mu      sync.Mutex
 	streams map[uint64]*stream
 	leases  map[uint64][]*extension.Lease // by the number of the stream, which may have ended
-	last    uint64                        // number of the latest stream
 	closing bool
 }
 
@@ -41,16 +42,21 @@ func newQueue(limit int64, traced func(*C.tr_trace)) (*queue, error) {
 	if err := failure(C.tr_queue_new(&c)); err != nil {
 		return nil, fmt.Errorf("queue of responses: %w", err)
 	}
+	file := os.NewFile(uintptr(c.wake), "eventfd") // non-blocking: waits in the runtime's poller
+	wake, err := file.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("queue of responses: %w", err)
+	}
 	q := &queue{
 		c:       c,
-		wake:    os.NewFile(uintptr(c.wake), "eventfd"), // non-blocking: waits in the runtime's poller
+		wake:    file,
 		done:    make(chan struct{}),
 		traced:  traced,
 		limit:   limit,
 		streams: make(map[uint64]*stream),
 		leases:  make(map[uint64][]*extension.Lease),
 	}
-	go q.drain()
+	go q.drain(wake)
 	return q, nil
 }
 
@@ -66,15 +72,17 @@ func (q *queue) close() {
 	C.tr_queue_delete(q.c)
 }
 
-func (q *queue) drain() {
+// drain hands out what there is whenever the eventfd has been written, until it is
+// closed. It never reads it: the runtime's poller tells of each write, whatever the
+// counter is at, which takes half an eternity to be full.
+func (q *queue) drain(wake syscall.RawConn) {
 	defer close(q.done)
-	var counter [8]byte
-	for {
-		if _, err := q.wake.Read(counter[:]); err != nil {
-			return // closed
+	_ = wake.Read(func(uintptr) bool {
+		for list := q.takeAll(); list != nil; list = q.takeAll() {
+			q.dispatch(list)
 		}
-		q.dispatch(q.takeAll())
-	}
+		return false // for more
+	})
 }
 
 // takeAll empties the list and gives it, oldest first.
@@ -161,12 +169,7 @@ func (q *queue) drop(list *C.tr_event) {
 }
 
 // number gives a stream the number that its events bear.
-func (q *queue) number() uint64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.last++
-	return q.last
-}
+func (q *queue) number() uint64 { return q.last.Add(1) }
 
 // add makes the stream get its events; not when the queue is closing.
 func (q *queue) add(s *stream) bool {

@@ -118,21 +118,23 @@ func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRe
 
 // checkRequest refuses what the C API can't take.
 func checkRequest(req *kserve.ModelInferRequest) error {
-	names := []string{req.GetModelName(), req.GetId()}
+	ends := hasZero(req.GetModelName()) || hasZero(req.GetId())
 	for _, in := range req.GetInputs() {
-		names = append(names, in.GetName())
+		ends = ends || hasZero(in.GetName())
 	}
 	for _, out := range req.GetOutputs() {
-		names = append(names, out.GetName())
+		ends = ends || hasZero(out.GetName())
 	}
 	for key, p := range req.GetParameters() {
-		names = append(names, key, p.GetStringParam())
+		ends = ends || hasZero(key) || hasZero(p.GetStringParam())
 	}
-	if slices.ContainsFunc(names, func(s string) bool { return strings.IndexByte(s, 0) >= 0 }) {
+	if ends {
 		return invalid("names and parameters must not contain a zero byte")
 	}
 	return nil
 }
+
+func hasZero(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
 // contentsOf gives the inputs' contents as raw bytes, in the inputs' order; nil for
 // those in shared memory, which have none in the request. Raw contents that are left

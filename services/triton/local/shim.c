@@ -147,6 +147,18 @@ static ts_error *too_small(const tr_place *place, size_t size) {
   return api.ErrorNew(1, text);
 }
 
+// What lies before the bytes of an output, as far as malloc aligns them. They are
+// Triton's response's and, once taken, somebody else's too: either may let go first.
+typedef struct {
+  _Alignas(16) int owners; // atomic
+} buffer_head;
+
+static buffer_head *head_of(const void *base) { return (buffer_head *)base - 1; }
+
+static void let_go(buffer_head *head) {
+  if (__atomic_sub_fetch(&head->owners, 1, __ATOMIC_ACQ_REL) == 0) free(head);
+}
+
 // Outputs are put into host memory whatever the model prefers: the backend
 // copies from where they are. Those that go to shared memory have no
 // buffer_user.
@@ -170,8 +182,10 @@ static ts_error *allocate(ts_allocator *allocator, const char *tensor, size_t si
   }
   if (place != NULL) return too_small(place, size);
   if (size == 0) return NULL;
-  *buffer = malloc(size);
-  if (*buffer == NULL) return api.ErrorNew(1, "out of memory for an output tensor");
+  buffer_head *head = size <= SIZE_MAX - sizeof *head ? malloc(sizeof *head + size) : NULL;
+  if (head == NULL) return api.ErrorNew(1, "out of memory for an output tensor");
+  head->owners = 1;
+  *buffer = head + 1;
   count(&queue->buffers, 1);
   return NULL;
 }
@@ -187,11 +201,19 @@ static ts_error *set_attributes(ts_allocator *allocator, const char *tensor, ts_
 static ts_error *give_back(ts_allocator *allocator, void *buffer, void *buffer_user, size_t size, int memory,
                            int64_t memory_id) {
   (void)allocator, (void)size, (void)memory, (void)memory_id;
-  if (buffer_user == NULL) return NULL;
-  if (buffer != NULL) count(&((tr_queue *)buffer_user)->buffers, -1);
-  free(buffer);
+  if (buffer_user == NULL || buffer == NULL) return NULL;
+  count(&((tr_queue *)buffer_user)->buffers, -1);
+  let_go(head_of(buffer));
   return NULL;
 }
+
+bool tr_output_take(const tr_event *event, const tr_output *out) {
+  int untaken = 1;
+  return event->response != NULL && !out->shared && out->base != NULL &&
+         __atomic_compare_exchange_n(&head_of(out->base)->owners, &untaken, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void tr_output_free(void *base) { let_go(head_of(base)); }
 
 tr_error tr_queue_new(tr_queue **queue) {
   tr_queue *q = calloc(1, sizeof *q);

@@ -248,6 +248,12 @@ tr_error tr_queue_new(tr_queue **queue);
 void tr_queue_delete(tr_queue *);
 void tr_events_free(tr_queue *, tr_event *list);
 
+// tr_output_take makes the bytes of an event's output the caller's too, who lets go of
+// them by tr_output_free, before the event is freed or after it, whatever has become of
+// queue and server by then. It is false for bytes that lie elsewhere, or have been taken.
+bool tr_output_take(const tr_event *, const tr_output *);
+void tr_output_free(void *base);
+
 // tr_place is where a tensor lies in memory that its client shares: of the system
 // or, with a handle (cudaIpcMemHandle_t), of a GPU.
 typedef struct {

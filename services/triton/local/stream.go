@@ -47,17 +47,20 @@ type stream struct {
 	readable chan struct{} // a token when there is something to look at
 	waiting  atomic.Int64  // bytes of the events that the consumer isn't done with
 	mu       sync.Mutex
-	over     bool          // too much has waited; the queue's goroutine's
-	first    *C.tr_event   // pushed and not taken, guarded by mu
-	last     *C.tr_event   // guarded by mu
-	released chan struct{} // closed when the model has let go of the request; nil while nobody waits for that, guarded by mu
+	over     bool        // too much has waited; the queue's goroutine's
+	first    *C.tr_event // pushed and not taken, guarded by mu
+	last     *C.tr_event // guarded by mu
+	released bool        // the model has let go of the request, for who awaits that; guarded by mu
 
 	cause    atomic.Pointer[error] // why the engine ends the stream; nil while it doesn't
 	followed atomic.Bool           // the consumer may be at anything, and the model is to be told of an end
 	leaving  sync.WaitGroup        // of those who tell it
 
 	// What follows is the consumer's.
-	forwards bool        // the model's errors are responses
+	forwards bool // the model's errors are responses
+	asks     bool // client and service are known, which are closed when the context ends
+	client   <-chan struct{}
+	service  <-chan struct{}
 	unfollow func() bool // of [stream.follow]; nil before it
 	batch    *C.tr_event // taken and not handed out
 	current  *C.tr_event // handed out
@@ -68,6 +71,7 @@ type stream struct {
 	version  C.int64_t
 	silence  triton.Silence
 	response inference.Response
+	output   [1]inference.Output // of most models
 	idle     inference.Response
 }
 
@@ -127,6 +131,7 @@ func (c *core) send(ctx context.Context, req *kserve.ModelInferRequest, raw []in
 		response: inference.Response{ID: req.GetId()},
 		idle:     inference.Response{ID: req.GetId(), Idle: true},
 	}
+	s.response.Outputs = s.output[:0]
 	var err error
 	if s.request, s.extras, err = c.newRequest(s.id, req, raw); err != nil {
 		return nil, err
@@ -194,28 +199,33 @@ func (s *stream) close() {
 	s.retire()
 	s.free()
 	s.core.queue.waits.Add(-s.waiting.Load())
-	C.tr_events_free(s.core.queue.c, s.batch)
-	C.tr_events_free(s.core.queue.c, s.first)
+	for _, list := range [...]*C.tr_event{s.batch, s.first} { // of a consumer that has left
+		if list != nil {
+			C.tr_events_free(s.core.queue.c, list)
+		}
+	}
 }
 
 // awaitRelease waits a moment for the release of a request that has ended.
 func (s *stream) awaitRelease() {
-	if !s.ended {
-		return
-	}
-	released := make(chan struct{})
-	s.mu.Lock()
-	s.released = released
-	s.mu.Unlock()
-	if !C.tr_request_await(s.request) {
+	if !s.ended || !bool(C.tr_request_await(s.request)) {
 		return
 	}
 	late := time.NewTimer(releaseTime)
 	defer late.Stop()
-	select {
-	case <-released:
-	case <-late.C:
+	for !s.isReleased() {
+		select {
+		case <-s.readable:
+		case <-late.C:
+			return
+		}
 	}
+}
+
+func (s *stream) isReleased() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.released
 }
 
 // push queues an event; a release is only noted. It refuses those of a stream
@@ -223,8 +233,9 @@ func (s *stream) awaitRelease() {
 func (s *stream) push(event *C.tr_event) bool {
 	if event.released {
 		s.mu.Lock()
-		close(s.released)
+		s.released = true
 		s.mu.Unlock()
+		s.wake()
 		return false
 	}
 	if s.over {
@@ -343,9 +354,14 @@ func (s *stream) wait(ctx context.Context) {
 		<-s.readable
 		return
 	}
+	if !s.asks {
+		s.client, s.service = inference.Ends(ctx)
+		s.asks = true
+	}
 	select {
 	case <-s.readable:
-	case <-ctx.Done():
+	case <-s.client:
+	case <-s.service:
 	}
 }
 
@@ -405,6 +421,7 @@ func (s *stream) open() (*inference.Response, error) {
 	if event.failure != nil {
 		return s.fail(triton.FailureOf(codeOf(event.failure_code), C.GoString(event.failure)))
 	}
+	s.response.Owner = s
 	s.response.Final = s.ended
 	s.response.More = !s.ended && s.more()
 	outputs := unsafe.Slice(event.outputs, event.count)

@@ -1,0 +1,282 @@
+package inference
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
+
+// Fields of a ModelInferRequest on the wire. Those of a small request take more time
+// than all else that is done to it if protobuf's own code decodes them, which is for
+// any message; here it is for what requests seldom have.
+const (
+	fieldModelName     protowire.Number = 1
+	fieldModelVersion  protowire.Number = 2
+	fieldRequestID     protowire.Number = 3
+	fieldParameters    protowire.Number = 4
+	fieldInputs        protowire.Number = 5
+	fieldOutputs       protowire.Number = 6
+	fieldRawContents   protowire.Number = 7
+	fieldTensorName    protowire.Number = 1 // of an input or an output
+	fieldInputDatatype protowire.Number = 2
+	fieldInputShape    protowire.Number = 3
+)
+
+var (
+	errWire = errors.New("not protobuf's wire format")
+	errUTF8 = errors.New("a string has invalid UTF-8")
+)
+
+// readHead decodes what isn't of the tensors. Unknown fields are left out.
+func (m *InferRequest) readHead() error {
+	var parameters []byte
+	err := m.each(func(number protowire.Number, c *cursor, size int) (err error) {
+		switch number {
+		case fieldModelName:
+			m.head.ModelName, err = c.text(size)
+		case fieldModelVersion:
+			m.head.ModelVersion, err = c.text(size)
+		case fieldRequestID:
+			m.head.Id, err = c.text(size)
+		case fieldParameters:
+			parameters = protowire.AppendTag(parameters, number, protowire.BytesType)
+			parameters, err = c.appendTo(protowire.AppendVarint(parameters, uint64(size)), size)
+		default:
+			err = c.skip(size)
+		}
+		return err
+	})
+	if err == nil && parameters != nil {
+		err = proto.UnmarshalOptions{Merge: true}.Unmarshal(parameters, m.head)
+	}
+	return err
+}
+
+// readTensors decodes what is said of the tensors, and gives the raw contents.
+func (m *InferRequest) readTensors() (raw []Content, err error) {
+	err = m.each(func(number protowire.Number, c *cursor, size int) error {
+		switch number {
+		case fieldInputs, fieldOutputs:
+			b, err := c.whole(size)
+			if err != nil {
+				return err
+			}
+			if number == fieldInputs {
+				return m.readInput(b)
+			}
+			return m.readOutput(b)
+		case fieldRawContents:
+			content, err := c.views(size)
+			raw = append(raw, content)
+			return err
+		default:
+			return c.skip(size)
+		}
+	})
+	return raw, err
+}
+
+func (m *InferRequest) readInput(b []byte) error {
+	in := &kserve.ModelInferRequest_InferInputTensor{}
+	m.head.Inputs = append(m.head.Inputs, in)
+	if plainInput(b, in) {
+		return nil
+	}
+	return proto.Unmarshal(b, in)
+}
+
+func (m *InferRequest) readOutput(b []byte) error {
+	out := &kserve.ModelInferRequest_InferRequestedOutputTensor{}
+	m.head.Outputs = append(m.head.Outputs, out)
+	number, name, rest := nextField(b)
+	if number == fieldTensorName && len(rest) == 0 && utf8.Valid(name) {
+		out.Name = string(name)
+		return nil
+	}
+	return proto.Unmarshal(b, out)
+}
+
+// plainInput decodes an input that has but a name, a datatype and a shape, which is
+// packed as protobuf's code packs it. It is false for any other, and for what is wrong.
+func plainInput(b []byte, in *kserve.ModelInferRequest_InferInputTensor) bool {
+	for len(b) > 0 {
+		number, value, rest := nextField(b)
+		switch {
+		case number == fieldTensorName && utf8.Valid(value):
+			in.Name = string(value)
+		case number == fieldInputDatatype && utf8.Valid(value):
+			in.Datatype = string(value)
+		case number == fieldInputShape:
+			for len(value) > 0 {
+				dim, n := protowire.ConsumeVarint(value)
+				if n < 0 {
+					return false
+				}
+				in.Shape, value = append(in.Shape, int64(dim)), value[n:]
+			}
+		default:
+			return false
+		}
+		b = rest
+	}
+	return true
+}
+
+// nextField takes a field that has a length off a message; the number is 0 for any other.
+func nextField(b []byte) (number protowire.Number, value, rest []byte) {
+	number, wire, n := protowire.ConsumeTag(b)
+	if n < 0 || wire != protowire.BytesType {
+		return 0, nil, nil
+	}
+	value, k := protowire.ConsumeBytes(b[n:])
+	if k < 0 {
+		return 0, nil, nil
+	}
+	return number, value, b[n+k:]
+}
+
+// each goes over the fields that have a length, which read takes off the cursor. All
+// that are known have one; others of their numbers are unknown ones.
+func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size int) error) error {
+	c := cursor{rest: m.encoded}
+	for !c.ended() {
+		tag, err := c.varint()
+		if err != nil {
+			return err
+		}
+		number, wire := protowire.DecodeTag(tag)
+		size, err := c.size(wire)
+		switch {
+		case err != nil:
+			return err
+		case !number.IsValid():
+			return errWire
+		case wire != protowire.BytesType:
+			err = c.skip(size)
+		default:
+			err = read(number, &c, size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cursor goes over a message that lies in several buffers.
+type cursor struct {
+	rest mem.BufferSlice // those not begun
+	part []byte          // what is left of the one begun
+}
+
+// ended begins the next buffer when one is used up.
+func (c *cursor) ended() bool {
+	for len(c.part) == 0 {
+		if len(c.rest) == 0 {
+			return true
+		}
+		c.part, c.rest = c.rest[0].ReadOnlyData(), c.rest[1:]
+	}
+	return false
+}
+
+// maxVarint is how many bytes a number takes at most.
+const maxVarint = 10
+
+func (c *cursor) varint() (uint64, error) {
+	if v, n := protowire.ConsumeVarint(c.part); n > 0 {
+		c.part = c.part[n:]
+		return v, nil
+	}
+	var bytes [maxVarint]byte
+	for i := range bytes {
+		if c.ended() {
+			return 0, io.ErrUnexpectedEOF
+		}
+		bytes[i], c.part = c.part[0], c.part[1:]
+		if bytes[i] < 0x80 {
+			v, n := protowire.ConsumeVarint(bytes[:i+1])
+			if n < 0 {
+				return 0, protowire.ParseError(n)
+			}
+			return v, nil
+		}
+	}
+	return 0, errWire
+}
+
+// size is how many bytes a field's value takes; of a varint it is read over.
+func (c *cursor) size(wire protowire.Type) (int, error) {
+	switch wire {
+	case protowire.BytesType:
+		n, err := c.varint()
+		if left := uint64(len(c.part) + c.rest.Len()); err == nil && n > left {
+			err = fmt.Errorf("a field of %d bytes in the last %d: %w", n, left, io.ErrUnexpectedEOF)
+		}
+		return int(n), err
+	case protowire.VarintType:
+		_, err := c.varint()
+		return 0, err
+	case protowire.Fixed32Type:
+		return 4, nil
+	case protowire.Fixed64Type:
+		return 8, nil
+	case protowire.StartGroupType, protowire.EndGroupType:
+	}
+	return 0, errWire
+}
+
+func (c *cursor) skip(n int) error {
+	return c.each(n, func([]byte) {})
+}
+
+// whole gives the next bytes in one piece, which is a view where they lie so.
+func (c *cursor) whole(n int) (b []byte, err error) {
+	if n <= len(c.part) {
+		b, c.part = c.part[:n:n], c.part[n:]
+		return b, nil
+	}
+	return c.appendTo(make([]byte, 0, n), n)
+}
+
+func (c *cursor) text(n int) (string, error) {
+	b, err := c.whole(n)
+	if err == nil && !utf8.Valid(b) {
+		err = errUTF8
+	}
+	return string(b), err
+}
+
+func (c *cursor) appendTo(to []byte, n int) ([]byte, error) {
+	err := c.each(n, func(piece []byte) { to = append(to, piece...) })
+	return to, err
+}
+
+// views gives the next bytes without a copy, in at least one piece.
+func (c *cursor) views(n int) (content Content, err error) {
+	if n == 0 {
+		return Content{nil}, nil
+	}
+	err = c.each(n, func(piece []byte) { content = append(content, piece) })
+	return content, err
+}
+
+// each gives the next bytes, in the pieces that they lie in.
+func (c *cursor) each(n int, take func(piece []byte)) error {
+	for n > 0 {
+		if c.ended() {
+			return io.ErrUnexpectedEOF
+		}
+		step := min(n, len(c.part))
+		take(c.part[:step:step])
+		c.part, n = c.part[step:], n-step
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package inference_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// TestEnds: who waits for the two ends of a request apart hears of each, once and in
+// time, and the context and those derived from it have ended by then.
+func TestEnds(t *testing.T) {
+	stop := func(s *inference.Service, _ context.CancelFunc) { go stopNow(s, nil) }
+	for name, c := range map[string]struct {
+		end     func(s *inference.Service, cancel context.CancelFunc)
+		client  bool
+		err     error
+		derives bool // somebody has asked when the whole context is done
+	}{
+		"the deadline passes":          {func(*inference.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, false},
+		"the deadline passes, derived": {func(*inference.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, true},
+		"the client leaves":            {func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, false},
+		"the client leaves, derived":   {func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, true},
+		"the server stops":             {stop, false, context.Canceled, false},
+		"the server stops, derived":    {stop, false, context.Canceled, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				waits := func(ctx context.Context, _ *kserve.ModelInferRequest, _ func(*inference.Response) bool) error {
+					derived := ctx
+					if c.derives {
+						var release context.CancelFunc
+						derived, release = context.WithCancel(ctx)
+						defer release()
+					}
+					client, service := inference.Ends(ctx)
+					left := false
+					select {
+					case <-client:
+						left = true
+					case <-service:
+					}
+					synctest.Wait() // a client's end goes on to what is derived
+					if left != c.client || !errors.Is(ctx.Err(), c.err) || derived.Err() == nil {
+						t.Errorf("the client left: %t, %v, derived %v", left, ctx.Err(), derived.Err())
+					}
+					if again, _ := inference.Ends(context.WithoutCancel(ctx)); again != nil {
+						t.Error("a context without an end has one")
+					}
+					late, release := context.WithCancel(ctx)
+					defer release()
+					<-late.Done()
+					if !errors.Is(context.Cause(late), context.Cause(ctx)) {
+						t.Errorf("derived at the end: %v, not %v", context.Cause(late), context.Cause(ctx))
+					}
+					if _, over := inference.Ends(ctx); !left {
+						<-over
+					}
+					return ctx.Err()
+				}
+				s, engine := serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waits, withTemplate)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				done := make(chan error)
+				go func() {
+					done <- last(s.Forward(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})))
+				}()
+				synctest.Wait()
+				c.end(s, cancel)
+				if err := <-done; err == nil || engine.Active() != 0 {
+					t.Errorf("%v, %d active", err, engine.Active())
+				}
+			})
+		})
+	}
+}
