@@ -2,7 +2,10 @@ package kserve
 
 import (
 	"net/http"
+	"time"
 
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
@@ -23,6 +26,11 @@ func EncodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 
 // NewBufferPool is for the test of the pool.
 func NewBufferPool() mem.BufferPool { return new(bufferPool) }
+
+// Gathering are credentials whose connections gather answers to pings.
+func Gathering(busy bool, wait time.Duration) credentials.TransportCredentials {
+	return gathering{insecure.NewCredentials(), func() bool { return busy }, wait}
+}
 
 // MessageJSON is for the test of JSON.
 func MessageJSON(m proto.Message, fields bool) []byte { return messageJSON(m, fields) }

@@ -38,6 +38,7 @@ type Server struct {
 	abort     context.CancelCauseFunc
 	log       *slog.Logger
 	serving   sync.WaitGroup
+	calls     atomic.Int64 // in progress
 }
 
 // Pings that clients may send are those of tritonserver's clients, and more: none
@@ -99,7 +100,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 		security = credentials.NewTLS(certificates.Config("h2"))
 	}
 	s.grpc = grpc.NewServer(append(TransportOptions(),
-		grpc.Creds(security),
+		grpc.Creds(gathering{security, s.busy, pongWait}),
 		grpc.ForceServerCodecV2(newGRPCCodec()),
 		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
 			ctx, call := s.begin(ctx, info.FullMethod, modelOf(req))
@@ -291,6 +292,7 @@ type call struct {
 var origin = &inference.Origin{Surface: inference.SurfaceKServe} //nolint:gochecknoglobals // a constant
 
 func (s *Server) begin(ctx context.Context, method, model string) (context.Context, *call) {
+	s.calls.Add(1)
 	c := &call{server: s, method: method, model: model, started: time.Now()}
 	if given := incoming(ctx)(requestIDKey); server.ValidRequestID(given) {
 		c.id = given
@@ -298,6 +300,9 @@ func (s *Server) begin(ctx context.Context, method, model string) (context.Conte
 	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, method == healthCheck)
 	return inference.WithOrigin(ctx, origin), c
 }
+
+// busy is whether there are several calls at once.
+func (s *Server) busy() bool { return s.calls.Load() > 1 }
 
 // identify gives a call an id by which its line in the log is found. A call that goes
 // well has none, and hence needs none: one would be a tenth of all work for a small
@@ -318,6 +323,7 @@ func (c *call) metadata() metadata.MD { return metadata.MD{requestIDKey: {c.id}}
 // end makes the status of a call's error, or of a panic, and logs the call: what
 // went well for debugging only, as there may be many thousands a second.
 func (c *call) end(ctx context.Context, p any, err error) error {
+	c.server.calls.Add(-1)
 	if p != nil {
 		c.server.telemetry.Panicked()
 		err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
