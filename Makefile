@@ -142,7 +142,7 @@ FUZZED := TRIDENT_TEST_FUZZ=200 TRIDENT_TEST_FUZZ_SLOW=50 nice -n 10 go test -ra
 
 .PHONY: fuzz-targets fuzz-contract fuzz-demo
 fuzz-targets:
-	nice -n 10 tools/fuzz.sh 30s
+	nice -n 10 tools/fuzz.sh 30
 fuzz-contract:
 	$(FUZZED) '^TestFuzz$$/^contract$$'
 fuzz-demo:
