@@ -16,13 +16,11 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/test/backends/burst"
@@ -145,78 +143,36 @@ func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Log
 	if err := s.Start(ctx); err != nil {
 		return errors.Join(err, listener.Stop(ctx))
 	}
-	native, err := startCannedRPC()
+	native, address, err := serveRPC(ctx, new(cannedRPC).infer)
 	if err == nil {
-		if err = errors.Join(announce(out, listener.Addr()), announce(out, native.address)); err == nil {
+		if err = errors.Join(announce(out, listener.Addr()), announce(out, address)); err == nil {
 			_, _ = io.Copy(io.Discard, in)
 		}
-		native.server.Stop()
+		native.Stop()
 	}
 	return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 }
 
 // cannedRPC is the ceiling of KServe's unary calls: grpc-go's server as Trident has
-// it, with a handler whose answers are ready.
+// it, with answers that are ready.
 type cannedRPC struct {
-	address net.Addr
-	server  *grpc.Server
-	answers sync.Map // mem.SliceBuffer by the length of the request
+	answers sync.Map // mem.BufferSlice by the length of the request
 }
 
-func startCannedRPC() (*cannedRPC, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
-	if err != nil {
-		return nil, err
-	}
-	c := &cannedRPC{address: listener.Addr(), server: grpc.NewServer(append(kserve.TransportOptions(), grpc.ForceServerCodecV2(passCodec{}))...)}
-	c.server.RegisterService(&grpc.ServiceDesc{
-		ServiceName: api.GRPCInferenceService_ServiceDesc.ServiceName, HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: "ModelInfer", Handler: c.giveBack}},
-	}, c)
-	go func() { _ = c.server.Serve(listener) }() // the driver sees that nobody answers
-	return c, nil
-}
-
-// giveBack is the handler of a call whose request has one tensor.
-func (c *cannedRPC) giveBack(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // grpc-go's signature
-	var request mem.BufferSlice
-	if err := decode(&request); err != nil {
-		return nil, err
-	}
+// infer gives back the one tensor of a request.
+func (c *cannedRPC) infer(_ context.Context, request mem.BufferSlice) (mem.BufferSlice, error) {
 	defer request.Free()
 	if answer, ok := c.answers.Load(request.Len()); ok {
-		return answer, nil
+		return answer.(mem.BufferSlice), nil //nolint:forcetypeassert // it is stored below
 	}
 	decoded := &api.ModelInferRequest{}
 	if err := proto.Unmarshal(request.Materialize(), decoded); err != nil {
 		return nil, err
 	}
-	answer, err := proto.Marshal(&api.ModelInferResponse{RawOutputContents: decoded.GetRawInputContents()})
-	c.answers.Store(request.Len(), mem.SliceBuffer(answer))
-	return mem.SliceBuffer(answer), err
-}
-
-// passCodec leaves messages as they are.
-type passCodec struct{}
-
-func (passCodec) Name() string { return "proto" }
-
-func (passCodec) Marshal(v any) (mem.BufferSlice, error) {
-	b, ok := v.(mem.SliceBuffer)
-	if !ok {
-		return nil, fmt.Errorf("can't send a %T", v)
-	}
-	return mem.BufferSlice{b}, nil
-}
-
-func (passCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	to, ok := v.(*mem.BufferSlice)
-	if !ok {
-		return fmt.Errorf("can't read into a %T", v)
-	}
-	data.Ref()
-	*to = data
-	return nil
+	b, err := proto.Marshal(&api.ModelInferResponse{RawOutputContents: decoded.GetRawInputContents()})
+	answer := mem.BufferSlice{mem.SliceBuffer(b)}
+	c.answers.Store(request.Len(), answer)
+	return answer, err
 }
 
 // announce tells the bench where a server of its own listens.

@@ -101,14 +101,11 @@ func inferFigure(size, clients int, column string, least float64) figure {
 	}
 }
 
-// inferFloor is the least CPU that a call can take in process by grpc-go.
+// inferFloor is what grpc-go and the engine make with nothing of Trident's between.
 func inferFloor(size, clients int) figure {
-	name := inferName(clients, size)
 	return figure{
-		Name: "the same: CPU of the engine loop and of grpc-go with ready answers ÷ tritonserver's",
-		of: func(r round) float64 {
-			return (r(name, colEngine, cpuTrident) + r(name, colCannedRPC, cpuTrident)) / r(name, colTriton, cpuOf+roleTriton)
-		},
+		Name: "the same of the engine behind grpc-go, without Trident's service ÷ tritonserver's own gRPC",
+		of:   ratio(inferName(clients, size), colEngineRPC, colTriton, requestRate),
 	}
 }
 

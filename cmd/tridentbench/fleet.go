@@ -32,6 +32,7 @@ const (
 	colTriton    = "tritonserver"
 	colLocalRPC  = "Trident in process, gRPC"
 	colRemoteRPC = "Trident remote, gRPC"
+	colEngineRPC = "engine behind grpc-go"
 	colCannedRPC = "grpc-go, ready answers"
 	cannedMany   = 64
 	chatPath     = "/v1/chat/completions"
@@ -263,6 +264,11 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	if err != nil {
 		return err
 	}
+	behind, err := f.ownServer(ctx, f.column(colBare).worker, "behind", repository)
+	if err != nil {
+		return err
+	}
+	behind.name, behind.path = colEngineRPC, ""
 	inProcess.name, remote.name = colLocal, colRemote
 	relay.name, relay.even = colRelay, colRemote
 	canned.name, canned.paces = colCanned, true
@@ -272,7 +278,7 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	remote.roles = append(remote.roles, role{roleTriton, f.triton.Pid()})
 	relay.roles = append(relay.roles, role{roleTriton, f.triton.Pid()})
 	// In a round each comes after the one whose tokens per write it takes.
-	f.columns = append(f.columns, inProcess, remote, relay, canned, &as, &many)
+	f.columns = append(f.columns, inProcess, remote, relay, canned, &as, &many, behind)
 	f.columns = append(f.columns, f.native()...)
 	return nil
 }

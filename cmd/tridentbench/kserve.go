@@ -97,6 +97,9 @@ func checkEcho(rec *recorder, want, got int, content []byte) error {
 
 func (s *echoSession) close() { _ = s.client.conn.Close() }
 
+// fieldRawContents is raw_output_contents.
+const fieldRawContents protowire.Number = 6
+
 // echo is what is read of a ModelInferResponse: how many raw bytes it has, and which
 // where that is asked for.
 type echo struct {
@@ -108,7 +111,7 @@ type echo struct {
 func (e *echo) decode(message []byte) error {
 	e.bytes, e.content = 0, nil
 	return fields(message, func(number protowire.Number, value []byte) error {
-		if number == 6 { // raw_output_contents
+		if number == fieldRawContents {
 			e.bytes += len(value)
 			if e.sampling {
 				e.content = append(e.content, value...)

@@ -17,8 +17,8 @@ import (
 // nothing else. What a server does beyond it is what a client pays for the API.
 type engineLoop struct{ engine *local.Engine }
 
-// startEngineLoop gives the function that stops the engine, too.
-func startEngineLoop(ctx context.Context, repository string, log *slog.Logger) (source, func() error, error) {
+// startEngine gives the function that stops the engine, too.
+func startEngine(ctx context.Context, repository string, log *slog.Logger) (*local.Engine, func() error, error) {
 	cfg := local.Default()
 	cfg.Repositories = []string{repository}
 	engine, err := local.New(cfg, log)
@@ -32,54 +32,20 @@ func startEngineLoop(ctx context.Context, repository string, log *slog.Logger) (
 	if err := engine.AwaitModels(ctx); err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}
-	return engineLoop{engine}, stop, nil
+	return engine, stop, nil
 }
 
 func (l engineLoop) open(_ context.Context, j *job) ([]session, error) {
-	sessions := make([]session, j.Streams)
-	if j.Bytes > 0 {
-		request := echoRequest(j)
-		for i := range sessions {
-			sessions[i] = &engineEcho{engine: l.engine, request: request, bytes: j.Bytes}
-		}
-		return sessions, nil
-	}
 	request, err := inferRequest(j)
 	if err != nil {
 		return nil, err
 	}
+	sessions := make([]session, j.Streams)
 	for i := range sessions {
 		sessions[i] = &engineSession{engine: l.engine, request: request, tokens: j.Tokens}
 	}
 	return sessions, nil
 }
-
-// engineEcho asks the model that gives tensors back, and looks at them where they
-// are.
-type engineEcho struct {
-	engine  inference.Engine
-	request *kserve.ModelInferRequest
-	bytes   int
-}
-
-func (s *engineEcho) run(ctx context.Context, rec *recorder) error {
-	rec.begin()
-	for response, err := range s.engine.Stream(ctx, s.request) {
-		if err != nil {
-			return err
-		}
-		for i := range response.Outputs {
-			raw := response.Outputs[i].Raw
-			rec.arrived(1)
-			if err := checkEcho(rec, s.bytes, len(raw), raw); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (*engineEcho) close() {}
 
 type engineSession struct {
 	engine  inference.Engine

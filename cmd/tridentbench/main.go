@@ -42,6 +42,7 @@ type commandLine struct {
 
 	Driver driverCommand `cmd:"" hidden:""`
 	Engine engineCommand `cmd:"" hidden:""`
+	Behind behindCommand `cmd:"" hidden:""`
 	Bare   bareCommand   `cmd:"" hidden:""`
 	Canned cannedCommand `cmd:"" hidden:""`
 	Relay  relayCommand  `cmd:"" hidden:""`
@@ -93,11 +94,24 @@ type engineCommand struct {
 
 // Run is the engine loop.
 func (c *engineCommand) Run(ctx context.Context) error {
-	loop, stop, err := startEngineLoop(ctx, c.Repository, logger())
+	engine, stop, err := startEngine(ctx, c.Repository, logger())
 	if err != nil {
 		return err
 	}
-	return errors.Join(work(ctx, loop, os.Stdin, os.Stdout), stop())
+	return errors.Join(work(ctx, engineLoop{engine}, os.Stdin, os.Stdout), stop())
+}
+
+type behindCommand struct {
+	Repository string `arg:""`
+}
+
+// Run is the engine behind grpc-go.
+func (c *behindCommand) Run(ctx context.Context) error {
+	engine, stop, err := startEngine(ctx, c.Repository, logger())
+	if err != nil {
+		return err
+	}
+	return errors.Join(serveBehind(ctx, engine, os.Stdin, os.Stdout), stop())
 }
 
 type bareCommand struct {

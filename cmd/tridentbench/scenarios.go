@@ -118,7 +118,7 @@ func kserveColumns() []string { return []string{colTriton, colLocalRPC, colRemot
 func infer(clients, size int) scenario {
 	s := scenario{
 		name: inferName(clients, size), title: fmt.Sprintf("%d KiB by unary calls of KServe v2, clients: %d", size>>10, clients),
-		columns: append(kserveColumns(), colEngine, colCannedRPC), quick: clients == 64 && size < 1<<20,
+		columns: append(kserveColumns(), colEngineRPC, colCannedRPC), quick: clients == 64 && size < 1<<20,
 		job: job{Model: echoModel, Streams: clients, Requests: 4000, Bytes: size},
 	}
 	if size >= 1<<20 {

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
+)
+
+// serveRPC serves ModelInfer by grpc-go's server as Trident has it.
+func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.BufferSlice) (mem.BufferSlice, error)) (*grpc.Server, net.Addr, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	s := grpc.NewServer(append(kserve.TransportOptions(), grpc.ForceServerCodecV2(passCodec{}))...)
+	s.RegisterService(&grpc.ServiceDesc{
+		ServiceName: api.GRPCInferenceService_ServiceDesc.ServiceName, HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{
+			MethodName: "ModelInfer",
+			Handler: func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // grpc-go's signature
+				var request mem.BufferSlice
+				if err := decode(&request); err != nil {
+					return nil, err
+				}
+				return infer(ctx, request)
+			},
+		}},
+	}, s)
+	go func() { _ = s.Serve(listener) }() // the driver sees that nobody answers
+	return s, listener.Addr(), nil
+}
+
+// passCodec leaves messages as they are.
+type passCodec struct{}
+
+func (passCodec) Name() string { return "proto" }
+
+func (passCodec) Marshal(v any) (mem.BufferSlice, error) {
+	b, ok := v.(mem.BufferSlice)
+	if !ok {
+		return nil, fmt.Errorf("can't send a %T", v)
+	}
+	return b, nil
+}
+
+func (passCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	to, ok := v.(*mem.BufferSlice)
+	if !ok {
+		return fmt.Errorf("can't read into a %T", v)
+	}
+	data.Ref()
+	*to = data
+	return nil
+}
+
+// serveBehind serves the engine behind grpc-go until the input ends, and nothing else:
+// no admission, metrics, logs, limits, or answers beyond the tensor. It is the least that
+// a server in Go can add to Triton. It says where by [announce].
+func serveBehind(ctx context.Context, engine inference.Forwarder, in io.Reader, out io.Writer) error {
+	s, address, err := serveRPC(ctx, func(ctx context.Context, request mem.BufferSlice) (mem.BufferSlice, error) {
+		m, err := inference.NewInferRequest(request)
+		if err != nil {
+			return nil, err
+		}
+		defer m.Free()
+		return tensorOf(engine.Forward(ctx, m))
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Stop()
+	if err := announce(out, address); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, in)
+	return err
+}
+
+// tensorOf is a ModelInferResponse that has but the raw contents of the first output.
+func tensorOf(responses func(func(*inference.Response, error) bool)) (answer mem.BufferSlice, err error) {
+	responses(func(resp *inference.Response, failure error) bool {
+		switch {
+		case failure != nil:
+			err = failure
+		case resp.Err != nil:
+			err = resp.Err
+		case len(resp.Outputs) > 0:
+			raw := resp.Outputs[0].Raw
+			head := protowire.AppendTag(nil, fieldRawContents, protowire.BytesType)
+			answer = mem.BufferSlice{mem.SliceBuffer(protowire.AppendVarint(head, uint64(len(raw)))), resp.Owner.Take(0)}
+			if answer[1] == nil {
+				answer[1] = mem.Copy(raw, mem.DefaultBufferPool())
+			}
+		}
+		return err == nil
+	})
+	return answer, err
+}
