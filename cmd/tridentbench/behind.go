@@ -26,7 +26,7 @@ func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.B
 		ServiceName: api.GRPCInferenceService_ServiceDesc.ServiceName, HandlerType: (*any)(nil),
 		Methods: []grpc.MethodDesc{{
 			MethodName: "ModelInfer",
-			Handler: func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // grpc-go's signature
+			Handler: func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 				var request mem.BufferSlice
 				if err := decode(&request); err != nil {
 					return nil, err
