@@ -145,6 +145,7 @@ func statusOfConnect(err error) error {
 // --grpc-restricted-protocol, and compares who is refused and by which words. The
 // answers of who isn't are those of other engines, and not compared.
 func TestRestrictedCallsLikeTritonserver(t *testing.T) {
+	beside(t)
 	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
 	var args []string
 	config := open()

@@ -31,6 +31,7 @@ import (
 // in this process. Trident's answers are held to openapi/kserve.yaml besides. What
 // differs stands in the table with its reason, and in docs/kserve.md.
 func TestRoutesLikeTritonserver(t *testing.T) {
+	beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	quick := slices.Concat(routeDescribing(), routeRefusing(), routeMemory(t), routeSettings())
@@ -51,6 +52,7 @@ func TestRoutesLikeTritonserver(t *testing.T) {
 
 // TestRestrictedLikeTritonserver restricts groups of both by --http-restricted-api.
 func TestRestrictedLikeTritonserver(t *testing.T) {
+	beside(t)
 	triton := tritontest.StartServer(t, tritonserver.Options{Args: []string{
 		"--http-restricted-api=model-repository,logging:Admin-Key=a:b=c", "--http-restricted-api=metadata,statistics:other=1",
 	}})

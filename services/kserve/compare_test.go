@@ -38,6 +38,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // the shared port too, and, under TRIDENT_TEST_LOCAL=1, with Triton in this process. What differs stands in the
 // table with its reason, and in docs/kserve.md.
 func TestLikeTritonserver(t *testing.T) {
+	beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	asked := slices.Concat(
@@ -58,6 +59,15 @@ func TestLikeTritonserver(t *testing.T) {
 		}
 		compare(t, asked, o, dial(t, serveNative(t, open(), localEngine(t, repositories)), noter{}.options()...))
 	})
+}
+
+// beside lets a comparison run beside others: they wait most of the time, each for a
+// tritonserver of its own. Triton in this process has but one log.
+func beside(t *testing.T) {
+	t.Helper()
+	if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
+		t.Parallel()
+	}
 }
 
 func localEngine(tb testing.TB, repositories []string) *local.Engine {

@@ -24,6 +24,7 @@ import (
 // and to Trident, byte by byte: statuses, bodies and headers of infer, generate and
 // generate_stream, on the shared port too. It is otherwise as TestLikeTritonserver.
 func TestInferLikeTritonserver(t *testing.T) {
+	beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t), rawRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	want := "http://" + triton.HTTP()
