@@ -79,10 +79,10 @@ type Error struct {
 
 // Error gives the message and the cause: for logs, not for clients.
 func (e *Error) Error() string {
-	if e.Err != nil {
-		return e.Message + ": " + e.Err.Error()
+	if e.Err == nil || e.Err.Error() == e.Message {
+		return e.Message
 	}
-	return e.Message
+	return e.Message + ": " + e.Err.Error()
 }
 
 // Unwrap gives the cause.

@@ -13,9 +13,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// Fields of a ModelInferRequest on the wire. Those of a small request take more time
-// than all else that is done to it if protobuf's own code decodes them, which is for
-// any message; here it is for what requests seldom have.
+// Fields of a ModelInferRequest on the wire. Protobuf's own code, which is for any
+// message, takes several times as long for those of a small request; here it is for what
+// requests seldom have.
 const (
 	fieldModelName     protowire.Number = 1
 	fieldModelVersion  protowire.Number = 2
@@ -145,7 +145,7 @@ func nextField(b []byte) (number protowire.Number, value, rest []byte) {
 // each goes over the fields that have a length, which read takes off the cursor. All
 // that are known have one; others of their numbers are unknown ones.
 func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size int) error) error {
-	c := cursor{rest: m.encoded}
+	c := cursor{rest: m.encoded, left: m.encoded.Len()}
 	for !c.ended() {
 		tag, err := c.varint()
 		if err != nil {
@@ -174,6 +174,14 @@ func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size i
 type cursor struct {
 	rest mem.BufferSlice // those not begun
 	part []byte          // what is left of the one begun
+	left int             // bytes in both: to add them up for each field takes clients at their word for how many buffers there are
+}
+
+// take takes bytes off the buffer begun.
+func (c *cursor) take(n int) []byte {
+	taken := c.part[:n:n]
+	c.part, c.left = c.part[n:], c.left-n
+	return taken
 }
 
 // ended begins the next buffer when one is used up.
@@ -192,7 +200,7 @@ const maxVarint = 10
 
 func (c *cursor) varint() (uint64, error) {
 	if v, n := protowire.ConsumeVarint(c.part); n > 0 {
-		c.part = c.part[n:]
+		c.take(n)
 		return v, nil
 	}
 	var bytes [maxVarint]byte
@@ -200,7 +208,7 @@ func (c *cursor) varint() (uint64, error) {
 		if c.ended() {
 			return 0, io.ErrUnexpectedEOF
 		}
-		bytes[i], c.part = c.part[0], c.part[1:]
+		bytes[i] = c.take(1)[0]
 		if bytes[i] < 0x80 {
 			v, n := protowire.ConsumeVarint(bytes[:i+1])
 			if n < 0 {
@@ -217,8 +225,8 @@ func (c *cursor) size(wire protowire.Type) (int, error) {
 	switch wire {
 	case protowire.BytesType:
 		n, err := c.varint()
-		if left := uint64(len(c.part) + c.rest.Len()); err == nil && n > left {
-			err = fmt.Errorf("a field of %d bytes in the last %d: %w", n, left, io.ErrUnexpectedEOF)
+		if err == nil && n > uint64(c.left) {
+			err = fmt.Errorf("a field of %d bytes in the last %d: %w", n, c.left, io.ErrUnexpectedEOF)
 		}
 		return int(n), err
 	case protowire.VarintType:
@@ -240,8 +248,7 @@ func (c *cursor) skip(n int) error {
 // whole gives the next bytes in one piece, which is a view where they lie so.
 func (c *cursor) whole(n int) (b []byte, err error) {
 	if n <= len(c.part) {
-		b, c.part = c.part[:n:n], c.part[n:]
-		return b, nil
+		return c.take(n), nil
 	}
 	return c.appendTo(make([]byte, 0, n), n)
 }
@@ -274,9 +281,9 @@ func (c *cursor) each(n int, take func(piece []byte)) error {
 		if c.ended() {
 			return io.ErrUnexpectedEOF
 		}
-		step := min(n, len(c.part))
-		take(c.part[:step:step])
-		c.part, n = c.part[step:], n-step
+		piece := c.take(min(n, len(c.part)))
+		take(piece)
+		n -= len(piece)
 	}
 	return nil
 }

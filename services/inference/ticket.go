@@ -18,7 +18,7 @@ type ticket struct {
 
 	joint  atomic.Pointer[joint] // nil until somebody asks, or the service ends the request
 	mu     sync.Mutex
-	left   bool          // the request is done, guarded by mu
+	left   atomic.Bool   // the request is done; set under mu
 	over   bool          // the service has ended it, guarded by mu
 	closed chan struct{} // then; nil until somebody asks, guarded by mu
 
@@ -67,7 +67,7 @@ func (t *ticket) both() *joint {
 	}
 	j := &joint{}
 	j.Context, j.end = context.WithCancelCause(t.Context)
-	if t.left {
+	if t.left.Load() {
 		j.end(nil)
 	}
 	t.joint.Store(j)
@@ -88,7 +88,8 @@ func (t *ticket) Done() <-chan struct{} { return t.both().Done() }
 // Value implements it.
 func (t *ticket) Value(key any) any { return t.below().Value(key) }
 
-// Err tells the deadline from the client's leaving.
+// Err tells the deadline from the client's leaving, and from the end of the request
+// itself.
 func (t *ticket) Err() error {
 	ctx, j := t.Context, t.joint.Load()
 	if j != nil {
@@ -101,6 +102,9 @@ func (t *ticket) Err() error {
 	}
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return context.DeadlineExceeded
+	}
+	if err == nil && t.left.Load() {
+		return context.Canceled
 	}
 	return err
 }
@@ -130,8 +134,8 @@ func (t *ticket) ended() <-chan struct{} {
 }
 
 // Ends gives what is closed when a request's context ends before the request does, one
-// or the other: for who waits for it alone. They cost less than Done, which must put the
-// two together.
+// or the other: for who waits for it alone, while it is under way. They cost less than
+// Done, which must put the two together.
 func Ends(ctx context.Context) (client, service <-chan struct{}) {
 	if t, ok := ctx.(*ticket); ok {
 		return t.Context.Done(), t.ended()
@@ -150,7 +154,7 @@ func (t *ticket) leave() {
 func (t *ticket) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.left = true
+	t.left.Store(true)
 	if j := t.joint.Load(); j != nil {
 		j.end(nil)
 	}
