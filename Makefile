@@ -187,9 +187,9 @@ cross: ## Build without cgo, for all platforms
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
 
 .PHONY: bench-once
-bench-once: setup build ## Run each benchmark once, what is held to times, and a short bench
+bench-once: setup build ## Run each benchmark once, what is held to times and memory, and a short bench
 	go test -run '^$$' -bench . -benchtime 1x ./...
-	go test -count 1 -run '^TestInferJSONTime$$' ./services/kserve
+	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --quick
 

@@ -48,10 +48,6 @@ var groups = map[string]string{ //nolint:gochecknoglobals // a constant table
 	tridentv1connect.ServerServiceWatchProcedure: kserve.GroupStatistics,
 }
 
-// compressFrom is the size in bytes from which messages are compressed for clients that
-// take that, as most do: a token's is shorter than what gzip puts around it.
-const compressFrom = 1 << 10
-
 // NewRoutes mounts the services. Messages are bounded as the other surfaces' bodies
 // are, also when they come compressed.
 func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]server.Route, error) {
@@ -64,7 +60,7 @@ func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]serve
 		return nil, fmt.Errorf("rules of the schema: %w", err)
 	}
 	options := []connect.HandlerOption{
-		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(compressFrom),
+		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{validator: validator, allowed: func(procedure string, header func(string) string) error {
 			return restricted.Allowed(group(procedure), header)
 		}}),

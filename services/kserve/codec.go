@@ -3,6 +3,7 @@ package kserve
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
@@ -15,6 +16,15 @@ import (
 
 // request is a ModelInferRequest as it came. Who receives it frees it.
 type request struct{ *inference.InferRequest }
+
+// decoded makes a message of no bytes what it says, a request without anything: Connect
+// asks no codec about it.
+func (r *request) decoded() *request {
+	if r.InferRequest == nil {
+		r.InferRequest, _ = inference.NewInferRequest(mem.BufferSlice{}) // nothing to be wrong
+	}
+	return r
+}
 
 // reply is an encoded ModelInferResponse, or ModelStreamInferResponse of a stream.
 // Sending it frees it.
@@ -68,13 +78,21 @@ type connectCodec struct{}
 func (connectCodec) Name() string { return "proto" }
 
 // Marshal gives a reply's bytes.
-func (connectCodec) Marshal(v any) ([]byte, error) {
+func (c connectCodec) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
+
+// MarshalAppend is what Connect asks for where it is there: it keeps what it is given for
+// the next message, and would keep each message that it is given anew.
+func (connectCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case *reply:
 		defer v.encoded.Free()
-		return v.encoded.Materialize(), nil
+		to = slices.Grow(to, v.encoded.Len())
+		for _, piece := range v.encoded {
+			to = append(to, piece.ReadOnlyData()...)
+		}
+		return to, nil
 	case proto.Message:
-		return proto.Marshal(v)
+		return proto.MarshalOptions{}.MarshalAppend(to, v)
 	}
 	return nil, errNotProto(v)
 }
@@ -98,7 +116,11 @@ type jsonCodec struct{ name string }
 func (c jsonCodec) Name() string { return c.name }
 
 // Marshal decodes replies and encodes them again.
-func (jsonCodec) Marshal(v any) ([]byte, error) {
+func (c jsonCodec) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
+
+// MarshalAppend is [connectCodec.MarshalAppend] for JSON.
+func (jsonCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
+	options := protojson.MarshalOptions{}
 	switch v := v.(type) {
 	case *reply:
 		defer v.encoded.Free()
@@ -106,9 +128,9 @@ func (jsonCodec) Marshal(v any) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return protojson.Marshal(m)
+		return options.MarshalAppend(to, m)
 	case proto.Message:
-		return protojson.Marshal(v)
+		return options.MarshalAppend(to, v)
 	}
 	return nil, errNotProto(v)
 }

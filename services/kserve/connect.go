@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -20,7 +21,7 @@ import (
 func NewRoutes(s *Service, cfg server.Config) []server.Route {
 	options := []connect.HandlerOption{
 		connect.WithCodec(connectCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
-		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody),
+		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{newGuard(s), s.forward}),
 	}
 	routes := restRoutes(s, cfg)
@@ -29,7 +30,7 @@ func NewRoutes(s *Service, cfg server.Config) []server.Route {
 		if m.name == streamName {
 			handler = withAbort(server.OpenBody(handler))
 		}
-		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: handler, Surface: inference.SurfaceKServe})
+		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: asSent(handler), Surface: inference.SurfaceKServe})
 	}
 	routes = append(routes, typedRoutes(s, options)...)
 	path, handler := health1connect.NewHealthHandler(sharedHealth{s.core}, options...)
@@ -40,6 +41,17 @@ func NewRoutes(s *Service, cfg server.Config) []server.Route {
 		routes = append(routes, server.Route{Pattern: path, Handler: handler})
 	}
 	return routes
+}
+
+// asSent has gRPC's responses compressed as the requests are, as on gRPC's own port.
+// Its clients say in every call what they can read, whether they want it or not.
+func asSent(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			r.Header.Del("Grpc-Accept-Encoding")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // interceptor checks restrictions, forwards headers, notes for the log what a call was
@@ -53,9 +65,13 @@ type interceptor struct {
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		rec := server.RecordOf(ctx)
+		body, infers := req.Any().(*request)
+		if infers {
+			body.decoded()
+		}
 		rec.Model = modelOf(req.Any())
 		err := i.guard.check(req.Spec().Procedure, req.Header().Get)
-		if body, ok := req.Any().(*request); ok && err == nil {
+		if infers && err == nil {
 			err = body.AddParameters(i.forward.ofHeader(req.Header()))
 		}
 		var answer connect.AnyResponse
@@ -140,7 +156,13 @@ type connectExchange struct {
 	end    func()
 }
 
-func (x connectExchange) receive() (*request, error) { return x.stream.Receive() }
+func (x connectExchange) receive() (*request, error) {
+	req, err := x.stream.Receive()
+	if err != nil {
+		return nil, err
+	}
+	return req.decoded(), nil
+}
 
 func (x connectExchange) send(r *reply) error { return x.stream.Send(r) }
 

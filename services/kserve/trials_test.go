@@ -204,6 +204,7 @@ func wrong() []trial {
 	change := func(do func(*api.ModelInferRequest)) *api.ModelInferRequest { return copied(echo("x"), do) }
 	in := func(r *api.ModelInferRequest) *input { return r.GetInputs()[0] }
 	all := map[string]*api.ModelInferRequest{
+		"nothing":                {},
 		"unknown model":          change(func(r *api.ModelInferRequest) { r.ModelName = "none" }),
 		"no model":               change(func(r *api.ModelInferRequest) { r.ModelName = "" }),
 		"unknown version":        change(func(r *api.ModelInferRequest) { r.ModelVersion = "7" }),

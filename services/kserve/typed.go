@@ -22,15 +22,15 @@ func typedRoutes(s *Service, options []connect.HandlerOption) []server.Route {
 	return []server.Route{
 		{
 			Pattern: tridentv1connect.InferServiceInferProcedure, Surface: inference.SurfaceConnect,
-			Handler: connect.NewUnaryHandlerSimple(tridentv1connect.InferServiceInferProcedure, s.infer, append(options, schema("Infer"))...),
+			Handler: asSent(connect.NewUnaryHandlerSimple(tridentv1connect.InferServiceInferProcedure, s.infer, append(options, schema("Infer"))...)),
 		},
 		{
 			Pattern: tridentv1connect.InferServiceInferStreamProcedure, Surface: inference.SurfaceConnect,
-			Handler: withAbort(connect.NewServerStreamHandler(tridentv1connect.InferServiceInferStreamProcedure,
+			Handler: asSent(withAbort(connect.NewServerStreamHandler(tridentv1connect.InferServiceInferStreamProcedure,
 				func(ctx context.Context, req *connect.Request[request], stream *connect.ServerStream[reply]) error {
-					server.RecordOf(ctx).Model = modelOf(req.Msg)
+					server.RecordOf(ctx).Model = modelOf(req.Msg.decoded())
 					return s.streamInfer(ctx, &singleExchange{request: req.Msg, stream: stream, end: abortOf(ctx)}, s.optionsOf(req.Header()))
-				}, append(options, schema("InferStream"))...)),
+				}, append(options, schema("InferStream"))...))),
 		},
 	}
 }

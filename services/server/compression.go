@@ -9,6 +9,10 @@ import (
 	"connectrpc.com/connect"
 )
 
+// CompressFrom is the size in bytes from which messages of Connect are compressed for
+// clients that take that, as most do: a token's is shorter than what gzip puts around it.
+const CompressFrom = 1 << 10
+
 // Gzip is Connect's compression of that name for handlers whose messages are limited,
 // in bytes. Connect's own unpacks what is too large to its end to tell its size: that
 // of one body can take a processor for minutes.
