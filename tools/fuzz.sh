@@ -15,7 +15,7 @@ binary() { printf '%s/%s.test' "$binaries" "${1//\//-}"; }
 
 target() {
     local package=$1 name=$2 out status=0
-    out=$(cd "$package" && timeout --preserve-status --signal=INT --kill-after=30 "$seconds" "$(binary "$package")" -test.run '^$' \
+    out=$(cd "$package" && timeout --foreground --preserve-status --signal=INT --kill-after=30 "$seconds" "$(binary "$package")" -test.run '^$' \
         -test.fuzz "^$name\$" -test.fuzzcachedir "$inputs/$package" -test.parallel 1 2>&1) || status=$?
     if [[ $status = 0 && $out = *fuzz:* ]]; then
         printf 'fuzz: %s: %s\n' "$name" "$(grep -oE 'execs: [0-9]+|gathering.*' <<<"$out" | tail -n1)"

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/dig"
 
 	"github.com/trident-inference/trident/cmd/trident/hangup"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
@@ -99,20 +100,13 @@ func newParser(cli *commandLine) (*kong.Kong, error) {
 
 type serveCommand struct{}
 
-// gcPercent is how much garbage there may be beside what lives, unless GOGC says
-// another. Little lives beside a model's memory; to look for it as often as Go does by
-// default takes a twentieth of the CPU of small requests.
-const gcPercent = 200
-
 // Run serves until SIGINT, SIGTERM or a failure at start.
 func (serveCommand) Run(f *flags) error {
 	cfg, err := f.config()
 	if err != nil {
 		return err
 	}
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(gcPercent)
-	}
+	server.SetGCPercent()
 	log := f.logger()
 	for name, meant := range f.unknownVariables(os.Environ()) {
 		log.Warn("no flag has this environment variable", "variable", name, "did_you_mean", meant)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -21,7 +24,9 @@ func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.B
 	if err != nil {
 		return nil, nil, err
 	}
-	s := grpc.NewServer(append(kserve.TransportOptions(), grpc.ForceServerCodecV2(passCodec{}))...)
+	var calls atomic.Int64
+	busy := func() bool { return calls.Load() > 1 }
+	s := grpc.NewServer(append(kserve.TransportOptions(insecure.NewCredentials(), busy), grpc.ForceServerCodecV2(passCodec{}))...)
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: api.GRPCInferenceService_ServiceDesc.ServiceName, HandlerType: (*any)(nil),
 		Methods: []grpc.MethodDesc{{
@@ -31,6 +36,8 @@ func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.B
 				if err := decode(&request); err != nil {
 					return nil, err
 				}
+				calls.Add(1)
+				defer calls.Add(-1)
 				return infer(ctx, request)
 			},
 		}},
@@ -63,8 +70,8 @@ func (passCodec) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // serveBehind serves the engine behind grpc-go until the input ends, and nothing else:
-// no admission, metrics, logs, limits, or answers beyond the tensor. It is the least that
-// a server in Go can add to Triton. It says where by [announce].
+// no admission, metrics, logs, limits, or answers beyond the tensor. It says where by
+// [announce].
 func serveBehind(ctx context.Context, engine inference.Forwarder, in io.Reader, out io.Writer) error {
 	s, address, err := serveRPC(ctx, func(ctx context.Context, request mem.BufferSlice) (mem.BufferSlice, error) {
 		m, err := inference.NewInferRequest(request)
@@ -86,22 +93,33 @@ func serveBehind(ctx context.Context, engine inference.Forwarder, in io.Reader, 
 }
 
 // tensorOf is a ModelInferResponse that has but the raw contents of the first output.
-func tensorOf(responses func(func(*inference.Response, error) bool)) (answer mem.BufferSlice, err error) {
-	responses(func(resp *inference.Response, failure error) bool {
+func tensorOf(responses iter.Seq2[*inference.Response, error]) (answer mem.BufferSlice, err error) {
+	for resp, failure := range responses {
 		switch {
 		case failure != nil:
 			err = failure
 		case resp.Err != nil:
 			err = resp.Err
-		case len(resp.Outputs) > 0:
-			raw := resp.Outputs[0].Raw
-			head := protowire.AppendTag(nil, fieldRawContents, protowire.BytesType)
-			answer = mem.BufferSlice{mem.SliceBuffer(protowire.AppendVarint(head, uint64(len(raw)))), resp.Owner.Take(0)}
-			if answer[1] == nil {
-				answer[1] = mem.Copy(raw, mem.DefaultBufferPool())
-			}
+		case len(resp.Outputs) > 0 && answer == nil:
+			answer = rawOf(resp)
 		}
-		return err == nil
-	})
-	return answer, err
+	}
+	if err != nil {
+		answer.Free()
+		return nil, err
+	}
+	return answer, nil
+}
+
+func rawOf(resp *inference.Response) mem.BufferSlice {
+	raw := resp.Outputs[0].Raw
+	head := protowire.AppendTag(nil, fieldRawContents, protowire.BytesType)
+	var tensor mem.Buffer
+	if resp.Owner != nil {
+		tensor = resp.Owner.Take(0)
+	}
+	if tensor == nil {
+		tensor = mem.Copy(raw, mem.DefaultBufferPool())
+	}
+	return mem.BufferSlice{mem.SliceBuffer(protowire.AppendVarint(head, uint64(len(raw)))), tensor}
 }

@@ -170,9 +170,12 @@ func (c *cannedRPC) infer(_ context.Context, request mem.BufferSlice) (mem.Buffe
 		return nil, err
 	}
 	b, err := proto.Marshal(&api.ModelInferResponse{RawOutputContents: decoded.GetRawInputContents()})
+	if err != nil {
+		return nil, err
+	}
 	answer := mem.BufferSlice{mem.SliceBuffer(b)}
 	c.answers.Store(request.Len(), answer)
-	return answer, err
+	return answer, nil
 }
 
 // announce tells the bench where a server of its own listens.

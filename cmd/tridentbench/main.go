@@ -17,6 +17,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
@@ -107,6 +108,7 @@ type behindCommand struct {
 
 // Run is the engine behind grpc-go.
 func (c *behindCommand) Run(ctx context.Context) error {
+	server.SetGCPercent()
 	engine, stop, err := startEngine(ctx, c.Repository, logger())
 	if err != nil {
 		return err
@@ -131,6 +133,7 @@ type cannedCommand struct{}
 
 // Run is the server without a model.
 func (cannedCommand) Run(ctx context.Context) error {
+	server.SetGCPercent()
 	return serveCanned(ctx, os.Stdin, os.Stdout, logger())
 }
 

@@ -30,7 +30,7 @@ import (
 // too, with that tritonserver behind it, and, under TRIDENT_TEST_LOCAL=1, with Triton
 // in this process. Trident's answers are held to openapi/kserve.yaml besides. What
 // differs stands in the table with its reason, and in docs/kserve.md.
-func TestRoutesLikeTritonserver(t *testing.T) {
+func TestRoutesLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
@@ -51,7 +51,7 @@ func TestRoutesLikeTritonserver(t *testing.T) {
 }
 
 // TestRestrictedLikeTritonserver restricts groups of both by --http-restricted-api.
-func TestRestrictedLikeTritonserver(t *testing.T) {
+func TestRestrictedLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
 	triton := tritontest.StartServer(t, tritonserver.Options{Args: []string{
 		"--http-restricted-api=model-repository,logging:Admin-Key=a:b=c", "--http-restricted-api=metadata,statistics:other=1",

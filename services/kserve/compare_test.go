@@ -37,7 +37,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // Trident's, message by message: with that tritonserver behind it, by each protocol of
 // the shared port too, and, under TRIDENT_TEST_LOCAL=1, with Triton in this process. What differs stands in the
 // table with its reason, and in docs/kserve.md.
-func TestLikeTritonserver(t *testing.T) {
+func TestLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})

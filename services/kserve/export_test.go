@@ -29,8 +29,16 @@ func NewBufferPool() mem.BufferPool { return new(bufferPool) }
 
 // Gathering are credentials whose connections gather answers to pings.
 func Gathering(busy bool, wait time.Duration) credentials.TransportCredentials {
-	return gathering{insecure.NewCredentials(), func() bool { return busy }, wait}
+	return GatheringBy(insecure.NewCredentials(), busy, wait)
 }
+
+// GatheringBy are those of a protocol.
+func GatheringBy(security credentials.TransportCredentials, busy bool, wait time.Duration) credentials.TransportCredentials {
+	return gathering{security, func() bool { return busy }, wait}
+}
+
+// PongWait is how long a pong waits for company.
+const PongWait = pongWait
 
 // MessageJSON is for the test of JSON.
 func MessageJSON(m proto.Message, fields bool) []byte { return messageJSON(m, fields) }

@@ -29,7 +29,7 @@ func forwardPatterns() []string { return []string{".*", "(?-i)x-(a|b)|Tenant$|pr
 
 // TestForwardsLikeTritonserver gives a tritonserver and Trident the same patterns for
 // headers, and compares the parameters that a model gets.
-func TestForwardsLikeTritonserver(t *testing.T) {
+func TestForwardsLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
 	repositories := []string{tritontest.ExtensionRepository(t)}
 	for _, pattern := range forwardPatterns() {

@@ -70,9 +70,10 @@ const (
 )
 
 // TransportOptions are those of grpc-go's server that speed depends on, and its
-// limits.
-func TransportOptions() []grpc.ServerOption {
+// limits. busy tells whether several calls are in progress.
+func TransportOptions(security credentials.TransportCredentials, busy func() bool) []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.Creds(gathering{security, busy, pongWait}),
 		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -99,8 +100,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	if s.secure {
 		security = credentials.NewTLS(certificates.Config("h2"))
 	}
-	s.grpc = grpc.NewServer(append(TransportOptions(),
-		grpc.Creds(gathering{security, s.busy, pongWait}),
+	s.grpc = grpc.NewServer(append(TransportOptions(security, s.busy),
 		grpc.ForceServerCodecV2(newGRPCCodec()),
 		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
 			ctx, call := s.begin(ctx, info.FullMethod, modelOf(req))

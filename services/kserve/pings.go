@@ -1,15 +1,11 @@
 package kserve
 
 import (
-	"errors"
-	"io"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/mem"
 )
 
 // pongWait is how long the answer to a ping waits for something to go out with.
@@ -25,8 +21,10 @@ const (
 // gathering are credentials whose connections send the answers to pings with what goes
 // out next. gRPC's clients put a ping into the flow of almost every call, to learn how
 // much the network holds. Answered by itself each takes a write here and wakes the client
-// twice a call: a tenth of the rate at which small tensors come and go. Those of a server
-// that isn't busy go out at once, as nobody waits for what they take.
+// twice a call: a tenth of the rate at which small tensors come and go. While no more than
+// one call is in progress they go out at once, as nobody waits for what they take.
+// Answers SHOULD come before all else (RFC 9113, section 6.7): they do so in what is
+// written next. With TLS, where they would be records of their own, they don't wait.
 type gathering struct {
 	credentials.TransportCredentials
 
@@ -39,16 +37,12 @@ func (g gathering) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	if err != nil {
 		return conn, info, err
 	}
-	gathers := &gatheringConn{Conn: conn, busy: g.busy, wait: g.wait}
 	plain, ok := conn.(*net.TCPConn)
-	if !ok {
-		return gathers, info, nil
+	if !ok { // TLS: each write is a record of its own
+		return conn, info, nil
 	}
-	socket, err := plain.SyscallConn()
-	if err != nil {
-		return nil, nil, err
-	}
-	return newReadyConn(gathers, socket), info, nil
+	conn, err = withReady(&gatheringConn{Conn: conn, busy: g.busy, wait: g.wait}, plain)
+	return conn, info, err
 }
 
 func (g gathering) Clone() credentials.TransportCredentials {
@@ -126,65 +120,4 @@ func (c *gatheringConn) expire() {
 	}
 	c.holds = false
 	_, _ = c.Conn.Write(c.pong[:]) // what goes out next tells of a broken connection
-}
-
-// readyConn is a connection without TLS. As grpc-go does for those that it knows, it asks
-// for the memory that it reads into only when there is something to read: connections
-// that say nothing have none.
-type readyConn struct {
-	*gatheringConn
-
-	socket syscall.RawConn
-	read   func(fd uintptr) bool // [readyConn.try], for the socket
-	// Of the one read under way.
-	size int
-	pool mem.BufferPool
-	into *[]byte
-	n    int
-	err  error
-}
-
-func newReadyConn(c *gatheringConn, socket syscall.RawConn) *readyConn {
-	r := &readyConn{gatheringConn: c, socket: socket}
-	r.read = r.try
-	return r
-}
-
-// ReadOnReady is what grpc-go looks for (internal/transport/readyreader): it waits for
-// something to read and reads into memory of the pool, which the caller gives back.
-func (c *readyConn) ReadOnReady(size int, pool mem.BufferPool) (into *[]byte, n int, err error) {
-	c.size, c.pool = size, pool
-	err = c.socket.Read(c.read)
-	if err == nil {
-		err = c.err
-	}
-	into, n = c.into, c.n
-	c.pool, c.into, c.n, c.err = nil, nil, 0, nil
-	switch {
-	case err == nil && n > 0:
-		return into, n, nil
-	case err == nil:
-		err = io.EOF
-	}
-	if into != nil {
-		pool.Put(into)
-	}
-	return nil, 0, err
-}
-
-// try reads, and is false where that must wait.
-func (c *readyConn) try(fd uintptr) bool {
-	into := c.pool.Get(c.size)
-	for {
-		n, err := syscall.Read(int(fd), *into)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		if errors.Is(err, syscall.EAGAIN) {
-			c.pool.Put(into)
-			return false
-		}
-		c.into, c.n, c.err = into, n, err
-		return true
-	}
 }

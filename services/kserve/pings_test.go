@@ -2,17 +2,24 @@ package kserve_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/mem"
 
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server/servertest"
 )
 
 // gatheringPair is a connection as gRPC's server has it, and its client's end.
@@ -157,15 +164,155 @@ func TestPongs(t *testing.T) {
 	})
 }
 
+// TestPongsOfServer has a server answer pings at once unless several calls are in
+// progress, whatever has become of those before.
+func TestPongsOfServer(t *testing.T) {
+	held, free := make(chan struct{}), make(chan struct{})
+	address := serveNative(t, open(), decoupled(func(context.Context, *api.ModelInferRequest, sender) error {
+		held <- struct{}{}
+		<-free
+		return errors.New("failed, as asked")
+	}))
+	conn := dial(t, address)
+	client := api.NewGRPCInferenceServiceClient(conn)
+	atOnce := func(when string) {
+		t.Helper()
+		if took := quickestPong(t, address); took >= kserve.PongWait {
+			t.Errorf("%s: a pong took %s at best", when, took)
+		}
+	}
+	atOnce("at first")
+	for range 2 {
+		var calls sync.WaitGroup
+		for range 2 {
+			calls.Go(func() {
+				stream, err := client.ModelStreamInfer(t.Context())
+				if err == nil {
+					err = errors.Join(stream.Send(&api.ModelInferRequest{ModelName: "m"}), stream.CloseSend())
+				}
+				for err == nil {
+					_, err = stream.Recv()
+				}
+				if !errors.Is(err, io.EOF) {
+					t.Error(err)
+				}
+			})
+			<-held
+		}
+		if took := quickestPong(t, address); took < kserve.PongWait {
+			t.Errorf("with two calls: a pong took %s", took)
+		}
+		free <- struct{}{}
+		free <- struct{}{}
+		calls.Wait()
+		if _, err := client.ModelInfer(t.Context(), &api.ModelInferRequest{ModelName: "none"}); err == nil {
+			t.Error("a model that isn't there has answered")
+		}
+		atOnce("after two calls")
+	}
+}
+
+// quickestPong is the least time that a ping takes, of those of several connections, as
+// a second one soon after would be refused.
+func quickestPong(t *testing.T, address string) time.Duration {
+	t.Helper()
+	quickest := time.Hour
+	for range 10 {
+		quickest = min(quickest, timeOfPong(t, address))
+	}
+	return quickest
+}
+
+func timeOfPong(t *testing.T, address string) time.Duration {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	framer := http2.NewFramer(conn, conn)
+	if err := framer.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	for acknowledged := false; !acknowledged; {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings, ok := frame.(*http2.SettingsFrame)
+		acknowledged = ok && settings.IsAck()
+	}
+	began := time.Now()
+	if err := framer.WritePing(false, [8]byte{7: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pong, ok := frame.(*http2.PingFrame); ok && pong.IsAck() {
+			return time.Since(began)
+		}
+	}
+}
+
+// TestPongsByTLS has none wait where it would be a record of its own.
+func TestPongsByTLS(t *testing.T) {
+	authority := servertest.NewAuthority(t)
+	certificates, known := mutual(t, authority)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	server := make(chan net.Conn, 1)
+	go func() {
+		raw, err := l.Accept()
+		if err != nil {
+			return
+		}
+		conn, _, err := kserve.GatheringBy(credentials.NewTLS(certificates.Config("h2")), true, time.Hour).ServerHandshake(raw)
+		if err != nil {
+			t.Error(err)
+		}
+		server <- conn
+	}()
+	known = known.Clone()
+	known.NextProtos = []string{"h2"}
+	client, err := tls.Dial("tcp", l.Addr().String(), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	conn := <-server
+	defer conn.Close()
+	pong := ping(t, true, 1)
+	write(t, conn, pong)
+	reads(t, client, pong)
+}
+
 // lendingPool counts what is out.
 type lendingPool struct {
 	mem.BufferPool
 
-	out int
+	lent, out atomic.Int64
 }
 
-func (p *lendingPool) Get(size int) *[]byte { p.out++; return p.BufferPool.Get(size) }
-func (p *lendingPool) Put(b *[]byte)        { p.out--; p.BufferPool.Put(b) }
+func (p *lendingPool) Get(size int) *[]byte {
+	p.lent.Add(1)
+	p.out.Add(1)
+	return p.BufferPool.Get(size)
+}
+
+func (p *lendingPool) Put(b *[]byte) {
+	p.out.Add(-1)
+	p.BufferPool.Put(b)
+}
 
 // TestReadOnReady has memory to read into only where there is something to read.
 func TestReadOnReady(t *testing.T) {
@@ -189,12 +336,21 @@ func TestReadOnReady(t *testing.T) {
 			}
 			pool.Put(b)
 		}
-		if pool.out != 0 {
-			t.Errorf("%d buffers are out", pool.out)
+		if out := pool.out.Load(); out != 0 {
+			t.Errorf("%d buffers are out", out)
 		}
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	read("", os.ErrDeadlineExceeded)
+	_ = conn.SetReadDeadline(time.Time{})
+	before, done := pool.lent.Load(), make(chan struct{})
+	go func() {
+		defer close(done)
+		read("now", nil)
+	}()
+	await(t, "memory is lent to who waits", func() bool { return pool.lent.Load() > before && pool.out.Load() == 0 })
+	write(t, client, []byte("now"))
+	<-done
 	_ = conn.SetReadDeadline(time.Time{})
 	write(t, client, []byte("12345"))
 	read("1234", nil)

@@ -23,7 +23,7 @@ import (
 // TestInferLikeTritonserver sends the same requests to a tritonserver's own HTTP port
 // and to Trident, byte by byte: statuses, bodies and headers of infer, generate and
 // generate_stream, on the shared port too. It is otherwise as TestLikeTritonserver.
-func TestInferLikeTritonserver(t *testing.T) {
+func TestInferLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t), rawRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})

@@ -66,6 +66,7 @@ func newQueue(limit int64, traced func(*C.tr_trace)) (*queue, error) {
 func (q *queue) close() {
 	_ = q.wake.Close()
 	<-q.done
+	q.c.wake = -1                                              // what a trace's end pushes now must not write to another file
 	for left := q.takeAll(); left != nil; left = q.takeAll() { // freed responses may end a trace
 		q.dispatch(left)
 	}

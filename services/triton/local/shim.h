@@ -250,7 +250,7 @@ void tr_events_free(tr_queue *, tr_event *list);
 
 // tr_output_take makes the bytes of an event's output the caller's too, who lets go of
 // them by tr_output_free, before the event is freed or after it, whatever has become of
-// queue and server by then. It is false for bytes that lie elsewhere, or have been taken.
+// queue and server by then. It is false for bytes that lie elsewhere, or are taken.
 bool tr_output_take(const tr_event *, const tr_output *);
 void tr_output_free(void *base);
 
