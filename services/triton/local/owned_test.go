@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"runtime"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/mem"
 
@@ -118,6 +119,13 @@ func TestTakeLost(t *testing.T) {
 	}
 	if grown += resident(t); grown > calls<<20/3 {
 		t.Errorf("%d responses of 1 MiB that were lost grew the process by %d MiB", calls-warm, grown>>20)
+	}
+	for late := time.Now().Add(10 * time.Second); ownedNow.Load() > 0 && time.Now().Before(late); {
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if left := ownedNow.Load(); left != 0 {
+		t.Errorf("%d bytes are kept", left)
 	}
 }
 
