@@ -28,6 +28,9 @@ func (f footprint) String() string {
 const (
 	fewMore  = 10
 	heapMore = 16 * mebibyte
+	// residentMore is for the garbage of the faults' time, which goes back to the kernel by
+	// and by: three times what the heap may have more.
+	residentMore = 3 * heapMore
 )
 
 // grown lists what f has more of than before. Of each process of a Python model's that
@@ -42,7 +45,7 @@ func (f footprint) grown(before footprint, died int) []string {
 		{"goroutines", before.goroutines, f.goroutines, before.goroutines + fewMore},
 		{"descriptors", before.descriptors, f.descriptors, before.descriptors + fewMore + died},
 		{"bytes of heap", before.heap, f.heap, before.heap + heapMore},
-		{"bytes resident", before.resident, f.resident, before.resident + before.resident/2},
+		{"bytes resident", before.resident, f.resident, before.resident + max(before.resident/2, residentMore)},
 	} {
 		if part.has > part.atMost {
 			list = append(list, fmt.Sprintf("%d %s grew to %d", part.had, part.name, part.has))
