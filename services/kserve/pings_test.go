@@ -238,25 +238,25 @@ func timeOfPong(t *testing.T, address string) time.Duration {
 	if err := framer.WriteSettings(); err != nil {
 		t.Fatal(err)
 	}
-	for acknowledged := false; !acknowledged; {
-		frame, err := framer.ReadFrame()
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings, ok := frame.(*http2.SettingsFrame)
-		acknowledged = ok && settings.IsAck()
-	}
+	acknowledged(t, framer, http2.FrameSettings)
 	began := time.Now()
 	if err := framer.WritePing(false, [8]byte{7: 1}); err != nil {
 		t.Fatal(err)
 	}
+	acknowledged(t, framer, http2.FramePing)
+	return time.Since(began)
+}
+
+// acknowledged reads on to the answer to settings or a ping.
+func acknowledged(t *testing.T, framer *http2.Framer, kind http2.FrameType) {
+	t.Helper()
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pong, ok := frame.(*http2.PingFrame); ok && pong.IsAck() {
-			return time.Since(began)
+		if head := frame.Header(); head.Type == kind && head.Flags.Has(http2.FlagPingAck) { // the flag of both
+			return
 		}
 	}
 }
@@ -351,7 +351,6 @@ func TestReadOnReady(t *testing.T) {
 	await(t, "memory is lent to who waits", func() bool { return pool.lent.Load() > before && pool.out.Load() == 0 })
 	write(t, client, []byte("now"))
 	<-done
-	_ = conn.SetReadDeadline(time.Time{})
 	write(t, client, []byte("12345"))
 	read("1234", nil)
 	read("5", nil)
