@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// flakeCommand repeats the tests of the check tier beside a load.
+type flakeCommand struct {
+	Rounds int `short:"n" default:"10" help:"How often the unit tests run; the end-to-end tests run half as often."`
+	Load   int `default:"2" help:"Number of processes that keep a core busy."`
+
+	Spin bool `hidden:"" help:"Keep a core busy until standard input ends."`
+}
+
+// Run runs all rounds that have not run on this tree yet, also after a failure, and
+// fails if any has failed: a test that fails once is a defect to find.
+func (c *flakeCommand) Run(ctx context.Context) error {
+	if c.Spin {
+		return spin()
+	}
+	kept, err := openStore(ctx, "flake")
+	if err != nil {
+		return err
+	}
+	stop, err := busy(ctx, c.Load)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	var done []outcome
+	for _, plan := range []struct {
+		suite  string
+		rounds int
+	}{{"unit", c.Rounds}, {"e2e", (c.Rounds + 1) / 2}} {
+		s, _ := suiteNamed(plan.suite)
+		s.Limit *= 4 // of the load
+		for round := range plan.rounds {
+			name := fmt.Sprintf("%s-%02d", plan.suite, round+1)
+			o, before := kept.load(name)
+			if !before {
+				sayf(os.Stdout, "\n=== %s of %d, beside %d busy processes\n", name, plan.rounds, c.Load)
+				if o, err = runSuite(ctx, s, os.Stdout); err != nil {
+					printTable(os.Stdout, done)
+					return fmt.Errorf("%w; make flake goes on from %s", err, name)
+				}
+				o.Name = name
+				if err := kept.save(name, o); err != nil {
+					return err
+				}
+			}
+			done = append(done, o)
+		}
+	}
+	printTable(os.Stdout, done)
+	if failed := failedNames(done); len(failed) > 0 {
+		return fmt.Errorf("not green: %v", failed)
+	}
+	return nil
+}
+
+// busy starts processes that keep a core busy each, until stop is called or this
+// process ends.
+func busy(ctx context.Context, n int) (stop func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var stops []func()
+	stop = func() {
+		for _, s := range stops {
+			s()
+		}
+	}
+	for range n {
+		cmd := exec.CommandContext(ctx, self, "flake", "--spin") //nolint:gosec // this program
+		input, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		stops = append(stops, func() {
+			_ = input.Close()
+			_ = cmd.Wait() // killed when the context has ended
+		})
+	}
+	return stop, nil
+}
+
+// spin keeps a core busy until standard input ends, which it does with the process that
+// has started this one.
+func spin() error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = os.Stdin.Read(make([]byte, 1)) // ends with an error, as nobody writes
+	}()
+	for began := time.Now(); ; {
+		select {
+		case <-ended:
+			return nil
+		default:
+		}
+		if time.Since(began) > 24*time.Hour {
+			return errors.New("nobody has ended the load")
+		}
+	}
+}

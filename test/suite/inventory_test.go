@@ -1,0 +1,206 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// recorded is what `go test -json` prints of two packages, shortened.
+const recorded = `{"Action":"start","Package":"github.com/trident-inference/trident/services/a"}
+{"Action":"run","Package":"github.com/trident-inference/trident/services/a","Test":"TestOne"}
+{"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Test":"TestOne/x/deep","Elapsed":0.1}
+{"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Test":"TestOne/x/deeper","Elapsed":0.1}
+{"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Test":"TestOne/x","Elapsed":0.2}
+{"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Test":"TestOne","Elapsed":0.3}
+{"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Test":"FuzzTwo/seed#0","Elapsed":0}
+{"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Test":"FuzzTwo","Elapsed":0}
+{"Action":"skip","Package":"github.com/trident-inference/trident/services/a","Test":"TestThree","Elapsed":0}
+{"Action":"output","Package":"github.com/trident-inference/trident/services/a","Output":"coverage: 91.5% of statements\n"}
+{"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Elapsed":2}
+not an event
+{"Action":"output","Package":"github.com/trident-inference/trident/services/b","Test":"TestBad/y","Output":"    bad_test.go:1: the reason\n"}
+{"Action":"fail","Package":"github.com/trident-inference/trident/services/b","Test":"TestBad/y","Elapsed":1}
+{"Action":"fail","Package":"github.com/trident-inference/trident/services/b","Test":"TestBad","Elapsed":1}
+{"Action":"fail","Package":"github.com/trident-inference/trident/services/b","Elapsed":1}
+`
+
+func readRecorded(t *testing.T, text string) *results {
+	t.Helper()
+	r := newResults()
+	var odd []string
+	if err := r.read(strings.NewReader(text), nil, func(line string) { odd = append(odd, line) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Count(text, "not an event"); len(odd) != want {
+		t.Errorf("%d lines were no events, want %d", len(odd), want)
+	}
+	return r
+}
+
+func TestResults(t *testing.T) {
+	r := readRecorded(t, recorded)
+	if got, want := r.counts("").String(), "6 passed, 2 failed, 1 skipped"; got != want {
+		t.Errorf("counts %s, want %s", got, want)
+	}
+	if got := r.slowest(1); len(got) != 1 || got[0].Test != "TestBad" {
+		t.Errorf("the slowest test is %v", got)
+	}
+	if r.Coverage["services/a"] != 91.5 {
+		t.Errorf("coverage %v", r.Coverage)
+	}
+	text := strings.Join(r.failures(), "")
+	if !strings.Contains(text, "FAIL services/b TestBad/y\n    bad_test.go:1: the reason\n") {
+		t.Errorf("failures: %s", text)
+	}
+}
+
+// TestFailedOnce: of a test that runs twice a single failure counts.
+func TestFailedOnce(t *testing.T) {
+	r := readRecorded(t, recorded+strings.ReplaceAll(recorded, `"fail"`, `"pass"`))
+	if got := r.counts("services/b"); got.Failed != 2 {
+		t.Errorf("counts %v", got)
+	}
+}
+
+func TestInventoryFile(t *testing.T) {
+	seen := observed("unit", readRecorded(t, recorded))
+	again, err := readInventory(seen.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.String() != seen.String() {
+		t.Errorf("read and written:\n%s\nwant:\n%s", again, seen)
+	}
+	for _, line := range []string{
+		"coverage\tservices/a\t91.5\n", "unit\tservices/a\tTestOne\tpass\t0\n", "unit\tservices/a\tTestOne/x\tpass\t2\n",
+		"unit\tservices/a\tFuzzTwo\tpass\t1\n", "unit\tservices/a\tTestThree\tskip\t0\n",
+	} {
+		if !strings.Contains(seen.String(), line) {
+			t.Errorf("no line %q in\n%s", line, seen)
+		}
+	}
+	for _, bad := range []string{"unit\tx\n", "unit\ta\tb\tpass\tmany\n", "coverage\ta\tmuch\n"} {
+		if _, err := readInventory(bad); err == nil || !strings.Contains(err.Error(), inventoryFile+":1") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		change  func(string) string // of the run
+		renames string
+		want    string // a part of the only problem; empty for none
+		fresh   int
+	}{
+		{"the same", func(s string) string { return s }, "", "", 0},
+		{"gone", without("TestThree"), "", "unit\tservices/a\tTestThree is gone", 0},
+		{"gone with a reason", without("TestThree"), "unit services/a TestThree → unit services/a TestFour: says more", "", 0},
+		{"gone with a pattern", without("TestThree"), "unit services/a Test* → unit services/b Test*: moved", "", 0},
+		{"gone by another's reason", without("TestThree"), "unit services/b TestThree → -: moved", "is gone", 0},
+		{"skipped", replaced(`"pass"`, `"skip"`, `"TestOne/x"`), "", "TestOne/x is skipped, it passed", 0},
+		{"fewer below", without("deeper"), "", "TestOne/x has 1 tests below it, it had 2", 0},
+		{"a seed less", without("seed#0"), "", "FuzzTwo has 0 tests below it, it had 1", 0},
+		{"new", func(s string) string { return s + strings.ReplaceAll(s, "TestThree", "TestNew") }, "", "", 1},
+		{"coverage a little lower", func(s string) string { return strings.ReplaceAll(s, "91.5%", "91.0%") }, "", "", 0},
+		{"coverage lower", func(s string) string { return strings.ReplaceAll(s, "91.5%", "90.9%") }, "", "services/a fell from 91.5 % to 90.9 %", 0},
+		{"coverage lower with a reason", func(s string) string { return strings.ReplaceAll(s, "91.5%", "80.0%") }, "coverage services/a → 80: dead code tested elsewhere", "", 0},
+		{"another package", func(s string) string { return strings.ReplaceAll(s, "services/a", "services/c") }, "", "", 4},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inv := observed("unit", readRecorded(t, recorded))
+			renames, err := readRenames(test.renames)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := inv.compare(observed("unit", readRecorded(t, test.change(recorded))), renames)
+			switch {
+			case test.want == "" && len(d.Problems) > 0, test.want != "" && len(d.Problems) != 1:
+				t.Errorf("problems %q", d.Problems)
+			case test.want != "" && !strings.Contains(d.Problems[0], test.want):
+				t.Errorf("problem %q, want %q", d.Problems[0], test.want)
+			}
+			if d.New != test.fresh {
+				t.Errorf("%d new tests, want %d", d.New, test.fresh)
+			}
+		})
+	}
+}
+
+// without drops the lines that contain a word.
+func without(word string) func(string) string {
+	return func(s string) string {
+		var kept strings.Builder
+		for line := range strings.Lines(s) {
+			if !strings.Contains(line, word) {
+				kept.WriteString(line)
+			}
+		}
+		return kept.String()
+	}
+}
+
+// replaced replaces in the lines that contain a word.
+func replaced(old, to, word string) func(string) string {
+	return func(s string) string {
+		var changed strings.Builder
+		for line := range strings.Lines(s) {
+			if strings.Contains(line, word) {
+				line = strings.ReplaceAll(line, old, to)
+			}
+			changed.WriteString(line)
+		}
+		return changed.String()
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	inv := observed("unit", readRecorded(t, recorded))
+	renames, err := readRenames("unit services/a TestThree → unit services/a TestFour: says more")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := strings.ReplaceAll(without("TestOne/x")(recorded), "TestThree", "TestFour")
+	inv.update(observed("unit", readRecorded(t, strings.ReplaceAll(run, "91.5%", "91.2%"))), renames)
+	got := inv.String()
+	for _, line := range []string{"TestFour\tskip", "TestOne/x\tpass\t2", "coverage\tservices/a\t91.5"} {
+		if !strings.Contains(got, line) {
+			t.Errorf("no %q in\n%s", line, got)
+		}
+	}
+	if strings.Contains(got, "TestThree") {
+		t.Errorf("the renamed test is still there:\n%s", got)
+	}
+}
+
+func TestDropped(t *testing.T) {
+	inv := observed("unit", readRecorded(t, recorded))
+	const log = "--- a/test/inventory.txt\n+++ b/test/inventory.txt\n-unit\tservices/a\tTestGone\tpass\t0\n-unit\tservices/a\tTestOne\tpass\t0\n+unit\tservices/a\tTestOne\tpass\t1\n-coverage\tx\t1.0\n"
+	if got := inv.dropped(log, nil); len(got) != 1 || !strings.Contains(got[0], "TestGone was removed") {
+		t.Errorf("dropped: %q", got)
+	}
+	if got := inv.dropped(log, []rename{{Old: "unit services/a TestGone", New: "-", Reason: "r"}}); len(got) > 0 {
+		t.Errorf("dropped with a reason: %q", got)
+	}
+}
+
+func TestRenamesFile(t *testing.T) {
+	for _, bad := range []string{"unit a b", "unit a b → unit a c", "unit a b → unit a c: "} {
+		if _, err := readRenames("# a comment\n" + bad + "\n"); err == nil || !strings.Contains(err.Error(), renamesFile+":2") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	var l lastLine
+	for _, piece := range []string{"first\nsec", "ond\n\n", "  \nunfinished"} {
+		if _, err := l.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.text != "second" {
+		t.Errorf("last line %q", l.text)
+	}
+}

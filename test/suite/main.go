@@ -1,0 +1,58 @@
+// Command suite runs the project's test suites and holds them to the inventory
+// of tests. A suite is one `go test` call or one Make target; suites.go lists
+// them. The Makefile calls this program: `make check`, `make check-slow`,
+// `make flake`, `make inventory`.
+//
+// What belongs here: how suites are run, compared and reported. What a suite
+// asserts belongs to the tests themselves.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	if ctx.Err() != nil && err != nil {
+		err = errors.New("interrupted")
+	}
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+		os.Exit(1)
+	}
+}
+
+type commandLine struct {
+	Test      testCommand      `cmd:"" help:"Run suites of Go tests and compare them with the inventory."`
+	Check     checkCommand     `cmd:"" help:"Run all steps of the check tier, then print counts, times and the slowest tests."`
+	Slow      slowCommand      `cmd:"" help:"Run the slow tier; suites that passed on the same tree are not repeated."`
+	Flake     flakeCommand     `cmd:"" help:"Repeat the unit and end-to-end tests beside a load of two busy cores."`
+	Inventory inventoryCommand `cmd:"" help:"Take new tests of the last runs into test/inventory.txt."`
+}
+
+func run(ctx context.Context, args []string) error {
+	var cli commandLine
+	parser, err := kong.New(&cli,
+		kong.Name("suite"),
+		kong.Description("Runs Trident's test suites. Run it from the top of the source tree."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		return err
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		return fmt.Errorf("%w (see suite --help)", err)
+	}
+	return kctx.Run()
+}

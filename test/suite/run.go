@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stateDir holds what runs leave for later ones, below the top of the source tree.
+const stateDir = ".cache/suite"
+
+// reportEvery is the interval of the lines that name what still runs.
+const reportEvery = 30 * time.Second
+
+// stopGrace is how long an interrupted `go test` may take to end.
+const stopGrace = 20 * time.Second
+
+// goTest runs a suite of Go tests and reports packages as they end. Its results are
+// valid even if tests failed, which is no error.
+func goTest(ctx context.Context, s suite, out io.Writer) (*results, error) {
+	packages, err := expand(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(stateDir, 0o750); err != nil {
+		return nil, err
+	}
+	raw, err := os.Create(filepath.Join(stateDir, s.Name+".json"))
+	if err != nil {
+		return nil, err
+	}
+	defer raw.Close() //nolint:errcheck // a copy for people
+	args := slices.Concat([]string{"test", "-json", "-count=1", fmt.Sprintf("-timeout=%s", s.Limit)}, s.Flags, packages)
+	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are in suites.go
+	cmd.Env = append(os.Environ(), s.Env...)
+	cmd.Stderr = out
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = stopGrace
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	r, p := newResults(), &progress{out: out, running: map[testKey]time.Time{}}
+	stop := p.start()
+	err = r.read(io.TeeReader(output, raw), func(e event) { p.take(e, r) }, func(line string) { sayf(out, "%s", line) })
+	stop()
+	if ended := cmd.Wait(); ended != nil && !isExit(ended) {
+		err = errors.Join(err, ended)
+	} else if ended != nil && len(r.failed) == 0 {
+		err = errors.Join(err, fmt.Errorf("go test failed without a failed test: %w", ended))
+	}
+	return r, errors.Join(err, ctx.Err())
+}
+
+func isExit(err error) bool {
+	_, is := errors.AsType[*exec.ExitError](err)
+	return is
+}
+
+// expand lists a suite's packages.
+func expand(ctx context.Context, s suite) ([]string, error) {
+	if s.Without == "" {
+		return s.Packages, nil
+	}
+	list, err := exec.CommandContext(ctx, "go", append([]string{"list"}, s.Packages...)...).Output() //nolint:gosec // the arguments are in suites.go
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	return slices.DeleteFunc(strings.Fields(string(list)), func(p string) bool { return shortPackage(p) == s.Without }), nil
+}
+
+// progress prints a line for each package that has ended, and now and then what runs.
+type progress struct {
+	out io.Writer
+
+	mu      sync.Mutex
+	running map[testKey]time.Time
+}
+
+// start prints what runs until stop is called.
+func (p *progress) start() (stop func()) {
+	done := make(chan struct{})
+	var printer sync.WaitGroup
+	printer.Go(func() {
+		tick := time.NewTicker(reportEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.printRunning()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); printer.Wait() }
+}
+
+func (p *progress) printRunning() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []string
+	for key, since := range p.running {
+		if took := time.Since(since); took > reportEvery/2 {
+			list = append(list, fmt.Sprintf("%s %s (%.0f s)", key.Package, key.Test, took.Seconds()))
+		}
+	}
+	if len(list) > 0 {
+		slices.Sort(list)
+		sayf(p.out, "...  running: %s\n", strings.Join(list, ", "))
+	}
+}
+
+func (p *progress) take(e event, r *results) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := testKey{e.Package, e.Test}
+	switch e.Action {
+	case "run", "cont":
+		if e.Test != "" && !strings.Contains(e.Test, "/") {
+			p.running[key] = time.Now()
+		}
+	case "pause":
+		delete(p.running, key)
+	case "pass", "fail", "skip":
+		delete(p.running, key)
+		if e.Test == "" {
+			p.printPackage(e, r)
+		} else if e.Action == "fail" {
+			sayf(p.out, "FAIL %s %s\n", e.Package, e.Test)
+		}
+	}
+}
+
+func (p *progress) printPackage(e event, r *results) {
+	c := r.counts(e.Package)
+	if c == (counts{}) && e.Action != "fail" {
+		return // no tests
+	}
+	covered := ""
+	if percent, ok := r.Coverage[e.Package]; ok {
+		covered = fmt.Sprintf(", coverage %.1f %%", percent)
+	}
+	word := map[string]string{"pass": "ok  ", "fail": "FAIL", "skip": "skip"}[e.Action]
+	sayf(p.out, "%s %-36s %6.1f s  %s%s\n", word, e.Package, e.Elapsed, c, covered)
+}
+
+// report prints failures, the slowest tests and the counts, the counts last: `N passed,
+// N failed, N skipped`.
+func report(out io.Writer, r *results, took time.Duration) {
+	for _, failure := range r.failures() {
+		sayf(out, "\n%s", failure)
+	}
+	sayf(out, "\nThe ten slowest tests:\n")
+	for _, key := range r.slowest(10) {
+		sayf(out, "%7.1f s  %s %s\n", r.Tests[key].Elapsed.Seconds(), key.Package, key.Test)
+	}
+	sayf(out, "\ntests with subtests, in %s:\n%s\n", took.Round(time.Second), r.counts(""))
+}

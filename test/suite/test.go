@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// testCommand runs suites of Go tests.
+type testCommand struct {
+	Suites []string `arg:"" help:"Names of suites, such as unit and e2e."`
+}
+
+// Run runs the suites one after the other and fails if a test failed or the inventory
+// differs.
+func (c *testCommand) Run(ctx context.Context) error {
+	var done []outcome
+	for _, name := range c.Suites {
+		s, ok := suiteNamed(name)
+		if !ok || len(s.Packages) == 0 {
+			return fmt.Errorf("%s is not a suite of Go tests", name)
+		}
+		sayf(os.Stdout, "=== %s: %s\n", s.Name, s.Shows)
+		o, err := runSuite(ctx, s, os.Stdout)
+		if err != nil {
+			return err
+		}
+		done = append(done, o)
+	}
+	if failed := failedNames(done); len(failed) > 0 {
+		return fmt.Errorf("failed: %v", failed)
+	}
+	return nil
+}
+
+// saveObserved keeps what a suite's last run showed, for `suite inventory`.
+func saveObserved(name string, seen *inventory) error {
+	return os.WriteFile(filepath.Join(stateDir, name+".inventory"), []byte(seen.String()), 0o600)
+}
+
+// compareWithFile holds a run to the inventory file, and the file to its own history.
+func compareWithFile(ctx context.Context, seen *inventory, out io.Writer) error {
+	inv, renames, err := loadInventory(".")
+	if err != nil {
+		return err
+	}
+	d := inv.compare(seen, renames)
+	log, err := exec.CommandContext(ctx, "git", "log", "-p", "--format=", "--", inventoryFile).Output()
+	if err != nil {
+		sayf(out, "\nThe inventory's history is not compared: git log: %v\n", err)
+	}
+	d.Problems = append(d.Problems, inv.dropped(string(log), renames)...)
+	if len(d.Problems) > 0 {
+		sayf(out, "\nThe inventory of tests differs:\n  %s\n", strings.Join(d.Problems, "\n  "))
+		return fmt.Errorf("%d differences from %s", len(d.Problems), inventoryFile)
+	}
+	if d.New > 0 {
+		return fmt.Errorf("%d tests are not in %s: run make inventory and commit it", d.New, inventoryFile)
+	}
+	return nil
+}
+
+// inventoryCommand updates the inventory.
+type inventoryCommand struct {
+	From map[string]string `placeholder:"SUITE=FILE" help:"Read the output of go test -json from a file first; repeatable."`
+}
+
+// Run takes the last run of each suite into the inventory. It runs nothing.
+func (c *inventoryCommand) Run() error {
+	inv, renames, err := loadInventory(".")
+	if errors.Is(err, os.ErrNotExist) {
+		inv, err = newInventory(), nil
+	}
+	if err != nil {
+		return err
+	}
+	for name, path := range c.From {
+		if err := observeFile(name, path); err != nil {
+			return err
+		}
+	}
+	for _, s := range suites() {
+		text, err := os.ReadFile(filepath.Join(stateDir, s.Name+".inventory"))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		seen, err := readInventory(string(text))
+		if err != nil {
+			return err
+		}
+		inv.update(seen, renames)
+		sayf(os.Stdout, "%s: %d tests of its last run\n", s.Name, len(seen.Tests))
+	}
+	return os.WriteFile(inventoryFile, []byte(inv.String()), 0o644) //nolint:gosec // a source file
+}
+
+// observeFile takes recorded events as a suite's last run.
+func observeFile(name, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	r := newResults()
+	if err := r.read(file, nil, func(string) {}); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(stateDir, 0o750); err != nil {
+		return err
+	}
+	return saveObserved(name, observed(name, r))
+}
