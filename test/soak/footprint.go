@@ -13,7 +13,7 @@ import (
 // footprint is what Trident holds.
 type footprint struct {
 	goroutines, descriptors int
-	heap, resident          int // bytes
+	heap, resident          int // bytes; resident without what Go's heap is about to give back
 }
 
 const mebibyte = 1 << 20
@@ -28,9 +28,6 @@ func (f footprint) String() string {
 const (
 	fewMore  = 10
 	heapMore = 16 * mebibyte
-	// residentMore is for the garbage of the faults' time, which goes back to the kernel by
-	// and by: three times what the heap may have more.
-	residentMore = 3 * heapMore
 )
 
 // grown lists what f has more of than before. Of each process of a Python model's that
@@ -45,7 +42,7 @@ func (f footprint) grown(before footprint, died int) []string {
 		{"goroutines", before.goroutines, f.goroutines, before.goroutines + fewMore},
 		{"descriptors", before.descriptors, f.descriptors, before.descriptors + fewMore + died},
 		{"bytes of heap", before.heap, f.heap, before.heap + heapMore},
-		{"bytes resident", before.resident, f.resident, before.resident + max(before.resident/2, residentMore)},
+		{"bytes resident", before.resident, f.resident, before.resident + before.resident/2},
 	} {
 		if part.has > part.atMost {
 			list = append(list, fmt.Sprintf("%d %s grew to %d", part.had, part.name, part.has))
@@ -56,11 +53,14 @@ func (f footprint) grown(before footprint, died int) []string {
 
 func goroutineTotal() *regexp.Regexp { return regexp.MustCompile(`goroutine profile: total (\d+)`) }
 func heapAlloc() *regexp.Regexp      { return regexp.MustCompile(`# HeapAlloc = (\d+)`) }
+func heapIdle() *regexp.Regexp       { return regexp.MustCompile(`# HeapIdle = (\d+)`) }
+func heapReleased() *regexp.Regexp   { return regexp.MustCompile(`# HeapReleased = (\d+)`) }
 func residentSize() *regexp.Regexp   { return regexp.MustCompile(`VmRSS:\s+(\d+) kB`) }
 
 // footprint looks at a Trident that has nothing to do. Its garbage is collected.
 func (t *trident) footprint(ctx context.Context) (footprint, error) {
 	var f footprint
+	var idle, released int // of the heap: what lies between them was garbage, and goes to the kernel by and by
 	heap, err := t.profile(ctx, "heap?gc=1&debug=1")
 	if err != nil {
 		return f, err
@@ -84,6 +84,8 @@ func (t *trident) footprint(ctx context.Context) (footprint, error) {
 	}{
 		{&f.goroutines, goroutineTotal(), goroutines, 1},
 		{&f.heap, heapAlloc(), heap, 1},
+		{&idle, heapIdle(), heap, 1},
+		{&released, heapReleased(), heap, 1},
 		{&f.resident, residentSize(), string(status), 1 << 10},
 	} {
 		found := value.pattern.FindStringSubmatch(value.text)
@@ -96,6 +98,7 @@ func (t *trident) footprint(ctx context.Context) (footprint, error) {
 		}
 		*value.to = n * value.unit
 	}
+	f.resident -= idle - released
 	return f, nil
 }
 
