@@ -50,6 +50,7 @@ var arrows = map[string][]string{
 	"test/deploy":                      {},
 	"test/e2e":                         {"services/triton/tritonserver"},
 	"test/suite":                       {},
+	"test/tier":                        {},
 	"test/soak":                        {"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // parts are fields of a tokenizer.json.
@@ -298,7 +299,7 @@ func TestConfig(t *testing.T) {
 
 // TestLong encodes what makes naive tokenizers quadratic, which would take hours.
 func TestLong(t *testing.T) {
-	const size = 1 << 18
+	size := tier.Size(1<<15, 1<<18)
 	for name, text := range map[string]string{
 		"a letter": strings.Repeat("a", size), "spaces": strings.Repeat(" ", size), "newlines": strings.Repeat("\n", size),
 		"capitals": strings.Repeat("A", size), "spaces and lines": strings.Repeat(" \n", size/2), "dashes": strings.Repeat("-", size),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // BenchmarkText asks what a token of plain text costs. Budget: 100 ns of CPU
@@ -54,16 +55,18 @@ func TestLinear(t *testing.T) {
 		"<", "<tool_call>", "\n{\"name\": ", "[TOOL_CALLS]a", " \n", "[", "{", "[f(x=[", "<function=", "<function=f>\n<parameter=", "<function=f>\n<parameter=x>\n",
 		deepseekCall + "f", deepseekCall + "f" + deepseekSep, "<|channel|>a", "<|channel|><|message|>", "{\"arguments\": {\"x\": \"", "Here", "<think>", "\\", "[f(x=1, y='",
 	}
+	size := tier.Size(1<<14, 1<<17)
+	limit := time.Duration(size) * 40 * time.Microsecond // 5 s for 128 KiB
 	for _, o := range every() {
 		o.MaxBytes = 1 << 30
 		for _, unit := range units {
-			small, large := strings.Repeat(unit, 1<<11/len(unit)), strings.Repeat(unit, 1<<17/len(unit))
+			small, large := strings.Repeat(unit, 1<<11/len(unit)), strings.Repeat(unit, size/len(unit))
 			if held := mostHeld(t, o, bytewise(small)); held > maxHeader+64 {
 				t.Errorf("%s %s: of %q it holds back %d bytes", o.Tools, o.Reasoning, unit, held)
 			}
 			start := time.Now()
 			mostHeld(t, o, []string{large})
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d > limit {
 				t.Errorf("%s %s: %q takes %v for %d bytes", o.Tools, o.Reasoning, unit, d, len(large))
 			}
 		}

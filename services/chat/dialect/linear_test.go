@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // long are texts that go on and on, of what a dialect reads: a call whose arguments don't end, one with many
@@ -38,13 +39,17 @@ func long(o *inference.ParserOptions, size int) map[string]string {
 // each of which a parser of its own reads. A quadratic parser would take eight times as long. Time is the
 // thread's own, and the shortest of some runs counts, so that what else the machine does doesn't.
 func TestLinearInPieces(t *testing.T) {
-	const size = inference.DefaultMaxParseBytes
+	size := tier.Size(inference.DefaultMaxParseBytes/8, inference.DefaultMaxParseBytes)
+	pieces := []int{1}
+	if tier.Slow() {
+		pieces = []int{1, 4}
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for _, o := range every() {
 		o.MaxBytes = 2 * size // so that all is read
 		for name, text := range long(o, size) {
-			for _, piece := range []int{1, 4} {
+			for _, piece := range pieces {
 				if parts, whole := partsAndWhole(t, o, text, piece); whole > 3*parts {
 					t.Errorf("%s %s %d: %s in pieces of %d bytes take %v, an eighth of them takes %v", o.Tools, o.Reasoning, o.Choice.Mode, name, piece, whole, parts/8)
 				}

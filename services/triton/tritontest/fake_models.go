@@ -1,6 +1,7 @@
 package tritontest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -251,11 +252,7 @@ func number(raw []byte, otherwise int32) int32 {
 }
 
 func filled(size int, value byte) []byte {
-	data := make([]byte, size)
-	for i := range data {
-		data[i] = value
-	}
-	return data
+	return bytes.Repeat([]byte{value}, size)
 }
 
 // pause waits, or says why it was cut short.

@@ -1,0 +1,32 @@
+// Package tier reports to tests which tier of the checks runs: the check tier at each
+// change, or the slow tier, in which the same tests read larger inputs and further tests
+// run. CONTRIBUTING.md describes the tiers.
+package tier
+
+import (
+	"os"
+	"testing"
+)
+
+// Variable is the environment variable that turns the slow tier on, by any value.
+const Variable = "TRIDENT_TEST_SLOW"
+
+// Slow reports whether the slow tier runs.
+func Slow() bool { return os.Getenv(Variable) != "" }
+
+// OnlySlow skips a test in the check tier.
+func OnlySlow(tb testing.TB) {
+	tb.Helper()
+	if !Slow() {
+		tb.Skip("runs in the slow tier: make check-slow, or " + Variable + "=1")
+	}
+}
+
+// Size returns the size or limit of a test: the first one in the check tier, the second one in
+// the slow tier.
+func Size[T any](check, slow T) T {
+	if Slow() {
+		return slow
+	}
+	return check
+}
