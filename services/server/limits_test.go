@@ -61,6 +61,7 @@ func TestTrickle(t *testing.T) {
 // TestSlowHeader ends a client that takes its time with the header, however often it
 // sends a byte, and one that sends nothing.
 func TestSlowHeader(t *testing.T) {
+	t.Parallel()
 	url, _, _ := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) { t.Error("it was served") })
 	var clients sync.WaitGroup
 	for name, trickles := range map[string]bool{"a byte a second": true, "nothing": false} {

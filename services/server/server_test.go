@@ -223,6 +223,7 @@ func TestPanicInAnAnswerClosesTheConnection(t *testing.T) {
 // TestQuietAnswersLive: a write timeout is no limit on a model's silence, on
 // either protocol.
 func TestQuietAnswersLive(t *testing.T) {
+	t.Parallel()
 	cfg := Default()
 	cfg.WriteTimeout = 500 * time.Millisecond
 	url, _, _ := start(t, cfg, noWork{}, func(w http.ResponseWriter, r *http.Request) {
@@ -407,6 +408,7 @@ func TestStopGivesRequestsTheirGrace(t *testing.T) {
 // TestSlowClientEndsTheAnswer: a client that takes nothing is let go after the
 // write timeout; one that takes little at a time is not.
 func TestSlowClientEndsTheAnswer(t *testing.T) {
+	t.Parallel()
 	cfg := Default()
 	cfg.WriteTimeout = time.Second
 	ended := make(chan error)

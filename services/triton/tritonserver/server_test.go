@@ -177,6 +177,7 @@ func until(t *testing.T, log string, condition func() bool) {
 
 // TestRestartsWhatHangs has a server that doesn't hear that it is to stop.
 func TestRestartsWhatHangs(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs tritonserver")
 	}
