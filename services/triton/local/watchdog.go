@@ -108,8 +108,14 @@ func (d deaths) look(living []stub) (unnoticed bool) {
 	return unnoticed
 }
 
-// cut ends a load that takes too long.
+// cut ends a load that takes too long. A load that succeeds although its processes were
+// killed has failed: Triton lists a model whose process is gone.
 func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nolint:revive // as watch
+	select {
+	case err := <-done: // just in time
+		return err, true
+	default:
+	}
 	stubs := h.core.stubsOfModel(w.name)
 	h.core.log.Error("model takes too long to load: its processes are killed", "model", w.name,
 		"limit", h.core.config.LoadTimeout, "processes", len(stubs))
@@ -120,8 +126,11 @@ func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nol
 	defer wait.Stop()
 	select {
 	case err := <-done:
-		if err == nil {
+		switch {
+		case err == nil && len(stubs) == 0:
 			return nil, true
+		case err == nil:
+			err = errors.New("the load ended while they were killed")
 		}
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady,
