@@ -2,12 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# generate rewrites what others read. What may run side by side is asked for by TOGETHER, for one level.
-ifndef SIDE_BY_SIDE
+# generate rewrites what other targets read.
 .NOTPARALLEL:
-endif
-unexport SIDE_BY_SIDE
-TOGETHER = SIDE_BY_SIDE=1 $(MAKE) --no-print-directory --jobs=3 --output-sync=target
 
 PORT ?= 9000
 
@@ -15,6 +11,8 @@ PORT ?= 9000
 TOOL := go tool -modfile=tools/go.mod
 BUF  := go tool -modfile=tools/buf/go.mod buf
 LINT := go tool -modfile=tools/lint/go.mod golangci-lint
+# It runs suites of tests; they are listed in test/suite/suites.go.
+SUITE := go run ./test/suite
 
 # What generate writes.
 GENERATED := gen web/client/dist web/dist THIRD_PARTY_NOTICES
@@ -89,9 +87,8 @@ fmt: ## Format Go and protos
 	$(BUF) format -w
 
 .PHONY: test
-test: setup-test ## Run all tests, with the race detector, on the real Triton
-	go test -race -timeout 20m $$(go list ./... | grep -v /test/e2e)
-	go test -race -timeout 25m ./test/e2e
+test: setup-test ## Run the tests of the check tier, with the race detector, on the real Triton
+	$(SUITE) test unit e2e
 
 .PHONY: test-short
 test-short: ## Run the tests that need nothing installed
@@ -99,9 +96,7 @@ test-short: ## Run the tests that need nothing installed
 
 .PHONY: test-local
 test-local: setup-test ## Run the tests of the in-process engine (minutes)
-	TRIDENT_TEST_LOCAL=1 go test -race -timeout 20m ./services/triton/local
-	TRIDENT_TEST_LOCAL=1 go test -race -timeout 10m -run LikeTritonserver ./services/kserve
-	TRIDENT_TEST_ENGINE=local go test -race -timeout 25m ./test/e2e
+	$(SUITE) test local kserve-local e2e-local
 
 # The sanitizer sees what Go's race detector can't: late and stray uses of memory in the shim's C and in Go's views of C
 # memory; and at the end what was never freed. The cycles are left out, which are slow and do nothing that the other tests
@@ -127,26 +122,18 @@ test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm.md); s
 fuzz: setup-test ## Fuzz each operation by 10,000 requests made of the OpenAPI document (hours; CASES=... for another number)
 	TRIDENT_TEST_FUZZ=$${CASES:-10000} go test -timeout 48h -v -run '^TestFuzz$$/^contract$$' ./test/e2e
 
+FUZZED := nice -n 10 go test -race -timeout 20m ./test/e2e -run
+
 .PHONY: fuzz-short
-fuzz-short: setup-test ## Run the Go fuzz targets for 30 s each, and each operation by 200 requests, 50 on the demo models
-	@$(TOGETHER) fuzz-targets fuzz-contract
-	@$(MAKE) --no-print-directory fuzz-demo
-
-# The soak's bounds are those of a server that isn't starved: the others give way to it.
-.PHONY: stress
-stress: setup-test build ## Run fuzz-short, and soak-short beside it
-	@$(TOGETHER) fuzz-targets fuzz-contract soak-short
-	@$(MAKE) --no-print-directory fuzz-demo
-
-FUZZED := TRIDENT_TEST_FUZZ=200 TRIDENT_TEST_FUZZ_SLOW=50 nice -n 10 go test -race -timeout 20m ./test/e2e -run
+fuzz-short: fuzz-targets fuzz-contract fuzz-demo ## Run the three targets below, which the slow tier has
 
 .PHONY: fuzz-targets fuzz-contract fuzz-demo
-fuzz-targets:
-	nice -n 10 tools/fuzz.sh 30
-fuzz-contract:
-	$(FUZZED) '^TestFuzz$$/^contract$$'
-fuzz-demo:
-	$(FUZZED) '^TestFuzz$$/^demo'
+fuzz-targets: ## Run each Go fuzz target for 30 s (EACH=... for another time)
+	nice -n 10 tools/fuzz.sh $${EACH:-30}
+fuzz-contract: setup-test ## Send each operation 200 requests made of the OpenAPI document
+	TRIDENT_TEST_FUZZ=200 $(FUZZED) '^TestFuzz$$/^contract$$'
+fuzz-demo: setup-test ## Send each operation of the demo models 50 such requests
+	TRIDENT_TEST_FUZZ_SLOW=50 $(FUZZED) '^TestFuzz$$/^demo'
 
 # Everything of a run lies in .cache/soak. It wants all of a machine: its bounds are those of a working server.
 .PHONY: soak
@@ -158,6 +145,11 @@ soak: setup build ## Break one thing after the other under 1,000 streams (DURATI
 soak-short: setup build ## The same with each fault once, under 100 streams: some six minutes, in which other work may run
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
+
+.PHONY: soak-local
+soak-local: setup build ## The same as soak-short with Triton in process
+	@go build -trimpath -o bin/soak ./test/soak
+	bin/soak --engine=local --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
 .PHONY: bench
 bench: setup build ## Measure Trident beside Triton's core and a bare client (minutes); writes docs/performance.md
@@ -175,7 +167,20 @@ bench-go: ## Run the Go benchmarks; compare two runs with benchstat
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: check
-check: lint cross setup-test generate-check deploy-check bench-once test stress ## What CI runs
+check: ## What CI runs: lint, cross builds, generated code, deploy's files, all tests of the check tier
+	$(SUITE) check
+
+.PHONY: check-slow
+check-slow: setup-test ## Run the slow tier; what passed on this tree is not repeated (SLOW=--list, SLOW='--only soak-short')
+	$(SUITE) slow $(SLOW)
+
+.PHONY: flake
+flake: setup-test ## Run the unit tests N times and the end-to-end tests N/2 times beside two busy cores (N=10)
+	$(SUITE) flake -n $${N:-10}
+
+.PHONY: inventory
+inventory: ## Take new tests of the last runs into test/inventory.txt
+	$(SUITE) inventory
 
 .PHONY: deploy-check
 deploy-check: setup-test ## Check the files of deploy/ and the shell scripts
@@ -186,10 +191,13 @@ cross: ## Build without cgo, for all platforms
 	@for target in linux/amd64 linux/arm64 darwin/arm64; do \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
 
-.PHONY: bench-once
-bench-once: setup build ## Run each benchmark once, what is held to times and memory, and a short bench
-	go test -run '^$$' -bench . -benchtime 1x ./...
+# What is held to times and memory is measured without the race detector.
+.PHONY: measured
+measured: setup-test ## Run the tests that hold times and memory to bounds
 	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve
+
+.PHONY: bench-quick
+bench-quick: setup build ## Run the main scenarios of the bench for seconds, to see that all works
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --quick
 
