@@ -74,6 +74,10 @@ func newCrowd(t *testing.T, b inference.Bounds, models ...string) *crowd {
 	return c
 }
 
+// patience ends a request that is served or queued though it should not be. Without a limit
+// the test would wait for the request until the time limit of all tests.
+const patience = 24 * time.Hour
+
 // ask sends a request whose prompt is its name, and waits until it is where it stays.
 func (c *crowd) ask(ctx context.Context, name string, change ...func(*inference.Request)) {
 	req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: name}}, Stream: true}
@@ -81,6 +85,8 @@ func (c *crowd) ask(ctx context.Context, name string, change ...func(*inference.
 		do(req)
 	}
 	c.asked.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
 		if a := collect(ctx, c.service, req); a.err != nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()

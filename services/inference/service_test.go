@@ -367,7 +367,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 func TestAdmissionRefusesTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := serve(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, waiting, withTemplate)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		done := make(chan answer)
 		for range 2 {
 			go func() { done <- collect(ctx, s, chatRequest(1)) }()
