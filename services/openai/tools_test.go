@@ -44,6 +44,11 @@ func TestToolCalls(t *testing.T) {
 			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + get + `,` + now + `]}`, "tool_calls",
 		},
 		{
+			"arguments in several responses", twoTools,
+			[]string{`<tool_call>{"name": "get", "arguments": {"ci`, `ty": "Pa`, `ris"}}</tool_call>`},
+			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + get + `]}`, "tool_calls",
+		},
+		{
 			"one alone", twoTools + `,"parallel_tool_calls":false`,
 			[]string{`<tool_call>{"name": "now", "arguments": {}}</tool_call>`, `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
 			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + now + `]}`, "tool_calls",
