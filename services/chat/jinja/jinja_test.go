@@ -160,6 +160,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, template, limit string }{
 		{"loops in loops", "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "steps"},
+		{"loops that would end", "{% for a in range(999) %}{% for b in range(2999) %}{% endfor %}{% endfor %}", "steps"},
 		{"macro calls itself", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "depth"},
 		{"two macros call each other", "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}", "depth"},
 		{"recursive loop", "{% for x in [[1]] recursive %}{{ loop([[1]]) }}{% endfor %}", "depth"},
