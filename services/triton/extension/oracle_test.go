@@ -26,6 +26,7 @@ func TestOracle(t *testing.T) {
 	server := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{tritontest.ExtensionRepository(t)}})
 	engine := tritontest.Connect(t, server)
 	t.Run("shared memory", func(t *testing.T) { testSharedMemory(t, engine) })
+	t.Run("requests", func(t *testing.T) { testRequests(t, engine) })
 }
 
 // testSharedMemory registers regions with a registry and with tritonserver.
