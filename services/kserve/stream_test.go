@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -199,6 +201,54 @@ func testIdleStreamAtStop(t *testing.T, serve serving) {
 	}) // which stops the server
 	if took := time.Since(idle); took > 10*time.Second {
 		t.Errorf("the stop took %s", took)
+	}
+}
+
+// TestSequenceOrder sends many requests of two sequences at once: the model gets those of a
+// sequence one after the other, in the order in which they were sent.
+func TestSequenceOrder(t *testing.T) {
+	const requests = 40
+	var mu sync.Mutex
+	active, order := map[int64]int{}, map[int64][]string{}
+	engine := decoupled(func(_ context.Context, req *api.ModelInferRequest, _ sender) error {
+		id := req.GetParameters()["sequence_id"].GetInt64Param()
+		change := func(by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			active[id] += by
+			if active[id] > 1 {
+				t.Errorf("%d requests of sequence %d run at once", active[id], id)
+			}
+			if by > 0 {
+				order[id] = append(order[id], req.GetId())
+			}
+		}
+		change(1)
+		<-time.After(time.Millisecond) // so that requests that do not wait overlap
+		change(-1)
+		return nil
+	})
+	s := stream(t.Context(), t, open(), engine)
+	var want []string
+	for i := range requests {
+		want = append(want, strconv.Itoa(i))
+		for sequence := range int64(2) {
+			p := params{"sequence_id": whole(sequence + 1), "sequence_start": truth(i == 0), "sequence_end": truth(i == requests-1)}
+			if err := s.Send(&api.ModelInferRequest{ModelName: "m", Id: want[i], Parameters: p}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if got := received(s); got.code != codes.OK {
+		t.Fatalf("the stream ended with %s %s", got.code, got.text)
+	}
+	for sequence := range int64(2) {
+		if !slices.Equal(order[sequence+1], want) {
+			t.Errorf("the order of sequence %d is %v", sequence+1, order[sequence+1])
+		}
 	}
 }
 
