@@ -151,6 +151,12 @@ soak-local: setup build ## The same as soak-short with Triton in process
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --engine=local --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
+# The source tree isn't changed: the go command gets each mutation as an overlay.
+.PHONY: mutations
+mutations: setup-test ## Check that the tests catch each defect of test/mutations/list (minutes; MUTATIONS='--run=auth' for some)
+	@go build -trimpath -o bin/mutations ./test/mutations
+	bin/mutations $(MUTATIONS)
+
 .PHONY: bench
 bench: setup build ## Measure Trident beside Triton's core and a bare client (minutes); writes docs/performance.md
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench

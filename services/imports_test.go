@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"test/e2e":                         {"services/triton/tritonserver"},
 	"test/suite":                       {},
 	"test/tier":                        {},
+	"test/mutations":                   {},
 	"test/soak":                        {"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
