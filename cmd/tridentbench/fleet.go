@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -310,32 +311,61 @@ func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*
 	return &column{worker: drive, address: address, path: chatPath, roles: []role{{roleTrident, c.cmd.Process.Pid}}}, nil
 }
 
-// trident starts the product, as it is but for the bound on requests at once,
-// and waits until it is ready.
+// serverFlags configure the trident under test: the defaults, without the limit on
+// concurrent requests, and with every port at a given address.
+func serverFlags(a *addresses) []string {
+	return []string{
+		"--host=127.0.0.1", "--openai-port=" + port(a.openAI), "--log-format=json", "--max-in-flight=0", "--profile-address=" + a.profiles,
+		"--enable-kserve-frontends", "--kserve-grpc-port=" + port(a.native), "--kserve-http-port=0", "--metrics-port=0",
+	}
+}
+
+// addresses are those that a trident listens on. The bench chooses them, because flags
+// stay the same for longer than the log lines that report the address of a free port:
+// a comparison runs binaries of other commits.
+type addresses struct{ openAI, native, profiles string }
+
+// freeAddresses returns loopback addresses that nothing listens on.
+func freeAddresses(ctx context.Context) (*addresses, error) {
+	a := &addresses{}
+	var open []net.Listener // until each address has a port of its own
+	defer func() {
+		for _, l := range open {
+			_ = l.Close() // it has accepted nothing
+		}
+	}()
+	for _, to := range []*string{&a.openAI, &a.native, &a.profiles} {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, l)
+		*to = l.Addr().String()
+	}
+	return a, nil
+}
+
+// port returns the port of host:port.
+func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+// trident starts the trident under test with an engine flag and waits until it is
+// ready.
 func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine string) (*column, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(engine, "--"), "=")
-	c, err := f.child("trident-"+name, binary, engine, "--host=127.0.0.1", "--openai-port=0", "--log-format=json",
-		"--max-in-flight=0", "--profile-address=127.0.0.1:0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0")
+	a, err := freeAddresses(ctx)
 	if err != nil {
 		return nil, err
 	}
-	address, err := c.logged(ctx, "listening", "address")
+	c, err := f.child("trident-"+name, slices.Concat([]string{binary, engine}, serverFlags(a))...)
 	if err != nil {
 		return nil, err
 	}
-	native, err := c.logged(ctx, "listening for KServe v2 by gRPC", "address")
-	if err != nil {
-		return nil, err
-	}
-	profiles, err := c.logged(ctx, "profiles", "url")
-	if err != nil {
-		return nil, err
-	}
-	if err := c.awaitReady(ctx, address); err != nil {
+	if err := c.awaitReady(ctx, a.openAI); err != nil {
 		return nil, err
 	}
 	return &column{
-		worker: drive, address: address, path: chatPath, native: native, roles: []role{{roleTrident, c.cmd.Process.Pid}}, profiles: profiles,
+		worker: drive, address: a.openAI, path: chatPath, native: a.native, roles: []role{{roleTrident, c.cmd.Process.Pid}},
+		profiles: "http://" + a.profiles + "/debug/pprof/",
 	}, nil
 }
 

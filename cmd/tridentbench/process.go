@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,40 +102,6 @@ func tail(path string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-enough):], "\n")
-}
-
-// logged waits for a line of the child's log, in JSON, with that message, and
-// gives one of its attributes.
-func (c *child) logged(ctx context.Context, message, attribute string) (string, error) {
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		if value := findLogged(c.log, message, attribute); value != "" {
-			return value, nil
-		}
-		select {
-		case <-poll.C:
-		case <-c.exited:
-			return "", c.failed(errors.New("it has ended"))
-		case <-ctx.Done():
-			return "", c.failed(ctx.Err())
-		}
-	}
-}
-
-func findLogged(path, message, attribute string) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(text)) {
-		var record map[string]any
-		if json.Unmarshal([]byte(line), &record) == nil && record["msg"] == message {
-			value, _ := record[attribute].(string)
-			return value
-		}
-	}
-	return ""
 }
 
 // stopTime is what a child gets to end by itself.
