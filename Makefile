@@ -162,6 +162,11 @@ bench: setup build ## Measure Trident beside Triton's core and a bare client (mi
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
+.PHONY: bench-compare
+bench-compare: setup build ## Compare the working tree with a commit (BASE=COMMIT): CPU, allocations, tokens/s, calls/s; ten minutes
+	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
+	bin/tridentbench compare --json=.cache/bench-compare/report.json $(BENCH) -- '$(BASE)'
+
 .PHONY: bench-genai
 bench-genai: setup build ## Run NVIDIA's AIPerf, the successor of GenAI-Perf, against the chat endpoint
 	@tools/setup-bench.sh

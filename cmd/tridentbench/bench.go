@@ -66,7 +66,7 @@ func (o *options) validatePeers() error {
 func (b *bench) run(ctx context.Context) (err error) {
 	fmt.Fprintln(os.Stderr, "Starting Triton, Trident and the rest; their logs are in .cache/bench.")
 	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context's end
-	version, err := b.version(ctx)
+	version, err := versionOf(ctx, b.options.Trident)
 	if err != nil {
 		return err
 	}
@@ -218,11 +218,11 @@ func (s *scenario) jobFor(c *column, latest map[string]float64) *job {
 	return &j
 }
 
-// version is that of the binary under test, with the first line that it prints.
-func (b *bench) version(ctx context.Context) (string, error) {
-	text, err := exec.CommandContext(ctx, b.options.Trident, "version").Output() //nolint:gosec // the user's own program
+// versionOf is that of a trident, with the first line that it prints.
+func versionOf(ctx context.Context, trident string) (string, error) {
+	text, err := exec.CommandContext(ctx, trident, "version").Output()
 	if err != nil {
-		return "", fmt.Errorf("%s version: %w", b.options.Trident, err)
+		return "", fmt.Errorf("%s version: %w", trident, err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimPrefix(line, "trident "), nil

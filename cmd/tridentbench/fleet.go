@@ -290,11 +290,16 @@ func (f *fleet) native() []*column {
 	triton := &column{name: colTriton, worker: client, address: f.triton.GRPC(), roles: []role{{roleTriton, f.triton.Pid()}}}
 	list := []*column{triton}
 	for name, of := range map[string]string{colLocalRPC: colLocal, colRemoteRPC: colRemote, colCannedRPC: colCanned} {
-		c := *f.column(of)
-		c.name, c.worker, c.address, c.path = name, client, c.native, ""
-		list = append(list, &c)
+		list = append(list, f.column(of).calledBy(client, name))
 	}
 	return list
+}
+
+// calledBy returns the same server as a column of KServe v2, which the client drives.
+func (c *column) calledBy(client *worker, name string) *column {
+	called := *c
+	called.name, called.worker, called.address, called.path = name, client, c.native, ""
+	return &called
 }
 
 // ownServer starts one of the bench's own servers, whose first line is its

@@ -38,6 +38,8 @@ func main() {
 type commandLine struct {
 	Run runCommand `cmd:"" default:"withargs" help:"Measure (what happens without a command)."`
 
+	Compare compareCommand `cmd:"" help:"Compare the trident of a commit with the one of the working tree."`
+
 	Aiperf aiperfCommand `cmd:"" help:"Run NVIDIA's AIPerf against the chat endpoint."`
 	Models modelsCommand `cmd:"" help:"Write the bench's models into a folder, for a peer to serve."`
 

@@ -95,12 +95,17 @@ func (c *child) failed(err error) error {
 
 // tail is the end of a file.
 func tail(path string) string {
-	const enough = 10
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lastLines(string(text))
+}
+
+// lastLines returns the last ten lines of a text.
+func lastLines(text string) string {
+	const enough = 10
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-enough):], "\n")
 }
 

@@ -19,6 +19,8 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
+func interruptGroup(group int) error { return syscall.Kill(-group, syscall.SIGINT) }
+
 func killGroup(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }
 
 // cpuTime is what all threads of a process have used, those that have ended too.
@@ -76,6 +78,13 @@ func residentBytes(pid int) (int64, error) {
 		return 0, fmt.Errorf("VmRSS of process %d: %w", pid, err)
 	}
 	return kib << 10, nil
+}
+
+// loadAverage is the number of runnable threads, over the last minute.
+func loadAverage() string {
+	text, _ := os.ReadFile("/proc/loadavg") // absent is empty
+	load, _, _ := strings.Cut(string(text), " ")
+	return load
 }
 
 // machine describes where the figures come from.

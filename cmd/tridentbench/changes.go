@@ -1,0 +1,211 @@
+package main
+
+import (
+	"math"
+	"slices"
+)
+
+// trial is the work by which both binaries are measured, on one of their engines.
+type trial struct {
+	scenario string
+	engine   string // "in process" or "remote"
+	column   string
+	job      job
+	figures  []comparedFigure
+}
+
+// trials returns everything that a comparison measures. A turn of a trial takes about half
+// a second on two cores of 2024.
+func trials() []trial {
+	tokens := comparedFigures("token", tokenRate, tokenGrain)
+	calls := comparedFigures("call", requestRate, callGrain)
+	chats, unary := [2]string{colLocal, colRemote}, [2]string{colLocalRPC, colRemoteRPC}
+	slow := paced(64)
+	slow.job.Tokens = 50
+	var list []trial
+	for _, row := range []struct {
+		scenario scenario
+		figures  []comparedFigure
+		columns  [2]string // in process and remote
+		requests [2]int
+	}{
+		{flat(64), tokens, chats, [2]int{384, 64}},
+		{infer(1, 1<<10), calls, unary, [2]int{2000, 1200}},
+		{infer(64, 1<<10), calls, unary, [2]int{6400, 3200}},
+		{infer(1, 1<<20), calls, unary, [2]int{300, 150}},
+		{infer(64, 1<<20), calls, unary, [2]int{192, 128}},
+		{slow, tokens[1:], chats, [2]int{64, 64}}, // the pace sets the rate
+	} {
+		for i, engine := range []string{"in process", "remote"} {
+			t := trial{scenario: row.scenario.name, engine: engine, column: row.columns[i], job: row.scenario.job, figures: row.figures}
+			t.job.Requests, t.job.Pace = row.requests[i], 0
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// comparedScenarios are the names of the trials' scenarios.
+func comparedScenarios() []string {
+	var names []string
+	for _, t := range trials() {
+		names = append(names, t.scenario)
+	}
+	return slices.Compact(names)
+}
+
+// comparedFigure is a metric of a sample that is compared.
+type comparedFigure struct {
+	name   string
+	metric string
+	rule   rule
+	grain  float64 // of a count, see [judge]
+}
+
+// rule is how a verdict is reached.
+type rule int
+
+const (
+	more    rule = iota // more is better, beyond the tolerance
+	less                // less is better, beyond the tolerance
+	counted             // less is better, without tolerance
+)
+
+func comparedFigures(unit, rate string, grain float64) []comparedFigure {
+	return []comparedFigure{
+		{name: unit + "s/s", metric: rate, rule: more},
+		{name: "CPU µs per " + unit, metric: cpuTrident, rule: less},
+		{name: "allocations per " + unit, metric: allocations, rule: counted, grain: grain},
+	}
+}
+
+// interval is a confidence interval of a median.
+type interval struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	// Coverage is the probability that an interval made like this has the median of the
+	// distribution in it. It is at least [confidence] where there are 6 values or more.
+	Coverage float64 `json:"coverage"`
+}
+
+// confidence is the least coverage of an interval that a verdict is reached by.
+const confidence = 0.95
+
+// medianInterval returns the distribution-free confidence interval of the median: the
+// k-th smallest to the k-th largest of n independent values, with the largest k for which
+// the coverage 1 - 2 P(B < k), B ~ Binomial(n, 1/2), is at least 95%. For 6 to 8 values k
+// is 1: the interval is the least and the most. For 9 to 11 it is 2. For fewer than 6 the
+// coverage is lower than 95%, whatever k.
+// Source: W. J. Conover, Practical Nonparametric Statistics, 3rd edition (1999), 3.2;
+// H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition (2003), 7.1.
+func medianInterval(values []float64) interval {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n == 0 {
+		return interval{Median: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	}
+	k, term := 1, math.Pow(0.5, float64(n)) // term is P(B = k-1)
+	tail := term                            // P(B < k)
+	for {
+		term *= float64(n-k+1) / float64(k)
+		if 1-2*(tail+term) < confidence {
+			break
+		}
+		tail += term
+		k++
+	}
+	return interval{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[k-1], High: sorted[n-k], Coverage: 1 - 2*tail}
+}
+
+// The verdict rule.
+const (
+	tolerance = 0.03 // of a ratio, in both directions
+	widest    = 0.06 // interval of a ratio that shows that nothing has changed
+
+	// Counts of allocations have no tolerance, but noise below these: what the pools lose to
+	// a garbage collection and how tokens share a write differ from run to run.
+	tokenGrain = 0.01
+	callGrain  = 0.5
+)
+
+// verdict is what an interval shows.
+type verdict string
+
+const (
+	worse   verdict = "worse"
+	better  verdict = "better"
+	unknown verdict = "unknown"
+	same    verdict = "same"
+)
+
+// change is a figure of both binaries.
+type change struct {
+	Scenario string `json:"scenario"`
+	Engine   string `json:"engine"`
+	Figure   string `json:"figure"`
+	// Base and Tree are the medians of the rounds.
+	Base float64 `json:"base"`
+	Tree float64 `json:"tree"`
+	// Ratio is that of the tree to the base, paired by round.
+	Ratio   interval `json:"ratio"`
+	Verdict verdict  `json:"verdict"`
+	Rounds  []pair   `json:"rounds"`
+}
+
+// pair is a figure of both binaries in one round.
+type pair struct {
+	Base float64 `json:"base"`
+	Tree float64 `json:"tree"`
+}
+
+func (p pair) ratio() float64 {
+	if p.Base == p.Tree {
+		return 1
+	}
+	return min(p.Tree/p.Base, math.MaxFloat64) // JSON has no infinity
+}
+
+func intervalOf(rounds []pair, of func(pair) float64) interval {
+	var values []float64
+	for _, p := range rounds {
+		values = append(values, of(p))
+	}
+	return medianInterval(values)
+}
+
+// changeOf evaluates the rounds.
+func changeOf(t *trial, f *comparedFigure, rounds []pair) change {
+	c := change{
+		Scenario: t.scenario, Engine: t.engine, Figure: f.name, Rounds: rounds,
+		Base:  intervalOf(rounds, func(p pair) float64 { return p.Base }).Median,
+		Tree:  intervalOf(rounds, func(p pair) float64 { return p.Tree }).Median,
+		Ratio: intervalOf(rounds, pair.ratio),
+	}
+	c.Verdict = f.judge(c.Ratio, rounds)
+	return c
+}
+
+// judge applies the verdict rule. A count is judged by its differences: one that is larger
+// in every round, by more than the grain, has changed, however little.
+func (f *comparedFigure) judge(ratio interval, rounds []pair) verdict {
+	above, below := ratio.Low > 1+tolerance, ratio.High < 1-tolerance
+	if f.rule == counted {
+		above = !slices.ContainsFunc(rounds, func(p pair) bool { return p.Tree-p.Base <= f.grain })
+		below = !slices.ContainsFunc(rounds, func(p pair) bool { return p.Base-p.Tree <= f.grain })
+	}
+	if f.rule == more {
+		above, below = below, above
+	}
+	switch {
+	case ratio.Coverage < confidence:
+		return unknown
+	case above:
+		return worse
+	case below:
+		return better
+	case ratio.High-ratio.Low > widest:
+		return unknown
+	}
+	return same
+}

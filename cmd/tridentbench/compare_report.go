@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// comparisonReport is what a comparison has found.
+type comparisonReport struct {
+	Machine  string        `json:"machine"`
+	Cores    int           `json:"cores"`
+	Load     string        `json:"load"` // average before the first round
+	Date     string        `json:"date"`
+	Base     commit        `json:"base"`
+	Versions [sides]string `json:"versions"`
+	Rounds   int           `json:"rounds"`
+	Seconds  float64       `json:"seconds"`
+	Rule     string        `json:"rule"`
+	Changes  []change      `json:"changes"`
+
+	trials  []trial
+	samples [][][sides]sample // by trial and round
+}
+
+func (r *comparisonReport) begin(b *comparison) {
+	r.Machine, r.Cores, r.Load = machine(), runtime.NumCPU(), loadAverage()
+	r.Date = b.began.UTC().Format("2006-01-02 15:04 MST")
+	r.Rounds, r.Rule = b.options.Rounds, verdictRule()
+	r.trials, r.samples = b.trials, make([][][sides]sample, len(b.trials))
+}
+
+// verdictRule states what the verdicts mean.
+func verdictRule() string {
+	return fmt.Sprintf(`ratio: working tree / base, the median of the rounds with its 95%% interval.
+worse: the whole interval is more than %.0f%% on the bad side of 1; an allocation count that rose in every round.
+better: the same on the good side. A count changes by more than %v per token or %v per call.
+unknown: neither, and the interval is wider than %.0f%%, or there were fewer than 6 rounds.
+same: everything else.
+`, 100*tolerance, tokenGrain, callGrain, 100*widest)
+}
+
+// add takes a round of a trial: the samples of each side's turns, whose medians stand for
+// the round.
+func (r *comparisonReport) add(trial int, turns [sides][]sample) {
+	r.samples[trial] = append(r.samples[trial], [sides]sample{medianOf(turns[sideBase]), medianOf(turns[sideTree])})
+}
+
+// medianOf is the median of each metric of the samples.
+func medianOf(samples []sample) sample {
+	median := sample{}
+	for metric := range samples[0] {
+		var values []float64
+		for _, s := range samples {
+			values = append(values, s[metric])
+		}
+		if v, ok := spreadOf(values); ok {
+			median[metric] = v.Median
+		}
+	}
+	return median
+}
+
+// finish makes the changes of the samples.
+func (r *comparisonReport) finish(took time.Duration) {
+	r.Seconds = took.Seconds()
+	for i := range r.trials {
+		t := &r.trials[i]
+		for j := range t.figures {
+			f := &t.figures[j]
+			var rounds []pair
+			for _, s := range r.samples[i] {
+				rounds = append(rounds, pair{s[sideBase][f.metric], s[sideTree][f.metric]})
+			}
+			r.Changes = append(r.Changes, changeOf(t, f, rounds))
+		}
+	}
+}
+
+// write prints the report. It returns an error if a figure is worse.
+func (b *comparison) write(out io.Writer) error {
+	if _, err := io.WriteString(out, b.report.text()); err != nil {
+		return err
+	}
+	if b.options.JSON != "" {
+		if err := b.report.writeJSON(b.options.JSON); err != nil {
+			return err
+		}
+	}
+	return b.report.failure()
+}
+
+// failure is the error for figures that are worse.
+func (r *comparisonReport) failure() error {
+	var list []string
+	for _, c := range r.Changes {
+		if c.Verdict == worse {
+			list = append(list, c.name())
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return errors.New("worse than the base: " + strings.Join(list, "; "))
+}
+
+func (c *change) name() string { return c.Scenario + " " + c.Engine + ": " + c.Figure }
+
+func (r *comparisonReport) text() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s; %d cores of %s; load average before: %s; rounds: %d, in %s.\n",
+		r.Date, r.Cores, r.Machine, r.Load, r.Rounds, time.Duration(r.Seconds*float64(time.Second)).Round(time.Second))
+	fmt.Fprintf(&b, "base: %s, %s\ntree: %s\n\n", r.Base, r.Versions[sideBase], r.Versions[sideTree])
+	t := table{{"figure", "base", "tree", "ratio", "95% interval", "verdict"}}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		t = append(t, []string{
+			c.name(), number(c.Base), number(c.Tree), fmt.Sprintf("%.3f", c.Ratio.Median),
+			fmt.Sprintf("%.3f..%.3f", c.Ratio.Low, c.Ratio.High), string(c.Verdict),
+		})
+	}
+	t.text(&b)
+	b.WriteString(r.Rule)
+	return b.String()
+}
+
+func (r *comparisonReport) writeJSON(path string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o600)
+}
