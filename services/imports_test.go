@@ -49,6 +49,7 @@ var arrows = map[string][]string{
 	"test/demo":                        {"services/triton/tritonserver"},
 	"test/deploy":                      {},
 	"test/e2e":                         {"services/triton/tritonserver"},
+	"test/golden":                      {"services/triton/tritonserver", "test/tier"},
 	"test/suite":                       {},
 	"test/tier":                        {},
 	"test/mutations":                   {},

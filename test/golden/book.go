@@ -1,0 +1,165 @@
+package golden
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// header is the first line of a golden file.
+type header struct {
+	Versions []string `json:"versions"`
+}
+
+// line is an answer in a golden file.
+type line struct {
+	Name   string `json:"name,omitempty"`
+	Key    string `json:"key"`
+	Answer string `json:"answer,omitempty"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// book is the content of a golden file.
+type book struct {
+	header header
+	order  []string        // keys
+	lines  map[string]line // by key
+}
+
+func (b *book) add(l line) {
+	if _, known := b.lines[l.Key]; !known {
+		b.order = append(b.order, l.Key)
+	}
+	b.lines[l.Key] = l
+}
+
+// readBook reads a golden file.
+func readBook(path string) (book, error) {
+	b := book{lines: map[string]line{}}
+	data, err := readFile(path)
+	if err != nil {
+		return b, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(&b.header); err != nil {
+		return b, fmt.Errorf("%s: %w", path, err)
+	}
+	for {
+		var l line
+		err := decoder.Decode(&l)
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return b, fmt.Errorf("%s: %w", path, err)
+		}
+		if l.Digest == "" {
+			l.Digest = digestOf([]byte(l.Answer))
+		}
+		b.add(l)
+	}
+}
+
+// readFile reads a file, which is compressed if its path ends in .gz.
+func readFile(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.HasSuffix(path, ".gz") {
+		return data, err
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return io.ReadAll(unpacked)
+}
+
+// write writes a golden file: answers, or only their digests.
+func (b *book) write(path string, digests bool) error {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(b.header)
+	for _, key := range b.order {
+		l := b.lines[key]
+		if digests {
+			l.Answer = ""
+		} else {
+			l.Digest = ""
+		}
+		err = errors.Join(err, encoder.Encode(l))
+	}
+	if err != nil {
+		return err
+	}
+	data := out.Bytes()
+	if strings.HasSuffix(path, ".gz") {
+		var packed bytes.Buffer
+		packer, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
+		_, err := packer.Write(data)
+		if err := errors.Join(err, packer.Close()); err != nil {
+			return err
+		}
+		data = packed.Bytes()
+	}
+	return os.WriteFile(path, data, 0o600)
+}
+
+// lacks describes which questions have no recorded answer, and how many answers no
+// question. It returns "" if there are none.
+func (b *book) lacks(questions []Question, keys []string) string {
+	asked := map[string]bool{}
+	var missing []string
+	for i, key := range keys {
+		asked[key] = true
+		if _, known := b.lines[key]; !known {
+			missing = append(missing, questions[i].Name)
+		}
+	}
+	unasked := 0
+	for _, key := range b.order {
+		if !asked[key] {
+			unasked++
+		}
+	}
+	if len(missing) == 0 && unasked == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d questions are new or changed%s and %d recorded answers belong to no question", len(missing), examples(missing), unasked)
+}
+
+// differs describes which answers of a newer book of the same questions are others.
+func (b *book) differs(fresh book) string {
+	var changed []string
+	for _, key := range fresh.order {
+		if b.lines[key].Digest != fresh.lines[key].Digest {
+			changed = append(changed, fresh.lines[key].Name)
+		}
+	}
+	if len(changed) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the oracle answers %d questions differently%s", len(changed), examples(changed))
+}
+
+func examples(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (such as %q)", names[:min(3, len(names))])
+}
+
+// pinned returns an error unless requirements, the text of test/requirements.txt,
+// names the versions that answered.
+func (b *book) pinned(requirements string) error {
+	for _, version := range b.header.Versions {
+		if all := "\n" + requirements; !strings.Contains(all, "\n"+version+"\n") && !strings.Contains(all, "\n"+version+" ;") {
+			return fmt.Errorf("the recorded answers are those of %s, which test/requirements.txt doesn't name", version)
+		}
+	}
+	return nil
+}
