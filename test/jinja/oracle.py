@@ -8,6 +8,8 @@ The template is compiled by transformers' own function, so that its jinja2 envir
 With "messages" in it, a request is a chat in OpenAI's form, rendered by transformers' own function as
 apply_chat_template calls it: "tools" are those of the chat, "vars" what else the template is given, and "nulls"
 keeps keys that are null, as transformers 4 does; 5 drops them. Arguments of calls are parsed, as servers do.
+
+{"versions": true} is answered with {"versions": [...]}, the packages that the answers depend on.
 """
 
 import datetime
@@ -15,6 +17,7 @@ import json
 import sys
 
 import jinja2
+import transformers
 from transformers.utils import chat_template_utils
 
 
@@ -47,6 +50,8 @@ def chat(request):
 
 
 def answer(request):
+    if request.get("versions"):
+        return {"versions": [f"jinja2=={jinja2.__version__}", f"transformers=={transformers.__version__}"]}
     freeze(request.get("now") or "2024-07-26T09:05:03.000120")
     try:
         if "messages" in request:

@@ -1,18 +1,16 @@
 package jinja_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/trident-inference/trident/services/chat/jinja"
+	"github.com/trident-inference/trident/test/golden"
 )
 
 // row is one template that must give what Python's jinja2 gives.
@@ -57,59 +55,37 @@ func readFile(tb testing.TB, name string) string {
 	return string(data)
 }
 
-// answer is what Python gave for a row.
-type answer struct {
-	Output *string `json:"output"`
-	Error  string  `json:"error"`
-	Raised bool    `json:"raised"`
+// oracle is jinja2 as transformers configures it.
+var oracle = golden.Oracle{Script: "test/jinja/oracle.py", File: "testdata/oracle.golden", Form: form}
+
+// form converts an answer of the oracle to what [outcome] returns.
+func form(data json.RawMessage) (string, error) {
+	var answer struct {
+		Output *string
+		Error  string
+		Raised bool
+	}
+	err := json.Unmarshal(data, &answer)
+	switch {
+	case answer.Output != nil:
+		return "output: " + *answer.Output, err
+	case answer.Raised:
+		return "raise_exception: " + answer.Error, err
+	}
+	return "error", err
 }
 
-// python is the interpreter with the pinned jinja2 and transformers.
-func python(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv("TRIDENT_TEST_PYTHON")
-	if path == "" {
-		path, _ = filepath.Abs("../../../.venv-test/bin/python")
+// outcome describes the result of a render. Errors have words of their own, except
+// those of raise_exception.
+func outcome(got string, err error) string {
+	var raised *jinja.RaisedError
+	switch {
+	case err == nil:
+		return "output: " + got
+	case errors.As(err, &raised):
+		return "raise_exception: " + raised.Message
 	}
-	if _, err := os.Stat(path); err != nil {
-		if testing.Short() {
-			t.Skip("no Python with jinja2 and transformers: run make setup-test")
-		}
-		t.Fatalf("no Python with jinja2 and transformers at %s: run make setup-test, or name one in TRIDENT_TEST_PYTHON", path)
-	}
-	return path
-}
-
-// ask renders all rows with Python.
-func ask(t *testing.T, rows []row, vars, now string) []answer {
-	t.Helper()
-	var in bytes.Buffer
-	enc := json.NewEncoder(&in)
-	for _, r := range rows {
-		request := map[string]any{"template": r.template, "vars": json.RawMessage(vars), "now": now}
-		if err := enc.Encode(request); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, python(t), "-W", "ignore", "../../../test/jinja/oracle.py")
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HF_HUB_OFFLINE=1")
-	cmd.Stdin = &in
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("oracle.py: %v\n%s", err, &stderr)
-	}
-	dec := json.NewDecoder(bytes.NewReader(out))
-	answers := make([]answer, len(rows))
-	for i := range answers {
-		if err := dec.Decode(&answers[i]); err != nil {
-			t.Fatalf("answer %d of oracle.py: %v\n%s", i, err, &stderr)
-		}
-	}
-	return answers
+	return "error"
 }
 
 // TestOracle compares every row byte for byte with jinja2 as transformers configures it. Where Python fails
@@ -122,11 +98,17 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := ask(t, rows, source, now)
+	var questions []golden.Question
+	for _, r := range rows {
+		questions = append(questions, golden.Question{Name: r.name, Body: map[string]any{"template": r.template, "vars": json.RawMessage(source), "now": now}})
+	}
+	answers := oracle.Answers(t, questions)
 	for i, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			got, err := render(r.template, decoded.(*jinja.Dict))
-			compare(t, answers[i], got, err)
+			if differs := answers[i].Differs(outcome(got, err)); differs != "" {
+				t.Errorf("%s (%v)", differs, err)
+			}
 		})
 	}
 }
@@ -138,19 +120,4 @@ func render(template string, vars *jinja.Dict) (string, error) {
 		return "", err
 	}
 	return tmpl.Render(context.Background(), vars)
-}
-
-func compare(t *testing.T, want answer, got string, err error) {
-	t.Helper()
-	var raised *jinja.RaisedError
-	switch isRaised := errors.As(err, &raised); {
-	case want.Output != nil && err != nil:
-		t.Errorf("we fail with %q, Python gives %q", err, *want.Output)
-	case want.Output != nil && got != *want.Output:
-		t.Errorf("got    %q\nPython %q", got, *want.Output)
-	case want.Output == nil && err == nil:
-		t.Errorf("we give %q, Python fails with %s", got, want.Error)
-	case isRaised != want.Raised, isRaised && raised.Message != want.Error:
-		t.Errorf("we fail with %v, Python with %s", err, want.Error)
-	}
 }
