@@ -2,12 +2,10 @@ package chat
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/test/golden"
 )
 
 // conversation is a chat in OpenAI's form.
@@ -190,93 +189,73 @@ func joined(t *testing.T, compiled *template, c conversation) []json.RawMessage 
 	return []json.RawMessage{json.RawMessage(`{"role": "user", "content": "a\nb"}`)}
 }
 
-// answer is what Python gave.
-type answer struct {
-	Output *string `json:"output"`
-	Error  string  `json:"error"`
-	Raised bool    `json:"raised"`
+// form converts an answer of Python to what [outcome] returns.
+func form(data json.RawMessage) (string, error) {
+	var answer struct {
+		Output *string
+		Error  string
+		Raised bool
+	}
+	err := json.Unmarshal(data, &answer)
+	switch {
+	case answer.Output != nil:
+		return rendered + *answer.Output, err
+	case answer.Raised:
+		return "refused: " + answer.Error, err
+	}
+	return "error", err
 }
 
-// oracle renders all with transformers.
-func oracle(t *testing.T, all []question) []answer {
-	t.Helper()
-	path := os.Getenv("TRIDENT_TEST_PYTHON")
-	if path == "" {
-		path = testTool("python")
+// rendered begins the outcome of a chat that has a prompt.
+const rendered = "prompt: "
+
+// outcome describes the result of a render. Errors have words of their own, except
+// those of raise_exception.
+func outcome(got string, err error) string {
+	if err == nil {
+		return rendered + got
 	}
-	if _, err := os.Stat(path); err != nil {
-		if testing.Short() {
-			t.Skip("no Python with jinja2 and transformers: run make setup-test")
-		}
-		t.Fatalf("no Python with jinja2 and transformers at %s: run make setup-test, or name one in TRIDENT_TEST_PYTHON", path)
+	if raised, ok := strings.CutPrefix(inference.AsError(err).Message, "the model's chat template refuses these messages: "); ok {
+		return "refused: " + raised
 	}
-	var in bytes.Buffer
-	encoder := json.NewEncoder(&in)
-	for _, q := range all {
-		if err := encoder.Encode(q.body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-W", "ignore", "../../test/jinja/oracle.py")
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HF_HUB_OFFLINE=1")
-	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = &in, &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("oracle.py: %v\n%s", err, &stderr)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(out))
-	answers := make([]answer, len(all))
-	for i := range answers {
-		if err := decoder.Decode(&answers[i]); err != nil {
-			t.Fatalf("answer %d of oracle.py: %v\n%s", i, err, &stderr)
-		}
-	}
-	return answers
+	return "error"
 }
 
 // TestFamilies renders chats by our templates and compares byte for byte with Python.
-func TestFamilies(t *testing.T) { compareFamilies(t, ourFamilies(t)) }
+func TestFamilies(t *testing.T) {
+	compareFamilies(t, ourFamilies(t), golden.Oracle{File: "testdata/families.golden.gz"})
+}
 
-// TestRealFamilies does so by the templates of some hundred real models.
-func TestRealFamilies(t *testing.T) { compareFamilies(t, realFamilies(t)) }
+// TestRealFamilies does so by the templates of some hundred real models, of whose
+// prompts only digests are recorded: the templates are not ours.
+func TestRealFamilies(t *testing.T) {
+	compareFamilies(t, realFamilies(t), golden.Oracle{File: "testdata/realfamilies.golden.gz", Digests: true})
+}
 
-func compareFamilies(t *testing.T, families []family) {
+func compareFamilies(t *testing.T, families []family, oracle golden.Oracle) {
 	t.Helper()
-	t.Parallel() // two Pythons
 	now := time.Date(2024, 7, 26, 9, 5, 3, 120_000, time.UTC)
 	var all []question
 	for _, f := range families {
 		all = append(all, questions(t, f, now)...)
 	}
-	rendered := 0
-	for i, want := range oracle(t, all) {
+	var asked []golden.Question
+	for _, q := range all {
+		asked = append(asked, golden.Question{Name: q.name, Body: q.body})
+	}
+	oracle.Script, oracle.Form = "test/jinja/oracle.py", form
+	prompts := 0
+	for i, want := range oracle.Answers(t, asked) {
 		got, err := all[i].template.Render(t.Context(), all[i].req)
-		if problem := differs(want, got, err); problem != "" {
-			t.Errorf("%s: %s", all[i].name, problem)
+		is := outcome(got, err)
+		if differs := want.Differs(is); differs != "" {
+			t.Errorf("%s: %s (%v)", all[i].name, differs, errors.Join(err, inference.AsError(err).Err))
 		}
-		if want.Output != nil {
-			rendered++
+		if strings.HasPrefix(is, rendered) {
+			prompts++
 		}
 	}
-	t.Logf("%d templates, %d chats, of which %d are rendered and %d refused", len(families), len(all), rendered, len(all)-rendered)
-}
-
-// differs says how, and is empty for what is equal.
-func differs(want answer, got string, err error) string {
-	switch {
-	case want.Output != nil && err != nil:
-		return fmt.Sprintf("we fail with %q, Python gives %q", errors.Join(err, inference.AsError(err).Err), *want.Output)
-	case want.Output != nil && got != *want.Output:
-		return fmt.Sprintf("\ngot    %q\nPython %q", got, *want.Output)
-	case want.Output == nil && err == nil:
-		return fmt.Sprintf("we give %q, Python fails with %s", got, want.Error)
-	case want.Raised && !strings.HasSuffix(inference.AsError(err).Message, want.Error):
-		return fmt.Sprintf("we fail with %v, Python with %s", err, want.Error)
-	}
-	return ""
+	t.Logf("%d templates, %d chats, of which %d are rendered and %d refused", len(families), len(all), prompts, len(all)-prompts)
 }
 
 // BenchmarkRender asks what the prompt of a 20-message chat costs by each of our
