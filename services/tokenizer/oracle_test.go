@@ -1,19 +1,18 @@
 package tokenizer_test
 
 import (
-	"bytes"
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/test/golden"
 )
 
 // request is one to test/tokenizer/oracle.py, which says what it means.
@@ -27,59 +26,44 @@ type request struct {
 	Properties []string `json:"properties,omitempty"`
 }
 
+// answer is the oracle's to a request, or Trident's.
 type answer struct {
-	Error          string          `json:"error"`
-	JSON           json.RawMessage `json:"json"`
-	Plain, Special [][]int
-	Text, Skipped  []string
-	Count          int
+	Error          string          `json:"error,omitempty"`
+	JSON           json.RawMessage `json:"json,omitempty"`
+	Plain, Special [][]int         `json:",omitempty"`
+	Text, Skipped  []string        `json:",omitempty"`
+	Count          int             `json:",omitempty"`
 
-	Sets map[string][][2]rune
-	Maps map[string]map[rune]string
+	Sets map[string][][2]rune       `json:",omitempty"`
+	Maps map[string]map[rune]string `json:",omitempty"`
 }
 
-// python is the interpreter with the pinned tokenizers.
-func python(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("compares with Hugging Face's tokenizers, which make setup-test installs")
+const script = "test/tokenizer/oracle.py"
+
+// form converts an answer of the oracle to the form that this package records.
+func form(data json.RawMessage) (string, error) {
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
+		return "", err
 	}
-	path := os.Getenv("TRIDENT_TEST_PYTHON")
-	if path == "" {
-		path, _ = filepath.Abs("../../.venv-test/bin/python")
+	if a.Error != "" {
+		return "", errors.New(a.Error)
 	}
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("no Python with tokenizers at %s: run make setup-test, or name one in TRIDENT_TEST_PYTHON", path)
-	}
-	return path
+	return a.form()
 }
 
-func ask(t *testing.T, requests ...request) []answer {
+func (a answer) form() (string, error) {
+	text, err := json.Marshal(a)
+	return string(text), err
+}
+
+// decodeAnswer decodes what [answer.form] returned.
+func decodeAnswer(t *testing.T, text string) (a answer) {
 	t.Helper()
-	var in, stderr bytes.Buffer
-	enc := json.NewEncoder(&in)
-	for _, r := range requests {
-		if err := enc.Encode(r); err != nil {
-			t.Fatal(err)
-		}
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, python(t), "../../test/tokenizer/oracle.py")
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "TOKENIZERS_PARALLELISM=false")
-	cmd.Stdin, cmd.Stderr = &in, &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("oracle.py: %v\n%s", err, &stderr)
-	}
-	dec := json.NewDecoder(bytes.NewReader(out))
-	answers := make([]answer, len(requests))
-	for i := range answers {
-		if err := dec.Decode(&answers[i]); err != nil {
-			t.Fatalf("answer %d of oracle.py: %v\n%s", i, err, &stderr)
-		}
-	}
-	return answers
+	return a
 }
 
 // subject is a tokenizer.json under test.
@@ -89,23 +73,104 @@ type subject struct {
 	json []byte
 }
 
-// compare asserts that each tokenizer.json gives here what it gives there: ids of
-// every text, and texts of these ids and of random ones.
-func compare(t *testing.T, subjects []subject, texts []text) {
+// ask makes the request of a subject.
+func (s subject) ask(tok *tokenizer.Tokenizer, texts []text) request {
+	r := request{Path: s.path, JSON: s.json, IDs: randomIDs(tok)}
+	for _, x := range texts {
+		r.Texts = append(r.Texts, x.text)
+	}
+	return r
+}
+
+// question makes a question of a request, whose key has the file's digest in the
+// place of its path.
+func (s subject) question(t *testing.T, r request) golden.Question {
 	t.Helper()
-	python(t)
+	key := r
+	if s.path != "" {
+		data, err := os.ReadFile(s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(data)
+		key.Path = hex.EncodeToString(sum[:])
+	}
+	return golden.Question{Name: s.name, Body: r, Key: key}
+}
+
+// compare asserts that each tokenizer.json gives here what it gives there: ids of
+// every text, and texts of these ids and of random ones. The golden file has digests
+// of the answers.
+func compare(t *testing.T, subjects []subject, texts []text, file string) {
+	t.Helper()
 	toks := make([]*tokenizer.Tokenizer, len(subjects))
-	requests := make([]request, len(subjects))
+	questions := make([]golden.Question, len(subjects))
 	for i, s := range subjects {
 		toks[i] = parse(t, s)
-		requests[i] = request{Path: s.path, JSON: s.json, IDs: randomIDs(toks[i])}
-		for _, x := range texts {
-			requests[i].Texts = append(requests[i].Texts, x.text)
-		}
+		questions[i] = s.question(t, s.ask(toks[i], texts))
 	}
-	for i, want := range ask(t, requests...) {
-		t.Run(subjects[i].name, func(t *testing.T) { check(t, toks[i], requests[i].IDs, texts, want) })
+	oracle := golden.Oracle{Script: script, File: file, Digests: true, Form: form}
+	for i, want := range oracle.Answers(t, questions) {
+		t.Run(subjects[i].name, func(t *testing.T) {
+			t.Parallel()
+			got := answerOf(t, toks[i], questions[i].Body.(request))
+			if text, known := want.Text(); known {
+				check(t, toks[i], texts, got, decodeAnswer(t, text))
+			}
+			form, err := got.form()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if differs := want.Differs(form); differs != "" && !t.Failed() {
+				t.Error(differs)
+			}
+		})
 	}
+}
+
+// compareUnrecorded does so without a golden file.
+func compareUnrecorded(t *testing.T, subjects []subject, texts []text) {
+	t.Helper()
+	toks := make([]*tokenizer.Tokenizer, len(subjects))
+	requests := make([]any, len(subjects))
+	for i, s := range subjects {
+		toks[i] = parse(t, s)
+		requests[i] = s.ask(toks[i], texts)
+	}
+	for i, want := range (golden.Oracle{Script: script}).Ask(t, requests...) {
+		t.Run(subjects[i].name, func(t *testing.T) {
+			t.Parallel()
+			check(t, toks[i], texts, answerOf(t, toks[i], requests[i].(request)), decodeAnswer(t, string(want)))
+		})
+	}
+}
+
+// answerOf is Trident's answer to a request.
+func answerOf(t *testing.T, tok *tokenizer.Tokenizer, r request) answer {
+	t.Helper()
+	a := answer{Count: tok.Size()}
+	for _, text := range r.Texts {
+		a.Plain = append(a.Plain, encode(t, tok, text, false))
+		a.Special = append(a.Special, encode(t, tok, text, true))
+	}
+	for _, ids := range slices.Concat(a.Special, r.IDs) {
+		a.Text = append(a.Text, tok.Decode(ids, false))
+		a.Skipped = append(a.Skipped, tok.Decode(ids, true))
+	}
+	return a
+}
+
+// encode returns the ids of a text, whose count must be that of Count.
+func encode(t *testing.T, tok *tokenizer.Tokenizer, text string, special bool) []int {
+	t.Helper()
+	ids, err := tok.Encode(text, special)
+	if n, counted := tok.Count(text, special); n != len(ids) || err != nil || counted != nil {
+		t.Errorf("text %.60q: %d ids (%v), but the count is %d (%v)", text, len(ids), err, n, counted)
+	}
+	if ids == nil {
+		ids = []int{} // as in the oracle's JSON
+	}
+	return ids
 }
 
 func parse(t *testing.T, s subject) *tokenizer.Tokenizer {
@@ -124,20 +189,33 @@ func parse(t *testing.T, s subject) *tokenizer.Tokenizer {
 	return tok
 }
 
-func check(t *testing.T, tok *tokenizer.Tokenizer, random [][]int, texts []text, want answer) {
+// check shows where two answers of the texts, and of random ids behind them, differ.
+func check(t *testing.T, tok *tokenizer.Tokenizer, texts []text, got, want answer) {
 	t.Helper()
 	if want.Error != "" {
 		t.Fatalf("tokenizers refuses the file: %s", want.Error)
 	}
-	if tok.Size() != want.Count {
-		t.Errorf("%d tokens, want %d", tok.Size(), want.Count)
+	if got.Count != want.Count {
+		t.Errorf("%d tokens, want %d", got.Count, want.Count)
 	}
 	for i, x := range texts {
-		checkIDs(t, tok, x, want.Plain[i], want.Special[i])
-		checkText(t, tok, "text "+x.name, want.Special[i], want.Text[i], want.Skipped[i])
+		for _, ids := range [][2][]int{{got.Plain[i], want.Plain[i]}, {got.Special[i], want.Special[i]}} {
+			if !slices.Equal(ids[0], ids[1]) {
+				t.Errorf("text %s: %s", x.name, difference(tok, ids[0], ids[1]))
+			}
+		}
 	}
-	for i, ids := range random {
-		checkText(t, tok, "random ids", ids, want.Text[len(texts)+i], want.Skipped[len(texts)+i])
+	for i := range want.Text {
+		name := "random ids"
+		if i < len(texts) {
+			name = "text " + texts[i].name
+		}
+		if got.Text[i] != want.Text[i] {
+			t.Errorf("%s: decoded %.120q, want %.120q", name, got.Text[i], want.Text[i])
+		}
+		if got.Skipped[i] != want.Skipped[i] {
+			t.Errorf("%s: decoded without special tokens %.120q, want %.120q", name, got.Skipped[i], want.Skipped[i])
+		}
 	}
 }
 
@@ -151,24 +229,6 @@ func randomIDs(tok *tokenizer.Tokenizer) [][]int {
 		}
 	}
 	return lists
-}
-
-func checkIDs(t *testing.T, tok *tokenizer.Tokenizer, x text, plain, special []int) {
-	t.Helper()
-	for _, with := range []bool{false, true} {
-		want := plain
-		if with {
-			want = special
-		}
-		got, err := tok.Encode(x.text, with)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("text %s: %s (%v)", x.name, difference(tok, got, want), err)
-			return
-		}
-		if n, err := tok.Count(x.text, with); n != len(want) || err != nil {
-			t.Errorf("text %s: count %d (%v), want %d", x.name, n, err, len(want))
-		}
-	}
 }
 
 // difference shows where two lists of ids part.
@@ -187,15 +247,3 @@ func difference(tok *tokenizer.Tokenizer, got, want []int) string {
 	}
 	return strings.Join([]string{"from token", string(rune('0' + min(i, 9))), "got", show(got), "want", show(want)}, " ")
 }
-
-func checkText(t *testing.T, tok *tokenizer.Tokenizer, name string, ids []int, want, skipped string) {
-	t.Helper()
-	if got := tok.Decode(ids, false); got != want {
-		t.Errorf("%s: ids %v: decoded %.120q, want %.120q", name, head(ids), got, want)
-	}
-	if got := tok.Decode(ids, true); got != skipped {
-		t.Errorf("%s: ids %v without special tokens: decoded %.120q, want %.120q", name, head(ids), got, skipped)
-	}
-}
-
-func head(ids []int) []int { return ids[:min(len(ids), 12)] }

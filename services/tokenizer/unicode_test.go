@@ -1,26 +1,24 @@
 package tokenizer_test
 
 import (
-	"flag"
 	"os"
 	"testing"
 
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/test/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite unicode_tables.go by what the installed tokenizers does")
-
-// TestUnicode asks Hugging Face's tokenizers of every character what it is.
+// TestUnicode asks Hugging Face's tokenizers of every character what it is. With
+// -update it rewrites unicode_tables.go too.
 func TestUnicode(t *testing.T) {
-	got := ask(t, request{Properties: tokenizer.Properties()})[0]
-	if got.Error != "" {
-		t.Fatal(got.Error)
-	}
+	oracle := golden.Oracle{Script: script, File: "testdata/unicode.golden.gz", Form: form}
+	text, _ := oracle.Answers(t, []golden.Question{{Name: "properties", Body: request{Properties: tokenizer.Properties()}}})[0].Text()
+	got := decodeAnswer(t, text)
 	sets := got.Sets
 	sets["old C"], sets["old Mn"], sets["norm M"] = dropped(got.Maps["clean"]), dropped(got.Maps["accents"]), dropped(got.Maps["marks"])
 	source := tokenizer.Tables(sets, got.Maps)
 	const file = "unicode_tables.go"
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 			t.Fatal(err)
 		}

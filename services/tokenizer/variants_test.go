@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"maps"
 	"testing"
+
+	"github.com/trident-inference/trident/test/golden"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // variant is a small tokenizer of the oracle's making, with parts exchanged.
@@ -117,38 +120,69 @@ var variants = []variant{
 }
 
 // TestVariants compares with Hugging Face's tokenizers every kind of part that a
-// file may have, on small vocabularies.
+// file may have, on small vocabularies. In the slow tier it does so on newly trained
+// vocabularies too.
 func TestVariants(t *testing.T) {
-	bases := train(t)
+	t.Parallel()
+	questions := training(t)
+	var bases []string
+	for _, a := range (golden.Oracle{Script: script, File: "testdata/trained.golden.gz", Varies: true, Form: form}).Answers(t, questions) {
+		text, _ := a.Text()
+		bases = append(bases, text)
+	}
+	texts := append(corpus(t), shuffled(300)...)
+	compare(t, variantsOf(t, questions, bases), texts, "testdata/variants.golden")
+	if tier.Slow() {
+		t.Run("newly trained", func(t *testing.T) {
+			var bases []string
+			for _, a := range (golden.Oracle{Script: script}).Ask(t, bodies(questions)...) {
+				bases = append(bases, string(a))
+			}
+			compareUnrecorded(t, variantsOf(t, questions, bases), texts)
+		})
+	}
+}
+
+// training asks the oracle for a vocabulary of each kind, trained on the corpus. Its
+// answers differ from run to run.
+func training(t *testing.T) []golden.Question {
+	t.Helper()
+	var texts []string
+	for _, x := range corpus(t) {
+		if len(x.text) < 2000 {
+			texts = append(texts, x.text)
+		}
+	}
+	var all []golden.Question
+	for _, kind := range []string{"bytes", "spaces", "words", "wordpiece"} {
+		all = append(all, golden.Question{Name: kind, Body: request{Train: kind, Texts: texts}})
+	}
+	return all
+}
+
+func bodies(questions []golden.Question) (all []any) {
+	for _, q := range questions {
+		all = append(all, q.Body)
+	}
+	return all
+}
+
+// variantsOf builds the variants on the answers to training's questions.
+func variantsOf(t *testing.T, training []golden.Question, answers []string) []subject {
+	t.Helper()
+	bases := map[string]json.RawMessage{}
+	for i, text := range answers {
+		a := decodeAnswer(t, text)
+		if a.Error != "" {
+			t.Fatal(a.Error)
+		}
+		bases[training[i].Name] = a.JSON
+	}
 	subjects := make([]subject, len(variants))
 	for i, v := range variants {
 		subjects[i] = subject{name: v.name, json: v.build(t, bases[v.base])}
 	}
-	compare(t, subjects, append(corpus(t), shuffled(300)...))
-}
-
-// train lets the oracle make a vocabulary of each kind from the corpus.
-func train(t *testing.T) map[string]json.RawMessage {
-	t.Helper()
-	kinds := []string{"bytes", "spaces", "words", "wordpiece"}
-	var requests []request
-	for _, kind := range kinds {
-		r := request{Train: kind}
-		for _, x := range corpus(t) {
-			if len(x.text) < 2000 {
-				r.Texts = append(r.Texts, x.text)
-			}
-		}
-		requests = append(requests, r)
-	}
-	bases := map[string]json.RawMessage{}
-	for i, a := range ask(t, requests...) {
-		if a.Error != "" {
-			t.Fatal(a.Error)
-		}
-		bases[kinds[i]] = a.JSON
-	}
-	return bases
+	return subjects
 }
 
 func (v variant) build(t *testing.T, base json.RawMessage) []byte {

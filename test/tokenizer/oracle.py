@@ -7,10 +7,12 @@ Reads requests as JSON lines and answers each with one:
                                              "count": the vocabulary's size}, or {"error": ...}
   {"properties": [...]}                     {"sets": ranges of code points for each property of regular expressions and some
                                              others, "maps": what becomes of each character, where it does not stay}
+  {"versions": true}                        {"versions": the packages that the answers depend on}
 """
 import json
 import sys
 
+import tokenizers
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 
@@ -93,6 +95,8 @@ def unicode(properties):
 
 
 def answer(request):
+    if "versions" in request:
+        return {"versions": [f"tokenizers=={tokenizers.__version__}"]}
     if "properties" in request:
         return unicode(request["properties"])
     if "train" in request:
