@@ -147,7 +147,7 @@ func statusOfConnect(err error) error {
 func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 	beside(t)
 	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
-	var args []string
+	args := []string{"--model-control-mode=explicit"} // no model
 	config := open()
 	for _, r := range restrictions {
 		args = append(args, "--grpc-restricted-protocol="+r)

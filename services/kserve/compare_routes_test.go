@@ -227,7 +227,7 @@ func decoded(answers []routeAnswer) []routeAnswer {
 
 func (c routeCall) ask(t *testing.T, client *http.Client, address string) routeAnswer {
 	t.Helper()
-	for {
+	for ; ; wait(t.Context()) {
 		answer := c.once(t, client, address)
 		if c.until == nil || c.until(answer) || t.Context().Err() != nil {
 			return answer

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -29,14 +28,13 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/tier"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestLikeTritonserver asks the same of a tritonserver's own gRPC port and of
 // Trident's, message by message: with that tritonserver behind it, by each protocol of
 // the shared port too, and, under TRIDENT_TEST_LOCAL=1, with Triton in this process. What differs stands in the
-// table with its reason, and in docs/kserve.md.
+// table with its reason, and in docs/kserve.md. The shared port loads and unloads in the slow tier only.
 func TestLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
@@ -49,8 +47,12 @@ func TestLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come i
 		compare(t, asked, o, dial(t, serveNative(t, open(), tritontest.Connect(t, triton)), noter{}.options()...))
 	})
 	t.Run("shared port", func(t *testing.T) {
+		again := slices.Clone(asked)
+		for i := range again {
+			again[i].slow = again[i].loads
+		}
 		for name, got := range protocols(t, serveShared(t, open(), tritontest.Connect(t, triton))) {
-			t.Run(name, func(t *testing.T) { compare(t, asked, o, got) })
+			t.Run(name, func(t *testing.T) { compare(t, again, o, got) })
 		}
 	})
 	t.Run("local", func(t *testing.T) {
@@ -200,6 +202,8 @@ type trial struct {
 	ask  func(context.Context, api.GRPCInferenceServiceClient) outcome
 	// differs says why Trident's answer isn't tritonserver's.
 	differs string
+	loads   bool // loads or unloads a model, which takes seconds
+	slow    bool // runs in the slow tier only
 }
 
 // trialTime is more than any of them takes.
@@ -214,6 +218,9 @@ func compare(t *testing.T, trials []trial, want *oracle, got grpc.ClientConnInte
 		}
 		names[x.name] = true
 		t.Run(x.name, func(t *testing.T) {
+			if x.slow {
+				tier.OnlySlow(t)
+			}
 			expected, answered := want.ask(t, x), x.askOf(t, got)
 			for range 2 { // more crashes in a row have a reason
 				if !want.crashed(expected, answered) {
@@ -308,6 +315,8 @@ func calling[Req, Res any, ResPtr interface {
 type client = api.GRPCInferenceServiceClient
 
 func (x trial) unlike(reason string) trial { x.differs = reason; return x }
+
+func (x trial) loading() trial { x.loads = true; return x }
 
 // conversation is a trial of a stream: all requests, then the end of sending. With
 // status it asks for errors as the call's.

@@ -31,7 +31,6 @@ import (
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
-	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
@@ -223,7 +222,7 @@ func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient)
 
 // TestWithTriton is what needs a tritonserver behind Trident, one for all.
 func TestWithTriton(t *testing.T) {
-	engine := tritontest.Connect(t, tritontest.StartServer(t, tritonserver.Options{}))
+	engine := tritontest.Connect(t, commonTriton(t))
 	t.Run("plain POST", func(t *testing.T) { testPlainPost(t, engine) })
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, engine) })
 	t.Run("compression", func(t *testing.T) { testCompression(t, engine) })
@@ -387,7 +386,7 @@ func TestHealth(t *testing.T) {
 
 // TestHealthLikeTritonserver asks a real one what the native port is held to.
 func TestHealthLikeTritonserver(t *testing.T) {
-	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{tritontest.Repository(t)}})
+	triton := commonTriton(t)
 	for _, service := range []string{"", "inference.GRPCInferenceService", "anything"} {
 		if check, watch := healthOf(t, triton.GRPC(), service); check != "SERVING" || watch != "Unimplemented" {
 			t.Errorf("%q: %s, watched %s", service, check, watch)

@@ -32,10 +32,12 @@ func forwardPatterns() []string { return []string{".*", "(?-i)x-(a|b)|Tenant$|pr
 func TestForwardsLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
 	repositories := []string{tritontest.ExtensionRepository(t)}
+	behind := commonTriton(t)
 	for _, pattern := range forwardPatterns() {
 		t.Run(pattern, func(t *testing.T) {
-			triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--http-header-forward-pattern=" + pattern, "--grpc-header-forward-pattern=" + pattern}})
-			behind := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories})
+			triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{
+				"--http-header-forward-pattern=" + pattern, "--grpc-header-forward-pattern=" + pattern, "--model-control-mode=explicit", "--load-model=types",
+			}})
 			want := forwardedBy{grpc: dial(t, triton.GRPC()), http: "http://" + triton.HTTP()}
 			t.Run("remote", func(t *testing.T) { compareForwarded(t, pattern, want, tritontest.Connect(t, behind)) })
 			t.Run("local", func(t *testing.T) {

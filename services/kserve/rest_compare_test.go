@@ -3,20 +3,17 @@ package kserve_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
@@ -25,8 +22,7 @@ import (
 // generate_stream, on the shared port too. It is otherwise as TestLikeTritonserver.
 func TestInferLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
 	beside(t)
-	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t), rawRepository(t)}
-	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
+	triton := commonTriton(t)
 	want := "http://" + triton.HTTP()
 	t.Run("remote", func(t *testing.T) {
 		engine := tritontest.Connect(t, triton)
@@ -39,31 +35,10 @@ func TestInferLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts c
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 			t.Skip("starts Triton in this process: make test-local")
 		}
-		engine := localEngine(t, repositories)
+		engine := localEngine(t, commonRepositories(t))
 		trials := append(restTrials(), restShared(t, tritontest.Connect(t, triton), engine)...)
 		compareREST(t, trials, want, serveREST(t, engine), true)
 	})
-}
-
-// rawRepository has models with one input each, for bodies that are nothing else.
-func rawRepository(t *testing.T) string {
-	t.Helper()
-	root := t.TempDir()
-	code, err := os.ReadFile(filepath.Join(tritontest.ExtensionRepository(t), "types", "1", "model.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tensor := range map[string]string{
-		"wide": "TYPE_FP32 dims: [ -1 ]", "line": "TYPE_STRING dims: [ 1 ]", "field": "TYPE_FP32 dims: [ -1, -1 ]", "lines": "TYPE_STRING dims: [ -1 ]",
-	} {
-		config := fmt.Sprintf("backend: \"python\"\ninput { name: \"X\" data_type: %s }\noutput { name: \"X\" data_type: %s }\n", tensor, tensor)
-		dir := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "1"), 0o750),
-			os.WriteFile(filepath.Join(dir, "config.pbtxt"), []byte(config), 0o600), os.WriteFile(filepath.Join(dir, "1", "model.py"), code, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
 }
 
 // serveREST serves REST on a port of its own until the test ends, and gives the URL.

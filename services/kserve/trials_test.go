@@ -398,7 +398,7 @@ func shared(t *testing.T) []trial {
 // of a response before it lets go of the region.
 func awaitUnregistered(name string) trial {
 	return trial{name: "unregister " + name, ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
-		for {
+		for ; ; wait(ctx) {
 			m, err := c.SystemSharedMemoryUnregister(ctx, &api.SystemSharedMemoryUnregisterRequest{Name: name})
 			if err == nil || status.Code(err) == codes.Canceled || !strings.Contains(err.Error(), "in use") {
 				return result(m, err)
@@ -442,12 +442,12 @@ func controlling() []trial {
 	}
 	number := &parameter{ParameterChoice: &api.ModelRepositoryParameter_Int64Param{Int64Param: 1}}
 	return []trial{
-		steps("unload and load", unload("echo"), unloaded("echo"), ready, infer("infer", echo("x")), load("echo", nil), ready, infer("again", echo("x"))),
+		steps("unload and load", unload("echo"), unloaded("echo"), ready, infer("infer", echo("x")), load("echo", nil), ready, infer("again", echo("x"))).loading(),
 		load("of none", nil), load("none", nil), load("", nil), load("../models/none", nil), load("a/b", nil), unload("none"), unload(""),
 		steps("load what is loaded", load("echo", nil), ready, infer("infer", echo("x"))),
 		steps("load with a configuration", load("echo", words(configured)),
 			calling("config", client.ModelConfig, &api.ModelConfigRequest{Name: "echo"}), unload("echo"), unloaded("echo"), load("echo", nil),
-			calling("config", client.ModelConfig, &api.ModelConfigRequest{Name: "echo"})),
+			calling("config", client.ModelConfig, &api.ModelConfigRequest{Name: "echo"})).loading(),
 		load("echo with no configuration at all", words("{")),
 		load("echo with a number", map[string]*parameter{"config": number}), load("echo with an odd parameter", map[string]*parameter{"odd": number}),
 		load("echo with a file as a number", map[string]*parameter{"file:1/model.py": number}),
@@ -463,7 +463,7 @@ const configured = `{"backend": "python", "input": [{"name": "TEXT", "data_type"
 // unloaded waits until a model is gone.
 func unloaded(name string) trial {
 	return trial{name: "wait", ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
-		for {
+		for ; ; wait(ctx) {
 			index, err := c.RepositoryIndex(ctx, &api.RepositoryIndexRequest{})
 			if err != nil {
 				return result(nil, err)

@@ -28,6 +28,7 @@ func StartServer(tb testing.TB, options tritonserver.Options) *tritonserver.Serv
 		if tb.Failed() {
 			tb.Logf("tritonserver's log ends with:\n%s", server.LogTail(60))
 		}
+		server.Kill() // to stop takes it seconds
 		if err := server.Close(); err != nil {
 			tb.Error(err)
 		}
