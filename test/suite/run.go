@@ -129,7 +129,8 @@ func (p *progress) take(e event, r *results) {
 	key := testKey{e.Package, e.Test}
 	switch e.Action {
 	case "run", "cont":
-		if e.Test != "" && !strings.Contains(e.Test, "/") {
+		// The end of a benchmark is no event.
+		if e.Test != "" && !strings.Contains(e.Test, "/") && !strings.HasPrefix(e.Test, "Benchmark") {
 			p.running[key] = time.Now()
 		}
 	case "pause":
