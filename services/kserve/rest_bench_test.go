@@ -2,6 +2,7 @@ package kserve_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // BenchmarkInferJSON asks how long a request with a million FP32 values in JSON takes
@@ -27,7 +29,7 @@ func BenchmarkInferJSON(b *testing.B) {
 	client := http.Client{Transport: &http.Transport{DisableCompression: true}}
 	b.Cleanup(client.CloseIdleConnections)
 	for _, output := range []string{"PARAMETERS", "FP32"} {
-		body := millionBody(output)
+		body := floatsBody(output, tier.BenchSize(1000, million))
 		for _, s := range servers {
 			b.Run(output+"/"+s.name, func(b *testing.B) {
 				for b.Loop() {
@@ -64,7 +66,9 @@ func TestInferJSONTime(t *testing.T) {
 	t.Cleanup(client.CloseIdleConnections)
 	for name, url := range ports {
 		for _, output := range []string{"PARAMETERS", "FP32"} {
-			t.Run(name+"/"+output, func(t *testing.T) { compareTimes(t, &client, "http://"+triton.HTTP(), url, millionBody(output)) })
+			t.Run(name+"/"+output, func(t *testing.T) {
+				compareTimes(t, &client, "http://"+triton.HTTP(), url, floatsBody(output, million))
+			})
 		}
 	}
 }
@@ -88,10 +92,10 @@ func compareTimes(t *testing.T, client *http.Client, want, got string, body []by
 	}
 }
 
-// millionBody asks a model to answer a million values with an output.
-func millionBody(output string) []byte {
-	text, _ := millionFloats()
-	return []byte(strings.TrimSuffix(inputs(tensorJSON("FP32", "FP32", "[1000000]", string(text))), "}") + `, "outputs": [{"name": "` + output + `"}]}`)
+// floatsBody asks a model to answer n values with an output.
+func floatsBody(output string, n int) []byte {
+	text, _ := someFloats(n)
+	return []byte(strings.TrimSuffix(inputs(tensorJSON("FP32", "FP32", fmt.Sprintf("[%d]", n), string(text))), "}") + `, "outputs": [{"name": "` + output + `"}]}`)
 }
 
 func postBody(tb testing.TB, client *http.Client, url string, body []byte) {

@@ -20,6 +20,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // TestNumbers reads and writes floats of all sizes and lengths as strconv does.
@@ -272,11 +273,14 @@ func product(shape []int64) int64 {
 	return n
 }
 
-// millionFloats are as a client writes FP32 values: most with the digits of a double.
-func millionFloats() (text, raw []byte) {
+// million is how many values large tensors have.
+const million = 1_000_000
+
+// someFloats are n FP32 values as a client writes them: most with the digits of a double.
+func someFloats(n int) (text, raw []byte) {
 	random := rand.New(rand.NewPCG(1, 2)) // the same ones in each run
 	text = append(text, '[')
-	for i := range 1_000_000 {
+	for i := range n {
 		if i > 0 {
 			text = append(text, ',')
 		}
@@ -290,22 +294,24 @@ func millionFloats() (text, raw []byte) {
 // BenchmarkReadTensor asks what a million values of JSON cost to read, and BenchmarkAppendData
 // to write. `make bench-go` runs them; compare two runs with benchstat.
 func BenchmarkReadTensor(b *testing.B) {
-	text, raw := millionFloats()
+	n := tier.BenchSize(1000, million)
+	text, raw := someFloats(n)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if got, err := kserve.ReadTensor("FP32", text, 1_000_000); err != nil || len(got) != len(raw) {
+		if got, err := kserve.ReadTensor("FP32", text, int64(n)); err != nil || len(got) != len(raw) {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkAppendData(b *testing.B) {
-	_, raw := millionFloats()
+	n := tier.BenchSize(1000, million)
+	_, raw := someFloats(n)
 	b.SetBytes(int64(len(raw)))
 	var to []byte
 	for b.Loop() {
 		var err error
-		if to, err = kserve.AppendData(to[:0], &inference.Output{Type: "FP32", Shape: []int64{1_000_000}, Raw: raw}); err != nil {
+		if to, err = kserve.AppendData(to[:0], &inference.Output{Type: "FP32", Shape: []int64{int64(n)}, Raw: raw}); err != nil {
 			b.Fatal(err)
 		}
 	}

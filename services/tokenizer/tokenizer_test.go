@@ -496,10 +496,10 @@ func BenchmarkCount(b *testing.B) {
 	for _, x := range corpus(b) {
 		all.WriteString(x.text)
 	}
-	for i := range 100_000 {
+	for i := range tier.BenchSize(1000, 100_000) {
 		fmt.Fprintf(&unmet, "w%x ", i*2_654_435_761)
 	}
-	for _, test := range []text{{"corpus", all.String()}, {"words unmet", unmet.String()}, {"one run", strings.Repeat("a", 1<<20)}} {
+	for _, test := range []text{{"corpus", all.String()}, {"words unmet", unmet.String()}, {"one run", strings.Repeat("a", tier.BenchSize(1<<10, 1<<20))}} {
 		b.Run(test.name, func(b *testing.B) {
 			b.SetBytes(int64(len(test.text)))
 			b.ReportAllocs()

@@ -105,7 +105,8 @@ func TestCompare(t *testing.T) {
 		{"new", func(s string) string { return s + strings.ReplaceAll(s, "TestThree", "TestNew") }, "", "", 1},
 		{"coverage a little lower", func(s string) string { return strings.ReplaceAll(s, "91.5%", "91.0%") }, "", "", 0},
 		{"coverage lower", func(s string) string { return strings.ReplaceAll(s, "91.5%", "90.9%") }, "", "services/a fell from 91.5 % to 90.9 %", 0},
-		{"coverage lower with a reason", func(s string) string { return strings.ReplaceAll(s, "91.5%", "80.0%") }, "coverage services/a → 80: dead code tested elsewhere", "", 0},
+		{"coverage lower with a reason", func(s string) string { return strings.ReplaceAll(s, "91.5%", "80.0%") }, "coverage services/a → 80.2: dead code tested elsewhere", "", 0},
+		{"coverage below the reason", func(s string) string { return strings.ReplaceAll(s, "91.5%", "80.0%") }, "coverage services/a → 81: dead code tested elsewhere", "services/a fell from 81.0 % to 80.0 %", 0},
 		{"another package", func(s string) string { return strings.ReplaceAll(s, "services/a", "services/c") }, "", "", 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {

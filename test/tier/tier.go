@@ -30,3 +30,12 @@ func Size[T any](check, slow T) T {
 	}
 	return check
 }
+
+// BenchSize returns the size of a benchmark's input: a small one in runs that measure
+// coverage, as those of the unit suite, where a benchmark only has to run.
+func BenchSize[T any](small, measured T) T {
+	if testing.CoverMode() != "" {
+		return small
+	}
+	return measured
+}
