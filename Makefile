@@ -213,5 +213,9 @@ bench-quick: setup build ## Run the main scenarios of the bench for seconds, to 
 	bin/tridentbench --quick
 
 .PHONY: clean
-clean: ## Remove what make built and installed
-	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release test/e2e/node/node_modules test/e2e/deno/node_modules web/client/node_modules web/playground/node_modules examples/web-connect/node_modules examples/web-connect/dist test/tokenizer/node_modules test/templates/node_modules
+clean: ## Remove what make built and installed in this clone
+	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
+
+.PHONY: clean-cache
+clean-cache: ## Remove what all clones share: downloads and what was installed of them (TRIDENT_CACHE)
+	@. tools/cache.sh && lock_cache && clean_cache

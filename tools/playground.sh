@@ -7,7 +7,7 @@ PATH=$PWD/.venv-test/bin:$PATH
 cd web
 
 build() {
-    ../tools/npm-ci.sh "web/$1"
+    ../tools/npm-ci.sh "$1"
     (cd "$1" && npm run --silent build) >&2
 }
 

@@ -2,19 +2,29 @@
 # Installs promtool, of Debian's package prometheus, where it is missing and this is root on such a system. It is no reason to fail:
 # without it the tests of the alerts say so and are skipped. The package is unpacked, not installed: nothing starts.
 set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=cache.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
 
-say() { printf 'setup: %s\n' "$*" >&2; }
 skip() { say "no promtool: $*; the tests of the alerts will be skipped"; exit 0; }
 
-! command -v promtool >/dev/null || exit 0
+! path=$(command -v promtool) || { say "promtool: $path"; exit 0; }
 command -v apt-get >/dev/null || skip "install Prometheus"
 [ "$(id -u)" = 0 ] || skip "apt-get install prometheus"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-chmod 777 "$dir"
-say "promtool [1/1] apt-get download prometheus"
-cd "$dir"
-{ apt-get download prometheus || { apt-get update && apt-get download prometheus; }; } >log 2>&1 ||
-    skip "apt-get can't download it ($(grep '^E:' log | tail -n1))"
-dpkg -x prometheus_*.deb .
-install usr/bin/promtool /usr/local/bin/promtool
+lock_cache
+program=$cache/bin/promtool-$(sha256sum </etc/os-release | cut -c1-16)
+if [ -x "$program" ]; then
+    say "promtool: from the cache"
+else
+    dir=$(mktemp -d "$cache/bin/new-XXXXXX")
+    trap 'rm -rf "$dir"' EXIT
+    chmod 777 "$dir"
+    say "promtool [1/1] apt-get download prometheus"
+    cd "$dir"
+    { apt-get download prometheus || { apt-get update && apt-get download prometheus; }; } >log 2>&1 ||
+        skip "apt-get can't download it ($(grep '^E:' log | tail -n1))"
+    say "promtool: downloaded $(megabytes .) MB"
+    dpkg -x prometheus_*.deb .
+    mv usr/bin/promtool "$program"
+fi
+touch "$program"
+install "$program" /usr/local/bin/promtool

@@ -2,18 +2,16 @@
 # Installs what the repository needs to run beside Go: the real Triton and the demo models' engines.
 #
 #   tools/setup.sh          into .venv; .venv/triton/tritonserver starts the server
-#   tools/setup.sh --test   the same, and the clients of the tests with node and npm into .venv-test
+#   tools/setup.sh --test   the same, the clients of the tests with node and npm into .venv-test, and npm's packages
 #
 # Needs Linux x86_64, glibc 2.35, Go, a C compiler and Python 3.10-3.12; TRIDENT_PYTHON names the Python to take.
-# Writes below the repository only. A repeat run ends at once, an interrupted one is done again from the start.
+# Everything is installed into the cache (tools/cache.sh), and the repository gets links to it. A repeat run ends at once, an
+# interrupted one is done again from the start.
 set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=cache.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-script=$repo/tools/setup.sh
 glibc_min=2.35
-
-say() { printf 'setup: %s\n' "$*" >&2; }
-die() { say "$@"; exit 1; }
 
 # Requirements. Each check says all of its own and the run ends after the last, so that one run names everything that is missing.
 
@@ -23,8 +21,8 @@ lack() { say "$@"; lacking=yes; }
 check_system() {
     [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] ||
         die "this is $(uname -s) $(uname -m), but Triton's wheel is for Linux x86_64: use such a machine, or a running server with trident --triton-endpoint"
-    [[ ! $repo =~ [^[:alnum:]_./+@%=:,-] ]] ||
-        die "the path $repo has a space or a character of the shell in it, with which Triton can't start Python models: move the repository"
+    [[ ! $repo$cache =~ [^[:alnum:]_./+@%=:,-] ]] ||
+        die "Triton can't start Python models where a path has a space or a character of the shell: move the repository ($repo) or set TRIDENT_CACHE (now $cache)"
     local glibc
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2) || true
     printf '%s\n%s\n' "$glibc_min" "${glibc:-0}" | sort -CV ||
@@ -85,58 +83,6 @@ check_python() {
 
 # Installation
 
-# stamp_of REQUIREMENTS: all that an installation depends on. It is written last, so a folder with the right one is whole.
-stamp_of() {
-    { cat "$script" "$1" && printf '%s\n' "$python_version" "$python" "$libpython" "$repo"; } | sha256sum | cut -d' ' -f1
-}
-
-# install DIR REQUIREMENTS SIZE FINISH: makes DIR a virtual environment of REQUIREMENTS and calls FINISH DIR for the rest.
-install() {
-    local dir=$1 requirements=$2 size=$3 finish=$4 stamp log=$1/setup.log wheels=$1/.download start=$SECONDS
-    stamp=$(stamp_of "$requirements")
-    if [ "$(cat "$dir/.stamp" 2>/dev/null)" = "$stamp" ]; then
-        say "${dir##*/} is up to date"
-        return
-    fi
-    mkdir -p "$wheels/tmp"
-    # What a broken run has downloaded is kept, in pip's cache.
-    find "$dir" -mindepth 1 -maxdepth 1 ! -name .download -exec rm -rf {} +
-    local pip=("$dir/bin/python" -m pip --disable-pip-version-check --cache-dir "$wheels/cache" --log "$log")
-    export TMPDIR=$wheels/tmp
-
-    say "${dir##*/} [1/4] virtual environment of $python ($python_version)"
-    "$python" -m venv "$dir" >"$log" 2>&1 || die "python -m venv failed: $(tail -n1 "$log") (all of it in $log)"
-    say "${dir##*/} [2/4] download, $size"
-    show_downloads "${pip[@]}" download --no-deps --only-binary=:all: --dest "$wheels" -r "$requirements" ||
-        die "$(failed_download "$log"): check the network, the proxy (HTTPS_PROXY), the mirror (PIP_INDEX_URL) and the disk, then run this again (all of pip's output in $log)"
-    say "${dir##*/} [3/4] install"
-    "${pip[@]}" --quiet install --no-deps --no-index --find-links "$wheels" -r "$requirements" 2>/dev/null ||
-        die "installing into $dir failed: $(last_error "$log") (all of pip's output in $log)"
-    say "${dir##*/} [4/4] finish"
-    "$finish" "$dir"
-    rm -rf "$wheels"
-    echo "$stamp" >"$dir/.stamp"
-    say "${dir##*/} is ready: $(du -sm "$dir" | cut -f1) MB, $((SECONDS - start)) s"
-}
-
-# On a terminal pip draws its own progress bars; elsewhere one line for each package that comes.
-show_downloads() {
-    if [ -t 1 ]; then
-        "$@"
-    else
-        PYTHONUNBUFFERED=1 "$@" 2>/dev/null | sed -unE 's/^ *(Downloading|Using cached) /setup:     /p' >&2
-    fi
-}
-
-last_error() { sed -n 's/^[^ ]* *ERROR: //p' "$1" | tail -n1 | cut -c1-200; }
-
-failed_download() {
-    local package cause
-    package=$(sed -nE 's/^[^ ]* .*(Collecting|No matching distribution found for) ([^ ]*).*/\2/p' "$1" | tail -n1)
-    cause=$(sed -nE "s/.*connection broken by '[A-Za-z]*\((.*)\)': .*/\1/p" "$1" | tail -n1)
-    echo "${package:-a package} could not be downloaded (${cause:-$(last_error "$1")})"
-}
-
 # finish_triton DIR: puts the stub of this Python beside the python backend and writes the launcher.
 finish_triton() {
     local dir=$1 site triton
@@ -168,8 +114,8 @@ finish_node() {
     ln -s "$node/bin/node" "$dir/bin/node"
     cat >"$dir/bin/npm" <<EOF
 #!/bin/bash
-# npm of this virtual environment, with its cache in it. Written by tools/setup.sh.
-export PATH=$(printf %q "$dir/bin"):\$PATH npm_config_cache=$(printf %q "$dir/.npm")
+# npm of this virtual environment. Written by tools/setup.sh.
+export PATH=$(printf %q "$dir/bin"):\$PATH npm_config_cache=$(printf %q "$cache/npm")
 exec node $(printf %q "$node/lib/node_modules/npm/bin/npm-cli.js") "\$@"
 EOF
     chmod +x "$dir/bin/npm"
@@ -186,19 +132,15 @@ finish_test() {
 # finish_perf DIR: puts perf_analyzer where the other commands are. Only old wheels of tritonclient have it, and nothing else is
 # taken of this one. The libraries that it links and systems lack are in Triton's wheel.
 finish_perf() {
-    local dir=$1 perf=$1/perf libs
+    local dir=$1 perf=$1/perf
     mkdir "$perf"
     echo "tritonclient==2.51.0 --hash=sha256:c485bb0123bdf310f90bc8b03d3489b28df2ffed55b30c7eee0b795b48113d52" >"$perf/requirements.txt"
-    "$dir/bin/python" -m pip --disable-pip-version-check --log "$dir/setup.log" download --quiet --no-deps --only-binary=:all: \
-        --platform manylinux1_x86_64 --dest "$perf" -r "$perf/requirements.txt" 2>/dev/null ||
-        die "$(failed_download "$dir/setup.log"): run this again (all of pip's output in $dir/setup.log)"
+    download "$dir" --platform manylinux1_x86_64 -r "$perf/requirements.txt"
     "$dir/bin/python" -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel, open(sys.argv[2], "wb") as out:
-    out.write(wheel.read("tritonclient-2.51.0.data/data/bin/perf_analyzer"))' "$perf"/*.whl "$perf/perf_analyzer"
-    rm "$perf"/*.whl
-    libs=$(cd "$repo"/.venv/lib/python3*/site-packages/nvidia_pytriton.libs && pwd)
-    ln -s "$libs"/libb64-*.so.0d "$perf/libb64.so.0d"
-    ln -s "$libs"/libcudart-*.so.12.* "$perf/libcudart.so.12"
+    out.write(wheel.read("tritonclient-2.51.0.data/data/bin/perf_analyzer"))' "$cache"/pip/tritonclient-2.51.0-*.whl "$perf/perf_analyzer"
+    cp "$repo"/.venv/lib/python3*/site-packages/nvidia_pytriton.libs/libb64-*.so.0d "$perf/libb64.so.0d"
+    cp "$repo"/.venv/lib/python3*/site-packages/nvidia_pytriton.libs/libcudart-*.so.12.* "$perf/libcudart.so.12"
     cat >"$dir/bin/perf_analyzer" <<EOF
 #!/bin/bash
 # Becomes NVIDIA's perf_analyzer. Written by tools/setup.sh.
@@ -221,10 +163,14 @@ check_c_compiler
 check_python
 [ -z "$lacking" ] || exit 1
 
-# The lock is on the folder itself, so that nothing is left behind; children hold it until the last of them is gone.
-exec 9<"$repo/tools"
-flock -n 9 || { say "another run is at work: waiting for it" && flock 9; }
+lock_cache
 trap 'say "interrupted: run it again"; exit 130' INT TERM
 
-install "$repo/.venv" "$repo/tools/requirements.txt" "290 MB" finish_triton
-[ "$*" != --test ] || install "$repo/.venv-test" "$repo/test/requirements.txt" "137 MB" finish_test
+environment .venv "290 MB" "$python" tools/requirements.txt finish_triton "$libpython"
+[ "$*" != --test ] || environment .venv-test "180 MB" "$python" test/requirements.txt finish_test
+sweep_cache
+unlock_cache
+[ "$*" = --test ] || exit 0
+for lock in "$repo"/{web,examples,test,test/e2e}/*/package-lock.json; do
+    "$repo/tools/npm-ci.sh" "${lock%/*}"
+done
