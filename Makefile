@@ -7,6 +7,9 @@ SHELL := /bin/bash
 
 PORT ?= 9000
 
+# Without the clone's path in what Go compiles, all clones share its build cache and that of golangci-lint.
+export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath
+
 # Tools are Go modules of their own, pinned there and built on first use.
 TOOL := go tool -modfile=tools/go.mod
 BUF  := go tool -modfile=tools/buf/go.mod buf
