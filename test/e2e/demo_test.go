@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // demo is what `make run` starts, on a free port.
@@ -54,12 +56,11 @@ func startDemo(t *testing.T) *demo {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := tritonserver.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	return strconv.Itoa(port)
 }
 
 func (d *demo) processes(t *testing.T) []process {

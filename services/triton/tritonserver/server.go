@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -153,10 +154,9 @@ func newServer(ctx context.Context, options Options) (*Server, error) {
 
 // freeAddresses finds loopback ports that nobody listens on.
 func freeAddresses(ctx context.Context, n int) ([]string, error) {
-	var config net.ListenConfig
 	var addresses []string
 	for range n {
-		listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+		listener, err := listenFree(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +164,40 @@ func freeAddresses(ctx context.Context, n int) ([]string, error) {
 		addresses = append(addresses, listener.Addr().String())
 	}
 	return addresses, nil
+}
+
+// Free ports are looked for below those that Linux assigns to connections and to listeners without
+// a port of their own (net.ipv4.ip_local_port_range). Otherwise one of those could take the port
+// before the server does.
+const (
+	lowestPort, highestPort = 10_000, 32_000
+	portAttempts            = 100
+)
+
+// listenFree listens on a random loopback port.
+func listenFree(ctx context.Context) (net.Listener, error) {
+	var config net.ListenConfig
+	for attempt := 1; ; attempt++ {
+		port := lowestPort + rand.IntN(highestPort-lowestPort) //nolint:gosec // it needn't be secret
+		listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil || attempt == portAttempts || !errors.Is(err, syscall.EADDRINUSE) {
+			return listener, err
+		}
+	}
+}
+
+// FreePort finds a loopback port that nobody listens on, for another program to listen on.
+func FreePort(ctx context.Context) (int, error) {
+	listener, err := listenFree(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return 0, err
+	}
+	number, err := strconv.Atoi(port)
+	return number, errors.Join(err, listener.Close())
 }
 
 // GRPC is the address (host:port) of the gRPC service.

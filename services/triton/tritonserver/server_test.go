@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,6 +81,19 @@ func TestFind(t *testing.T) {
 	if path, err := Find(); err != nil || !strings.HasSuffix(path, installed) {
 		t.Errorf("got %s, %v", path, err)
 	}
+}
+
+// TestFreePort wants a port that can be listened on, and that no connection gets by chance.
+func TestFreePort(t *testing.T) {
+	port, err := FreePort(t.Context())
+	if err != nil || port < lowestPort || port >= highestPort {
+		t.Fatalf("got %d, %v", port, err)
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
 }
 
 func TestLogTail(t *testing.T) {
