@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,30 +38,53 @@ var document = sync.OnceValue(func() *openapi3.T {
 // allow. Those that no test has failed by fail the run at its end.
 var violations violationList
 
+// violationList keeps them by the names of the tests whose requests they are about, empty where
+// that isn't known. It may be used concurrently.
 type violationList struct {
 	mu    sync.Mutex
-	found []string
+	found map[string][]string
+}
+
+// asker is the key of the test's name in the context of its requests.
+type asker struct{}
+
+// askedBy is a context for requests of this test.
+func askedBy(ctx context.Context, t *testing.T) context.Context {
+	t.Helper()
+	return context.WithValue(ctx, asker{}, t.Name())
 }
 
 func (v *violationList) addf(r *http.Request, format string, args ...any) {
+	name, _ := r.Context().Value(asker{}).(string)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.found = append(v.found, fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, fmt.Sprintf(format, args...)))
+	if v.found == nil {
+		v.found = map[string][]string{}
+	}
+	v.found[name] = append(v.found[name], fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, fmt.Sprintf(format, args...)))
 }
 
-func (v *violationList) drain() []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	found := v.found
-	v.found = nil
-	return found
-}
-
+// fail fails the test by those of its own requests.
 func (v *violationList) fail(t *testing.T) {
 	t.Helper()
-	for _, text := range v.drain() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, text := range v.found[t.Name()] {
 		t.Error(text)
 	}
+	delete(v.found, t.Name())
+}
+
+// rest are all that no test has failed by.
+func (v *violationList) rest() (all []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for name, found := range v.found {
+		for _, text := range found {
+			all = append(all, strings.TrimPrefix(name+": "+text, ": "))
+		}
+	}
+	return all
 }
 
 // contractTransport holds all answers that come through it to the document.

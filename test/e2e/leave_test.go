@@ -117,7 +117,7 @@ func checkLeaving(t *testing.T, running float64, call func(ctx context.Context, 
 	var took []time.Duration
 	for range leaveAttempts {
 		before := metric(t, generatedTokens)
-		ctx, leave := context.WithCancel(t.Context())
+		ctx, leave := context.WithCancel(askedBy(t.Context(), t))
 		began, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -157,7 +157,7 @@ func checkLeavingSlots(t *testing.T, calls int, call func(ctx context.Context, b
 	t.Helper()
 	s := serving(t)
 	var running, begun sync.WaitGroup
-	ctx, leave := context.WithCancel(t.Context())
+	ctx, leave := context.WithCancel(askedBy(t.Context(), t))
 	for range calls {
 		begun.Add(1)
 		running.Go(func() { call(ctx, sync.OnceFunc(begun.Done)) })
@@ -193,7 +193,7 @@ func checkFree(t *testing.T, s *trident) {
 // within tells whether a chat is answered in time.
 func (s *trident) within(t *testing.T, limit time.Duration, body object) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(askedBy(t.Context(), t), limit)
 	defer cancel()
 	r, err := client.Do(s.request(t, http.MethodPost, "/v1/chat/completions", body).WithContext(ctx))
 	if err != nil {

@@ -180,7 +180,7 @@ func TestVersion(t *testing.T) {
 // TestOverload holds the refusal of a request too many.
 func TestOverload(t *testing.T) {
 	s := startReady(t, "--max-in-flight=1", "--max-queued=0")
-	ctx, leave := context.WithCancel(t.Context())
+	ctx, leave := context.WithCancel(askedBy(t.Context(), t))
 	defer leave()
 	r := s.request(t, http.MethodPost, "/v1/chat/completions", longStory("stream", true)).WithContext(ctx)
 	readUntil(t, s.open(t, client, r).response.Body, `"content":"`)

@@ -185,9 +185,9 @@ func TestBadRequests(t *testing.T) {
 	s.chat(t, ask("Hello.", "max_tokens", 2)) // and it serves on
 }
 
-// checkOneLine waits for a request's line in the log, which must be the only one
-// since the mark and have nothing of the client's text.
-func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) {
+// checkOneLine waits for a request's line in the log, and returns it. It must be the only one of
+// that request since the mark, and no line since then may have any of the client's text.
+func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) logLine {
 	t.Helper()
 	line, ok := s.log.await(stopLimit, s.exited, func(l logLine) bool { return l["request_id"] == id })
 	if !ok {
@@ -196,14 +196,17 @@ func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) {
 	if line["msg"] != "request" || line["status"] != float64(status) {
 		t.Errorf("the line is %v", line)
 	}
-	late := func(l logLine) bool { return l["msg"] == "request" && l["request_id"] != id } // of an answer before this one
-	lines := slices.DeleteFunc(s.log.since(mark), late)
-	if len(lines) != 1 {
+	since := s.log.since(mark)
+	for _, l := range since {
+		if strings.Contains(fmt.Sprint(l), marker) {
+			t.Errorf("the client's text is in the log: %v", l)
+		}
+	}
+	other := func(l logLine) bool { return l["request_id"] != nil && l["request_id"] != id } // of tests beside this one
+	if lines := slices.DeleteFunc(since, other); len(lines) != 1 {
 		t.Errorf("%d lines, want 1: %v", len(lines), lines)
 	}
-	if strings.Contains(fmt.Sprint(lines), marker) {
-		t.Errorf("the client's text is in the log: %v", lines)
-	}
+	return line
 }
 
 func TestUnknownFields(t *testing.T) {
@@ -238,8 +241,7 @@ func TestRequestLog(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		mark, id := s.log.len(), "served-"+strconv.FormatBool(stream)
 		s.post(t, "/v1/chat/completions", ask(marker, "max_tokens", 4, "ignore_eos", true, "stream", stream), "X-Request-Id", id).want(t, http.StatusOK)
-		checkOneLine(t, s, mark, id, http.StatusOK)
-		line := s.log.since(mark)[0]
+		line := checkOneLine(t, s, mark, id, http.StatusOK)
 		if line["model"] != "chat" || line["completion_tokens"] != 4.0 || line["prompt_tokens"] == 0.0 || line["duration"] == nil {
 			t.Errorf("the line is %v", line)
 		}

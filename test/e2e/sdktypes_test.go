@@ -42,7 +42,7 @@ func (rec *recording) proxy(t *testing.T, target string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(&httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: func(response *http.Response) error {
 			holdToContract(response.Request, response, rec.add)
@@ -50,7 +50,10 @@ func (rec *recording) proxy(t *testing.T, target string) string {
 		},
 		Transport: &http.Transport{},
 		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // clients leave
-	})
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxy.ServeHTTP(w, r.WithContext(askedBy(r.Context(), t)))
+	}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
