@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// tokensMade is how many tokens the model has made; 0 where that can't be known.
-func tokensMade(t *testing.T) float64 {
+// tokensMade is how many tokens the chat model has made; 0 where that can't be known.
+func (s *trident) tokensMade(t *testing.T) float64 {
 	t.Helper()
 	if inProcess() {
 		return 0
 	}
-	return metric(t, generatedTokens)
+	return s.metric(t, generatedTokens)
 }
 
 // TestChatStream follows one stream from its headers to its end, and proves that
@@ -25,7 +25,7 @@ func tokensMade(t *testing.T) float64 {
 func TestChatStream(t *testing.T) {
 	s := serving(t)
 	const tokens = 80
-	before := tokensMade(t)
+	before := s.tokensMade(t)
 	events := s.openChat(t, ask("Count from one to a hundred in words.", "max_tokens", tokens, "ignore_eos", true))
 	for name, want := range map[string]string{
 		"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache", "X-Accel-Buffering": "no", "Content-Length": "",
@@ -43,8 +43,8 @@ func TestChatStream(t *testing.T) {
 		}
 		contents++
 		if contents == 1 && !inProcess() {
-			generated = tokensMade(t) - before
-			if running := metric(t, generationsInProgress); running != 1 || generated >= tokens {
+			generated = s.tokensMade(t) - before
+			if running := s.metric(t, generationsInProgress); running != 1 || generated >= tokens {
 				t.Errorf("at the first text %v of %d tokens were made and %v generations ran: it didn't come while the model worked",
 					generated, tokens, running)
 			}
@@ -53,7 +53,7 @@ func TestChatStream(t *testing.T) {
 	if contents < tokens/2 || events.reads.count < tokens/4 {
 		t.Errorf("%d tokens came in %d events and %d reads: not one by one", tokens, contents, events.reads.count)
 	}
-	if made := tokensMade(t) - before; made != tokens && !inProcess() {
+	if made := s.tokensMade(t) - before; made != tokens && !inProcess() {
 		t.Errorf("the model counts %v tokens, want %d", made, tokens)
 	}
 	checkChunks(t, all, 1)

@@ -199,7 +199,7 @@ func TestConnectLeaves(t *testing.T) {
 			continue // as Connect
 		}
 		t.Run(name+" streaming", func(t *testing.T) {
-			checkLeaving(t, 1, func(ctx context.Context, began func()) {
+			checkLeaving(t, s, 1, func(ctx context.Context, began func()) {
 				stream, err := client.ChatStream(ctx, &tridentv1.ChatStreamRequest{Chat: typedAsk("Write a very long story about a ship.", 1500)})
 				if err != nil {
 					t.Error(err)
@@ -217,7 +217,7 @@ func TestConnectLeaves(t *testing.T) {
 			})
 		})
 		t.Run(name, func(t *testing.T) {
-			checkLeaving(t, 1, func(ctx context.Context, began func()) {
+			checkLeaving(t, s, 1, func(ctx context.Context, began func()) {
 				began()
 				_, _ = client.Chat(ctx, typedAsk("Write a very long story about a ship.", 1500)) // ends with the context
 			})

@@ -10,9 +10,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// contractModel is the flag by which trident serves the model of the vLLM
-// backend's contract, of a tritonserver of the test's own or in its process.
-func contractModel(t *testing.T) string {
+// contractModel is an engine of the test's own with the model of the vLLM
+// backend's contract.
+func contractModel(t *testing.T) engine {
 	t.Helper()
 	// By itself, and loaded for good: where models can be unloaded, one of many
 	// requests would do it.
@@ -20,26 +20,12 @@ func contractModel(t *testing.T) string {
 	if err := os.Symlink(filepath.Join(root(t), "test", "models-contract", "vllm"), filepath.Join(repository, "vllm")); err != nil {
 		t.Fatal(err)
 	}
-	if inProcess() {
-		return "--model-repository=" + repository
-	}
-	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: []string{repository}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return "--triton-endpoint=" + server.GRPC()
+	return ownEngine(t, tritonserver.Options{Repositories: []string{repository}})
 }
 
 // TestContract serves a model with adapters and a tokenizer.
 func TestContract(t *testing.T) {
-	flag := contractModel(t)
-	t.Chdir(root(t)) // its tokenizer's path is relative to there
-	s := start(t, flag, "--lora-separator=_lora_", "--owned-by=lab")
+	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_", "--owned-by=lab")
 	if !poll(startLimit, func() bool {
 		resp, err := client.Get(s.url + "/v1/models/vllm")
 		return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK

@@ -13,46 +13,35 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
-	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // TestModelControl loads and unloads a model through the OpenAI API, with Triton
 // in trident's process and elsewhere: both give the same answers.
 func TestModelControl(t *testing.T) {
-	models := filepath.Join(root(t), "models")
+	options := demoOptions(t)
+	options.Args = []string{"--model-control-mode=explicit"}
 	for _, test := range []struct {
 		name  string
 		start func(t *testing.T) *trident
 	}{
 		{"in process", func(t *testing.T) *trident {
 			t.Helper()
-			return start(t, "--model-repository="+models, "--model-control-mode=explicit")
+			return start(t, append(options.Args, "--model-repository="+options.Repositories[0])...)
 		}},
 		{"remote", func(t *testing.T) *trident {
 			t.Helper()
-			server, err := tritonserver.Launch(t.Context(), tritonserver.Options{
-				Repositories: []string{models}, Args: []string{"--model-control-mode=explicit"},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := server.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			return start(t, "--triton-endpoint="+server.GRPC())
+			return ownEngine(t, options).start(t)
 		}},
 	} {
-		t.Run(test.name, func(t *testing.T) { checkModelControl(t, test.start(t)) })
+		t.Run(test.name, func(t *testing.T) {
+			checkModelControl(t, test.start(t))
+		})
 	}
 }
 
 func checkModelControl(t *testing.T, s *trident) {
 	t.Helper()
-	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
-		t.Fatal("not ready without models")
-	}
+	s.awaitReady(t) // without models
 	control := func(model, action string) answer { return s.post(t, "/v1/models/"+model+"/"+action, nil) }
 	wantFailure := func(a answer, status int, code, words string) {
 		t.Helper()

@@ -25,16 +25,16 @@ type demo struct {
 	server int    // trident's process, once seen
 }
 
-func startDemo(t *testing.T) *demo {
+func startDemo(t *testing.T, models string, variables ...string) *demo {
 	t.Helper()
 	port := freePort(t)
 	d := &demo{
 		log: newLogLines(), exited: make(chan struct{}), mark: "TRIDENT_E2E_DEMO=" + port,
 		url: "http://127.0.0.1:" + port,
-		cmd: exec.Command(demoBinary(t), "-port="+port, "-models="+filepath.Join(root(t), "models"), "-trident="+tridentBinary(t)),
+		cmd: exec.Command(demoBinary(t), "-port="+port, "-models="+models, "-trident="+tridentBinary(t)),
 	}
 	d.cmd.Dir = root(t) // where Triton is found
-	d.cmd.Env = environment(raceOptions, d.mark)
+	d.cmd.Env = environment(append(variables, raceOptions, d.mark)...)
 	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	d.cmd.WaitDelay = stopLimit // children may hold the pipe for as long as they take to end
@@ -85,7 +85,7 @@ func (d *demo) trident(t *testing.T) int {
 // served.
 func (d *demo) awaitGreeting(t *testing.T) {
 	t.Helper()
-	_, ok := d.log.await(time.Minute, d.exited, func(l logLine) bool {
+	_, ok := d.log.await(startLimit, d.exited, func(l logLine) bool {
 		return strings.Contains(l.text("raw"), "curl -N "+d.url+"/v1/chat/completions")
 	})
 	if !ok {
@@ -116,7 +116,7 @@ func (d *demo) awaitLoading(t *testing.T) {
 // Ctrl-C does and as the kernel does when memory is short. Nothing may be left.
 func TestDemo(t *testing.T) {
 	t.Run("Ctrl-C", func(t *testing.T) {
-		d := startDemo(t)
+		d := startDemo(t, filepath.Join(root(t), "models"))
 		d.awaitGreeting(t)
 		s := &trident{url: d.url}
 		s.get(t, "/health/ready").want(t, http.StatusOK)
@@ -131,7 +131,7 @@ func TestDemo(t *testing.T) {
 			t.Error("the models have no shared memory of the name that is looked for below")
 		}
 		// Few tokens: the whole answer has to fit into the demo's shutdown timeout on a busy machine too.
-		last := watch(t, s.openChat(t, ask("Count to ten.", "max_tokens", 24, "ignore_eos", true)))
+		last := watch(t, s.openChat(t, ask("Count to ten.", "max_tokens", 12, "ignore_eos", true)))
 		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestDemo(t *testing.T) {
 		d.checkStopped(t)
 	})
 	t.Run("killed", func(t *testing.T) {
-		d := startDemo(t)
+		d := startDemo(t, scripted(t, "chat", "embedding").Repositories[0])
 		d.awaitGreeting(t)
 		_ = watch(t, (&trident{url: d.url}).openChat(t, ask("Count to ten.", "max_tokens", 50, "ignore_eos", true)))
 		if err := syscall.Kill(d.cmd.Process.Pid, syscall.SIGKILL); err != nil {
@@ -151,7 +151,7 @@ func TestDemo(t *testing.T) {
 		d.checkGone(t, stopLimit)
 	})
 	t.Run("Ctrl-C while starting", func(t *testing.T) {
-		d := startDemo(t)
+		d := startDemo(t, scripted(t, "chat", "embedding").Repositories[0], scriptedLoad)
 		d.awaitLoading(t)
 		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestDemo(t *testing.T) {
 		d.checkStopped(t)
 	})
 	t.Run("killed while starting", func(t *testing.T) {
-		d := startDemo(t)
+		d := startDemo(t, scripted(t, "chat", "embedding").Repositories[0], scriptedLoad)
 		d.awaitLoading(t)
 		if err := syscall.Kill(d.cmd.Process.Pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -169,7 +169,11 @@ func TestDemo(t *testing.T) {
 	})
 	for name, await := range map[string]func(*demo, *testing.T){"serving": (*demo).awaitGreeting, "loading": (*demo).awaitLoading} {
 		t.Run("trident killed while "+name, func(t *testing.T) {
-			d := startDemo(t)
+			var variables []string
+			if name == "loading" {
+				variables = append(variables, scriptedLoad)
+			}
+			d := startDemo(t, scripted(t, "chat", "embedding").Repositories[0], variables...)
 			await(d, t)
 			if name == "serving" {
 				readUntil(t, (&trident{url: d.url}).openChat(t, longStory()).response.Body, `"content":"`)
@@ -200,7 +204,7 @@ func TestDemo(t *testing.T) {
 }
 
 // goneLimit is what the kernel may need to bury those that were killed.
-const goneLimit = time.Second
+const goneLimit = 5 * time.Second
 
 // checkGone finds processes that are left, and what models left in shared
 // memory.

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,53 +12,20 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // failLimit is how soon a client must learn that its answer won't be finished.
 const failLimit = 5 * time.Second
 
-// restoreTriton brings the shared tritonserver back when the test has ended and
-// left it broken.
-func restoreTriton(t *testing.T) {
-	t.Helper()
-	s := serving(t)
-	t.Cleanup(func() {
-		r := s.request(t, http.MethodPost, "/v1/chat/completions", ask("Hello.", "max_tokens", 1)).WithContext(context.Background())
-		response, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			restartTriton(t)
-		}
-		if err := s.awaitModels(); err != nil {
-			t.Fatal(err)
-		}
-		// Trident tells of the server's absence and return once each, when it next
-		// looks: not in the middle of another test's lines.
-		if !poll(startLimit, func() bool { return !strings.Contains(s.log.last("engine "), "does not answer") }) {
-			t.Error("trident doesn't find the server again")
-		}
-	})
-}
-
-func restartTriton(t *testing.T) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := triton(t).Restart(ctx); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestTritonDies kills tritonserver under streams, one of them each SDK's, looks
 // at what its clients get while it is away, and starts it again.
 func TestTritonDies(t *testing.T) {
 	needsServer(t)
-	s := serving(t)
+	models := ownEngine(t, scripted(t, "chat", "embedding"))
+	s := models.startReady(t)
 	sdks := interruptedSDKs(t, s.url)
-	restoreTriton(t)
 	events := s.openChat(t, longStory())
 	last := watch(t, events)
 	awaitRunning(t, s, float64(1+len(sdks)))
@@ -68,7 +34,7 @@ func TestTritonDies(t *testing.T) {
 	}
 	mark := s.log.len()
 	killed := time.Now()
-	triton(t).Kill()
+	models.server.Kill()
 	data := <-last
 	if took := time.Since(killed); took > failLimit {
 		t.Errorf("the stream ended %s after the server", took)
@@ -86,13 +52,19 @@ func TestTritonDies(t *testing.T) {
 		}
 	}
 
-	restartTriton(t)
+	if err := models.server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	// Not even the first request after that may fail.
 	if whole := s.chat(t, ask("Hello.", "max_tokens", 4)); whole.Usage.Completion == 0 {
 		t.Errorf("usage %+v", whole.Usage)
 	}
 	s.get(t, "/health/ready").want(t, http.StatusOK)
 	s.embed(t, "Hello.", nil)
+	// Trident logs the server's absence and return once each, when it next looks.
+	if !poll(startLimit, func() bool { return !strings.Contains(s.log.last("engine "), "does not answer") }) {
+		t.Error("trident doesn't find the server again")
+	}
 }
 
 // watch reads a stream to its end and gives its last event. The stream has had
@@ -159,13 +131,14 @@ func TestWithoutTriton(t *testing.T) {
 // then, neither in the streams nor by the model's state: silence must end them.
 func TestModelDies(t *testing.T) {
 	needsServer(t)
-	s := startReady(t, "--inactivity-timeout=2s", "--first-response-timeout=8s")
-	restoreTriton(t)
+	models := ownEngine(t, scripted(t, "chat", "embedding"))
+	t.Cleanup(models.server.Kill) // it may wait for the dead model when it is told to stop
+	s := models.startReady(t, "--inactivity-timeout=2s", "--first-response-timeout=8s")
 	last := watch(t, s.openChat(t, longStory()))
 	answers := make(chan answer, 1)
 	go func() { answers <- s.post(t, "/v1/chat/completions", longStory()) }()
 	awaitRunning(t, s, 2)
-	killStub(t)
+	killStub(t, models.server)
 	killed := time.Now()
 	for name, body := range map[string][]byte{"stream": <-last, "whole": (<-answers).want(t, http.StatusServiceUnavailable).body} {
 		if e := parseError(t, body); text(e.Type) != "server_error" || text(e.Code) != "engine_inactive" {
@@ -182,12 +155,12 @@ func TestModelDies(t *testing.T) {
 	s.embed(t, "Hello.", nil) // the other model serves on
 }
 
-// killStub ends the process of the chat model.
-func killStub(t *testing.T) {
+// killStub ends the process of a tritonserver's chat model.
+func killStub(t *testing.T, server *tritonserver.Server) {
 	t.Helper()
 	pids := processes(t, func(p process) bool {
 		return strings.Contains(p.command, "triton_python_backend_stub") && strings.Contains(p.command, "/chat/") &&
-			strings.Contains(p.environment, tritonMark)
+			p.parent == server.Pid()
 	})
 	if len(pids) != 1 {
 		t.Fatalf("processes of the chat model: %v", pids)

@@ -23,11 +23,11 @@ func TestFuzz(t *testing.T) {
 	needsServer(t)
 	t.Run("contract", func(t *testing.T) {
 		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ")
-		fuzz(t, []string{contractModel(t), "--lora-separator=_lora_"}, cases, "coverage,fuzzing", "FUZZ_MODEL=vllm")
+		fuzz(t, contractModel(t), []string{"--lora-separator=_lora_"}, cases, "coverage,fuzzing", "FUZZ_MODEL=vllm")
 	})
 	t.Run("demo models", func(t *testing.T) {
 		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ_SLOW")
-		fuzz(t, []string{demoModels(t), "--default-max-tokens=4"}, cases, "fuzzing", "FUZZ_MODEL=chat", "FUZZ_EMBEDDING=embedding", "FUZZ_MAX_TOKENS=4")
+		fuzz(t, demoModels(t), []string{"--default-max-tokens=4"}, cases, "fuzzing", "FUZZ_MODEL=chat", "FUZZ_EMBEDDING=embedding", "FUZZ_MAX_TOKENS=4")
 	})
 }
 
@@ -54,11 +54,10 @@ const (
 )
 
 // fuzz runs a warm-up and then the cases, after which trident must be as it was.
-func fuzz(t *testing.T, flags []string, cases int, phases string, env ...string) {
+func fuzz(t *testing.T, models engine, flags []string, cases int, phases string, env ...string) {
 	t.Helper()
 	profiles := "127.0.0.1:" + freePort(t)
-	t.Chdir(root(t)) // the contract model's tokenizer
-	s := start(t, append(flags, "--profile-address="+profiles)...)
+	s := models.startAt(t, root(t), append(flags, "--profile-address="+profiles)...)
 	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
 		t.Fatal("trident isn't ready")
 	}

@@ -1,8 +1,7 @@
 package e2e
 
 import (
-	"bufio"
-	"context"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -65,42 +64,45 @@ type contract struct {
 	*trident
 
 	record string
-	server string // flag that leads to the tritonserver; empty when Triton is in trident's process
+	engine engine
 }
 
 var contracts = shared(func(t *testing.T) (contract, error) {
 	t.Helper()
 	c := contract{record: filepath.Join(scratch(t), "contract-record")}
-	repository := filepath.Join(root(t), "test", "models-contract")
-	models := []string{"--model-control-mode=explicit"}
-	for _, k := range kinds() {
-		models = append(models, "--load-model="+k.model)
-	}
-	variable := "CONTRACT_RECORD=" + c.record
-	flags := append([]string{"--model-repository=" + repository}, models...)
-	if !inProcess() {
-		server, err := tritonserver.Launch(context.Background(), tritonserver.Options{
-			Repositories: []string{repository}, Args: models, Env: []string{variable},
-		})
-		if err != nil {
-			return c, err
-		}
-		undos = append(undos, server.Close)
-		c.server = "--triton-endpoint=" + server.GRPC()
-		flags = []string{c.server, "--triton-model-repository=" + repository}
-	}
-	flags = append(flags, "--lora-separator=_lora_")
+	options := contractOptions(t, c.record)
 	var err error
-	// The models name their tokenizer as it is called from the top of the source tree.
-	if c.trident, err = launchAt(t, root(t), variable, flags...); err != nil {
+	if c.engine, err = sharedEngine(options); err != nil {
 		return c, err
 	}
-	undos = append(undos, c.stop)
+	flags := []string{"--lora-separator=_lora_"}
+	if !inProcess() {
+		flags = append(flags, "--triton-model-repository="+options.Repositories[0])
+	}
+	// The models name their tokenizer as it is called from the top of the source tree.
+	if c.trident, err = c.engine.launch(t, root(t), flags...); err != nil {
+		return c, err
+	}
+	undos.add(tridentsEnd, c.stop)
 	if !poll(startLimit, func() bool { return c.get(t, "/health/ready").status == http.StatusOK }) {
 		return c, fmt.Errorf("not ready:\n%s", c.log)
 	}
 	return c, nil
 })
+
+// contractOptions are Triton's for the models of all kinds, which record what they get if record
+// names a file.
+func contractOptions(t *testing.T, record string) tritonserver.Options {
+	t.Helper()
+	options := tritonserver.Options{
+		Repositories: []string{filepath.Join(root(t), "test", "models-contract")}, Args: []string{"--model-control-mode=explicit"},
+		Env: []string{"CONTRACT_RECORD=" + record},
+	}
+	for _, k := range kinds() {
+		options.Args = append(options.Args, "--load-model="+k.model)
+	}
+	return options
+}
 
 // said is an answer, streamed or not.
 type said struct {
@@ -210,18 +212,20 @@ func (c contract) continued(t *testing.T, k kind, prompt any, more ...any) said 
 // given are the inputs that the models got in a request, once for each inference.
 func (c contract) given(t *testing.T, id string) []map[string]string {
 	t.Helper()
-	file, err := os.Open(c.record)
+	record, err := os.ReadFile(c.record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
 	var all []map[string]string
-	for lines := bufio.NewScanner(file); lines.Scan(); {
+	for raw := range bytes.Lines(record) {
 		var line struct {
 			ID     string
 			Inputs map[string]json.RawMessage
 		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+		if !bytes.HasSuffix(raw, []byte("\n")) {
+			break // another request's, which is being written
+		}
+		if err := json.Unmarshal(raw, &line); err != nil {
 			t.Fatal(err)
 		}
 		if line.ID != id {

@@ -4,6 +4,7 @@ Prints one line for each part that went well; anything else is an exception.
 """
 
 import asyncio
+import os
 import queue
 import sys
 
@@ -12,6 +13,9 @@ import tritonclient.grpc as triton
 import tritonclient.grpc.aio as aio
 import tritonclient.utils.shared_memory as shared_memory
 from tritonclient.utils import InferenceServerException
+
+
+KEY = f"/trident-e2e-kserve-{os.getpid()}"  # of shared memory: programs may run beside each other
 
 
 def tensor(name, array, datatype):
@@ -112,10 +116,10 @@ def cancels(client):
 
 def shares(client):
     array = numpy.arange(16, dtype=numpy.float32)
-    region = shared_memory.create_shared_memory_region("r", "/trident-e2e-kserve", 128)
+    region = shared_memory.create_shared_memory_region("r", KEY, 128)
     try:
         shared_memory.set_shared_memory_region(region, [array])
-        client.register_system_shared_memory("r", "/trident-e2e-kserve", 128)
+        client.register_system_shared_memory("r", KEY, 128)
         given = triton.InferInput("FP32", [16], "FP32")
         given.set_shared_memory("r", 64)
         wanted = triton.InferRequestedOutput("FP32")

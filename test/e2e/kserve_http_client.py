@@ -20,6 +20,9 @@ import tritonclient.utils.shared_memory as shared_memory
 from tritonclient.utils import InferenceServerException
 
 
+KEY = f"/trident-e2e-kserve-http-{os.getpid()}"  # of shared memory: programs may run beside each other
+
+
 def fails(status, text, call):
     try:
         call()
@@ -284,15 +287,15 @@ def bodies(address):
     client.close()
 
 def shares(client):
-    region = shared_memory.create_shared_memory_region("http", "/trident-e2e-kserve-http", 128)
+    region = shared_memory.create_shared_memory_region("http", KEY, 128)
     array = numpy.arange(16, dtype=numpy.float32)
     try:
         shared_memory.set_shared_memory_region(region, [array])
-        client.register_system_shared_memory("http", "/trident-e2e-kserve-http", 128)
-        want = {"name": "http", "key": "/trident-e2e-kserve-http", "offset": 0, "byte_size": 128}
+        client.register_system_shared_memory("http", KEY, 128)
+        want = {"name": "http", "key": KEY, "offset": 0, "byte_size": 128}
         assert client.get_system_shared_memory_status() == [want]
         assert client.get_system_shared_memory_status("http") == [want]
-        fails(400, "", lambda: client.register_system_shared_memory("http", "/trident-e2e-kserve-http", 64))
+        fails(400, "", lambda: client.register_system_shared_memory("http", KEY, 64))
         given = triton.InferInput("FP32", [16], "FP32")
         given.set_shared_memory("http", 64)
         output = wanted("FP32")

@@ -1,15 +1,13 @@
 package e2e
 
-import (
-	"testing"
-
-	"github.com/trident-inference/trident/services/triton/tritonserver"
-)
+import "testing"
 
 // TestKServeHTTPClient has NVIDIA's client of REST call both ports, plain and by
 // asyncio: all that it can ask, and the values of all that it gets.
 func TestKServeHTTPClient(t *testing.T) {
-	s, err := start(t, append(controlledModels(t), append(kservePorts(), "--allow-model-upload", "--host=127.0.0.1")...)...).kserve(client)
+	options := kserveModels(t, "models", "models-ext", "models-kserve")
+	options.Args = []string{"--model-control-mode=explicit", "--load-model=*"}
+	s, err := ownEngine(t, options).start(t, append(kservePorts(), "--allow-model-upload")...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,27 +22,4 @@ func TestKServeHTTPClient(t *testing.T) {
 // kservePorts open KServe's own ports, free ones.
 func kservePorts() []string {
 	return []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0"}
-}
-
-// controlledModels are the flags by which trident serves the models of KServe's tests
-// under explicit control.
-func controlledModels(t *testing.T) []string {
-	t.Helper()
-	control := []string{"--model-control-mode=explicit", "--load-model=*"}
-	if inProcess() {
-		for _, repository := range kserveRepositories(t) {
-			control = append(control, "--model-repository="+repository)
-		}
-		return control
-	}
-	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: kserveRepositories(t), Args: control})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return []string{"--triton-endpoint=" + server.GRPC()}
 }

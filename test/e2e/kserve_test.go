@@ -38,11 +38,15 @@ func (s *kserveTrident) ports() map[string]string {
 // KServe's tests share.
 var kserveServing = shared(func(t *testing.T) (*kserveTrident, error) {
 	t.Helper()
-	s, err := launch(t, append(kserveModels(t), append(kservePorts(), "--allow-model-upload")...)...)
+	models, err := sharedEngine(kserveModels(t, "models"))
 	if err != nil {
 		return nil, err
 	}
-	undos = append(undos, s.stop)
+	s, err := models.launch(t, "", append(kservePorts(), "--allow-model-upload")...)
+	if err != nil {
+		return nil, err
+	}
+	undos.add(tridentsEnd, s.stop)
 	return s.kserve(client)
 })
 
@@ -74,37 +78,43 @@ func (s *trident) awaitReadyBy(by *http.Client) error {
 	return nil
 }
 
-// kserveRepositories are the models of the extensions' tests.
-func kserveRepositories(t *testing.T) []string {
+// kserveModels are Triton's options for the models in folders of test/.
+func kserveModels(t *testing.T, folders ...string) tritonserver.Options {
 	t.Helper()
-	var all []string
-	for _, name := range []string{"models", "models-ext", "models-kserve"} {
-		all = append(all, filepath.Join(root(t), "test", name))
+	var options tritonserver.Options
+	for _, name := range folders {
+		options.Repositories = append(options.Repositories, filepath.Join(root(t), "test", name))
 	}
-	return all
+	return options
 }
 
-// kserveTriton is the tritonserver with them.
-var kserveTriton = shared(func(t *testing.T) (*tritonserver.Server, error) {
+// strained is an engine of the test's own for clients that cancel streams whose requests are about
+// to end: tritonserver 2.51 may crash or hang by that, at once or later, also without Trident (its
+// issues 7368 and 8034). It is killed in the end.
+func strained(t *testing.T, options tritonserver.Options) engine {
 	t.Helper()
-	server, err := tritonserver.Launch(context.Background(), tritonserver.Options{Repositories: kserveRepositories(t)})
-	if err == nil {
-		undos = append(undos, server.Close)
+	e := ownEngine(t, options)
+	if e.server != nil {
+		t.Cleanup(e.server.Kill)
 	}
-	return server, err
-})
+	return e
+}
 
-// kserveModels are the flags by which trident serves them.
-func kserveModels(t *testing.T) []string {
+// renew restarts such an engine when the test has ended, and waits until trident finds it.
+func (e engine) renew(t *testing.T, s *trident, by *http.Client) {
 	t.Helper()
-	if !inProcess() {
-		return []string{"--triton-endpoint=" + kserveTriton(t).GRPC()}
+	if e.server == nil {
+		return
 	}
-	var flags []string
-	for _, repository := range kserveRepositories(t) {
-		flags = append(flags, "--model-repository="+repository)
-	}
-	return flags
+	t.Cleanup(func() {
+		e.server.Kill()
+		if err := e.server.Restart(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.awaitReadyBy(by); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // runClient runs a program that calls trident, and holds it to what it must print.
@@ -116,24 +126,6 @@ func (s *trident) runClient(t *testing.T, want, name string, args ...string) {
 	if err != nil || string(out) != want {
 		t.Errorf("%v; it printed:\n%s\nTrident's log ends with:\n%s", err, out, s.log.end())
 	}
-}
-
-// renewTriton restarts tritonserver when the test has ended: version 2.51 may crash or
-// hang, at once or later, when streams are cancelled whose requests are about to end,
-// also without Trident (its issues 7368 and 8034).
-func (s *kserveTrident) renewTriton(t *testing.T) {
-	t.Helper()
-	if inProcess() {
-		return
-	}
-	t.Cleanup(func() {
-		if err := kserveTriton(t).Restart(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.awaitReadyBy(client); err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 // end is what one needs of a log that has a line for each of many requests.
@@ -148,10 +140,14 @@ const pythonParts = "describe\ninfer\nstreams\nshares\nasynchronous\ncancels\n"
 // TestKServeClient has NVIDIA's own Python client call both ports: by callbacks, by
 // asyncio, in streams of many requests, with shared memory, and leaving in between.
 func TestKServeClient(t *testing.T) {
-	s := kserveServing(t)
+	models := strained(t, kserveModels(t, "models", "models-ext"))
+	s, err := models.start(t, kservePorts()...).kserve(client)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, address := range s.ports() {
 		t.Run(name, func(t *testing.T) {
-			s.renewTriton(t)
+			models.renew(t, s.trident, client)
 			s.runClient(t, pythonParts, installed(t, "python"), "kserve_client.py", address)
 		})
 	}
@@ -160,8 +156,7 @@ func TestKServeClient(t *testing.T) {
 // TestKServeVLLM is a program like the vLLM backend's sample: one stream, many ids,
 // sampling parameters of text as a tensor and as request parameters.
 func TestKServeVLLM(t *testing.T) {
-	started := startReady(t, kservePorts()...)
-	s, err := started.kserve(client)
+	s, err := ownEngine(t, scripted(t, "chat")).start(t, kservePorts()...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +190,8 @@ func connectParts(chats bool) string {
 // typed chats: by Connect, gRPC and gRPC-Web, and streams both ways over HTTP/2. Their
 // messages and services are those of the client that the server gives.
 func TestConnectNode(t *testing.T) {
-	dir := servedClient(t)
-	s := kserveServing(t)
-	s.renewTriton(t)
+	dir := nodePrograms(t)
+	s := strained(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
 	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url, serving(t).url)
 }
 
@@ -244,8 +238,12 @@ func TestKServeCurl(t *testing.T) {
 // TestPerfAnalyzer has NVIDIA's load generator measure models that answer once, by
 // shared memory too, and one that streams, and holds what it has seen to what they do.
 func TestPerfAnalyzer(t *testing.T) {
-	s := kserveServing(t)
-	s.renewTriton(t)
+	options := kserveModels(t, "models", "models-kserve")
+	options.Args = []string{"--model-control-mode=explicit", "--load-model=echo", "--load-model=both", "--load-model=stream"}
+	s, err := strained(t, options).start(t, kservePorts()...).kserve(client)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const words, both = `{"data":[{"TEXT":{"content":["hällo"],"shape":[1]}}]}`, `{"data":[{"FP32":{"content":[1.0,2.5,3.0,4.0],"shape":[4]},"TEXT":{"content":["hällo"],"shape":[1]}}]}`
 	for _, test := range []struct {
 		name, data string

@@ -26,7 +26,7 @@ func startLocal(t *testing.T, repository, variable string, flags ...string) *tri
 	if testing.Short() {
 		t.Skip("needs a real Triton")
 	}
-	s, err := launchIn(t, variable, append([]string{"--model-repository=" + repository}, flags...)...)
+	s, err := launchAt(t, "", []string{variable}, append([]string{"--model-repository=" + repository}, flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,13 @@ import (
 // that it is they who answer.
 var adapters = map[string]string{"cow": " and", "doll": " sea", "sheep": " three"}
 
+// adapterCache is that of the models of contracts: which adapters it holds follows from who asked last.
+var adapterCache sync.Mutex
+
 // TestLoRAs: TensorRT-LLM's models are told of adapters in their own ways, and each
 // adapter answers for itself, also when the engine has put it out.
 func TestLoRAs(t *testing.T) {
+	alone(t, &adapterCache)
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
 			if k.model == "vllm" {
@@ -60,6 +64,7 @@ func TestLoRAs(t *testing.T) {
 // TestLoRATensors: the weights come with the first request and with none that
 // follows, until the engine lacks them.
 func TestLoRATensors(t *testing.T) {
+	alone(t, &adapterCache)
 	for _, model := range []string{"ensemble", "bls"} {
 		t.Run(model, func(t *testing.T) {
 			c := contracts(t)
@@ -133,11 +138,8 @@ func TestLoRAsAreListed(t *testing.T) {
 func TestLoRAsWhereNobodyKnows(t *testing.T) {
 	needsServer(t)
 	c := contracts(t)
-	t.Chdir(root(t)) // for the models' tokenizer
-	s := start(t, c.server, "--lora-separator=_lora_")
-	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
-		t.Fatal(s.log)
-	}
+	s := c.engine.startAt(t, root(t), "--lora-separator=_lora_")
+	s.awaitReady(t)
 	if listed := string(s.get(t, "/v1/models").body); strings.Contains(listed, "_lora_") {
 		t.Errorf("listed: %s", listed)
 	}

@@ -6,8 +6,6 @@
 package e2e
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -26,21 +24,61 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e:", text)
 		code = 1
 	}
-	for _, undo := range slices.Backward(undos) {
-		if err := undo(); err != nil {
-			fmt.Fprintln(os.Stderr, "e2e:", err)
-			code = 1
-		}
+	for _, err := range undos.run() {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
 	}
 	os.Exit(code) //nolint:forbidigo // what the tests share may fail to end, and a TestMain has no error to return
 }
 
-// undos end what the tests share, last begun first. Tests run one at a time:
-// all of them use the model's four slots.
-var undos []func() error
+// undos end what the tests share.
+var undos undoList
 
-// shared makes a value once, for the first test that needs it. When that fails
-// all others that need it fail too.
+// undoList has the stages in which that happens. It may be used concurrently.
+type undoList struct {
+	mu     sync.Mutex
+	stages [3][]func() error
+}
+
+// The stages: tridents end before the engines that they use.
+const (
+	tridentsEnd = iota
+	enginesEnd
+	filesEnd
+)
+
+func (u *undoList) add(stage int, undo func() error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.stages[stage] = append(u.stages[stage], undo)
+}
+
+// begin runs an undo now, beside the tests that follow, and reports its error with the others.
+func (u *undoList) begin(undo func() error) {
+	ended := make(chan error, 1)
+	go func() { ended <- undo() }()
+	u.add(enginesEnd, func() error { return <-ended })
+}
+
+// run runs each stage at once, and returns the errors.
+func (u *undoList) run() []error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var failed []error
+	for _, undos := range u.stages {
+		errs := make([]error, len(undos))
+		var all sync.WaitGroup
+		for i, undo := range undos {
+			all.Go(func() { errs[i] = undo() })
+		}
+		all.Wait()
+		failed = append(failed, slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
+	}
+	return failed
+}
+
+// shared makes a value once, for the first test that needs it; tests that need it meanwhile wait.
+// When that fails all others that need it fail too.
 func shared[T any](get func(t *testing.T) (T, error)) func(t *testing.T) T {
 	var (
 		once  sync.Once
@@ -63,29 +101,33 @@ func shared[T any](get func(t *testing.T) (T, error)) func(t *testing.T) T {
 // root is the top of the source tree.
 var root = shared(func(*testing.T) (string, error) { return tritonserver.SourceRoot() })
 
+// alone has a value that tests share to the end of the test. None of the others may do so meanwhile.
+func alone(t *testing.T, mu *sync.Mutex) {
+	t.Helper()
+	mu.Lock()
+	t.Cleanup(mu.Unlock)
+}
+
 // scratch is a folder for what is built.
 var scratch = shared(func(*testing.T) (string, error) {
 	dir, err := os.MkdirTemp("", "trident-e2e-*") //nolint:usetesting // it outlives the test that needs it first
-	undos = append(undos, func() error { return os.RemoveAll(dir) })
+	undos.add(filesEnd, func() error { return os.RemoveAll(dir) })
 	return dir, err
 })
 
 // The programs under test.
-var (
-	tridentBinary = program("trident", "./cmd/trident")
-	demoBinary    = program("demo", "./test/demo")
-)
+func tridentBinary(t *testing.T) string { return filepath.Join(programs(t), "trident") }
+func demoBinary(t *testing.T) string    { return filepath.Join(programs(t), "demo") }
 
 // stamp is the version that they are built with.
 const stamp = "v0.0.0-e2e"
 
-func program(name, pkg string) func(t *testing.T) string {
-	return shared(func(t *testing.T) (string, error) {
-		t.Helper()
-		path := filepath.Join(scratch(t), name)
-		return path, command(root(t), "go", "build", "-race", "-ldflags=-X main.version="+stamp, "-o", path, pkg)
-	})
-}
+// programs is the folder where they are.
+var programs = shared(func(t *testing.T) (string, error) {
+	t.Helper()
+	dir := filepath.Join(scratch(t), "bin")
+	return dir, command(root(t), "go", "build", "-race", "-ldflags=-X main.version="+stamp, "-o", dir+string(filepath.Separator), "./cmd/trident", "./test/demo")
+})
 
 // command runs a tool and gives what it printed with its failure.
 func command(dir, name string, args ...string) error {
@@ -107,53 +149,28 @@ func installed(t *testing.T, name string) string {
 	return path
 }
 
-// tritonMark is in the environment of that server's processes.
-var tritonMark = "TRIDENT_E2E_TRITON=" + rand.Text()
-
-// triton is the tritonserver with the demo models that all tests share.
-var triton = shared(func(t *testing.T) (*tritonserver.Server, error) {
+// demoModels is the engine with the demo models that all tests share.
+var demoModels = shared(func(t *testing.T) (engine, error) {
 	t.Helper()
-	if _, err := tritonserver.Find(); err != nil {
-		return nil, fmt.Errorf("%w; for the tests: make setup-test", err)
+	if _, err := tritonserver.Find(); err != nil && !inProcess() {
+		return engine{}, fmt.Errorf("%w; for the tests: make setup-test", err)
 	}
-	server, err := tritonserver.Launch(context.Background(), tritonserver.Options{
-		Repositories: []string{filepath.Join(root(t), "models")},
-		Env:          []string{tritonMark},
-	})
-	if err == nil {
-		undos = append(undos, server.Close)
-	}
-	return server, err
+	return sharedEngine(demoOptions(t))
 })
 
-// inProcess says whether trident itself runs Triton.
-func inProcess() bool { return os.Getenv("TRIDENT_TEST_ENGINE") == "local" }
-
-// demoModels is the flag by which trident serves the demo models.
-func demoModels(t *testing.T) string {
+func demoOptions(t *testing.T) tritonserver.Options {
 	t.Helper()
-	if inProcess() {
-		return "--model-repository=" + filepath.Join(root(t), "models")
-	}
-	return "--triton-endpoint=" + triton(t).GRPC()
-}
-
-// needsServer skips a test of trident and a tritonserver beside it.
-func needsServer(t *testing.T) {
-	t.Helper()
-	if inProcess() {
-		t.Skip("Triton is in trident's process")
-	}
+	return tritonserver.Options{Repositories: []string{filepath.Join(root(t), "models")}}
 }
 
 // serving is the trident before it that all tests share but those that need
 // flags of their own.
 var serving = shared(func(t *testing.T) (*trident, error) {
 	t.Helper()
-	s, err := launch(t, demoModels(t))
+	s, err := demoModels(t).launch(t, "")
 	if err != nil {
 		return nil, err
 	}
-	undos = append(undos, s.stop)
+	undos.add(tridentsEnd, s.stop)
 	return s, s.awaitModels()
 })

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,7 +46,7 @@ func TestModelsCommand(t *testing.T) {
 	if err := os.WriteFile(template, []byte("{{ messages[0].content }}{{ eos_token }}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{demoModels(t), "--chat-template=chat=" + template}
+	flags := append(slices.Clone(demoModels(t).flags), "--chat-template=chat="+template)
 	if !inProcess() {
 		flags = append(flags, "--triton-model-repository="+repository)
 	}

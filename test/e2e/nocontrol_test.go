@@ -42,7 +42,7 @@ func TestNoModelControlAnywhere(t *testing.T) {
 		}},
 	}
 	if !inProcess() {
-		surfaces = append(surfaces, surface{"tritonserver", "Unavailable", refusedByGRPC(kserveTriton(t).GRPC())})
+		surfaces = append(surfaces, surface{"tritonserver", "Unavailable", refusedByGRPC(s.server.GRPC())})
 	}
 	for _, surface := range surfaces {
 		t.Run(surface.name, func(t *testing.T) {

@@ -37,11 +37,11 @@ func TestObserved(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
-	flags := []string{demoModels(t), "--metrics-port=0", "--otlp-endpoint=" + receiver.URL, "--trace-sample-ratio=0"}
+	flags := []string{"--metrics-port=0", "--otlp-endpoint=" + receiver.URL, "--trace-sample-ratio=0"}
 	if !inProcess() {
-		flags = append(flags, "--triton-metrics-url="+triton(t).MetricsURL())
+		flags = append(flags, "--triton-metrics-url="+demoModels(t).server.MetricsURL())
 	}
-	s, err := launch(t, flags...)
+	s, err := demoModels(t).launch(t, "", flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

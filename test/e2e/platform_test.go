@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,18 +28,20 @@ func (s *trident) platforms(t *testing.T, names ...string) map[string]*trident {
 // TestPlatforms has the demo models answer SageMaker's and Vertex AI's requests, by the
 // platforms' own variables: chats, streams, embeddings and KServe's generate.
 func TestPlatforms(t *testing.T) {
-	demoModels(t) // before the variables, which tritonserver heeds too
 	flags := []string{"--sagemaker-port=" + freePort(t), "--vertex-ai-default-model=chat"}
+	models := demoModels(t)
+	models.env = slices.Concat(models.env, []string{
+		"AIP_HEALTH_ROUTE=/v1/endpoints/1/health", "AIP_PREDICT_ROUTE=/v1/endpoints/1:predict", "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME=chat",
+	})
 	if inProcess() { // llama.cpp, by which the model runs, heeds the variables too
 		flags = append(flags, "--allow-vertex-ai", "--vertex-ai-port="+freePort(t))
 	} else {
-		t.Setenv("AIP_MODE", "PREDICTION")
-		t.Setenv("AIP_HTTP_PORT", freePort(t))
+		models.env = append(models.env, "AIP_MODE=PREDICTION", "AIP_HTTP_PORT="+freePort(t))
 	}
-	t.Setenv("AIP_HEALTH_ROUTE", "/v1/endpoints/1/health")
-	t.Setenv("AIP_PREDICT_ROUTE", "/v1/endpoints/1:predict")
-	t.Setenv("SAGEMAKER_TRITON_DEFAULT_MODEL_NAME", "chat")
-	s := startReady(t, flags...)
+	s := models.start(t, flags...)
+	if err := s.awaitModels(); err != nil {
+		t.Fatal(err)
+	}
 	for name, port := range s.platforms(t, "SageMaker", "Vertex AI") {
 		health, predict := "/ping", "/invocations"
 		if name == "Vertex AI" {

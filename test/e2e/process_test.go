@@ -18,8 +18,9 @@ import (
 // TestDrain stops trident under streams: those that end in time are finished,
 // the others are told, new ones find nobody.
 func TestDrain(t *testing.T) {
+	models := ownEngine(t, scripted(t, "chat"))
 	t.Run("streams that end in time", func(t *testing.T) {
-		s := startReady(t)
+		s := models.startReady(t)
 		events := s.openChat(t, ask("Count from one to a hundred in words.", "max_tokens", 60, "ignore_eos", true))
 		var all []chunk
 		for c := range events.chunks(t) {
@@ -39,14 +40,12 @@ func TestDrain(t *testing.T) {
 	})
 	t.Run("a second signal kills", func(t *testing.T) {
 		needsServer(t) // or who kills trident ends its models, too
-		s, err := launch(t, demoModels(t))
+		s, err := models.launch(t, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.kill() })
-		if err := s.awaitModels(); err != nil {
-			t.Fatal(err)
-		}
+		s.awaitReady(t)
 		events := s.openChat(t, longStory())
 		awaitRunning(t, s, 1)
 		if !poll(5*time.Second, func() bool { // as an operator would who has no patience
@@ -60,7 +59,7 @@ func TestDrain(t *testing.T) {
 	})
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run("streams that don't: "+signal.String(), func(t *testing.T) {
-			s := startReady(t, "--shutdown-timeout=500ms")
+			s := models.startReady(t, "--shutdown-timeout=500ms")
 			last := watch(t, s.openChat(t, longStory("n", slots-1)))
 			answers := make(chan answer, 1)
 			go func() { answers <- s.post(t, "/v1/chat/completions", longStory()) }()
@@ -179,7 +178,7 @@ func TestVersion(t *testing.T) {
 
 // TestOverload holds the refusal of a request too many.
 func TestOverload(t *testing.T) {
-	s := startReady(t, "--max-in-flight=1", "--max-queued=0")
+	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--max-in-flight=1", "--max-queued=0")
 	ctx, leave := context.WithCancel(askedBy(t.Context(), t))
 	defer leave()
 	r := s.request(t, http.MethodPost, "/v1/chat/completions", longStory("stream", true)).WithContext(ctx)
@@ -198,7 +197,7 @@ func TestOverload(t *testing.T) {
 
 // TestRequestTimeout holds what a request gets that takes longer than allowed.
 func TestRequestTimeout(t *testing.T) {
-	s := startReady(t, "--request-timeout=1500ms")
+	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--request-timeout=1500ms")
 	for _, stream := range []bool{false, true} {
 		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
 			var body []byte

@@ -61,7 +61,7 @@ func (s *stream) responseEvents(t *testing.T, yield func(responseEvent)) {
 func TestResponseStream(t *testing.T) {
 	s := serving(t)
 	const tokens = 80
-	before := tokensMade(t)
+	before := s.tokensMade(t)
 	events := s.openResponse(t, object{"model": "chat", "input": "Count from one to a hundred in words.", "max_output_tokens": tokens, "ignore_eos": true})
 	if got := events.response.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 		t.Errorf("Content-Type %q", got)
@@ -74,7 +74,7 @@ func TestResponseStream(t *testing.T) {
 			return
 		}
 		if pieces = append(pieces, e.Delta); len(pieces) == 1 && !inProcess() {
-			if made := tokensMade(t) - before; made >= tokens {
+			if made := s.tokensMade(t) - before; made >= tokens {
 				t.Errorf("at the first text all %v tokens were made", made)
 			}
 		}
@@ -159,7 +159,7 @@ func TestResponseClientLeaves(t *testing.T) {
 	_ = events.response.Body.Close()
 	if inProcess() {
 		checkFree(t, s)
-	} else if !poll(lateLimit, func() bool { return metric(t, generationsInProgress) == 0 }) {
+	} else if !poll(lateLimit, func() bool { return s.metric(t, generationsInProgress) == 0 }) {
 		t.Error("the model still works")
 	}
 }

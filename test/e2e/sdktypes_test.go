@@ -198,8 +198,7 @@ func (rec *recording) checkPython(t *testing.T) {
 // checkTypeScript makes each object a literal of its type and compiles that: to
 // literals TypeScript allows no key that their type doesn't have.
 func (rec *recording) checkTypeScript(t *testing.T) {
-	nodeModules(t)
-	modules, err := filepath.Abs(filepath.Join("node", "node_modules"))
+	modules, err := filepath.Abs(filepath.Join(nodePrograms(t), "node_modules"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,10 +44,10 @@ func (c *certified) client(t *testing.T, pairs ...servertest.Pair) *http.Client 
 	return &http.Client{Transport: transport, Timeout: kserveLimit}
 }
 
-// startSecure launches a trident of the test's own with TLS.
-func startSecure(t *testing.T, c *certified, flags ...string) *trident {
+// start launches a trident of the test's own with TLS.
+func (c *certified) start(t *testing.T, models engine, flags ...string) *trident {
 	t.Helper()
-	s := start(t, append([]string{"--tls-cert=" + c.cert, "--tls-key=" + c.key}, flags...)...)
+	s := models.start(t, append([]string{"--tls-cert=" + c.cert, "--tls-key=" + c.key}, flags...)...)
 	s.url = strings.Replace(s.url, "http://", "https://", 1)
 	return s
 }
@@ -56,7 +56,7 @@ func startSecure(t *testing.T, c *certified, flags ...string) *trident {
 // on, curl sees the new one, and who forgets TLS is told.
 func TestTLSChat(t *testing.T) {
 	files := certify(t)
-	s := startSecure(t, files, demoModels(t))
+	s := files.start(t, demoModels(t))
 	by := files.client(t)
 	by.Transport = contractTransport{by.Transport}
 	if err := s.awaitReadyBy(by); err != nil {
@@ -97,10 +97,9 @@ func TestTLSChat(t *testing.T) {
 // show a certificate, and those that must, by Python and by Go.
 func TestTLSClients(t *testing.T) {
 	t.Run("any client", func(t *testing.T) {
-		dir := servedClient(t)
-		kserveServing(t).renewTriton(t)
+		dir := nodePrograms(t)
 		files := certify(t)
-		s := startSecure(t, files, kserveModels(t)...)
+		s := files.start(t, strained(t, kserveModels(t, "models")))
 		if err := s.awaitReadyBy(files.client(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +113,8 @@ func TestTLSClients(t *testing.T) {
 	})
 	t.Run("clients with certificates", func(t *testing.T) {
 		files := certify(t)
-		s := startSecure(t, files, append(append(kserveModels(t), "--tls-client-ca="+files.ca), kservePorts()...)...)
+		models := strained(t, kserveModels(t, "models", "models-ext"))
+		s := files.start(t, models, append(kservePorts(), "--tls-client-ca="+files.ca)...)
 		known := files.client(t, files.Issue(t, "client"))
 		k, err := s.kserve(known)
 		if err != nil {
@@ -123,7 +123,7 @@ func TestTLSClients(t *testing.T) {
 		cert, key := files.write(t, "python")
 		for name, address := range k.ports() {
 			t.Run(name, func(t *testing.T) {
-				kserveServing(t).renewTriton(t)
+				models.renew(t, s, known)
 				s.runClient(t, pythonParts, installed(t, "python"), "kserve_client.py", address, files.ca, key, cert)
 			})
 		}

@@ -16,13 +16,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // Limits of waits that fail a test. Conditions are usually met long before.
 const (
-	startLimit = 40 * time.Second
+	startLimit = 2 * time.Minute
 	stopLimit  = 20 * time.Second
-	pollEvery  = 5 * time.Millisecond
+	pollEvery  = 20 * time.Millisecond
 )
 
 // raceOptions end a program at its first data race, with exit code 66.
@@ -31,6 +33,7 @@ const raceOptions = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
 // trident is one process of the program under test.
 type trident struct {
 	url    string
+	server *tritonserver.Server // that it was launched before; nil for none, and with Triton in its process
 	cmd    *exec.Cmd
 	log    *logLines
 	exited chan struct{}
@@ -40,21 +43,15 @@ type trident struct {
 // listens.
 func launch(t *testing.T, flags ...string) (*trident, error) {
 	t.Helper()
-	return launchIn(t, "", flags...)
+	return launchAt(t, "", nil, flags...)
 }
 
-// launchIn does so with a further variable in its environment.
-func launchIn(t *testing.T, variable string, flags ...string) (*trident, error) {
-	t.Helper()
-	return launchAt(t, "", variable, flags...)
-}
-
-// launchAt does so in another working directory.
-func launchAt(t *testing.T, dir, variable string, flags ...string) (*trident, error) {
+// launchAt does so in another working directory, and with further variables in its environment.
+func launchAt(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
 	flags = append([]string{"--host=127.0.0.1", "--openai-port=0", "--log-format=json"}, flags...)
 	s := &trident{cmd: exec.Command(tridentBinary(t), flags...), log: newLogLines(), exited: make(chan struct{})}
-	s.cmd.Dir, s.cmd.Env = dir, environment(raceOptions, variable)
+	s.cmd.Dir, s.cmd.Env = dir, environment(slices.Concat(variables, []string{raceOptions})...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.cmd.WaitDelay = time.Second
@@ -90,6 +87,12 @@ func environment(more ...string) []string {
 func start(t *testing.T, flags ...string) *trident {
 	t.Helper()
 	s, err := launch(t, flags...)
+	return owned(t, s, err)
+}
+
+// owned ends a trident with the test.
+func owned(t *testing.T, s *trident, err error) *trident {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +104,10 @@ func start(t *testing.T, flags ...string) *trident {
 	return s
 }
 
-// startReady does so with the demo models, and waits for them.
+// startReady launches one with the shared demo models, and waits for them.
 func startReady(t *testing.T, flags ...string) *trident {
 	t.Helper()
-	s := start(t, append([]string{demoModels(t)}, flags...)...)
+	s := demoModels(t).start(t, flags...)
 	if err := s.awaitModels(); err != nil {
 		t.Fatal(err)
 	}

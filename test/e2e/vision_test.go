@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
 	"image"
@@ -14,10 +13,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
+
+// seeingRecord is what the models of seeing got last.
+var seeingRecord sync.Mutex
 
 // seeing is a trident before models that read images, which fetches images, and before
 // one of vLLM's that doesn't see.
@@ -33,20 +36,14 @@ var seeing = shared(func(t *testing.T) (contract, error) {
 		return c, err
 	}
 	models := []string{"--model-control-mode=explicit", "--load-model=vllm", "--load-model=bls", "--load-model=llmapi", "--load-model=blind"}
-	variable := "CONTRACT_RECORD=" + c.record
-	flags := append([]string{"--model-repository=" + source, "--model-repository=" + repository}, models...)
-	if !inProcess() {
-		server, err := tritonserver.Launch(context.Background(), tritonserver.Options{Repositories: []string{source, repository}, Args: models, Env: []string{variable}})
-		if err != nil {
-			return c, err
-		}
-		undos = append(undos, server.Close)
-		flags = []string{"--triton-endpoint=" + server.GRPC()}
-	}
-	if c.trident, err = launchAt(t, root(t), variable, append(flags, "--allow-image-urls")...); err != nil {
+	c.engine, err = sharedEngine(tritonserver.Options{Repositories: []string{source, repository}, Args: models, Env: []string{"CONTRACT_RECORD=" + c.record}})
+	if err != nil {
 		return c, err
 	}
-	undos = append(undos, c.stop)
+	if c.trident, err = c.engine.launch(t, root(t), "--allow-image-urls"); err != nil {
+		return c, err
+	}
+	undos.add(tridentsEnd, c.stop)
 	for _, model := range []string{"vllm", "bls", "llmapi", "blind"} {
 		if !poll(startLimit, func() bool { return c.get(t, "/v1/models/"+model).status == http.StatusOK }) {
 			t.Fatalf("%s isn't served:\n%s", model, c.log)
@@ -133,6 +130,7 @@ func joined(values []any) string {
 }
 
 func TestVision(t *testing.T) {
+	alone(t, &seeingRecord)
 	onePNG, oneGIF := pictures(t)
 	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // a type that isn't the image's
 	for _, test := range []struct {
@@ -173,6 +171,7 @@ func TestVision(t *testing.T) {
 }
 
 func TestVisionRefuses(t *testing.T) {
+	alone(t, &seeingRecord)
 	onePNG, _ := pictures(t)
 	good := "data:image/png;base64," + onePNG
 	raw, err := base64.StdEncoding.DecodeString(onePNG)

@@ -52,9 +52,7 @@ func TestVLLM(t *testing.T) {
 
 // TestVLLMContract runs it on the model without weights that has the same contract.
 func TestVLLMContract(t *testing.T) {
-	flag := contractModel(t)
-	t.Chdir(root(t)) // its tokenizer's path is relative to there
-	s := start(t, flag, "--lora-separator=_lora_")
+	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_")
 	if !poll(startLimit, func() bool { return s.get(t, "/v1/models/vllm").status == http.StatusOK }) {
 		t.Fatalf("the model isn't served:\n%s", s.log)
 	}

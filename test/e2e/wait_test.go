@@ -44,38 +44,10 @@ func sleeperRepository(t *testing.T) string {
 	return dir
 }
 
-// startSleeping starts trident with that model alone, of the server if there is one.
-func startSleeping(t *testing.T, server *tritonserver.Server, flags ...string) *trident {
+// sleeping is an engine of the test's own with that model alone.
+func sleeping(t *testing.T) engine {
 	t.Helper()
-	models := "--model-repository="
-	if server == nil {
-		models += sleeperRepository(t)
-	} else {
-		models = "--triton-endpoint=" + server.GRPC()
-	}
-	s := start(t, append([]string{models}, flags...)...)
-	if err := s.awaitReadyBy(client); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// sleepingTriton is a tritonserver with that model; nil where Triton is in trident.
-func sleepingTriton(t *testing.T) *tritonserver.Server {
-	t.Helper()
-	if inProcess() {
-		return nil
-	}
-	server, err := tritonserver.Launch(t.Context(), tritonserver.Options{Repositories: []string{sleeperRepository(t)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
+	return ownEngine(t, tritonserver.Options{Repositories: []string{sleeperRepository(t)}})
 }
 
 func sleepOpenAI(seconds string) object { return object{"model": "sleeper", "prompt": seconds} }
@@ -98,7 +70,7 @@ func (s *trident) later(t *testing.T, path string, body object) <-chan answer {
 // queue, may take longer than a stream may be silent.
 func TestLongAnswers(t *testing.T) {
 	const inactivity = 400 * time.Millisecond
-	s := startSleeping(t, sleepingTriton(t), "--inactivity-timeout="+inactivity.String(), "--sse-header-timeout=100ms")
+	s := sleeping(t).startReady(t, "--inactivity-timeout="+inactivity.String(), "--sse-header-timeout=100ms")
 	began := time.Now()
 	whole := []<-chan answer{s.later(t, "/v1/completions", sleepOpenAI("1.5")), s.later(t, "/v1/completions", sleepOpenAI("1.5"))}
 	stream := s.later(t, "/v1/completions", merge(sleepOpenAI("1.5"), "stream", true))
@@ -124,7 +96,7 @@ func TestLongAnswers(t *testing.T) {
 
 // TestFirstResponseTimeout: the limit for the first response ends what the model holds.
 func TestFirstResponseTimeout(t *testing.T) {
-	s := startSleeping(t, sleepingTriton(t), "--first-response-timeout=500ms")
+	s := sleeping(t).startReady(t, "--first-response-timeout=500ms")
 	a := s.post(t, "/v1/completions", sleepOpenAI("2")).want(t, http.StatusServiceUnavailable)
 	if e := a.failure(t); text(e.Code) != "engine_inactive" || text(e.Message) != "the model sent nothing for 500ms" {
 		t.Errorf("code %s: %s", text(e.Code), text(e.Message))
@@ -143,8 +115,8 @@ func TestFrozenTriton(t *testing.T) {
 		inactivity = time.Second
 		signOfLife = 5 * time.Second
 	)
-	server := sleepingTriton(t)
-	s := startSleeping(t, server, "--inactivity-timeout="+inactivity.String())
+	models := sleeping(t)
+	s := models.startReady(t, "--inactivity-timeout="+inactivity.String())
 	s.post(t, "/v1/completions", sleepOpenAI("0")).want(t, http.StatusOK)
 	answers := map[string]<-chan answer{
 		"OpenAI": s.later(t, "/v1/completions", sleepOpenAI("15")),
@@ -154,8 +126,8 @@ func TestFrozenTriton(t *testing.T) {
 	if !poll(startLimit, func() bool { return inFlight(t, s) == len(answers) }) {
 		t.Fatal("the requests aren't under way")
 	}
-	server.Pause()
-	defer server.Resume()
+	models.server.Pause()
+	defer models.server.Resume()
 	frozen := time.Now()
 	const message = "the inference server gives no sign of life"
 	for name, answers := range answers {

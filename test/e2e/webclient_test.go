@@ -38,14 +38,6 @@ var webClient = shared(func(t *testing.T) (string, error) {
 // clientPackage is what npm gets of the server.
 const clientPackage = "/client.tgz"
 
-// servedClient is the folder of the Node programs, where npm has installed the browser
-// client beside what they need: from the server, as users do.
-var servedClient = shared(func(t *testing.T) (string, error) {
-	t.Helper()
-	nodeModules(t)
-	return "node", command("node", installed(t, "npm"), "install", "--no-save", "--no-audit", "--no-fund", serving(t).url+clientPackage)
-})
-
 // TestClientPackage holds what the server gives npm to what npm makes of the client's
 // folder. Who installs it is TestConnectNode.
 func TestClientPackage(t *testing.T) {
@@ -99,6 +91,48 @@ func unpacked(t *testing.T, pack []byte) map[string]string {
 	}
 }
 
+// TestWebExample builds the page of examples/web-connect, and uses it in a real
+// Chromium: from another origin than the server's, with the browser's own fetch.
+func TestWebExample(t *testing.T) {
+	webClient(t)
+	dir := filepath.Join(root(t), "examples", "web-connect")
+	if err := cmp.Or(installModules(t, dir), command(dir, installed(t, "npm"), "run", "--silent", "build")); err != nil {
+		t.Fatal(err)
+	}
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("it builds, but there is no chromium to use it in: apt-get install chromium")
+	}
+	s := ownEngine(t, scripted(t, "chat")).startReady(t)
+	page := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "dist"))))
+	defer page.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), webLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, installed(t, "node"), filepath.Join(nodePrograms(t), "browser.mjs"), chromium, page.URL+"/?server="+url.QueryEscape(s.url))
+	var failure strings.Builder
+	cmd.Stderr = &failure
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, failure.String())
+	}
+	var shown map[string]struct {
+		State, Text string
+		Pieces      int
+	}
+	if err := json.Unmarshal(out, &shown); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"Chat", "By tensors"} {
+		if got := shown[name]; got.State != "done" || got.Pieces < 5 {
+			t.Errorf("%s: the page shows %+v", name, got)
+		}
+	}
+	want := s.chat(t, ask("Count from one to ten in words.", "max_tokens", 64, "temperature", 0)).Choices[0].Message.Content
+	if got := shown["Chat"].Text; got != want {
+		t.Errorf("the page shows %q, want %q", got, want)
+	}
+}
+
 // deno is the program, which npm brings.
 func deno(t *testing.T) (string, error) {
 	t.Helper()
@@ -122,18 +156,16 @@ func TestWebClient(t *testing.T) {
 	var coming sync.WaitGroup
 	coming.Go(func() { program, missing = deno(t) }) // it is large
 	defer coming.Wait()
-	tensors := kserveServing(t)
-	tensors.renewTriton(t)
+	chats := ownEngine(t, scripted(t, "chat", "embedding")) // whose metrics tell what these clients leave
+	tensors := strained(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
 	controlled := start(t, "--model-repository="+filepath.Join(root(t), "test", "models"), "--model-control-mode=explicit")
-	if !poll(startLimit, func() bool { return controlled.get(t, "/health/ready").status == http.StatusOK }) {
-		t.Fatal("not ready without models")
-	}
+	controlled.awaitReady(t) // without models
 	env := []string{
-		"TRIDENT_URL=" + serving(t).url, "TRIDENT_TENSORS_URL=" + tensors.url, "TRIDENT_CONTROLLED_URL=" + controlled.url,
-		"TRIDENT_LIMITED_URL=" + startReady(t, "--max-in-flight=1", "--max-queued=0").url, "TRIDENT_DOWN_URL=" + start(t, "--triton-endpoint=127.0.0.1:1").url,
+		"TRIDENT_URL=" + chats.startReady(t).url, "TRIDENT_TENSORS_URL=" + tensors.url, "TRIDENT_CONTROLLED_URL=" + controlled.url,
+		"TRIDENT_LIMITED_URL=" + chats.startReady(t, "--max-in-flight=1", "--max-queued=0").url, "TRIDENT_DOWN_URL=" + start(t, "--triton-endpoint=127.0.0.1:1").url,
 	}
 	if !inProcess() {
-		env = append(env, "TRIDENT_METRICS_URL="+triton(t).MetricsURL())
+		env = append(env, "TRIDENT_METRICS_URL="+chats.server.MetricsURL())
 	}
 	run := func(t *testing.T, passed string, name string, args ...string) {
 		t.Helper()
@@ -161,47 +193,4 @@ func TestWebClient(t *testing.T) {
 		env = append(env, "DENO_DIR="+t.TempDir(), "NO_COLOR=1")
 		run(t, `ok \| [1-9]\d* passed .* 0 failed`, program, "test", "--no-check", "--no-lock", "--cached-only", "--allow-env", "--allow-net=127.0.0.1", "test/texts.test.ts")
 	})
-}
-
-// TestWebExample builds the page of examples/web-connect, and uses it in a real
-// Chromium: from another origin than the server's, with the browser's own fetch.
-func TestWebExample(t *testing.T) {
-	webClient(t)
-	dir := filepath.Join(root(t), "examples", "web-connect")
-	if err := cmp.Or(installModules(t, dir), command(dir, installed(t, "npm"), "run", "--silent", "build")); err != nil {
-		t.Fatal(err)
-	}
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("it builds, but there is no chromium to use it in: apt-get install chromium")
-	}
-	nodeModules(t)
-	s := serving(t)
-	page := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "dist"))))
-	defer page.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), webLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, installed(t, "node"), filepath.Join("node", "browser.mjs"), chromium, page.URL+"/?server="+url.QueryEscape(s.url))
-	var failure strings.Builder
-	cmd.Stderr = &failure
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, failure.String())
-	}
-	var shown map[string]struct {
-		State, Text string
-		Pieces      int
-	}
-	if err := json.Unmarshal(out, &shown); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, name := range []string{"Chat", "By tensors"} {
-		if got := shown[name]; got.State != "done" || got.Pieces < 5 {
-			t.Errorf("%s: the page shows %+v", name, got)
-		}
-	}
-	want := s.chat(t, ask("Count from one to ten in words.", "max_tokens", 64, "temperature", 0)).Choices[0].Message.Content
-	if got := shown["Chat"].Text; got != want {
-		t.Errorf("the page shows %q, want %q", got, want)
-	}
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -37,19 +39,22 @@ func TestPlayground(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no chromium to use it in: apt-get install chromium")
 	}
-	nodeModules(t)
 	out := t.TempDir()
 	elsewhere := otherOrigin(t)
+	// Of its own: nothing else may work there when an answer is stopped, or change one that is asked for again.
+	s := ownEngine(t, demoOptions(t)).startReady(t)
+	kinds := ownEngine(t, contractOptions(t, "")).startAt(t, root(t)) // whose models it loads and unloads
+	kinds.awaitReady(t)
 	env := []string{
 		"CHROMIUM=" + chromium, "TRIDENT_OUT=" + out, "TRIDENT_SHOTS=" + os.Getenv("TRIDENT_TEST_SHOTS"),
-		"TRIDENT_URL=" + serving(t).url, "TRIDENT_KINDS_URL=" + contracts(t).url, "TRIDENT_GATE_URL=" + gate(t, serving(t).url) + "/models/",
+		"TRIDENT_URL=" + paced(t, s.url), "TRIDENT_KINDS_URL=" + kinds.url, "TRIDENT_GATE_URL=" + gate(t, s.url) + "/models/",
 		"TRIDENT_DOWN_URL=" + start(t, "--triton-endpoint=127.0.0.1:1").url, "TRIDENT_ELSEWHERE_URL=" + elsewhere,
 		"TRIDENT_ALLOWING_URL=" + start(t, "--triton-endpoint=127.0.0.1:1", "--no-playground", "--cors-origin="+elsewhere).url,
 	}
 	if !inProcess() {
-		env = append(env, "TRIDENT_METRICS_URL="+triton(t).MetricsURL())
+		env = append(env, "TRIDENT_METRICS_URL="+s.server.MetricsURL())
 	}
-	t.Run("page", func(t *testing.T) { runNode(t, "node", env, "playground.test.mjs") })
+	t.Run("page", func(t *testing.T) { runNode(t, nodePrograms(t), env, "playground.test.mjs") })
 	t.Run("programs", func(t *testing.T) { checkPrograms(t, out) })
 }
 
@@ -102,6 +107,40 @@ func gate(t *testing.T, target string) string {
 	return server.URL
 }
 
+// paced is a proxy like a slow network, so that a browser which gets little of a busy machine shows
+// the pieces of an answer one by one, too.
+func paced(t *testing.T, target string) string {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, FlushInterval: -1,
+		ModifyResponse: func(response *http.Response) error {
+			if strings.HasPrefix(response.Header.Get("Content-Type"), "application/connect+") { // a stream
+				response.Body = &pacedBody{response.Body, time.NewTicker(20 * time.Millisecond)}
+			}
+			return nil
+		},
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // browsers leave
+	})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// pacedBody gives a piece of a body at each tick, of about the size of a message with a token.
+type pacedBody struct {
+	io.ReadCloser
+
+	tick *time.Ticker
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	<-b.tick.C
+	return b.ReadCloser.Read(p[:min(len(p), 100)])
+}
+
 // checkPrograms runs what the page shows of a request, which must give the page's
 // answer.
 func checkPrograms(t *testing.T, dir string) {
@@ -110,7 +149,7 @@ func checkPrograms(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modules, err := filepath.Abs("node")
+	modules, err := filepath.Abs(nodePrograms(t))
 	if err != nil {
 		t.Fatal(err)
 	}

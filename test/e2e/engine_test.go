@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// inProcess reports whether trident itself runs Triton.
+func inProcess() bool { return os.Getenv("TRIDENT_TEST_ENGINE") == "local" }
+
+// needsServer skips a test of trident and a tritonserver beside it.
+func needsServer(t *testing.T) {
+	t.Helper()
+	if inProcess() {
+		t.Skip("Triton is in trident's process")
+	}
+}
+
+// engine is the Triton whose models a trident serves: a tritonserver beside it, or one in its
+// process.
+type engine struct {
+	server *tritonserver.Server // nil where Triton is in trident's process
+	flags  []string             // by which trident finds the models
+	env    []string             // of trident's process, where the models are in it
+}
+
+func launchEngine(options tritonserver.Options) (engine, error) {
+	if inProcess() {
+		e := engine{flags: slices.Clone(options.Args), env: options.Env}
+		for _, repository := range options.Repositories {
+			e.flags = append(e.flags, "--model-repository="+repository)
+		}
+		return e, nil
+	}
+	server, err := tritonserver.Launch(context.Background(), options)
+	if err != nil {
+		return engine{}, err
+	}
+	return engine{server: server, flags: []string{"--triton-endpoint=" + server.GRPC()}}, nil
+}
+
+// sharedEngine ends with the last test.
+func sharedEngine(options tritonserver.Options) (engine, error) {
+	e, err := launchEngine(options)
+	if err == nil && e.server != nil {
+		undos.add(enginesEnd, e.server.Close)
+	}
+	return e, err
+}
+
+// ownEngine ends after the test: tritonserver takes some seconds for that, in which it does nothing.
+func ownEngine(t *testing.T, options tritonserver.Options) engine {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a real Triton")
+	}
+	e, err := launchEngine(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.server != nil {
+		name := t.Name()
+		t.Cleanup(func() {
+			undos.begin(func() error {
+				if err := e.server.Close(); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				return nil
+			})
+		})
+	}
+	return e
+}
+
+// launch starts a trident before it, in the working directory dir if that isn't empty.
+func (e engine) launch(t *testing.T, dir string, flags ...string) (*trident, error) {
+	t.Helper()
+	s, err := launchAt(t, dir, e.env, append(slices.Clone(e.flags), flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	s.server = e.server
+	return s, nil
+}
+
+// start launches a trident of the test's own before it, which ends with the test.
+func (e engine) start(t *testing.T, flags ...string) *trident {
+	t.Helper()
+	return e.startAt(t, "", flags...)
+}
+
+// startAt does so in another working directory.
+func (e engine) startAt(t *testing.T, dir string, flags ...string) *trident {
+	t.Helper()
+	s, err := e.launch(t, dir, flags...)
+	return owned(t, s, err)
+}
+
+// startReady waits for all models, too.
+func (e engine) startReady(t *testing.T, flags ...string) *trident {
+	t.Helper()
+	s := e.start(t, flags...)
+	s.awaitReady(t)
+	return s
+}
