@@ -24,6 +24,7 @@ var passed = regexp.MustCompile(`(?m)^\S+ pass [1-9]\d`)
 // TestPlayground holds the page at / to its types and its own tests, and uses it in a
 // real Chromium. With TRIDENT_TEST_SHOTS it leaves pictures in that folder.
 func TestPlayground(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(root(t), "web", "playground")
 	webClient(t)
 	if err := installModules(t, dir); err != nil {

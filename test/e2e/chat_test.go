@@ -166,6 +166,7 @@ func TestChatStreamUsage(t *testing.T) {
 }
 
 func TestChat(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	const schema = `{"type":"object","properties":{"name":{"type":"string","enum":["Ada","Bob"]},"age":{"type":"integer","minimum":1,"maximum":99}},"required":["name","age"],"additionalProperties":false}`
 	for _, test := range []struct {
@@ -264,6 +265,7 @@ func person(t *testing.T, text string) {
 }
 
 func TestChatLogprobs(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	body := func(more ...any) object {
 		return ask("Say a number.", append([]any{"logprobs", true, "max_tokens", 8, "temperature", 1.9, "ignore_eos", true}, more...)...)
@@ -312,6 +314,7 @@ func TestChatLogprobs(t *testing.T) {
 // TestContextLength holds the words and the code of a prompt that is too long,
 // which clients act on.
 func TestContextLength(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, test := range []struct {
 		name  string

@@ -14,6 +14,7 @@ import (
 // TestCloudRepository: an address of cloud storage reaches Triton's own client of it as
 // it was given. Nothing here takes it for a folder, and the error is Triton's.
 func TestCloudRepository(t *testing.T) {
+	t.Parallel()
 	dir := root(t)
 	for _, test := range []struct {
 		name   string

@@ -34,6 +34,7 @@ func typedAsk(text string, tokens uint32) *tridentv1.ChatRequest {
 }
 
 func TestConnect(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for name, client := range connectClients(t, s) {
 		t.Run(name, func(t *testing.T) {
@@ -170,6 +171,7 @@ func callTyped(ctx context.Context, client tridentv1connect.ChatServiceClient, r
 
 // TestConnectHeaders holds what the typed services share with all others.
 func TestConnectHeaders(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	a := s.rawConnect(t, `{"model":"chat","maxTokens":2,"messages":[{"role":"ROLE_USER","content":"Hello."}]}`, "X-Request-Id", "typed")
 	if a.status != http.StatusOK || a.header.Get("X-Request-Id") != "typed" {

@@ -372,6 +372,7 @@ func (s *streamRules) end() string {
 
 // TestStreamRules: the rules notice what breaks them.
 func TestStreamRules(t *testing.T) {
+	t.Parallel()
 	const head = `"id":"x","object":"o","created":1,"model":"m"`
 	chunk := func(rest string) string { return "{" + head + "," + rest + "}" }
 	typed := func(kind string, number int) string {

@@ -25,6 +25,7 @@ func contractModel(t *testing.T) engine {
 
 // TestContract serves a model with adapters and a tokenizer.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_", "--owned-by=lab")
 	if !poll(startLimit, func() bool {
 		resp, err := client.Get(s.url + "/v1/models/vllm")

@@ -18,6 +18,7 @@ import (
 // TestModelControl loads and unloads a model through the OpenAI API, with Triton
 // in trident's process and elsewhere: both give the same answers.
 func TestModelControl(t *testing.T) {
+	t.Parallel()
 	options := demoOptions(t)
 	options.Args = []string{"--model-control-mode=explicit"}
 	for _, test := range []struct {
@@ -34,6 +35,7 @@ func TestModelControl(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			checkModelControl(t, test.start(t))
 		})
 	}
@@ -141,6 +143,7 @@ func checkTypedControl(t *testing.T, s *trident) {
 // TestNoModelControl: without explicit control both engines refuse in Triton's
 // words.
 func TestNoModelControl(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, path := range []string{"embedding/load", "embedding/unload", "nobody/load", "nobody/unload"} {
 		e := s.post(t, "/v1/models/"+path, nil).want(t, http.StatusBadRequest).failure(t)
@@ -153,6 +156,7 @@ func TestNoModelControl(t *testing.T) {
 // TestModelsFail starts trident with models that can't be loaded: all are told
 // of, and it ends unless it was told not to.
 func TestModelsFail(t *testing.T) {
+	t.Parallel()
 	repository := t.TempDir()
 	for _, name := range []string{"one", "two"} {
 		if err := os.MkdirAll(filepath.Join(repository, name, "1"), 0o700); err != nil {

@@ -115,7 +115,9 @@ func (d *demo) awaitLoading(t *testing.T) {
 // TestDemo runs what `make run` runs, uses it, and ends it as a terminal's
 // Ctrl-C does and as the kernel does when memory is short. Nothing may be left.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	t.Run("Ctrl-C", func(t *testing.T) {
+		t.Parallel()
 		d := startDemo(t, filepath.Join(root(t), "models"))
 		d.awaitGreeting(t)
 		s := &trident{url: d.url}
@@ -141,6 +143,7 @@ func TestDemo(t *testing.T) {
 		d.checkStopped(t)
 	})
 	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
 		d := startDemo(t, scripted(t, "chat", "embedding").Repositories[0])
 		d.awaitGreeting(t)
 		_ = watch(t, (&trident{url: d.url}).openChat(t, ask("Count to ten.", "max_tokens", 50, "ignore_eos", true)))
@@ -151,6 +154,7 @@ func TestDemo(t *testing.T) {
 		d.checkGone(t, stopLimit)
 	})
 	t.Run("Ctrl-C while starting", func(t *testing.T) {
+		t.Parallel()
 		d := startDemo(t, scripted(t, "chat", "embedding").Repositories[0], scriptedLoad)
 		d.awaitLoading(t)
 		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
@@ -159,6 +163,7 @@ func TestDemo(t *testing.T) {
 		d.checkStopped(t)
 	})
 	t.Run("killed while starting", func(t *testing.T) {
+		t.Parallel()
 		d := startDemo(t, scripted(t, "chat", "embedding").Repositories[0], scriptedLoad)
 		d.awaitLoading(t)
 		if err := syscall.Kill(d.cmd.Process.Pid, syscall.SIGKILL); err != nil {
@@ -169,6 +174,7 @@ func TestDemo(t *testing.T) {
 	})
 	for name, await := range map[string]func(*demo, *testing.T){"serving": (*demo).awaitGreeting, "loading": (*demo).awaitLoading} {
 		t.Run("trident killed while "+name, func(t *testing.T) {
+			t.Parallel()
 			var variables []string
 			if name == "loading" {
 				variables = append(variables, scriptedLoad)
@@ -189,6 +195,7 @@ func TestDemo(t *testing.T) {
 		})
 	}
 	t.Run("busy port", func(t *testing.T) {
+		t.Parallel()
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

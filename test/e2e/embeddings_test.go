@@ -67,6 +67,7 @@ func dot(a, b []float32) float64 {
 }
 
 func TestEmbeddings(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	sentences := []string{
 		"A cat sits on the mat.",

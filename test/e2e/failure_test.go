@@ -22,6 +22,7 @@ const failLimit = 5 * time.Second
 // TestTritonDies kills tritonserver under streams, one of them each SDK's, looks
 // at what its clients get while it is away, and starts it again.
 func TestTritonDies(t *testing.T) {
+	t.Parallel()
 	needsServer(t)
 	models := ownEngine(t, scripted(t, "chat", "embedding"))
 	s := models.startReady(t)
@@ -120,6 +121,7 @@ func checkDown(t *testing.T, s *trident) {
 
 // TestWithoutTriton starts trident before there is a server to talk to.
 func TestWithoutTriton(t *testing.T) {
+	t.Parallel()
 	s := start(t, "--triton-endpoint=127.0.0.1:1")
 	checkDown(t, s)
 	if list := decode[struct{ Data []model }](t, s.get(t, "/v1/models").want(t, http.StatusOK)); len(list.Data) != 0 {
@@ -130,6 +132,7 @@ func TestWithoutTriton(t *testing.T) {
 // TestModelDies kills the process in which the model runs. Triton says nothing
 // then, neither in the streams nor by the model's state: silence must end them.
 func TestModelDies(t *testing.T) {
+	t.Parallel()
 	needsServer(t)
 	models := ownEngine(t, scripted(t, "chat", "embedding"))
 	t.Cleanup(models.server.Kill) // it may wait for the dead model when it is told to stop

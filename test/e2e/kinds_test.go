@@ -9,6 +9,7 @@ import (
 )
 
 func TestKindsAnswer(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
 			c := contracts(t)
@@ -57,6 +58,7 @@ func TestKindsAnswer(t *testing.T) {
 // TestKindsSingleCall: an answer in pieces ends after the call that was wanted. The
 // ensemble's comes in one piece, or its characters would break, and has both.
 func TestKindsSingleCall(t *testing.T) {
+	t.Parallel()
 	const call = `<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>`
 	for _, k := range kinds() {
 		if k.streamsCharacters {
@@ -80,6 +82,7 @@ func clock() []object {
 // TestKindsCharacters: those of several tokens come whole. The ensemble decodes
 // each token alone, so in its streams they are lost before Trident sees them.
 func TestKindsCharacters(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
 			c := contracts(t)
@@ -100,6 +103,7 @@ func TestKindsCharacters(t *testing.T) {
 // TestKindsSampling holds the tensors of a request: names, shapes and values as
 // the model declares them, and none that it doesn't.
 func TestKindsSampling(t *testing.T) {
+	t.Parallel()
 	executor := map[string]string{
 		"text_input": `[1, 1] [" one"]`, "max_tokens": "[1, 1] [5]", "stream": "[1, 1] [false]", "exclude_input_in_output": "[1, 1] [true]",
 		"return_num_input_tokens": "[1, 1] [true]", "return_num_output_tokens": "[1, 1] [true]",
@@ -172,6 +176,7 @@ func TestKindsSampling(t *testing.T) {
 
 // TestKindsExecutor: what only TensorRT-LLM's executor can.
 func TestKindsExecutor(t *testing.T) {
+	t.Parallel()
 	const schema = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":3}},"required":["name","age"]}`
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
@@ -225,6 +230,7 @@ func TestKindsExecutor(t *testing.T) {
 
 // TestKindsSeveralTexts: a model that gives several texts makes several choices.
 func TestKindsSeveralTexts(t *testing.T) {
+	t.Parallel()
 	c := contracts(t)
 	for _, test := range []struct {
 		name string
@@ -247,6 +253,7 @@ func TestKindsSeveralTexts(t *testing.T) {
 // TestKindsRefuse what they can't do, by the name of the field, and tell of what
 // their models refuse.
 func TestKindsRefuse(t *testing.T) {
+	t.Parallel()
 	c := contracts(t)
 	long := strings.Repeat("x", 250) // more than the models take, less than Trident knows of
 	for _, test := range []struct {
@@ -298,6 +305,7 @@ func TestKindsRefuse(t *testing.T) {
 
 // TestKindsNeutral: what says nothing is refused by none.
 func TestKindsNeutral(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
 			c := contracts(t)

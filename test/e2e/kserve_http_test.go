@@ -5,6 +5,7 @@ import "testing"
 // TestKServeHTTPClient has NVIDIA's client of REST call both ports, plain and by
 // asyncio: all that it can ask, and the values of all that it gets.
 func TestKServeHTTPClient(t *testing.T) {
+	t.Parallel()
 	options := kserveModels(t, "models", "models-ext", "models-kserve")
 	options.Args = []string{"--model-control-mode=explicit", "--load-model=*"}
 	s, err := ownEngine(t, options).start(t, append(kservePorts(), "--allow-model-upload")...).kserve(client)

@@ -140,6 +140,7 @@ const pythonParts = "describe\ninfer\nstreams\nshares\nasynchronous\ncancels\n"
 // TestKServeClient has NVIDIA's own Python client call both ports: by callbacks, by
 // asyncio, in streams of many requests, with shared memory, and leaving in between.
 func TestKServeClient(t *testing.T) {
+	t.Parallel()
 	models := strained(t, kserveModels(t, "models", "models-ext"))
 	s, err := models.start(t, kservePorts()...).kserve(client)
 	if err != nil {
@@ -156,6 +157,7 @@ func TestKServeClient(t *testing.T) {
 // TestKServeVLLM is a program like the vLLM backend's sample: one stream, many ids,
 // sampling parameters of text as a tensor and as request parameters.
 func TestKServeVLLM(t *testing.T) {
+	t.Parallel()
 	s, err := ownEngine(t, scripted(t, "chat")).start(t, kservePorts()...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
@@ -190,6 +192,7 @@ func connectParts(chats bool) string {
 // typed chats: by Connect, gRPC and gRPC-Web, and streams both ways over HTTP/2. Their
 // messages and services are those of the client that the server gives.
 func TestConnectNode(t *testing.T) {
+	t.Parallel()
 	dir := nodePrograms(t)
 	s := strained(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
 	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url, serving(t).url)
@@ -197,6 +200,7 @@ func TestConnectNode(t *testing.T) {
 
 // TestKServeCurl asks as docs/kserve.md says.
 func TestKServeCurl(t *testing.T) {
+	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Skip("no curl")
@@ -238,6 +242,7 @@ func TestKServeCurl(t *testing.T) {
 // TestPerfAnalyzer has NVIDIA's load generator measure models that answer once, by
 // shared memory too, and one that streams, and holds what it has seen to what they do.
 func TestPerfAnalyzer(t *testing.T) {
+	t.Parallel()
 	options := kserveModels(t, "models", "models-kserve")
 	options.Args = []string{"--model-control-mode=explicit", "--load-model=echo", "--load-model=both", "--load-model=stream"}
 	s, err := strained(t, options).start(t, kservePorts()...).kserve(client)

@@ -116,7 +116,9 @@ const forever = 100_000
 
 // TestLocalStop ends trident with Triton in its process, whatever the models do.
 func TestLocalStop(t *testing.T) {
+	t.Parallel()
 	t.Run("streams that end in time", func(t *testing.T) {
+		t.Parallel()
 		s := startTalking(t)
 		if len(s.models(t)) != 1 || len(s.segments(t)) < 2 {
 			t.Errorf("the model has the processes %v and the memory %v: the checks below would be void", s.models(t), s.segments(t))
@@ -137,6 +139,7 @@ func TestLocalStop(t *testing.T) {
 		}
 	})
 	t.Run("streams that don't", func(t *testing.T) {
+		t.Parallel()
 		s := startTalking(t, "--shutdown-timeout=300ms")
 		last := watch(t, s.openChat(t, talk("Hello.", forever)))
 		signalStop(t, s, syscall.SIGINT)
@@ -146,6 +149,7 @@ func TestLocalStop(t *testing.T) {
 		s.checkEnded(t)
 	})
 	t.Run("a model that hangs", func(t *testing.T) {
+		t.Parallel()
 		s := startTalking(t, "--shutdown-timeout=300ms")
 		answers := make(chan answer, 1)
 		go func() { answers <- s.post(t, "/v1/chat/completions", talk("hang", 1)) }()
@@ -160,6 +164,7 @@ func TestLocalStop(t *testing.T) {
 		s.checkEnded(t)
 	})
 	t.Run("a model that is loading", func(t *testing.T) {
+		t.Parallel()
 		s := startLocal(t, talkingModels, "TALK_LOAD_SECONDS=600")
 		loading := func() bool { // not the process that is asked for the configuration
 			all := s.models(t)
@@ -174,6 +179,7 @@ func TestLocalStop(t *testing.T) {
 		s.checkEnded(t)
 	})
 	t.Run("sudden death", func(t *testing.T) {
+		t.Parallel()
 		s := startTalking(t)
 		events := s.openChat(t, talk("Hello.", forever))
 		readUntil(t, events.response.Body, `"content":"`)
@@ -194,6 +200,7 @@ func TestLocalStop(t *testing.T) {
 // TestLocalModelDies kills the process in which a model runs: its streams end at
 // once, clients and probes are told, and it comes back by itself.
 func TestLocalModelDies(t *testing.T) {
+	t.Parallel()
 	s := startTalking(t)
 	last := watch(t, s.openChat(t, talk("Hello.", forever)))
 	died := time.Now()

@@ -20,6 +20,7 @@ var adapterCache sync.Mutex
 // TestLoRAs: TensorRT-LLM's models are told of adapters in their own ways, and each
 // adapter answers for itself, also when the engine has put it out.
 func TestLoRAs(t *testing.T) {
+	t.Parallel()
 	alone(t, &adapterCache)
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
@@ -64,6 +65,7 @@ func TestLoRAs(t *testing.T) {
 // TestLoRATensors: the weights come with the first request and with none that
 // follows, until the engine lacks them.
 func TestLoRATensors(t *testing.T) {
+	t.Parallel()
 	alone(t, &adapterCache)
 	for _, model := range []string{"ensemble", "bls"} {
 		t.Run(model, func(t *testing.T) {
@@ -116,6 +118,7 @@ func numbered(input string) bool {
 }
 
 func TestLoRAsAreListed(t *testing.T) {
+	t.Parallel()
 	c := contracts(t)
 	listed := string(c.get(t, "/v1/models").want(t, http.StatusOK).body)
 	for _, model := range []string{"ensemble", "bls", "llmapi"} {
@@ -136,6 +139,7 @@ func TestLoRAsAreListed(t *testing.T) {
 // TestLoRAsWhereNobodyKnows: without the repository at hand a name goes to the
 // engine, whose refusal is told as that of a model that isn't there.
 func TestLoRAsWhereNobodyKnows(t *testing.T) {
+	t.Parallel()
 	needsServer(t)
 	c := contracts(t)
 	s := c.engine.startAt(t, root(t), "--lora-separator=_lora_")

@@ -7,18 +7,39 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
+// Tests that call t.Parallel run in parallel, after all other tests have ended. A parallel test may
+// use the shared servers. It must not stop them, depend on their metrics or on their speed, or
+// compare answers of the shared chat model: llama.cpp's results change slightly with the other
+// requests of a batch. A test that does so starts servers of its own, with the scripted chat model
+// (scripted_test.go) where that will do, or runs before the parallel tests.
+//
+// Go starts the first and the last parallel test first, in the order of files and functions. These
+// are TestPlayground and TestWebClient, which take long.
+
+// atOnce is the number of tests that run in parallel, unless -parallel sets another one. It is
+// larger than the number of cores because tests often wait for a process to start or to end.
+const atOnce = 5
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(atOnce)) // it is a number
+	}
 	code := m.Run()
 	for _, text := range violations.rest() {
 		fmt.Fprintln(os.Stderr, "e2e:", text)

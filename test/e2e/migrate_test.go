@@ -14,6 +14,7 @@ import (
 // TestMigrateNamesAll: docs/migrate.md says of each flag of tritonserver's what
 // becomes of it.
 func TestMigrateNamesAll(t *testing.T) {
+	t.Parallel()
 	path, err := tritonserver.Find()
 	if err != nil {
 		t.Fatal(err)

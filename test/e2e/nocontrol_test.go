@@ -22,6 +22,7 @@ type refusal func(t *testing.T, model, action string, upload bool) (code, text s
 // refused in Triton's words on every surface, also with a configuration that was
 // allowed to be brought, and of models that there aren't. The models stay.
 func TestNoModelControlAnywhere(t *testing.T) {
+	t.Parallel()
 	s := kserveServing(t)
 	type surface struct {
 		name, code string

@@ -37,6 +37,7 @@ func TestObserved(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
+	t.Parallel()
 	flags := []string{"--metrics-port=0", "--otlp-endpoint=" + receiver.URL, "--trace-sample-ratio=0"}
 	if !inProcess() {
 		flags = append(flags, "--triton-metrics-url="+demoModels(t).server.MetricsURL())

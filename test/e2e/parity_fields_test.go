@@ -169,6 +169,7 @@ func operations() []operation {
 // the model gets the same and they give the same; or they refuse it by the same code,
 // for the same field.
 func TestParityFields(t *testing.T) {
+	t.Parallel()
 	alone(t, &seeingRecord)
 	c := seeing(t)
 	for _, op := range operations() {

@@ -28,6 +28,7 @@ func (s *trident) platforms(t *testing.T, names ...string) map[string]*trident {
 // TestPlatforms has the demo models answer SageMaker's and Vertex AI's requests, by the
 // platforms' own variables: chats, streams, embeddings and KServe's generate.
 func TestPlatforms(t *testing.T) {
+	t.Parallel()
 	flags := []string{"--sagemaker-port=" + freePort(t), "--vertex-ai-default-model=chat"}
 	models := demoModels(t)
 	models.env = slices.Concat(models.env, []string{

@@ -18,6 +18,7 @@ import (
 // TestDrain stops trident under streams: those that end in time are finished,
 // the others are told, new ones find nobody.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	models := ownEngine(t, scripted(t, "chat"))
 	t.Run("streams that end in time", func(t *testing.T) {
 		s := models.startReady(t)
@@ -114,6 +115,7 @@ func checkExit(t *testing.T, s *trident, limit time.Duration) {
 
 // TestRefusesToStart holds the one line that a mistake on the command line gets.
 func TestRefusesToStart(t *testing.T) {
+	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +166,7 @@ func TestRefusesToStart(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command(tridentBinary(t), "version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "trident "+stamp+" ") && !strings.HasPrefix(string(out), "trident "+stamp+"\n") || !strings.Contains(string(out), "remote") {
 		t.Errorf("%q: %v", out, err)
@@ -178,6 +181,7 @@ func TestVersion(t *testing.T) {
 
 // TestOverload holds the refusal of a request too many.
 func TestOverload(t *testing.T) {
+	t.Parallel()
 	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--max-in-flight=1", "--max-queued=0")
 	ctx, leave := context.WithCancel(askedBy(t.Context(), t))
 	defer leave()
@@ -197,6 +201,7 @@ func TestOverload(t *testing.T) {
 
 // TestRequestTimeout holds what a request gets that takes longer than allowed.
 func TestRequestTimeout(t *testing.T) {
+	t.Parallel()
 	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--request-timeout=1500ms")
 	for _, stream := range []bool{false, true} {
 		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {

@@ -43,6 +43,7 @@ func recordedBodies(t *testing.T) []recordedBody {
 
 // TestRecordedBodies sends what Open WebUI and LangChain send to the demo models.
 func TestRecordedBodies(t *testing.T) {
+	t.Parallel()
 	s := startReady(t, "--default-max-tokens=8") // most tasks of Open WebUI have no limit
 	for _, test := range recordedBodies(t) {
 		t.Run(test.name, func(t *testing.T) {
@@ -64,6 +65,7 @@ func TestRecordedBodies(t *testing.T) {
 // TestPathAliases: clients of the local-model world leave /v1 out, put KServe's
 // prefix before it and post for the list of models.
 func TestPathAliases(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, prefix := range []string{"/v1", "", "/openai/v1"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {

@@ -24,6 +24,7 @@ import (
 // TestReflection does as grpcurl: all that it knows of the services, the server has
 // told it. It lists them, describes a method and calls it, once and as a stream.
 func TestReflection(t *testing.T) {
+	t.Parallel()
 	s := kserveServing(t)
 	for name, address := range s.ports() {
 		t.Run(name, func(t *testing.T) {

@@ -157,6 +157,7 @@ func hugeBody() *strings.Reader {
 // TestBadRequests holds every refusal's status, type, code, param and words, and
 // that it leaves one line in the log, which has nothing of the prompt.
 func TestBadRequests(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, test := range badRequests() {
 		t.Run(test.name, func(t *testing.T) {
@@ -210,6 +211,7 @@ func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) log
 }
 
 func TestUnknownFields(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	body := func() object {
 		return ask("Hello.", "max_tokens", 2, "zeta", marker, "Model", "other", "user", "me", "metadata", object{"a": "b"})
@@ -237,6 +239,7 @@ func TestUnknownFields(t *testing.T) {
 
 // TestRequestLog holds the line of a request that succeeds.
 func TestRequestLog(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, stream := range []bool{false, true} {
 		mark, id := s.log.len(), "served-"+strconv.FormatBool(stream)

@@ -95,6 +95,7 @@ func TestResponseStream(t *testing.T) {
 // TestResponseConversation goes on from a response; the prompt grows by what was
 // said, whoever repeats it.
 func TestResponseConversation(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	ask := func(body object) response {
 		body["model"], body["max_output_tokens"], body["ignore_eos"] = "chat", 6, true
@@ -126,6 +127,7 @@ func TestResponseConversation(t *testing.T) {
 
 // TestResponseForms: JSON by a schema, and a demanded call.
 func TestResponseForms(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	schema := object{"type": "object", "properties": object{"yes": object{"type": "boolean"}}, "required": []string{"yes"}, "additionalProperties": false}
 	formed := decode[response](t, s.post(t, responsesPath, object{

@@ -66,6 +66,7 @@ func installModules(t *testing.T, dir string) error {
 const sdkLimit = 5 * time.Minute
 
 func TestSDK(t *testing.T) {
+	t.Parallel()
 	// Of its own, as it is to be idle after each program.
 	s := ownEngine(t, demoOptions(t)).startReady(t, "--http-max-input-size=1048576")
 	down := start(t, "--triton-endpoint=127.0.0.1:1")

@@ -13,6 +13,7 @@ type model struct {
 }
 
 func TestModels(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	list := decode[struct{ Data []model }](t, s.get(t, "/v1/models").want(t, http.StatusOK)).Data
 	if len(list) != 2 || list[0].ID != "chat" || list[1].ID != "embedding" {
@@ -30,6 +31,7 @@ func TestModels(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, path := range []string{"/health/live", "/health/ready"} {
 		if a := s.get(t, path).want(t, http.StatusOK); len(a.body) > 0 {
@@ -40,6 +42,7 @@ func TestHealth(t *testing.T) {
 
 // TestRequestID sends an id, none, and one that no header or log may carry on.
 func TestRequestID(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, path := range []string{"/health/live", "/v1/models", "/v1/models/none", "/nowhere"} {
 		if got := s.get(t, path, "X-Request-Id", "mine").header.Get("X-Request-Id"); got != "mine" {
@@ -58,6 +61,7 @@ func TestRequestID(t *testing.T) {
 
 // TestCORS plays a browser's part on pages of this host and of others.
 func TestCORS(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	const path = "/v1/chat/completions"
 	preflight := func(origin string) answer {
@@ -103,6 +107,7 @@ func overHTTP2(t *testing.T) *http.Client {
 }
 
 func TestHTTP2(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	r := s.request(t, http.MethodPost, "/v1/chat/completions", ask("Hello.", "max_tokens", 8, "ignore_eos", true, "stream", true))
 	events := s.open(t, overHTTP2(t), r)
@@ -119,6 +124,7 @@ func TestHTTP2(t *testing.T) {
 
 // TestContentType sends JSON under other names, as `curl -d` does.
 func TestContentType(t *testing.T) {
+	t.Parallel()
 	s := serving(t)
 	for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain", "", "application/json; charset=utf-8"} {
 		r := s.request(t, http.MethodPost, "/v1/chat/completions", ask("Hello.", "max_tokens", 2))

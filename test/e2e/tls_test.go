@@ -55,6 +55,7 @@ func (c *certified) start(t *testing.T, models engine, flags ...string) *trident
 // TestTLSChat streams a chat by HTTP/2 while the certificate is renewed: the stream goes
 // on, curl sees the new one, and who forgets TLS is told.
 func TestTLSChat(t *testing.T) {
+	t.Parallel()
 	files := certify(t)
 	s := files.start(t, demoModels(t))
 	by := files.client(t)
@@ -96,6 +97,7 @@ func TestTLSChat(t *testing.T) {
 // TestTLSClients has the real clients call both ports with TLS: Node, which must not
 // show a certificate, and those that must, by Python and by Go.
 func TestTLSClients(t *testing.T) {
+	t.Parallel()
 	t.Run("any client", func(t *testing.T) {
 		dir := nodePrograms(t)
 		files := certify(t)

@@ -130,6 +130,7 @@ func joined(values []any) string {
 }
 
 func TestVision(t *testing.T) {
+	t.Parallel()
 	alone(t, &seeingRecord)
 	onePNG, oneGIF := pictures(t)
 	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // a type that isn't the image's
@@ -171,6 +172,7 @@ func TestVision(t *testing.T) {
 }
 
 func TestVisionRefuses(t *testing.T) {
+	t.Parallel()
 	alone(t, &seeingRecord)
 	onePNG, _ := pictures(t)
 	good := "data:image/png;base64," + onePNG

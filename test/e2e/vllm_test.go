@@ -52,6 +52,7 @@ func TestVLLM(t *testing.T) {
 
 // TestVLLMContract runs it on the model without weights that has the same contract.
 func TestVLLMContract(t *testing.T) {
+	t.Parallel()
 	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_")
 	if !poll(startLimit, func() bool { return s.get(t, "/v1/models/vllm").status == http.StatusOK }) {
 		t.Fatalf("the model isn't served:\n%s", s.log)

@@ -69,6 +69,7 @@ func (s *trident) later(t *testing.T, path string, body object) <-chan answer {
 // TestLongAnswers: an answer in one piece, and one that waits for others in Triton's
 // queue, may take longer than a stream may be silent.
 func TestLongAnswers(t *testing.T) {
+	t.Parallel()
 	const inactivity = 400 * time.Millisecond
 	s := sleeping(t).startReady(t, "--inactivity-timeout="+inactivity.String(), "--sse-header-timeout=100ms")
 	began := time.Now()
@@ -96,6 +97,7 @@ func TestLongAnswers(t *testing.T) {
 
 // TestFirstResponseTimeout: the limit for the first response ends what the model holds.
 func TestFirstResponseTimeout(t *testing.T) {
+	t.Parallel()
 	s := sleeping(t).startReady(t, "--first-response-timeout=500ms")
 	a := s.post(t, "/v1/completions", sleepOpenAI("2")).want(t, http.StatusServiceUnavailable)
 	if e := a.failure(t); text(e.Code) != "engine_inactive" || text(e.Message) != "the model sent nothing for 500ms" {
@@ -115,6 +117,7 @@ func TestFrozenTriton(t *testing.T) {
 		inactivity = time.Second
 		signOfLife = 5 * time.Second
 	)
+	t.Parallel()
 	models := sleeping(t)
 	s := models.startReady(t, "--inactivity-timeout="+inactivity.String())
 	s.post(t, "/v1/completions", sleepOpenAI("0")).want(t, http.StatusOK)

@@ -41,6 +41,7 @@ const clientPackage = "/client.tgz"
 // TestClientPackage holds what the server gives npm to what npm makes of the client's
 // folder. Who installs it is TestConnectNode.
 func TestClientPackage(t *testing.T) {
+	t.Parallel()
 	s, dir := serving(t), t.TempDir()
 	if err := command(filepath.Join(root(t), "web", "client"), installed(t, "npm"), "pack", "--ignore-scripts", "--silent", "--pack-destination", dir); err != nil {
 		t.Fatal(err)
@@ -94,6 +95,7 @@ func unpacked(t *testing.T, pack []byte) map[string]string {
 // TestWebExample builds the page of examples/web-connect, and uses it in a real
 // Chromium: from another origin than the server's, with the browser's own fetch.
 func TestWebExample(t *testing.T) {
+	t.Parallel()
 	webClient(t)
 	dir := filepath.Join(root(t), "examples", "web-connect")
 	if err := cmp.Or(installModules(t, dir), command(dir, installed(t, "npm"), "run", "--silent", "build")); err != nil {
@@ -145,6 +147,7 @@ func deno(t *testing.T) (string, error) {
 // TestWebClient runs the browser client's own tests, on Node and Deno, whose fetch is
 // that of browsers, before servers in every state that they need.
 func TestWebClient(t *testing.T) {
+	t.Parallel()
 	dir := webClient(t)
 	t.Run("types", func(t *testing.T) {
 		if err := command(dir, installed(t, "npm"), "run", "--silent", "check"); err != nil {
