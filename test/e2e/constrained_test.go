@@ -6,15 +6,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestConstrained: of a hundred answers that a real model samples under a schema, all
-// are what the schema takes.
+// TestConstrained: of many answers that a real model samples under a schema, all are what the
+// schema takes.
 func TestConstrained(t *testing.T) {
+	t.Parallel()
 	const schema = `{"type":"object","properties":{"sea":{"enum":["calm","rough"]},"ships":{"type":"integer","minimum":0,"maximum":99}},"required":["sea","ships"],"additionalProperties":false}`
 	s := serving(t)
-	good := 0
-	for seed := range 25 {
+	good, requests := 0, tier.Size(10, 25)
+	for seed := range requests {
 		a := s.post(t, "/v1/chat/completions", ask("Describe the harbour.", "n", slots, "seed", 1000*seed, "temperature", 1.2, "max_tokens", 60,
 			"response_format", object{"type": "json_schema", "json_schema": object{"name": "harbour", "schema": json.RawMessage(schema)}})).want(t, http.StatusOK)
 		for _, choice := range decode[completion](t, a).Choices {
@@ -31,7 +34,7 @@ func TestConstrained(t *testing.T) {
 			good++
 		}
 	}
-	if good != 25*slots {
-		t.Errorf("%d of %d", good, 25*slots)
+	if good != requests*slots {
+		t.Errorf("%d of %d", good, requests*slots)
 	}
 }
