@@ -23,7 +23,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestOracle asks the same of a real tritonserver's own frontends and of this
 // package.
 func TestOracle(t *testing.T) {
-	server := tritontest.StartServer(t, tritonserver.Options{Repositories: []string{tritontest.ExtensionRepository(t)}})
+	server := tritontest.StartServer(t, tritonserver.Options{
+		Repositories: []string{tritontest.ExtensionRepository(t)}, Args: []string{"--model-control-mode=explicit", "--load-model=types"},
+	})
 	engine := tritontest.Connect(t, server)
 	t.Run("shared memory", func(t *testing.T) { testSharedMemory(t, engine) })
 	t.Run("requests", func(t *testing.T) { testRequests(t, engine) })
