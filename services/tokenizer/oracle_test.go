@@ -13,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/test/golden"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // request is one to test/tokenizer/oracle.py, which says what it means.
@@ -160,12 +161,18 @@ func answerOf(t *testing.T, tok *tokenizer.Tokenizer, r request) answer {
 	return a
 }
 
-// encode returns the ids of a text, whose count must be that of Count.
+// encode returns the ids of a text, whose number must be what Count returns. By default
+// it counts with special tokens only.
 func encode(t *testing.T, tok *tokenizer.Tokenizer, text string, special bool) []int {
 	t.Helper()
 	ids, err := tok.Encode(text, special)
-	if n, counted := tok.Count(text, special); n != len(ids) || err != nil || counted != nil {
-		t.Errorf("text %.60q: %d ids (%v), but the count is %d (%v)", text, len(ids), err, n, counted)
+	if err != nil {
+		t.Errorf("text %.60q: %v", text, err)
+	}
+	if special || tier.Slow() {
+		if n, err := tok.Count(text, special); n != len(ids) || err != nil {
+			t.Errorf("text %.60q: %d ids, but the count is %d (%v)", text, len(ids), n, err)
+		}
 	}
 	if ids == nil {
 		ids = []int{} // as in the oracle's JSON
