@@ -83,20 +83,27 @@ func (s subject) ask(tok *tokenizer.Tokenizer, texts []text) request {
 	return r
 }
 
-// question makes a question of a request, whose key has the file's digest in the
-// place of its path.
+// question makes a question of a request. Its key has the digest of the tokenizer.json
+// in the place of its path or content.
 func (s subject) question(t *testing.T, r request) golden.Question {
 	t.Helper()
+	sum := sha256.Sum256(s.read(t))
 	key := r
-	if s.path != "" {
-		data, err := os.ReadFile(s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum := sha256.Sum256(data)
-		key.Path = hex.EncodeToString(sum[:])
-	}
+	key.Path, key.JSON = hex.EncodeToString(sum[:]), nil
 	return golden.Question{Name: s.name, Body: r, Key: key}
+}
+
+// read returns the tokenizer.json.
+func (s subject) read(t *testing.T) []byte {
+	t.Helper()
+	if s.path == "" {
+		return s.json
+	}
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // compare asserts that each tokenizer.json gives here what it gives there: ids of
@@ -182,14 +189,7 @@ func encode(t *testing.T, tok *tokenizer.Tokenizer, text string, special bool) [
 
 func parse(t *testing.T, s subject) *tokenizer.Tokenizer {
 	t.Helper()
-	data := s.json
-	if s.path != "" {
-		var err error
-		if data, err = os.ReadFile(s.path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tok, err := tokenizer.Parse(data)
+	tok, err := tokenizer.Parse(s.read(t))
 	if err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}
