@@ -137,8 +137,15 @@ var scratch = shared(func(*testing.T) (string, error) {
 })
 
 // The programs under test.
-func tridentBinary(t *testing.T) string { return filepath.Join(programs(t), "trident") }
-func demoBinary(t *testing.T) string    { return filepath.Join(programs(t), "demo") }
+func tridentBinary(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(programs(t), "trident")
+}
+
+func demoBinary(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(programs(t), "demo")
+}
 
 // stamp is the version that they are built with.
 const stamp = "v0.0.0-e2e"

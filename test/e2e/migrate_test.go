@@ -15,11 +15,11 @@ import (
 // becomes of it.
 func TestMigrateNamesAll(t *testing.T) {
 	t.Parallel()
-	path, err := tritonserver.Find()
+	page, err := os.ReadFile(filepath.Join(root(t), "docs", "migrate.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root(t), "docs", "migrate.md"))
+	path, err := tritonserver.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
