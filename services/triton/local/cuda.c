@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim_api.h"
+
 // cudaIpcMemHandle_t, which is passed by value.
 typedef struct {
   char bytes[64];
@@ -26,7 +28,7 @@ static struct {
 
 static char *text_of(const char *what, const char *why) {
   char *text = NULL;
-  return asprintf(&text, "%s: %s", what, why) < 0 ? strdup(what) : text;
+  return asprintf(&text, "%s: %s", what, why) < 0 ? tr_duplicate(what) : text;
 }
 
 static char *check(const char *what, int error) { return error == 0 ? NULL : text_of(what, cuda.GetErrorString(error)); }
@@ -45,9 +47,9 @@ static bool find_runtime(void **runtime) {
 
 char *tr_cuda_load(void) {
   void *runtime;
-  if (!find_runtime(&runtime)) return strdup("libcudart can't be opened");
+  if (!find_runtime(&runtime)) return tr_duplicate("libcudart can't be opened");
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == NULL) return strdup("libcuda.so.1, which comes with NVIDIA's driver, can't be opened");
+  if (driver == NULL) return tr_duplicate("libcuda.so.1, which comes with NVIDIA's driver, can't be opened");
   *(void **)&cuda.GetDeviceCount = dlsym(runtime, "cudaGetDeviceCount");
   *(void **)&cuda.SetDevice = dlsym(runtime, "cudaSetDevice");
   *(void **)&cuda.IpcOpenMemHandle = dlsym(runtime, "cudaIpcOpenMemHandle");
@@ -56,10 +58,10 @@ char *tr_cuda_load(void) {
   *(void **)&cuda.AddressRange = dlsym(driver, "cuMemGetAddressRange_v2");
   if (cuda.GetDeviceCount == NULL || cuda.SetDevice == NULL || cuda.IpcOpenMemHandle == NULL ||
       cuda.IpcCloseMemHandle == NULL || cuda.GetErrorString == NULL || cuda.AddressRange == NULL)
-    return strdup("libcudart or libcuda.so.1 lacks a function");
+    return tr_duplicate("libcudart or libcuda.so.1 lacks a function");
   int count = 0;
   char *failed = check("count the GPUs", cuda.GetDeviceCount(&count));
-  return failed != NULL || count > 0 ? failed : strdup("there is no GPU");
+  return failed != NULL || count > 0 ? failed : tr_duplicate("there is no GPU");
 }
 
 char *tr_cuda_open(const void *handle, int device, void **address, size_t *size) {
@@ -71,7 +73,7 @@ char *tr_cuda_open(const void *handle, int device, void **address, size_t *size)
   uint64_t base = 0;
   if (cuda.AddressRange(&base, size, (uint64_t)(uintptr_t)*address) != 0) {
     cuda.IpcCloseMemHandle(*address);
-    return strdup("the size of the memory behind a CUDA IPC handle isn't known");
+    return tr_duplicate("the size of the memory behind a CUDA IPC handle isn't known");
   }
   *size -= (uint64_t)(uintptr_t)*address - base;
   return NULL;

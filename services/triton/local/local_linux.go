@@ -398,9 +398,10 @@ func (t *cTexts) add(s string) *C.char {
 	return c
 }
 
-// alloc gives zeroed memory, of any size.
+// alloc returns zeroed memory of any size. C.malloc never returns nil: cgo ends the process.
 func (t *cTexts) alloc(size int) unsafe.Pointer {
-	memory := C.calloc(C.size_t(size+1), 1)
+	memory := C.malloc(C.size_t(size + 1))
+	clear(unsafe.Slice((*byte)(memory), size+1))
 	*t = append(*t, memory)
 	return memory
 }

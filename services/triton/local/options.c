@@ -63,10 +63,11 @@ tr_error tr_metrics(ts_server *server, char **text, size_t *size) {
   ts_error *failed = IF_THERE(ServerMetrics, server, &metrics);
   if (failed != NULL) return tr_take(failed);
   const char *base = NULL;
-  failed = IF_THERE(MetricsFormatted, metrics, 0, &base, size);
-  if (failed == NULL && (*text = malloc(*size + 1)) != NULL) memcpy(*text, base, *size);
+  size_t length = 0;
+  tr_error error = tr_take(IF_THERE(MetricsFormatted, metrics, 0, &base, &length));
+  if (error.text == NULL) error = tr_copy(base, length, text, size);
   tr_drop(IF_THERE(MetricsDelete, metrics));
-  return tr_take(failed);
+  return error;
 }
 
 // The library's logger belongs to no server: the functions of the options reach

@@ -18,7 +18,22 @@
 
 struct tr_api api;
 
-char *tr_duplicate(const char *text) { return strdup(text != NULL ? text : "no reason given"); }
+void *tr_need(void *memory, const char *what) {
+  if (memory != NULL) return memory;
+  fprintf(stderr, "trident: out of memory for %s\n", what);
+  abort();
+}
+
+char *tr_duplicate(const char *text) { return tr_need(strdup(text != NULL ? text : "no reason given"), "an error"); }
+
+tr_error tr_copy(const char *base, size_t size, char **to, size_t *to_size) {
+  char *memory = malloc(size > 0 ? size : 1);
+  if (memory == NULL) return (tr_error){1, tr_duplicate("out of memory for an answer of Triton")};
+  if (size > 0) memcpy(memory, base, size);
+  *to = memory;
+  *to_size = size;
+  return (tr_error){0, NULL};
+}
 
 char *tr_open(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL) != NULL ? NULL : tr_duplicate(dlerror()); }
 
@@ -81,7 +96,7 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     failure = library != NULL ? fill(library) : tr_duplicate(dlerror());
     if (failure == NULL) {
-      loaded = strdup(path);
+      loaded = tr_duplicate(path);
       survive();
     }
   } else if (strcmp(loaded, path) != 0) {
@@ -217,11 +232,11 @@ void tr_output_free(void *base) { let_go(head_of(base)); }
 
 tr_error tr_queue_new(tr_queue **queue) {
   tr_queue *q = calloc(1, sizeof *q);
-  if (q == NULL) return (tr_error){1, strdup("out of memory")};
+  if (q == NULL) return (tr_error){1, tr_duplicate("out of memory")};
   q->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (q->wake < 0) {
     free(q);
-    return (tr_error){1, strdup(strerror(errno))};
+    return (tr_error){1, tr_duplicate(strerror(errno))};
   }
   tr_error failed = tr_take(api.ResponseAllocatorNew(&q->allocator, allocate, give_back, NULL));
   if (failed.text == NULL) tr_drop(api.ResponseAllocatorSetBufferAttributesFunction(q->allocator, set_attributes));
@@ -324,12 +339,8 @@ static void copy_outputs(tr_event *event) {
 tr_event *tr_event_new(ts_response *response, uint32_t outputs) {
   // In this order in memory.
   size_t size = sizeof(tr_event) + outputs * sizeof(tr_output) + (outputs > 0 ? event_room : 0);
-  tr_event *event = malloc(size);
-  if (event == NULL) {
-    // A stream that lacks a response without a word would be worse.
-    fputs("trident: out of memory for a response\n", stderr);
-    abort();
-  }
+  // A stream that lacks a response without a word would be worse than no process.
+  tr_event *event = tr_need(malloc(size), "a response");
   memset(event, 0, sizeof *event);
   event->response = response;
   event->count = outputs;
@@ -461,7 +472,7 @@ static ts_error *set_request(tr_request *r, const tr_inference *inference) {
 
 tr_error tr_request_new(ts_server *server, tr_queue *queue, tr_inference *inference, void *block, tr_request **made) {
   tr_request *r = calloc(1, sizeof *r);
-  if (r == NULL) return (tr_error){1, strdup("out of memory")};
+  if (r == NULL) return (tr_error){1, tr_duplicate("out of memory")};
   r->queue = queue;
   r->stream = inference->stream;
   r->places = inference->places;
@@ -515,7 +526,7 @@ tr_error tr_response_parameter(const tr_event *event, uint32_t index, tr_paramet
       to->number = *(const double *)value;
       break;
     default:
-      return (tr_error){5, strdup("Response parameter of type 'TRITONSERVER_PARAMETER_BYTES' is not currently supported")};
+      return (tr_error){5, tr_duplicate("Response parameter of type 'TRITONSERVER_PARAMETER_BYTES' is not currently supported")};
   }
   return (tr_error){0, NULL};
 }
@@ -593,10 +604,11 @@ tr_error tr_describe(ts_server *server, tr_what what, const char *model, int64_t
   ts_error *failed = ask(server, what, model, version, &message);
   if (failed != NULL) return tr_take(failed);
   const char *base = NULL;
-  failed = api.MessageSerializeToJson(message, &base, size);
-  if (failed == NULL && (*json = malloc(*size + 1)) != NULL) memcpy(*json, base, *size);
+  size_t length = 0;
+  tr_error error = tr_take(api.MessageSerializeToJson(message, &base, &length));
+  if (error.text == NULL) error = tr_copy(base, length, json, size);
   tr_drop(api.MessageDelete(message));
-  return tr_take(failed);
+  return error;
 }
 
 tr_error tr_is_live(ts_server *server, bool *live) { return tr_take(api.ServerIsLive(server, live)); }
@@ -616,7 +628,7 @@ tr_error tr_model_batches(ts_server *server, const char *model, int64_t version,
 
 tr_error tr_model_load(ts_server *server, const char *model, const tr_override *overrides, uint32_t number) {
   const ts_parameter **parameters = calloc(number + 1, sizeof *parameters);
-  if (parameters == NULL) return (tr_error){1, strdup("out of memory")};
+  if (parameters == NULL) return (tr_error){1, tr_duplicate("out of memory")};
   for (uint32_t i = 0; i < number; i++) {
     const tr_override *o = &overrides[i];
     parameters[i] = o->file ? api.ParameterBytesNew(o->name, o->base, o->size)

@@ -21,8 +21,17 @@ tr_error tr_take(ts_error *);
 // tr_drop frees an error that changes nothing.
 void tr_drop(ts_error *);
 
-// tr_duplicate copies a text, which may be NULL.
+// tr_need returns memory, and ends the process where there is none: for what can't be
+// left out without a wrong result.
+void *tr_need(void *memory, const char *what);
+
+// tr_duplicate copies a string, which may be NULL. It never returns NULL, which would mean
+// success.
 char *tr_duplicate(const char *);
+
+// tr_copy copies bytes for the caller, who frees them. Pointer and size are written both or
+// neither: neither after an error.
+tr_error tr_copy(const char *base, size_t size, char **to, size_t *to_size);
 
 // tr_event_new makes an event with room for outputs; there always is memory.
 tr_event *tr_event_new(ts_response *, uint32_t outputs);

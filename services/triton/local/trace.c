@@ -11,11 +11,7 @@
 
 enum { activity_request_start = 0, activity_custom = 10 };
 
-static void *need(void *memory) {
-  if (memory != NULL) return memory;
-  fputs("trident: out of memory for a trace\n", stderr);
-  abort();
-}
+static void *need(void *memory) { return tr_need(memory, "a trace"); }
 
 static uint64_t id_of(ts_trace *trace) {
   uint64_t id = 0;
@@ -129,7 +125,7 @@ static bool can_trace(void) {
 }
 
 tr_error tr_trace_new(tr_queue *queue, int level, uint64_t number, const char *context, tr_trace **made) {
-  if (!can_trace()) return (tr_error){5, strdup("this libtritonserver can't trace")};
+  if (!can_trace()) return (tr_error){5, tr_duplicate("this libtritonserver can't trace")};
   tr_trace *t = need(calloc(1, sizeof *t));
   t->number = number;
   t->queue = queue;
