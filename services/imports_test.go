@@ -18,6 +18,7 @@ const module = "github.com/trident-inference/trident/"
 // point inward, to services/inference; a new package needs a line here, which is
 // a decision. gen/ holds generated messages and may be imported where named.
 var arrows = map[string][]string{
+	"services/budget":                  {},
 	"services/inference":               {"gen/go/kserve"},
 	"services/backend":                 {"gen/go/kserve", "services/inference"},
 	"services/chat":                    {"services/chat/dialect", "services/chat/jinja", "services/inference"},

@@ -445,13 +445,13 @@ type CreateChatCompletionRequest struct {
 	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
 	GuidedChoice []string `json:"guided_choice,omitempty"`
 
-	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`.
+	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`. At most 1 MiB.
 	GuidedGrammar *string `json:"guided_grammar,omitempty"`
 
 	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
 	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
 
-	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`.
+	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`. At most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
 	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.
@@ -667,13 +667,13 @@ type CreateCompletionRequest struct {
 	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
 	GuidedChoice []string `json:"guided_choice,omitempty"`
 
-	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`.
+	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`. At most 1 MiB.
 	GuidedGrammar *string `json:"guided_grammar,omitempty"`
 
 	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
 	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
 
-	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`.
+	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`. At most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
 	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.
@@ -883,13 +883,13 @@ type CreateResponse struct {
 	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
 	GuidedChoice []string `json:"guided_choice,omitempty"`
 
-	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`.
+	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`. At most 1 MiB.
 	GuidedGrammar *string `json:"guided_grammar,omitempty"`
 
 	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
 	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
 
-	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`.
+	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`. At most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
 	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.

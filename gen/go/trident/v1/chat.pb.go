@@ -778,7 +778,7 @@ type ChatRequest struct {
 	// Model, as the server lists it; an alias or the name of a LoRA adapter is as
 	// good. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The conversation so far, oldest message first. At least one.
+	// The conversation so far, oldest message first. 1 to 16384.
 	Messages []*ChatMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Most tokens to generate for each choice, 1 or more. Unset means as many as
 	// the context has room for.
@@ -820,19 +820,19 @@ type ChatRequest struct {
 	// Least number of tokens of each answer: before it no stop counts. Not above
 	// max_tokens.
 	MinTokens *uint32 `protobuf:"varint,16,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
-	// Token ids that end an answer.
+	// Token ids that end an answer, at most 4096.
 	StopTokenIds []uint32 `protobuf:"varint,17,rep,packed,name=stop_token_ids,json=stopTokenIds,proto3" json:"stop_token_ids,omitempty"`
 	// True keeps the stop text at the end of the answer. Unset is false.
 	IncludeStop *bool `protobuf:"varint,18,opt,name=include_stop,json=includeStop,proto3,oneof" json:"include_stop,omitempty"`
 	// True goes on after the end-of-text token, until another limit ends the
 	// answer. Unset is false.
 	IgnoreEos *bool `protobuf:"varint,19,opt,name=ignore_eos,json=ignoreEos,proto3,oneof" json:"ignore_eos,omitempty"`
-	// Texts that the answer must not hold, none of them empty.
+	// Texts that the answer must not hold, at most 4096, none of them empty.
 	BadWords []string `protobuf:"bytes,20,rep,name=bad_words,json=badWords,proto3" json:"bad_words,omitempty"`
 	// The only token ids that may be drawn. Empty allows all.
 	AllowedTokenIds []uint32 `protobuf:"varint,21,rep,packed,name=allowed_token_ids,json=allowedTokenIds,proto3" json:"allowed_token_ids,omitempty"`
 	// Values added to tokens' logits before one is drawn, by token id, -100 to
-	// 100: from practically never to practically always.
+	// 100: from practically never to practically always. At most 4096 tokens.
 	LogitBias map[uint32]float32 `protobuf:"bytes,22,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed32,2,opt,name=value"`
 	// False leaves special tokens in the text. Unset is the engine's default,
 	// which for most is true.
@@ -855,8 +855,8 @@ type ChatRequest struct {
 	// The caller's own notes on the request, at most 16. No effect; they are not
 	// logged.
 	Metadata map[string]string `protobuf:"bytes,29,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What the model may call, in the order in which it reaches the prompt. A model
-	// whose way of writing calls is not known refuses tools.
+	// What the model may call, in the order in which it reaches the prompt; at most
+	// 1024. A model whose way of writing calls is not known refuses tools.
 	Tools []*Tool `protobuf:"bytes,30,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Whether a tool is called, or which. Unset is TOOL_MODE_AUTO.
 	ToolChoice *ToolChoice `protobuf:"bytes,31,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
@@ -1606,11 +1606,11 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1c\n" +
-	"\targuments\x18\x04 \x01(\tR\targuments\"\xc6\x12\n" +
+	"\targuments\x18\x04 \x01(\tR\targuments\"\xe2\x12\n" +
 	"\vChatRequest\x12 \n" +
 	"\x05model\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x12=\n" +
-	"\bmessages\x18\x02 \x03(\v2\x17.trident.v1.ChatMessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x121\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x12A\n" +
+	"\bmessages\x18\x02 \x03(\v2\x17.trident.v1.ChatMessageB\f\xbaH\t\x92\x01\x06\b\x01\x10\x80\x80\x01R\bmessages\x121\n" +
 	"\n" +
 	"max_tokens\x18\x03 \x01(\rB\r\xbaH\n" +
 	"*\b\x18\xff\xff\xff\xff\a(\x01H\x00R\tmaxTokens\x88\x01\x01\x12>\n" +
@@ -1628,18 +1628,16 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\ftop_logprobs\x18\x0e \x01(\rB\a\xbaH\x04*\x02\x18\x14R\vtopLogprobs\x12\x16\n" +
 	"\x01n\x18\x0f \x01(\rB\b\xbaH\x05*\x03\x18\x80\x01R\x01n\x12/\n" +
 	"\n" +
-	"min_tokens\x18\x10 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aH\tR\tminTokens\x88\x01\x01\x126\n" +
-	"\x0estop_token_ids\x18\x11 \x03(\rB\x10\xbaH\r\x92\x01\n" +
-	"\"\b*\x06\x18\xff\xff\xff\xff\aR\fstopTokenIds\x12&\n" +
+	"min_tokens\x18\x10 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aH\tR\tminTokens\x88\x01\x01\x129\n" +
+	"\x0estop_token_ids\x18\x11 \x03(\rB\x13\xbaH\x10\x92\x01\r\x10\x80 \"\b*\x06\x18\xff\xff\xff\xff\aR\fstopTokenIds\x12&\n" +
 	"\finclude_stop\x18\x12 \x01(\bH\n" +
 	"R\vincludeStop\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"ignore_eos\x18\x13 \x01(\bH\vR\tignoreEos\x88\x01\x01\x12)\n" +
-	"\tbad_words\x18\x14 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\bbadWords\x12<\n" +
-	"\x11allowed_token_ids\x18\x15 \x03(\rB\x10\xbaH\r\x92\x01\n" +
-	"\"\b*\x06\x18\xff\xff\xff\xff\aR\x0fallowedTokenIds\x12e\n" +
+	"ignore_eos\x18\x13 \x01(\bH\vR\tignoreEos\x88\x01\x01\x12,\n" +
+	"\tbad_words\x18\x14 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x80 \"\x04r\x02\x10\x01R\bbadWords\x12@\n" +
+	"\x11allowed_token_ids\x18\x15 \x03(\rB\x14\xbaH\x11\x92\x01\x0e\x10\x80\x80@\"\b*\x06\x18\xff\xff\xff\xff\aR\x0fallowedTokenIds\x12h\n" +
 	"\n" +
-	"logit_bias\x18\x16 \x03(\v2&.trident.v1.ChatRequest.LogitBiasEntryB\x1e\xbaH\x1b\x9a\x01\x18\"\b*\x06\x18\xff\xff\xff\xff\a*\f\n" +
+	"logit_bias\x18\x16 \x03(\v2&.trident.v1.ChatRequest.LogitBiasEntryB!\xbaH\x1e\x9a\x01\x1b\x10\x80 \"\b*\x06\x18\xff\xff\xff\xff\a*\f\n" +
 	"\n" +
 	"\x1d\x00\x00\xc8B-\x00\x00\xc8\xc2R\tlogitBias\x123\n" +
 	"\x13skip_special_tokens\x18\x17 \x01(\bH\fR\x11skipSpecialTokens\x88\x01\x01\x12F\n" +
@@ -1648,8 +1646,8 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\x0fresponse_format\x18\x1a \x01(\v2\x1a.trident.v1.ResponseFormatR\x0eresponseFormat\x12'\n" +
 	"\bpriority\x18\x1b \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aR\bpriority\x12\x12\n" +
 	"\x04user\x18\x1c \x01(\tR\x04user\x12Z\n" +
-	"\bmetadata\x18\x1d \x03(\v2%.trident.v1.ChatRequest.MetadataEntryB\x17\xbaH\x14\x9a\x01\x11\x10\x10\"\x06r\x04\x10\x01\x18@*\x05r\x03\x18\x80\x04R\bmetadata\x12&\n" +
-	"\x05tools\x18\x1e \x03(\v2\x10.trident.v1.ToolR\x05tools\x127\n" +
+	"\bmetadata\x18\x1d \x03(\v2%.trident.v1.ChatRequest.MetadataEntryB\x17\xbaH\x14\x9a\x01\x11\x10\x10\"\x06r\x04\x10\x01\x18@*\x05r\x03\x18\x80\x04R\bmetadata\x121\n" +
+	"\x05tools\x18\x1e \x03(\v2\x10.trident.v1.ToolB\t\xbaH\x06\x92\x01\x03\x10\x80\bR\x05tools\x127\n" +
 	"\vtool_choice\x18\x1f \x01(\v2\x16.trident.v1.ToolChoiceR\n" +
 	"toolChoice\x123\n" +
 	"\x13parallel_tool_calls\x18  \x01(\bH\x0fR\x11parallelToolCalls\x88\x01\x01\x12`\n" +

@@ -77,19 +77,19 @@ type CompleteRequest struct {
 	// Least number of tokens of each answer: before it no stop counts. Not above
 	// max_tokens.
 	MinTokens *uint32 `protobuf:"varint,17,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
-	// Token ids that end an answer.
+	// Token ids that end an answer, at most 4096.
 	StopTokenIds []uint32 `protobuf:"varint,18,rep,packed,name=stop_token_ids,json=stopTokenIds,proto3" json:"stop_token_ids,omitempty"`
 	// True keeps the stop text at the end of the answer. Unset is false.
 	IncludeStop *bool `protobuf:"varint,19,opt,name=include_stop,json=includeStop,proto3,oneof" json:"include_stop,omitempty"`
 	// True goes on after the end-of-text token, until another limit ends the
 	// answer. Unset is false.
 	IgnoreEos *bool `protobuf:"varint,20,opt,name=ignore_eos,json=ignoreEos,proto3,oneof" json:"ignore_eos,omitempty"`
-	// Texts that the answer must not hold, none of them empty.
+	// Texts that the answer must not hold, at most 4096, none of them empty.
 	BadWords []string `protobuf:"bytes,21,rep,name=bad_words,json=badWords,proto3" json:"bad_words,omitempty"`
 	// The only token ids that may be drawn. Empty allows all.
 	AllowedTokenIds []uint32 `protobuf:"varint,22,rep,packed,name=allowed_token_ids,json=allowedTokenIds,proto3" json:"allowed_token_ids,omitempty"`
 	// Values added to tokens' logits before one is drawn, by token id, -100 to
-	// 100: from practically never to practically always.
+	// 100: from practically never to practically always. At most 4096 tokens.
 	LogitBias map[uint32]float32 `protobuf:"bytes,23,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed32,2,opt,name=value"`
 	// False leaves special tokens in the text. Unset is the engine's default,
 	// which for most is true.
@@ -741,11 +741,11 @@ var File_trident_v1_completion_proto protoreflect.FileDescriptor
 const file_trident_v1_completion_proto_rawDesc = "" +
 	"\n" +
 	"\x1btrident/v1/completion.proto\x12\n" +
-	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btrident/v1/generation.proto\"\xc6\x0f\n" +
+	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btrident/v1/generation.proto\"\xd6\x0f\n" +
 	"\x0fCompleteRequest\x12 \n" +
 	"\x05model\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x127\n" +
-	"\x06prompt\x18\x02 \x03(\v2\x15.trident.v1.TextInputB\b\xbaH\x05\x92\x01\x02\b\x01R\x06prompt\x121\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x12:\n" +
+	"\x06prompt\x18\x02 \x03(\v2\x15.trident.v1.TextInputB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x01R\x06prompt\x121\n" +
 	"\n" +
 	"max_tokens\x18\x03 \x01(\rB\r\xbaH\n" +
 	"*\b\x18\xff\xff\xff\xff\a(\x01H\x00R\tmaxTokens\x88\x01\x01\x12>\n" +
@@ -765,17 +765,15 @@ const file_trident_v1_completion_proto_rawDesc = "" +
 	"\x04echo\x18\x10 \x01(\bR\x04echo\x12/\n" +
 	"\n" +
 	"min_tokens\x18\x11 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aH\n" +
-	"R\tminTokens\x88\x01\x01\x126\n" +
-	"\x0estop_token_ids\x18\x12 \x03(\rB\x10\xbaH\r\x92\x01\n" +
-	"\"\b*\x06\x18\xff\xff\xff\xff\aR\fstopTokenIds\x12&\n" +
+	"R\tminTokens\x88\x01\x01\x129\n" +
+	"\x0estop_token_ids\x18\x12 \x03(\rB\x13\xbaH\x10\x92\x01\r\x10\x80 \"\b*\x06\x18\xff\xff\xff\xff\aR\fstopTokenIds\x12&\n" +
 	"\finclude_stop\x18\x13 \x01(\bH\vR\vincludeStop\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"ignore_eos\x18\x14 \x01(\bH\fR\tignoreEos\x88\x01\x01\x12)\n" +
-	"\tbad_words\x18\x15 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\bbadWords\x12<\n" +
-	"\x11allowed_token_ids\x18\x16 \x03(\rB\x10\xbaH\r\x92\x01\n" +
-	"\"\b*\x06\x18\xff\xff\xff\xff\aR\x0fallowedTokenIds\x12i\n" +
+	"ignore_eos\x18\x14 \x01(\bH\fR\tignoreEos\x88\x01\x01\x12,\n" +
+	"\tbad_words\x18\x15 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x80 \"\x04r\x02\x10\x01R\bbadWords\x12@\n" +
+	"\x11allowed_token_ids\x18\x16 \x03(\rB\x14\xbaH\x11\x92\x01\x0e\x10\x80\x80@\"\b*\x06\x18\xff\xff\xff\xff\aR\x0fallowedTokenIds\x12l\n" +
 	"\n" +
-	"logit_bias\x18\x17 \x03(\v2*.trident.v1.CompleteRequest.LogitBiasEntryB\x1e\xbaH\x1b\x9a\x01\x18\"\b*\x06\x18\xff\xff\xff\xff\a*\f\n" +
+	"logit_bias\x18\x17 \x03(\v2*.trident.v1.CompleteRequest.LogitBiasEntryB!\xbaH\x1e\x9a\x01\x1b\x10\x80 \"\b*\x06\x18\xff\xff\xff\xff\a*\f\n" +
 	"\n" +
 	"\x1d\x00\x00\xc8B-\x00\x00\xc8\xc2R\tlogitBias\x123\n" +
 	"\x13skip_special_tokens\x18\x18 \x01(\bH\rR\x11skipSpecialTokens\x88\x01\x01\x12F\n" +

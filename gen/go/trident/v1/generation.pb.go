@@ -588,7 +588,7 @@ func (x *JsonSchemaFormat) GetName() string {
 // ChoiceFormat is one of several texts.
 type ChoiceFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The texts. At least one.
+	// The texts. 1 to 16384.
 	Choices       []string `protobuf:"bytes,1,rep,name=choices,proto3" json:"choices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -634,7 +634,7 @@ func (x *ChoiceFormat) GetChoices() []string {
 // TokenIds is a text as the ids of its tokens, in the model's own vocabulary.
 type TokenIds struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ids, in order. At least one.
+	// The ids, in order. At least one; a request's lists have at most 1048576 together.
 	Ids           []uint32 `protobuf:"varint,1,rep,packed,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -802,11 +802,11 @@ const file_trident_v1_generation_proto_rawDesc = "" +
 	"\x10JsonObjectFormat\"G\n" +
 	"\x10JsonSchemaFormat\x12\x16\n" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x12\x1b\n" +
-	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04name\"2\n" +
-	"\fChoiceFormat\x12\"\n" +
-	"\achoices\x18\x01 \x03(\tB\b\xbaH\x05\x92\x01\x02\b\x01R\achoices\"0\n" +
-	"\bTokenIds\x12$\n" +
-	"\x03ids\x18\x01 \x03(\rB\x12\xbaH\x0f\x92\x01\f\b\x01\"\b*\x06\x18\xff\xff\xff\xff\aR\x03ids\"f\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04name\"6\n" +
+	"\fChoiceFormat\x12&\n" +
+	"\achoices\x18\x01 \x03(\tB\f\xbaH\t\x92\x01\x06\b\x01\x10\x80\x80\x01R\achoices\"4\n" +
+	"\bTokenIds\x12(\n" +
+	"\x03ids\x18\x01 \x03(\rB\x16\xbaH\x13\x92\x01\x10\b\x01\x10\x80\x80@\"\b*\x06\x18\xff\xff\xff\xff\aR\x03ids\"f\n" +
 	"\tTextInput\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x123\n" +
 	"\ttoken_ids\x18\x02 \x01(\v2\x14.trident.v1.TokenIdsH\x00R\btokenIdsB\x0e\n" +

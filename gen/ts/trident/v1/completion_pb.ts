@@ -159,7 +159,7 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
   minTokens?: number | undefined;
 
   /**
-   * Token ids that end an answer.
+   * Token ids that end an answer, at most 4096.
    *
    * @generated from field: repeated uint32 stop_token_ids = 18;
    */
@@ -181,7 +181,7 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
   ignoreEos?: boolean | undefined;
 
   /**
-   * Texts that the answer must not hold, none of them empty.
+   * Texts that the answer must not hold, at most 4096, none of them empty.
    *
    * @generated from field: repeated string bad_words = 21;
    */
@@ -196,7 +196,7 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
 
   /**
    * Values added to tokens' logits before one is drawn, by token id, -100 to
-   * 100: from practically never to practically always.
+   * 100: from practically never to practically always. At most 4096 tokens.
    *
    * @generated from field: map<uint32, float> logit_bias = 23;
    */

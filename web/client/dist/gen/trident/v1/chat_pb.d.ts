@@ -317,7 +317,7 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     model: string;
     /**
-     * The conversation so far, oldest message first. At least one.
+     * The conversation so far, oldest message first. 1 to 16384.
      *
      * @generated from field: repeated trident.v1.ChatMessage messages = 2;
      */
@@ -419,7 +419,7 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     minTokens?: number | undefined;
     /**
-     * Token ids that end an answer.
+     * Token ids that end an answer, at most 4096.
      *
      * @generated from field: repeated uint32 stop_token_ids = 17;
      */
@@ -438,7 +438,7 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     ignoreEos?: boolean | undefined;
     /**
-     * Texts that the answer must not hold, none of them empty.
+     * Texts that the answer must not hold, at most 4096, none of them empty.
      *
      * @generated from field: repeated string bad_words = 20;
      */
@@ -451,7 +451,7 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
     allowedTokenIds: number[];
     /**
      * Values added to tokens' logits before one is drawn, by token id, -100 to
-     * 100: from practically never to practically always.
+     * 100: from practically never to practically always. At most 4096 tokens.
      *
      * @generated from field: map<uint32, float> logit_bias = 22;
      */
@@ -510,8 +510,8 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
         [key: string]: string;
     };
     /**
-     * What the model may call, in the order in which it reaches the prompt. A model
-     * whose way of writing calls is not known refuses tools.
+     * What the model may call, in the order in which it reaches the prompt; at most
+     * 1024. A model whose way of writing calls is not known refuses tools.
      *
      * @generated from field: repeated trident.v1.Tool tools = 30;
      */

@@ -231,7 +231,7 @@ export declare const JsonSchemaFormatSchema: GenMessage<JsonSchemaFormat>;
  */
 export type ChoiceFormat = Message<"trident.v1.ChoiceFormat"> & {
     /**
-     * The texts. At least one.
+     * The texts. 1 to 16384.
      *
      * @generated from field: repeated string choices = 1;
      */
@@ -249,7 +249,7 @@ export declare const ChoiceFormatSchema: GenMessage<ChoiceFormat>;
  */
 export type TokenIds = Message<"trident.v1.TokenIds"> & {
     /**
-     * The ids, in order. At least one.
+     * The ids, in order. At least one; a request's lists have at most 1048576 together.
      *
      * @generated from field: repeated uint32 ids = 1;
      */

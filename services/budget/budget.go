@@ -1,0 +1,105 @@
+// Package budget has the limits of what one request may make this process read, each
+// under its name, and the checks of encoded messages against them. Readers apply them
+// while they read, before anything is built: a request beyond a budget costs time linear
+// in the bytes read, and little of it.
+//
+// Budgets are far above what clients need and low enough that each request, whatever it
+// holds, takes less than half a second of a processor and memory in proportion to its
+// size before a model is asked. They are constants: a limit that fits all deployments
+// needs no flag. docs/limits.md lists them.
+package budget
+
+import "fmt"
+
+// Budgets of all texts and messages of a request.
+const (
+	// Depth is how deep lists and objects, or messages, may nest.
+	Depth = 128
+	// Values is how many values a text of JSON or a message may hold: strings, numbers,
+	// literals, lists, objects and messages. Numbers in lists of token ids and in tensors
+	// have budgets of their own.
+	Values = 1 << 18
+	// Strings is how many elements of type string or bytes an encoded message may hold.
+	Strings = 1 << 20
+)
+
+// Budgets of fields.
+const (
+	// FieldValues is how many values one field of a form of its own may hold, as
+	// tool_choice.
+	FieldValues = 1 << 12
+	// FreeValues is how many values one field may hold whose form is the client's:
+	// tools, a JSON Schema, variables of the chat template.
+	FreeValues = 1 << 16
+	// Keys is how many keys a map may have: logit_bias, chat_template_kwargs, KServe's
+	// parameters.
+	Keys = 1 << 12
+	// Messages is how many messages a chat, or items a response, may have.
+	Messages = 1 << 14
+	// Tools is how many tools a request may offer.
+	Tools = 1 << 10
+	// Words is how many entries stop_token_ids and bad_words may have.
+	Words = 1 << 12
+	// Choices is how many texts a choice as the answer's form may have.
+	Choices = 1 << 14
+	// TokenIDs is how many token ids a request may hold, in all its lists together.
+	TokenIDs = 1 << 20
+	// Tensors is how many inputs, and how many outputs, a request of KServe may name, and
+	// Dimensions the length of a shape.
+	Tensors    = 1 << 14
+	Dimensions = 1 << 8
+)
+
+// Budgets of structured outputs.
+const (
+	// Subschemas is how many schemas the JSON Schemas of a request may hold.
+	Subschemas = 10_000
+	// PatternBytes is the length of a regular expression, and GrammarBytes that of a
+	// grammar or of structural tags.
+	PatternBytes = 16 << 10
+	GrammarBytes = 1 << 20
+)
+
+// Budgets of texts that are tokenized: TextBytes, or TextBytesPerToken for each token of
+// the model's context if that is more.
+const (
+	TextBytes         = 512 << 10
+	TextBytesPerToken = 16
+)
+
+// Text is how many bytes of text are tokenized for one request to a model whose context
+// has that many tokens, 0 for an unknown one.
+func Text(context int) int {
+	return max(TextBytes, TextBytesPerToken*min(context, 1<<40))
+}
+
+// Budgets of compressed messages: InflatedBytes, or InflatedTimes the compressed size if
+// that is more. What is larger is to be sent without compression.
+const (
+	InflatedBytes = 4 << 20
+	InflatedTimes = 100
+)
+
+// Inflated is how many bytes a compressed message of a size may become.
+func Inflated(compressed int64) int64 {
+	return max(InflatedBytes, InflatedTimes*compressed)
+}
+
+// Error is returned for a request beyond a budget.
+type Error struct {
+	// Field is the path of the field without positions, such as messages.parts; empty for
+	// the message itself.
+	Field string
+	// Most of what it may hold.
+	Most int
+	What string
+}
+
+// Error names the field, the limit and what to do.
+func (e *Error) Error() string {
+	field := e.Field
+	if field == "" {
+		field = "the message"
+	}
+	return fmt.Sprintf("%s holds more than %d %s: send fewer", field, e.Most, e.What)
+}

@@ -1,0 +1,293 @@
+package budget_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/openapi"
+	"github.com/trident-inference/trident/services/budget"
+)
+
+func repeated[T any](n int, value T) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = value
+	}
+	return list
+}
+
+func biases(n int) map[uint32]float32 {
+	all := make(map[uint32]float32, n)
+	for i := range n {
+		all[uint32(i)] = 1
+	}
+	return all
+}
+
+func inParts(n int, size int) *tridentv1.EmbedRequest {
+	ids := &tridentv1.TextInput{Input: &tridentv1.TextInput_TokenIds{TokenIds: &tridentv1.TokenIds{Ids: make([]uint32, size)}}}
+	return &tridentv1.EmbedRequest{Input: repeated(n, ids)}
+}
+
+// TestMessages holds each kind of field to its budget, in both encodings: what is at the
+// limit passes, one more is an error that names the field and the limit.
+func TestMessages(t *testing.T) {
+	user := &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_USER}
+	part := &tridentv1.ContentPart{Part: &tridentv1.ContentPart_Text{Text: ""}}
+	for _, test := range []struct {
+		name  string
+		most  int
+		make  func(n int) proto.Message
+		field string
+	}{
+		{"messages", budget.Messages, func(n int) proto.Message {
+			return &tridentv1.ChatRequest{Messages: repeated(n, user)}
+		}, "messages"},
+		{"messages of a stream", budget.Messages, func(n int) proto.Message {
+			return &tridentv1.ChatStreamRequest{Chat: &tridentv1.ChatRequest{Messages: repeated(n, user)}}
+		}, "chat.messages"},
+		{"parts of a message", budget.Tensors, func(n int) proto.Message {
+			return &tridentv1.ChatRequest{Messages: []*tridentv1.ChatMessage{{Parts: repeated(n, part)}}}
+		}, "messages.parts"},
+		{"tools", budget.Tools, func(n int) proto.Message {
+			return &tridentv1.ChatRequest{Tools: repeated(n, &tridentv1.Tool{})}
+		}, "tools"},
+		{"biases", budget.Keys, func(n int) proto.Message { return &tridentv1.ChatRequest{LogitBias: biases(n)} }, "logit_bias"},
+		{"stop ids", budget.Words, func(n int) proto.Message {
+			return &tridentv1.CompleteRequest{StopTokenIds: make([]uint32, n)}
+		}, "stop_token_ids"},
+		{"bad words", budget.Words, func(n int) proto.Message {
+			return &tridentv1.CompleteRequest{BadWords: make([]string, n)}
+		}, "bad_words"},
+		{"choices", budget.Choices, func(n int) proto.Message {
+			return &tridentv1.CompleteRequest{ResponseFormat: &tridentv1.ResponseFormat{Format: &tridentv1.ResponseFormat_Choice{Choice: &tridentv1.ChoiceFormat{Choices: make([]string, n)}}}}
+		}, "response_format.choice.choices"},
+		{"ids of one text", budget.TokenIDs, func(n int) proto.Message { return inParts(1, n) }, "input.token_ids.ids"},
+		{"tensors", budget.Tensors, func(n int) proto.Message {
+			return &kserve.ModelInferRequest{Inputs: repeated(n, &kserve.ModelInferRequest_InferInputTensor{})}
+		}, "inputs"},
+		{"parameters", budget.Keys, func(n int) proto.Message {
+			all := make(map[string]*kserve.InferParameter, n)
+			for i := range n {
+				all[fmt.Sprint(i)] = &kserve.InferParameter{}
+			}
+			return &kserve.ModelInferRequest{Parameters: all}
+		}, "parameters"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for n, within := range map[int]bool{test.most: true, test.most + 1: false} {
+				m := test.make(n)
+				for encoding, err := range encodings(t, m) {
+					var over *budget.Error
+					switch {
+					case within && err != nil:
+						t.Errorf("%s of %d: %v", encoding, n, err)
+					case !within && (!errors.As(err, &over) || over.Field != test.field || over.Most != test.most):
+						t.Errorf("%s of %d: %v", encoding, n, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// encodings are the verdicts on a message's encodings.
+func encodings(t *testing.T, m proto.Message) map[string]error {
+	t.Helper()
+	wire, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := protojson.MarshalOptions{UseProtoNames: true, Multiline: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := budget.Of(m.ProtoReflect().Descriptor())
+	return map[string]error{"wire": of.Check(wire), "JSON": of.CheckJSON(text), "JSON by proto names": of.CheckJSON(names)}
+}
+
+// TestTotals holds messages to what all their fields together may be.
+func TestTotals(t *testing.T) {
+	many := &tridentv1.ChatMessage{Parts: repeated(budget.Values/budget.Messages, &tridentv1.ContentPart{Part: &tridentv1.ContentPart_Text{}})}
+	strings := &kserve.ModelInferRequest_InferInputTensor{Contents: &kserve.InferTensorContents{BytesContents: make([][]byte, budget.Strings/2)}}
+	for _, test := range []struct {
+		name    string
+		message proto.Message
+		want    string // by the wire format; in JSON strings are values too
+	}{
+		{"ids in many texts", inParts(1024, budget.TokenIDs/1024), ""},
+		{"too many ids in many texts", inParts(1024, budget.TokenIDs/1024+1), "input.token_ids.ids holds more than 1048576 numbers: send fewer"},
+		{"parts of many messages", &tridentv1.ChatRequest{Messages: repeated(budget.Messages, many)}, "messages.parts holds more than 262144 values: send fewer"},
+		{"strings of many tensors", &kserve.ModelInferRequest{Inputs: repeated(3, strings)}, "inputs.contents.bytes_contents holds more than 1048576 strings: send fewer"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for encoding, err := range encodings(t, test.message) {
+				if (err != nil) != (test.want != "") || encoding == "wire" && err != nil && err.Error() != test.want {
+					t.Errorf("%s: %v", encoding, err)
+				}
+			}
+		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	chat := budget.Of((&tridentv1.ChatRequest{}).ProtoReflect().Descriptor())
+	tools := "[" + strings.Repeat("{},", budget.Tools) + "{}]"
+	for _, test := range []struct {
+		name, text, want string
+	}{
+		{"a name in escapes", `{"\u0074ools":` + tools + `}`, "tools holds more than 1024 elements: send fewer"},
+		{"blanks", "\n{ \"tools\"\t:\r" + tools + "}", "tools holds more than 1024 elements: send fewer"},
+		{"a string that looks like one", `{"user":"\\\",\"tools\":` + strings.ReplaceAll(tools, `"`, `\"`) + `"}`, ""},
+		{"an unknown field", `{"x":` + tools + `}`, ""},
+		{"values of unknown fields", `{"x":["",` + strings.Repeat(`{"":true},`, budget.Values/2) + `0]}`, "the message holds more than 262144 values: send fewer"},
+		{"numbers of unknown fields", `{"x":[` + strings.Repeat(`1,`, budget.Values+1) + `1]}`, ""},
+		{"nested", strings.Repeat(`{"x":[`, budget.Depth/2) + strings.Repeat(`]}`, budget.Depth/2), ""},
+		{"nested too deep", strings.Repeat(`{"x":[`, budget.Depth/2) + `{}` + strings.Repeat(`]}`, budget.Depth/2), "the message holds more than 128 levels: send fewer"},
+		{"broken texts", `{"tools":[{"x":"`, ""},
+		{"another broken text", `]}{"tools":`, ""},
+		{"a literal", `null`, ""},
+		{"nothing", ``, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := chat.CheckJSON([]byte(test.text))
+			if got := fmt.Sprint(err); (err != nil || test.want != "") && got != test.want {
+				t.Errorf("got %s, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestKeys(t *testing.T) {
+	keys := func(n int) string { return "{" + strings.TrimSuffix(strings.Repeat(`"k":1,`, n), ",") + "}" }
+	for text, over := range map[string]bool{
+		keys(budget.Keys): false, keys(budget.Keys + 1): true,
+		`{"a":[` + keys(budget.Keys+1) + `]}`: true, `[[[` + keys(budget.Keys) + `]]]`: false, `{"a":[1,2`: false,
+	} {
+		if err := budget.CheckKeys([]byte(text)); (err != nil) != over {
+			t.Errorf("%.40s: %v", text, err)
+		}
+	}
+}
+
+// TestBroken has both checks go over every part of a message, whole or with one byte
+// changed: who decodes it says what is wrong with it.
+func TestBroken(t *testing.T) {
+	m := &tridentv1.ChatRequest{
+		Model: "m", Messages: []*tridentv1.ChatMessage{{Content: "é\"", ToolCalls: []*tridentv1.ToolCall{{Id: "a"}}}}, LogitBias: biases(2), StopTokenIds: []uint32{1, 300},
+	}
+	wire, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := budget.Of(m.ProtoReflect().Descriptor())
+	for name, check := range map[string]func([]byte) error{"wire": of.Check, "JSON": of.CheckJSON} {
+		whole := map[string][]byte{"wire": wire, "JSON": text}[name]
+		for i := range whole {
+			for change := range 256 {
+				changed := append([]byte(nil), whole...)
+				changed[i] = byte(change)
+				for _, b := range [][]byte{changed, changed[:i]} {
+					if err := check(b); err != nil {
+						t.Fatalf("%s %q: %v", name, b, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestMemory is that a check takes none, however large the message is.
+func TestMemory(t *testing.T) {
+	small, large := inParts(1, 1), inParts(2048, 400)
+	of := budget.Of(small.ProtoReflect().Descriptor())
+	allocations := func(m proto.Message) float64 {
+		wire, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := protojson.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(3, func() {
+			if of.Check(wire) != nil || of.CheckJSON(text) != nil {
+				t.Error("refused")
+			}
+		})
+	}
+	if few, many := allocations(small), allocations(large); many > few {
+		t.Errorf("%.0f allocations, %.0f for more elements", few, many)
+	}
+}
+
+// TestSchemas holds the schemas that clients see to the budgets of this package.
+func TestSchemas(t *testing.T) {
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(openapi.OpenAI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{
+		"messages": budget.Messages, "tools": budget.Tools, "logit_bias": budget.Keys, "stop_token_ids": budget.Words, "bad_words": budget.Words,
+		"allowed_token_ids": budget.TokenIDs, "guided_choice": budget.Choices, "chat_template_kwargs": budget.Keys, "tokens": budget.TokenIDs,
+		"choices": budget.Choices, "ids": budget.TokenIDs,
+	}
+	seen := map[string]int{}
+	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/tokenize", "/v1/detokenize"} {
+		body := doc.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema.Value
+		for name, property := range body.Properties {
+			if most, ok := want[name]; ok && path+name != "/v1/tokenizetools" { // older, and lower
+				s := property.Value
+				if (s.MaxItems == nil || *s.MaxItems != uint64(most)) && (s.MaxProps == nil || *s.MaxProps != uint64(most)) {
+					t.Errorf("%s of %s isn't limited to %d", name, path, most)
+				}
+				seen[name]++
+			}
+		}
+	}
+	for _, m := range []proto.Message{&tridentv1.ChatRequest{}, &tridentv1.CompleteRequest{}, &tridentv1.ChoiceFormat{}, &tridentv1.TokenIds{}} {
+		fields := m.ProtoReflect().Descriptor().Fields()
+		for i := range fields.Len() {
+			if most, ok := want[string(fields.Get(i).Name())]; ok && fields.Get(i).Cardinality() == protoreflect.Repeated {
+				if got := budget.MostOf(fields.Get(i)); got != most {
+					t.Errorf("%s is limited to %d", fields.Get(i).FullName(), got)
+				}
+				seen[string(fields.Get(i).Name())]++
+			}
+		}
+	}
+	if len(seen) != len(want) {
+		t.Errorf("found %v", seen)
+	}
+}
+
+func TestText(t *testing.T) {
+	for context, want := range map[int]int{0: 512 << 10, 2048: 512 << 10, 32 << 10: 512 << 10, 128 << 10: 2 << 20} {
+		if got := budget.Text(context); got != want {
+			t.Errorf("context %d: %d", context, got)
+		}
+	}
+	for compressed, want := range map[int64]int64{0: 4 << 20, 40 << 10: 4 << 20, 1 << 20: 100 << 20} {
+		if got := budget.Inflated(compressed); got != want {
+			t.Errorf("compressed %d: %d", compressed, got)
+		}
+	}
+}

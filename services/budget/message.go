@@ -1,0 +1,232 @@
+package budget
+
+import (
+	"math"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Message is the budget of a kind of protobuf messages. It checks encoded ones before they
+// are decoded. It may be used concurrently.
+//
+// A repeated field or a map holds at most what the schema says (max_items and max_pairs of
+// protovalidate), else [Keys] entries of a map, [Tensors] messages, [Strings] strings. All
+// messages in one count towards [Values], all strings towards Strings, and all numbers of
+// lists whose schema has a limit towards [TokenIDs]. Other numbers, which tensors are, are
+// bounded by their bytes.
+type Message struct {
+	fields  map[protowire.Number]*field
+	byName  map[string]*field
+	counted int // fields that have a count of their own
+}
+
+// field is what is known of one.
+type field struct {
+	name   string
+	of     *Message // nil for what isn't a message
+	list   bool     // or a map
+	entry  bool     // a map's
+	most   int
+	count  int // its position among the counted ones, -1 for none
+	number width
+}
+
+// width is how a number is encoded.
+type width uint8
+
+const (
+	notNumber width = iota
+	varint
+	fixed32
+	fixed64
+)
+
+// Of derives the budget of a message and of all that it may contain.
+func Of(descriptor protoreflect.MessageDescriptor) *Message {
+	return derive(descriptor, map[protoreflect.FullName]*Message{})
+}
+
+func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.FullName]*Message) *Message {
+	if m := known[descriptor.FullName()]; m != nil {
+		return m
+	}
+	fields := descriptor.Fields()
+	m := &Message{fields: make(map[protowire.Number]*field, fields.Len()), byName: make(map[string]*field, 2*fields.Len())}
+	known[descriptor.FullName()] = m
+	for i := range fields.Len() {
+		d := fields.Get(i)
+		f := &field{name: string(d.Name()), list: d.IsList() || d.IsMap(), entry: d.IsMap(), count: -1, number: widthOf(d.Kind())}
+		if d.Message() != nil {
+			f.of = derive(d.Message(), known)
+		}
+		if f.list {
+			f.most, f.count = mostOf(d), m.counted
+			m.counted++
+		}
+		m.fields[d.Number()] = f
+		m.byName[d.JSONName()], m.byName[f.name] = f, f
+	}
+	return m
+}
+
+// mostOf is the schema's own limit, or that of the field's kind.
+func mostOf(d protoreflect.FieldDescriptor) int {
+	if rules, ok := proto.GetExtension(d.Options(), validate.E_Field).(*validate.FieldRules); ok {
+		if n := max(rules.GetRepeated().GetMaxItems(), rules.GetMap().GetMaxPairs()); n > 0 {
+			return int(min(n, math.MaxInt32))
+		}
+	}
+	switch {
+	case d.IsMap():
+		return Keys
+	case d.Message() != nil:
+		return Tensors
+	case widthOf(d.Kind()) != notNumber:
+		return math.MaxInt
+	}
+	return Strings
+}
+
+func widthOf(kind protoreflect.Kind) width {
+	switch kind {
+	case protoreflect.BoolKind, protoreflect.EnumKind, protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Uint32Kind,
+		protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Uint64Kind:
+		return varint
+	case protoreflect.Sfixed32Kind, protoreflect.Fixed32Kind, protoreflect.FloatKind:
+		return fixed32
+	case protoreflect.Sfixed64Kind, protoreflect.Fixed64Kind, protoreflect.DoubleKind:
+		return fixed64
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
+	}
+	return notNumber
+}
+
+// tally counts what one message holds.
+type tally struct {
+	values, strings, numbers int
+	counts                   []int // of the counted fields of the messages that are open
+}
+
+// add counts n elements of a field.
+func (t *tally) add(f *field, counts []int, n int) *Error {
+	if f.count >= 0 {
+		counts[f.count] += n
+		if counts[f.count] > f.most {
+			return &Error{Field: f.name, Most: f.most, What: f.elements()}
+		}
+	}
+	return t.total(f, n)
+}
+
+// total counts n elements of a field towards those of the whole message.
+func (t *tally) total(f *field, n int) *Error {
+	count, most, what := &t.strings, Strings, "strings"
+	switch {
+	case f.of != nil:
+		count, most, what = &t.values, Values, "values"
+	case f.number != notNumber && (!f.list || f.most == math.MaxInt):
+		return nil
+	case f.number != notNumber:
+		count, most, what = &t.numbers, TokenIDs, "numbers"
+	}
+	*count += n
+	if *count > most {
+		return &Error{Field: f.name, Most: most, What: what}
+	}
+	return nil
+}
+
+func (f *field) elements() string {
+	if f.entry {
+		return "keys"
+	}
+	return "elements"
+}
+
+// under puts a field before an error's path.
+func (e *Error) under(name string) *Error {
+	if e.Field != "" {
+		e.Field = name + "." + e.Field
+	}
+	return e
+}
+
+// Check returns an [*Error] for an encoded message beyond its budget. What isn't protobuf's
+// wire format is left to who decodes it.
+func (m *Message) Check(encoded []byte) error {
+	if err := m.check(encoded, &tally{}, Depth); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (m *Message) check(b []byte, t *tally, depth int) *Error {
+	if depth == 0 {
+		return &Error{Most: Depth, What: "levels"}
+	}
+	open := len(t.counts)
+	for range m.counted {
+		t.counts = append(t.counts, 0)
+	}
+	defer func() { t.counts = t.counts[:open] }()
+	for len(b) > 0 {
+		number, wire, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return nil
+		}
+		b = b[n:]
+		size := protowire.ConsumeFieldValue(number, wire, b)
+		if size < 0 {
+			return nil
+		}
+		if f := m.fields[number]; f != nil {
+			if err := f.check(b[:size], wire, t, open, depth); err != nil {
+				return err
+			}
+		}
+		b = b[size:]
+	}
+	return nil
+}
+
+// check counts one occurrence of a field, whose message has its counts at open.
+func (f *field) check(value []byte, wire protowire.Type, t *tally, open, depth int) *Error {
+	n := 1
+	if wire == protowire.BytesType {
+		value, _ = protowire.ConsumeBytes(value)
+		n = f.elementsIn(value)
+	}
+	if err := t.add(f, t.counts[open:], n); err != nil {
+		return err
+	}
+	if f.of == nil || wire != protowire.BytesType {
+		return nil
+	}
+	if err := f.of.check(value, t, depth-1); err != nil {
+		return err.under(f.name)
+	}
+	return nil
+}
+
+// elementsIn is how many elements a value with a length is: one, but for packed numbers.
+func (f *field) elementsIn(value []byte) int {
+	switch f.number {
+	case varint:
+		n := 0
+		for _, b := range value {
+			if b < 0x80 {
+				n++
+			}
+		}
+		return n
+	case fixed32:
+		return len(value) / 4
+	case fixed64:
+		return len(value) / 8
+	case notNumber:
+	}
+	return 1
+}
