@@ -54,9 +54,11 @@ const (
 const (
 	// Subschemas is how many schemas the JSON Schemas of a request may hold.
 	Subschemas = 10_000
-	// PatternBytes is the length of a regular expression, and GrammarBytes that of a
-	// grammar or of structural tags.
-	PatternBytes = 16 << 10
+	// PatternBytes is the length of a regular expression, and PatternsBytes that of all
+	// those in the JSON Schemas of a request.
+	PatternBytes  = 16 << 10
+	PatternsBytes = 512 << 10
+	// GrammarBytes is the length of a grammar, or of structural tags.
 	GrammarBytes = 1 << 20
 )
 

@@ -17,7 +17,7 @@ import (
 
 // Chat collects the whole answer.
 func (s *Service) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tridentv1.ChatResponse, error) {
-	req, err := chatRequest(msg, false)
+	req, err := chatRequest(ctx, msg, false)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func chatChoice(index int, c *inference.Choice) *tridentv1.ChatChoice {
 // Connect flushes every message. One message is sent again and again.
 func (s *Service) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamRequest, stream *connect.ServerStream[tridentv1.ChatStreamResponse]) error {
 	rec := server.RecordOf(ctx)
-	req, err := chatRequest(msg.GetChat(), true)
+	req, err := chatRequest(ctx, msg.GetChat(), true)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,8 @@ var roles = map[tridentv1.Role]string{ //nolint:gochecknoglobals // a constant t
 }
 
 // chatRequest translates a request that keeps the rules of its schema.
-func chatRequest(msg *tridentv1.ChatRequest, stream bool) (*inference.Request, error) {
+func chatRequest(ctx context.Context, msg *tridentv1.ChatRequest, stream bool) (*inference.Request, error) {
+	var objects openai.Objects
 	req := &inference.Request{
 		ID: "chat-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate,
 		N: int(msg.GetN()), Stream: stream, ReasoningEffort: msg.GetReasoningEffort(), Priority: priority(msg.GetPriority()),
@@ -113,14 +114,14 @@ func chatRequest(msg *tridentv1.ChatRequest, stream bool) (*inference.Request, e
 		Sampling: chatSampling(msg),
 	}
 	for i, m := range msg.GetMessages() {
-		message, err := chatMessage(fmt.Sprintf("messages[%d]", i), m)
+		message, err := chatMessage(&objects, fmt.Sprintf("messages[%d]", i), m)
 		if err != nil {
 			return nil, err
 		}
 		req.Messages = append(req.Messages, message)
 	}
 	for i, t := range msg.GetTools() {
-		definition, err := toolDefinition(fmt.Sprintf("tools[%d].function", i), t.GetFunction())
+		definition, err := toolDefinition(&objects, fmt.Sprintf("tools[%d].function", i), t.GetFunction())
 		if err != nil {
 			return nil, err
 		}
@@ -128,14 +129,14 @@ func chatRequest(msg *tridentv1.ChatRequest, stream bool) (*inference.Request, e
 	}
 	if kwargs := msg.GetChatTemplateKwargs(); kwargs != "" {
 		var err error
-		if req.TemplateArgs, err = openai.DecodeObject("chat_template_kwargs", kwargs); err != nil {
+		if req.TemplateArgs, err = objects.DecodeMap("chat_template_kwargs", kwargs); err != nil {
 			return nil, err
 		}
 	}
-	return req, openai.Check(req)
+	return req, openai.Check(ctx, req)
 }
 
-func chatMessage(param string, m *tridentv1.ChatMessage) (inference.Message, error) {
+func chatMessage(objects *openai.Objects, param string, m *tridentv1.ChatMessage) (inference.Message, error) {
 	message := inference.Message{
 		Role: roles[m.GetRole()], Name: m.GetName(), Text: m.GetContent(),
 		Refusal: m.GetRefusal(), Reasoning: m.GetReasoning(),
@@ -152,7 +153,7 @@ func chatMessage(param string, m *tridentv1.ChatMessage) (inference.Message, err
 		message.Parts = append(message.Parts, inference.Part{Kind: inference.PartText, Text: p.GetText()})
 	}
 	for i, call := range m.GetToolCalls() {
-		arguments, err := openai.DecodeObject(fmt.Sprintf("%s.tool_calls[%d].arguments", param, i), call.GetArguments())
+		arguments, err := objects.Decode(fmt.Sprintf("%s.tool_calls[%d].arguments", param, i), call.GetArguments())
 		if err != nil {
 			return message, err
 		}
@@ -162,11 +163,11 @@ func chatMessage(param string, m *tridentv1.ChatMessage) (inference.Message, err
 }
 
 // toolDefinition is a tool as OpenAI's chats have it, which reaches the prompt.
-func toolDefinition(param string, f *tridentv1.FunctionTool) (json.RawMessage, error) {
+func toolDefinition(objects *openai.Objects, param string, f *tridentv1.FunctionTool) (json.RawMessage, error) {
 	var parameters json.RawMessage
 	if f.GetParameters() != "" {
 		var err error
-		if parameters, err = openai.DecodeObject(param+".parameters", f.GetParameters()); err != nil {
+		if parameters, err = objects.Decode(param+".parameters", f.GetParameters()); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // Complete collects the whole texts.
 func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) (*tridentv1.CompleteResponse, error) {
-	req, err := completeRequest(msg, false)
+	req, err := completeRequest(ctx, msg, false)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) 
 // CompleteStream sends each piece as it comes, as ChatStream does.
 func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStreamRequest, stream *connect.ServerStream[tridentv1.CompleteStreamResponse]) error {
 	rec := server.RecordOf(ctx)
-	req, err := completeRequest(msg.GetCompletion(), true)
+	req, err := completeRequest(ctx, msg.GetCompletion(), true)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStr
 	return nil
 }
 
-func completeRequest(msg *tridentv1.CompleteRequest, stream bool) (*inference.Request, error) {
+func completeRequest(ctx context.Context, msg *tridentv1.CompleteRequest, stream bool) (*inference.Request, error) {
 	req := &inference.Request{
 		ID: "cmpl-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate, Prompts: textInputs(msg.GetPrompt()),
 		Echo: msg.GetEcho(), N: int(msg.GetN()), BestOf: int(msg.GetBestOf()), Stream: stream, Priority: priority(msg.GetPriority()),
@@ -88,5 +88,5 @@ func completeRequest(msg *tridentv1.CompleteRequest, stream bool) (*inference.Re
 		},
 	}
 	commonSampling(&req.Sampling, msg)
-	return req, openai.CompletionNames(openai.Check(req))
+	return req, openai.CompletionNames(openai.Check(ctx, req))
 }

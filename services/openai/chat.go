@@ -16,7 +16,7 @@ import (
 func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateChatCompletionRequestObject) (api.CreateChatCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	rec.Model = request.Body.Model
-	req, err := chatRequest(request.Body)
+	req, err := chatRequest(ctx, request.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -1,44 +1,103 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
 // Check finds what is wrong with a chat or a completion before a model is asked: tools
 // that chat templates don't know, schemas that are none, values out of their range. It
 // is for every surface whose requests are these, whatever they look like on the wire.
-// Errors are [*inference.Error] that name fields as chats here do.
-func Check(req *inference.Request) error {
-	demanded := req.ToolChoice.Mode == inference.ToolRequired || req.ToolChoice.Mode == inference.ToolNamed
+// Errors are [*inference.Error] that name fields as chats here do, or that of ctx, with
+// which the check ends.
+func Check(ctx context.Context, req *inference.Request) error {
+	var checked schemas
 	for i, definition := range req.Tools {
-		if err := checkTool(fmt.Sprintf("tools[%d]", i), definition, demanded); err != nil {
+		if err := checked.tool(ctx, fmt.Sprintf("tools[%d]", i), definition, forcesCall(req)); err != nil {
 			return err
 		}
 	}
-	if err := checkStructured(req.Sampling.Structured); err != nil {
+	if err := checked.structured(ctx, req.Sampling.Structured); err != nil {
 		return err
 	}
 	return req.Validate()
 }
 
-// checkStructured checks the schema of a form that has one.
-func checkStructured(c *inference.Structured) error {
-	if c == nil || c.Kind != "json" {
-		return nil
-	}
-	return checkSchema(c)
+// forcesCall reports whether the answer has to call a tool.
+func forcesCall(req *inference.Request) bool {
+	return req.ToolChoice.Mode == inference.ToolRequired || req.ToolChoice.Mode == inference.ToolNamed
 }
 
-// DecodeObject checks that a field's text is a JSON object, as the arguments of earlier
-// calls have to be, and keeps its bytes: the order of keys reaches the prompt. No text
-// stands for no keys. Errors are [*inference.Error].
-func DecodeObject(param, text string) (json.RawMessage, error) {
-	raw, err := decodeArguments(&jsonReader{}, text)
+// structured checks the schema of a form that has one, and the size of any.
+func (s *schemas) structured(ctx context.Context, c *inference.Structured) error {
+	if c == nil {
+		return nil
+	}
+	switch c.Kind {
+	case "json":
+		return s.check(ctx, c)
+	case "regex":
+		return limitText(c, budget.PatternBytes)
+	case "grammar", "structural_tag":
+		return limitText(c, budget.GrammarBytes)
+	}
+	return nil
+}
+
+// limitText holds a form that is one text to its size in bytes.
+func limitText(c *inference.Structured, most int) error {
+	if len(c.Value) <= most {
+		return nil
+	}
+	text := string(c.Value)
+	if c.Value[0] == '"' {
+		_ = json.Unmarshal(c.Value, &text) // if it isn't a string it is too long anyway
+	}
+	if len(text) > most {
+		return inference.Invalid(c.Param, "%s must not be longer than %d bytes, got %d", c.Param, most, len(text))
+	}
+	return nil
+}
+
+// Objects reads the fields of one request whose text is a JSON object. Together they hold
+// at most [budget.Values]. The zero value is ready.
+type Objects struct{ reader jsonReader }
+
+// Decode checks that a field's text is a JSON object, as the arguments of earlier calls have
+// to be, and keeps its bytes: the order of keys reaches the prompt. No text stands for no
+// keys. Errors are [*inference.Error].
+func (o *Objects) Decode(param, text string) (json.RawMessage, error) {
+	raw, err := decodeArguments(&o.reader, text)
 	if err != nil {
 		return nil, bodyError(at(param, err))
 	}
 	return raw, nil
+}
+
+// DecodeMap is Decode for an object whose keys are few: at most [budget.Keys].
+func (o *Objects) DecodeMap(param, text string) (json.RawMessage, error) {
+	raw, err := o.Decode(param, text)
+	if err != nil {
+		return nil, err
+	}
+	keys := 0
+	err = readJSON(raw, func(r *jsonReader) error {
+		return r.object(func(string) error {
+			keys++
+			if keys > budget.Keys {
+				return errFieldFull
+			}
+			_, err := r.value(false)
+			return err
+		})
+	})
+	if errors.Is(err, errFieldFull) {
+		return nil, inference.Invalid(param, "%s must be an object of at most %d keys", param, budget.Keys)
+	}
+	return raw, err
 }

@@ -15,7 +15,7 @@ import (
 func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateCompletionRequestObject) (api.CreateCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	rec.Model = request.Body.Model
-	req, err := completionRequest(request.Body)
+	req, err := completionRequest(ctx, request.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateComple
 	return h.completion(ctx, req)
 }
 
-func completionRequest(body *api.CreateCompletionRequest) (*inference.Request, error) {
+func completionRequest(ctx context.Context, body *api.CreateCompletionRequest) (*inference.Request, error) {
 	err := firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs),
 		unsupported{"suffix", value(body.Suffix) != "", "texts are only continued at their end"}))
 	if err != nil {
@@ -50,7 +50,7 @@ func completionRequest(body *api.CreateCompletionRequest) (*inference.Request, e
 	if err := completionSampling(body, &req.Sampling); err != nil {
 		return nil, err
 	}
-	return req, CompletionNames(Check(req))
+	return req, CompletionNames(Check(ctx, req))
 }
 
 // CompletionNames gives errors the names that completions have for fields.

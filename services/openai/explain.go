@@ -91,7 +91,7 @@ func explainUnion(param string, verdict *openapi3.SchemaError) error {
 		}
 	}
 	var inner *openapi3.SchemaError
-	if len(fitting) == 1 && errors.As(fitting[0].VisitJSON(verdict.Value), &inner) {
+	if len(fitting) == 1 && errors.As(fitting[0].VisitJSON(verdict.Value, terse), &inner) {
 		return explainAt(param, verdict.Value, inner)
 	}
 	return inference.Invalid(param, "%s must be %s, got %s", param, describeSchema(verdict.Schema), show(verdict.Value))
@@ -138,9 +138,10 @@ func explainExtra(param string, verdict *openapi3.SchemaError) error {
 	return inference.Invalid(param, "%s has a key that is not known", param)
 }
 
-// pathOf appends a JSON pointer into value to path, in OpenAI's style.
+// pathOf appends a JSON pointer into value to path, in OpenAI's style. Long paths are cut.
 func pathOf(path string, value any, pointer []string) string {
 	for _, step := range pointer {
+		path = cut(path, maxMessage)
 		switch v := value.(type) {
 		case []any:
 			path = joinPath(path, "["+step+"]")

@@ -109,13 +109,13 @@ func inputIDs(r *jsonReader) ([]int, error) {
 	return ids, err
 }
 
-// appendID reads one id. Ids don't count as values: they cost no more than their
-// text, and a batch of long inputs has millions.
+// appendID reads one id. Ids don't count as values: they cost little more than their
+// text, and a batch of long inputs has many.
 func appendID(r *jsonReader, ids []int) ([]int, error) {
 	if c := r.peek(); c != '-' && !isDigit(c) {
 		return ids, mismatch(r, "a token id")
 	}
-	value, err := r.number()
+	value, err := r.freeNumber()
 	if err != nil {
 		return ids, err
 	}

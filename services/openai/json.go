@@ -11,30 +11,31 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// maxDepth is how deep objects and lists may nest: more than real requests
-// need, little enough for a reader that recurses. maxValues is how many values a
-// text may hold: one that is built takes about 100 bytes, however short its text.
-const (
-	maxDepth  = 128
-	maxValues = 1_000_000
+var (
+	// errTooManyValues and errTooManyNumbers are returned beyond the budgets of a text, and
+	// errFieldFull beyond that of a field.
+	errTooManyValues  = errors.New("it holds too many values")
+	errTooManyNumbers = errors.New("it holds too many numbers")
+	errFieldFull      = errors.New("the field holds too many values")
 )
 
-var errTooManyValues = errors.New("it holds too many values")
-
 // jsonReader reads one JSON text (RFC 8259) and refuses what encoding/json lets
-// pass and two readers could understand differently: a key given twice, bytes
-// that aren't UTF-8, and anything deeper than maxDepth or with more values than
-// maxValues. Keys match exactly.
+// pass and two readers could understand differently: a key given twice, and bytes
+// that aren't UTF-8. Keys match exactly. It holds texts to [budget.Depth],
+// [budget.Values] and [budget.TokenIDs] before it builds anything.
 type jsonReader struct {
 	data   []byte
 	pos    int
 	depth  int
 	values int
-	// freeNumbers don't count as values: nothing is built of them.
+	most   int // values, the field's included; 0 where only the text is bounded
+	// freeNumbers don't count as values but as token ids. Keys count as values then.
 	freeNumbers bool
+	numbers     int
 }
 
 // jsonError says why a text isn't JSON that we take.
@@ -87,7 +88,9 @@ func bodyError(err error) error {
 	var e *jsonError
 	switch {
 	case errors.Is(err, errTooManyValues):
-		return inference.Invalid("", "the request body holds too many values: numbers, texts, lists and objects together may be %d", maxValues)
+		return inference.Invalid("", "the request body holds too many values: numbers, strings, lists and objects together may be %d", budget.Values)
+	case errors.Is(err, errTooManyNumbers):
+		return inference.Invalid("", "the request body holds too many token ids: all lists of a request together may have %d", budget.TokenIDs)
 	case !errors.As(err, &e):
 		return err
 	case e.unsupported:
@@ -107,11 +110,12 @@ func (r *jsonReader) fail(format string, args ...any) error {
 	return &jsonError{message: fmt.Sprintf("%s at byte %d (%q)", message, r.pos, c)}
 }
 
-// at puts a step before the path of a named error.
+// at puts a step before the path of a named error. Long paths are cut: keys are the
+// client's own.
 func at(step string, err error) error {
 	var e *jsonError
 	if errors.As(err, &e) && e.named {
-		e.path = joinPath(step, e.path)
+		e.path = joinPath(cut(step, maxMessage), cut(e.path, maxMessage))
 	}
 	return err
 }
@@ -173,10 +177,11 @@ func (r *jsonReader) raw() (json.RawMessage, error) {
 func (r *jsonReader) value(build bool) (any, error) {
 	c := r.peek()
 	number := c == '-' || isDigit(c)
-	if !number || !r.freeNumbers {
-		if err := r.count(); err != nil {
-			return nil, err
-		}
+	if number && r.freeNumbers {
+		return r.freeNumber()
+	}
+	if err := r.count(); err != nil {
+		return nil, err
 	}
 	if number {
 		return r.number()
@@ -202,10 +207,30 @@ func (r *jsonReader) value(build bool) (any, error) {
 // count takes account of one more value.
 func (r *jsonReader) count() error {
 	r.values++
-	if r.values > maxValues {
+	switch {
+	case r.values > budget.Values:
 		return errTooManyValues
+	case r.most > 0 && r.values > r.most:
+		return errFieldFull
 	}
 	return nil
+}
+
+// within reads a field that may hold so many values.
+func (r *jsonReader) within(most int, read func() (any, error)) (any, error) {
+	r.most = r.values + most
+	value, err := read()
+	r.most = 0
+	return value, err
+}
+
+// freeNumber reads a number that counts as a token id.
+func (r *jsonReader) freeNumber() (any, error) {
+	r.numbers++
+	if r.numbers > budget.TokenIDs {
+		return nil, errTooManyNumbers
+	}
+	return r.number()
 }
 
 func (r *jsonReader) buildObject(build bool) (any, error) {
@@ -255,6 +280,11 @@ func (r *jsonReader) object(member func(key string) error) error {
 		if err != nil {
 			return err
 		}
+		if r.freeNumbers {
+			if err := r.count(); err != nil { // its value may not count
+				return err
+			}
+		}
 		if !seen.add(name) {
 			return &jsonError{path: name, message: "is given twice", named: true}
 		}
@@ -289,8 +319,8 @@ func (r *jsonReader) enter(open byte) error {
 		return r.fail("%q is expected", open)
 	}
 	r.depth++
-	if r.depth > maxDepth {
-		return r.fail("nested deeper than %d levels", maxDepth)
+	if r.depth > budget.Depth {
+		return r.fail("nested deeper than %d levels", budget.Depth)
 	}
 	r.pos++
 	return nil
@@ -410,7 +440,7 @@ func (r *jsonReader) number() (any, error) {
 			return nil, r.fail("digits are expected in the exponent")
 		}
 	}
-	return toNumber(string(r.data[start:r.pos]), whole)
+	return toNumber(r.data[start:r.pos], whole)
 }
 
 func (r *jsonReader) digits() int {
@@ -421,13 +451,23 @@ func (r *jsonReader) digits() int {
 	return r.pos - start
 }
 
-func toNumber(literal string, whole bool) (any, error) {
+// maxPlainDigits is how many digits surely fit into 64 bits.
+const maxPlainDigits = 18
+
+func toNumber(literal []byte, whole bool) (any, error) {
+	if whole && len(literal) <= maxPlainDigits && literal[0] != '-' {
+		var n int64
+		for _, c := range literal {
+			n = n*10 + int64(c-'0')
+		}
+		return n, nil
+	}
 	if whole {
-		if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(string(literal), 10, 64); err == nil {
 			return n, nil
 		}
 	}
-	f, err := strconv.ParseFloat(literal, 64)
+	f, err := strconv.ParseFloat(string(literal), 64)
 	if err != nil {
 		return nil, &jsonError{message: "is a number too large for 64 bits", named: true}
 	}

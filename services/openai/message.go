@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -25,7 +26,10 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 		if r.peek() != '[' {
 			return mismatch(r, "a list of messages")
 		}
-		err := r.array(func(int) error {
+		err := r.array(func(i int) error {
+			if i == budget.Messages {
+				return errTooMany("messages")
+			}
 			value, err := r.value(true)
 			if err != nil {
 				return err
@@ -43,6 +47,11 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 		return nil, bodyError(at("messages", err))
 	}
 	return messages, nil
+}
+
+// errTooMany is the error of the first message, or item, beyond the budget.
+func errTooMany(what string) error {
+	return &jsonError{message: fmt.Sprintf("is beyond the %d %s that a request may have", budget.Messages, what), named: true}
 }
 
 // mismatch is the error of a value of another type than wanted.

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 
 // chatRequest translates a validated body for the core. Each field of the API is
 // used here, or is metadata, or is refused by name.
-func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, error) {
+func chatRequest(ctx context.Context, body *api.CreateChatCompletionRequest) (*inference.Request, error) {
 	if err := refuseUnsupported(body); err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func chatRequest(body *api.CreateChatCompletionRequest) (*inference.Request, err
 	if err := chatSampling(body, &req.Sampling); err != nil {
 		return nil, err
 	}
-	return req, clientsName(body, Check(req))
+	return req, clientsName(body, Check(ctx, req))
 }
 
 func checkStreamOptions(options *api.ChatCompletionStreamOptions, stream bool) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -57,7 +58,7 @@ type turn struct {
 
 // newTurn translates the body and finds what it refers to.
 func (h *Handler) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, error) {
-	req, err := responseRequest(body)
+	req, err := responseRequest(ctx, body)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +87,9 @@ func (h *Handler) newTurn(ctx context.Context, body *api.CreateResponse) (*turn,
 		return nil, inference.Invalid("input", "input is required, unless there is a previous_response_id")
 	}
 	t.flush("input")
+	if n := len(t.messages); n > budget.Messages {
+		return nil, inference.Invalid("input", "input and the responses before it have %d messages, a request may have %d: begin a new conversation", n, budget.Messages)
+	}
 	req.Messages = t.messages
 	if err := req.Validate(); err != nil {
 		return nil, t.clientsNames(err)

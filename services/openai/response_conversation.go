@@ -15,6 +15,8 @@ type conversation struct {
 	origins []string
 	// reasoning waits for the message or the calls that it led to.
 	reasoning string
+	// arguments reads those of all calls, which have one budget.
+	arguments jsonReader
 }
 
 // add appends an item. Calls belong to the assistant's message before them, and
@@ -44,8 +46,11 @@ func (c *conversation) add(it *item, origin string) error {
 }
 
 func (c *conversation) addCall(it *item, origin string) error {
-	arguments, err := decodeArguments(&jsonReader{}, it.text)
-	if err != nil { // as a model wrote it: the client's own are checked
+	arguments, err := decodeArguments(&c.arguments, it.text)
+	switch {
+	case errors.Is(err, errTooManyValues):
+		return bodyError(err)
+	case err != nil: // as a model wrote it: the client's own are checked
 		return inference.Invalid(origin, "%s: the model's call of `%s` has arguments that aren't a JSON object, which no chat template shows", origin, it.name)
 	}
 	last := len(c.messages) - 1

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -73,7 +74,10 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 			items = []*item{{kind: itemMessage, role: "user", text: text, status: statusCompleted}}
 			return err
 		case '[':
-			return r.array(func(int) error {
+			return r.array(func(i int) error {
+				if i == budget.Messages {
+					return errTooMany("items")
+				}
 				value, err := r.value(true)
 				if err != nil {
 					return err

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ func summarises(kind *string) bool { return kind != nil && *kind != "auto" }
 
 // responseRequest translates a validated body, but for its messages. Each field of
 // the API is used here, is given back, is metadata, or is refused by name.
-func responseRequest(body *api.CreateResponse) (*inference.Request, error) {
+func responseRequest(ctx context.Context, body *api.CreateResponse) (*inference.Request, error) {
 	if err := refuseInResponse(body); err != nil {
 		return nil, err
 	}
@@ -49,13 +50,14 @@ func responseRequest(body *api.CreateResponse) (*inference.Request, error) {
 	if value(body.Priority) != 0 {
 		req.Priority = body.Priority
 	}
-	if err := responseTools(body, req); err != nil {
+	var checked schemas
+	if err := responseTools(ctx, body, req, &checked); err != nil {
 		return nil, err
 	}
-	return req, responseSampling(body, &req.Sampling)
+	return req, responseSampling(ctx, body, &req.Sampling, &checked)
 }
 
-func responseSampling(body *api.CreateResponse, s *inference.Sampling) (err error) {
+func responseSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sampling, checked *schemas) (err error) {
 	*s = inference.Sampling{
 		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
 		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
@@ -82,7 +84,7 @@ func responseSampling(body *api.CreateResponse, s *inference.Sampling) (err erro
 	if err != nil {
 		return err
 	}
-	return checkStructured(s.Structured)
+	return checked.structured(ctx, s.Structured)
 }
 
 // textSettings is the field text.
@@ -126,14 +128,13 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 }
 
 // responseTools gives the tools the form of chats.
-func responseTools(body *api.CreateResponse, req *inference.Request) (err error) {
+func responseTools(ctx context.Context, body *api.CreateResponse, req *inference.Request, checked *schemas) (err error) {
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
 	if req.ToolChoice, err = responseToolChoice(body.ToolChoice); err != nil {
 		return err
 	}
-	demanded := req.ToolChoice.Mode == inference.ToolRequired || req.ToolChoice.Mode == inference.ToolNamed
 	for i, raw := range body.Tools {
-		definition, err := chatTool(fmt.Sprintf("tools[%d]", i), raw, demanded)
+		definition, err := checked.chatTool(ctx, fmt.Sprintf("tools[%d]", i), raw, forcesCall(req))
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,8 @@ type responseTool struct {
 	AllowedCallers []string        `json:"allowed_callers"`
 }
 
-func chatTool(param string, raw json.RawMessage, demanded bool) (json.RawMessage, error) {
+// chatTool gives a tool the form of chats, and checks it as they do.
+func (s *schemas) chatTool(ctx context.Context, param string, raw json.RawMessage, forced bool) (json.RawMessage, error) {
 	var tool responseTool
 	if err := json.Unmarshal(raw, &tool); err != nil {
 		return nil, inference.Invalid(param, "%s must be a tool", param)
@@ -167,8 +169,8 @@ func chatTool(param string, raw json.RawMessage, demanded bool) (json.RawMessage
 		{param + ".defer_loading", tool.DeferLoading, "the model is told of all tools"},
 		{param + ".allowed_callers", len(tool.AllowedCallers) > 0 && !slices.Contains(tool.AllowedCallers, "direct"), "the model alone calls"},
 	})
-	if err == nil && demanded && !neutral(tool.Parameters) {
-		err = checkSchema(&inference.Structured{Kind: "json", Value: tool.Parameters, Param: param + ".parameters"})
+	if err == nil && forced && !neutral(tool.Parameters) {
+		err = s.check(ctx, &inference.Structured{Kind: "json", Value: tool.Parameters, Param: param + ".parameters"})
 	}
 	if err != nil {
 		return nil, err

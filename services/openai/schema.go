@@ -1,88 +1,187 @@
 package openai
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// checkSchema compiles the schema: engines take nonsense and answer
-// unconstrained.
-func checkSchema(c *inference.Structured) error {
-	err := readJSON(c.Value, func(r *jsonReader) error {
-		_, err := r.value(false)
+// schemas checks the JSON Schemas of one request: engines take nonsense and answer
+// unconstrained. A check takes time linear in the text, and ends with its context.
+//
+// The library's compiler isn't used: its time is quadratic in the number of subschemas.
+// The library holds one subschema after the other to the metaschema instead.
+type schemas struct{ count, patternBytes int } // subschemas and patterns so far
+
+// check returns an [*inference.Error] that names the field at fault, or the context's error.
+func (s *schemas) check(ctx context.Context, c *inference.Structured) error {
+	var doc any
+	err := readJSON(c.Value, func(r *jsonReader) (err error) {
+		doc, err = r.within(budget.FreeValues, func() (any, error) { return r.value(true) })
 		return err
 	})
 	switch {
-	case errors.Is(err, errTooManyValues):
-		return bodyError(err)
+	case errors.Is(err, errFieldFull):
+		return inference.Invalid(c.Param, "%s holds more than %d values: send a smaller schema", c.Param, budget.FreeValues)
 	case err != nil:
 		return inference.Invalid(c.Param, "%s is not valid JSON: %s", c.Param, why(err))
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Value))
-	if err != nil {
-		return inference.Invalid(c.Param, "%s is not valid JSON", c.Param)
-	}
-	if _, isObject := doc.(map[string]any); !isObject {
+	root, isObject := doc.(map[string]any)
+	if !isObject {
 		return inference.Invalid(c.Param, "%s must be a JSON schema object", c.Param)
 	}
-	if err := compile(doc); err != nil {
-		return inference.Invalid(c.Param, "%s is not a valid JSON schema: %s", c.Param, flaw(doc, err))
+	err = s.walk(ctx, root)
+	if flaw, wrong := errors.AsType[schemaFlaw](err); wrong {
+		return inference.Invalid(c.Param, "%s is not a valid JSON schema: %s", c.Param, string(flaw))
+	}
+	if errors.Is(err, errTooManySchemas) {
+		return inference.Invalid(c.Param, "%s: the JSON schemas of a request hold more than %d subschemas together: send smaller ones", c.Param, budget.Subschemas)
+	}
+	if errors.Is(err, errTooManyPatterns) {
+		return inference.Invalid(c.Param, "%s: the patterns in the JSON schemas of a request are longer than %d bytes together: send fewer", c.Param, budget.PatternsBytes)
+	}
+	return err
+}
+
+// schemaFlaw says what is wrong with a schema.
+type schemaFlaw string
+
+func (f schemaFlaw) Error() string { return string(f) }
+
+func flawf(format string, args ...any) error { return schemaFlaw(fmt.Sprintf(format, args...)) }
+
+// Flaws of addresses and references.
+const (
+	flawAddress   = schemaFlaw("an address in $id, $ref, $anchor or $schema can't be used")
+	flawElsewhere = schemaFlaw("it refers to another document, and only references within the schema are followed")
+	flawNowhere   = schemaFlaw("a $ref leads nowhere")
+	flawTwice     = schemaFlaw("an $id or $anchor is given twice")
+)
+
+var (
+	errTooManySchemas  = errors.New("too many schemas")
+	errTooManyPatterns = errors.New("too many patterns")
+)
+
+// schemaWalk goes over the subschemas of one schema, and over those that references lead
+// to, each once.
+type schemaWalk struct {
+	schemas   *schemas
+	resources map[string]*schemaResource // by address
+	seen      map[uintptr]bool           // objects that have been checked
+	trail     []string                   // from the root to the subschema that is checked
+	refs      []schemaRef                // to be followed
+}
+
+// schemaResource is a schema with an address, which its references are relative to.
+type schemaResource struct {
+	node    map[string]any
+	base    *url.URL
+	draft   *schemaDraft
+	anchors map[string]map[string]any
+}
+
+func (s *schemas) walk(ctx context.Context, node map[string]any) error {
+	draft, err := latestDraft()
+	if err != nil {
+		return err
+	}
+	root := &schemaResource{node: node, base: rootAddress(), draft: draft, anchors: map[string]map[string]any{}}
+	w := &schemaWalk{schemas: s, resources: map[string]*schemaResource{root.base.String(): root}, seen: map[uintptr]bool{}}
+	if err := w.schema(ctx, node, root); err != nil {
+		return err
+	}
+	for len(w.refs) > 0 { // those that are found meanwhile come behind
+		ref := w.refs[0]
+		w.refs = w.refs[1:]
+		target, in, err := w.resolve(ref)
+		if err == nil && target != nil {
+			w.trail = append(w.trail[:0], ref.to)
+			err = w.schema(ctx, target, in)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func compile(doc any) error {
-	// An absolute name: others are taken for files of the working directory.
-	const name = "mem:///schema"
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
-	if err := compiler.AddResource(name, doc); err != nil {
-		return fmt.Errorf("add schema: %w", err)
+// schemasBetweenLooks is how many subschemas are checked between two looks at the context.
+const schemasBetweenLooks = 64
+
+// schema checks one subschema, of a resource, and those below it.
+func (w *schemaWalk) schema(ctx context.Context, node map[string]any, in *schemaResource) error {
+	id := reflect.ValueOf(node).Pointer()
+	if w.seen[id] {
+		return nil
 	}
-	_, err := compiler.Compile(name)
-	return err
+	w.seen[id] = true
+	w.schemas.count++
+	if w.schemas.count > budget.Subschemas {
+		return errTooManySchemas
+	}
+	if w.schemas.count%schemasBetweenLooks == 0 && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	draft, err := w.draftOf(node, in)
+	if err != nil {
+		return err
+	}
+	seen, below, err := w.schemas.flatten(draft, node)
+	if err != nil {
+		return w.explain(node, err)
+	}
+	if err := draft.meta.Validate(seen); err != nil {
+		return w.explain(node, err)
+	}
+	if in, err = w.address(node, in, draft); err != nil {
+		return err
+	}
+	depth := len(w.trail)
+	for _, b := range below {
+		w.trail = append(w.trail[:depth], b.path...)
+		if err := w.schema(ctx, b.node, in); err != nil {
+			return err
+		}
+	}
+	w.trail = w.trail[:depth]
+	return nil
 }
 
-// noLoader keeps schemas from reading files or the network.
-type noLoader struct{}
-
-func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("references outside the schema are not followed")
-}
-
-// flaw says what is wrong with a schema. The library's own text is about the
-// metaschema and about addresses that the client never saw.
-func flaw(doc any, err error) string {
-	if e, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
-		err = e.Err
+// explain says where in the schema which value can't stand. The library's own text is
+// about the metaschema.
+func (w *schemaWalk) explain(node map[string]any, err error) error {
+	where := ""
+	for _, step := range w.trail {
+		where = cut(joinPath(where, step), maxMessage)
 	}
-	if e, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return keywordFlaw(doc, deepest(e))
+	if bad, ok := errors.AsType[*patternError](err); ok {
+		return flawf("%s %s", joinPath(where, bad.key), bad.why)
 	}
-	if e, ok := errors.AsType[*jsonschema.InvalidRegexError](err); ok {
-		return fmt.Sprintf("the pattern %s is not a regular expression that can be read", quote(e.Regex))
+	broken, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return err
 	}
-	switch {
-	case is[*jsonschema.LoadURLError](err), is[*jsonschema.UnsupportedURLSchemeError](err):
-		return "it refers to another document, and only references within the schema are followed"
-	case is[*jsonschema.JSONPointerNotFoundError](err), is[*jsonschema.AnchorNotFoundError](err), is[*jsonschema.InvalidJsonPointerError](err):
-		return "a $ref leads nowhere"
-	case is[*jsonschema.DuplicateIDError](err), is[*jsonschema.DuplicateAnchorError](err):
-		return "an $id or $anchor is given twice"
+	e := deepest(broken)
+	where = pathOf(where, node, e.InstanceLocation)
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		return flawf("%s must be of type %s, got %s", where, listWords(k.Want), k.Got)
+	case *kind.Enum:
+		return flawf("%s must be %s, got %s", where, listWords(k.Want), quote(k.Got))
+	case *kind.Format:
+		return flawf("%s is not a valid %s", where, k.Want)
 	}
-	return "an address in $id, $ref, $anchor or $schema can't be used"
-}
-
-func is[T error](err error) bool {
-	_, ok := errors.AsType[T](err)
-	return ok
+	return flawf("%s has a value that can't stand there (%s)", where, strings.Join(e.ErrorKind.KeywordPath(), "."))
 }
 
 // deepest is the cause nearest to the value at fault, the first one of several.
@@ -97,18 +196,4 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 		return e
 	}
 	return found
-}
-
-// keywordFlaw says where in the schema which value can't stand.
-func keywordFlaw(doc any, e *jsonschema.ValidationError) string {
-	where := pathOf("", doc, e.InstanceLocation)
-	switch k := e.ErrorKind.(type) {
-	case *kind.Type:
-		return fmt.Sprintf("%s must be of type %s, got %s", where, listWords(k.Want), k.Got)
-	case *kind.Enum:
-		return fmt.Sprintf("%s must be %s, got %s", where, listWords(k.Want), quote(k.Got))
-	case *kind.Format:
-		return fmt.Sprintf("%s is not a valid %s", where, k.Want)
-	}
-	return fmt.Sprintf("%s has a value that can't stand there (%s)", where, strings.Join(e.ErrorKind.KeywordPath(), "."))
 }

@@ -13,7 +13,7 @@ import (
 func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObject) (api.TokenizeResponseObject, error) {
 	body := request.Body
 	server.RecordOf(ctx).Model = body.Model
-	req, err := tokenizeRequest(body)
+	req, err := tokenizeRequest(ctx, body)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObjec
 }
 
 // tokenizeRequest translates a validated body for the core.
-func tokenizeRequest(body *api.TokenizeRequest) (*inference.Request, error) {
+func tokenizeRequest(ctx context.Context, body *api.TokenizeRequest) (*inference.Request, error) {
 	if value(body.ChatTemplate) != "" {
 		return nil, inference.Unsupported("chat_template", "chat_template is not supported: the model's own template is used")
 	}
@@ -45,7 +45,7 @@ func tokenizeRequest(body *api.TokenizeRequest) (*inference.Request, error) {
 	case chat && body.Prompt != nil:
 		return nil, inference.Invalid("messages", "prompt and messages can't be used together")
 	case chat:
-		return req, tokenizeChat(body, req)
+		return req, tokenizeChat(ctx, body, req)
 	case body.Prompt == nil:
 		return nil, inference.Invalid("prompt", "prompt or messages is required")
 	}
@@ -62,13 +62,13 @@ func tokenizeRequest(body *api.TokenizeRequest) (*inference.Request, error) {
 	return req, nil
 }
 
-func tokenizeChat(body *api.TokenizeRequest, req *inference.Request) (err error) {
+func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference.Request) (err error) {
 	if req.Messages, err = DecodeMessages(body.Messages); err != nil {
 		return err
 	}
 	req.Tools = body.Tools
 	for i, definition := range body.Tools {
-		if err := checkTool(fmt.Sprintf("tools[%d]", i), definition, false); err != nil {
+		if err := new(schemas).tool(ctx, fmt.Sprintf("tools[%d]", i), definition, false); err != nil {
 			return err
 		}
 	}

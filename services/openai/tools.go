@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
@@ -15,9 +16,9 @@ func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (e
 	return err
 }
 
-// checkTool checks the schema of the arguments where the answer is going to be
-// constrained by it.
-func checkTool(param string, definition json.RawMessage, demanded bool) error {
+// tool checks the schema of the arguments where the answer is going to be constrained by
+// it, as the call is forced.
+func (s *schemas) tool(ctx context.Context, param string, definition json.RawMessage, forced bool) error {
 	var tool struct {
 		Type     string `json:"type"`
 		Function struct {
@@ -30,8 +31,8 @@ func checkTool(param string, definition json.RawMessage, demanded bool) error {
 	switch schema := tool.Function.Parameters; {
 	case tool.Type != functionType:
 		return inference.Unsupported(param+".type", "%s.type must be function: chat templates know functions only", param)
-	case demanded && !neutral(schema):
-		return checkSchema(&inference.Structured{Kind: "json", Value: schema, Param: param + ".function.parameters"})
+	case forced && !neutral(schema):
+		return s.check(ctx, &inference.Structured{Kind: "json", Value: schema, Param: param + ".function.parameters"})
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/openapi"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -47,6 +48,9 @@ type field struct {
 	raw, rawItems bool
 	// open fields are raw and take any object, of which nothing is built.
 	open bool
+	// most values that the field may hold, and most keys if it is an open one; what says so.
+	most, keys int
+	over       string
 	// integer fields take int64 only; the schema compares floats, and 2^63 passes.
 	integer bool
 	// shape finds keys below that the document doesn't have.
@@ -111,6 +115,9 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 			loose:          name == loose,
 			shape:          shapeOf(property.Value),
 			integer:        property.Value.Type.Is(openapi3.TypeInteger),
+			most:           mostValues(property.Value),
+			keys:           mostKeys(property.Value),
+			over:           overBudget(property.Value),
 			nullIsAbsent:   optional,
 			objectIsAbsent: optional && permits(property.Value, openapi3.TypeObject),
 			listIsAbsent:   optional && permits(property.Value, openapi3.TypeArray),
@@ -125,6 +132,50 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 		fields[name] = f
 	}
 	return &bodySchema{schema: &fast, fields: fields}
+}
+
+// mostValues is how many values a field of the schema may hold, which is known before they
+// are built: what the schema's own limit makes, or the budget of its kind.
+func mostValues(schema *openapi3.Schema) int {
+	switch {
+	case holdsOpen(schema):
+		return budget.FreeValues
+	case schema.MaxItems != nil:
+		return max(budget.FieldValues, int(*schema.MaxItems)+1)
+	case schema.MaxProps != nil:
+		return max(budget.FieldValues, int(*schema.MaxProps)+1)
+	}
+	return budget.FieldValues
+}
+
+func mostKeys(schema *openapi3.Schema) int {
+	if schema.MaxProps == nil {
+		return budget.FreeValues
+	}
+	return int(*schema.MaxProps)
+}
+
+// overBudget says what a field with more must be.
+func overBudget(schema *openapi3.Schema) string {
+	switch {
+	case holdsOpen(schema):
+	case schema.MaxItems != nil && *schema.MaxItems >= budget.FieldValues:
+		return fmt.Sprintf("must be a list of at most %d items", *schema.MaxItems)
+	case schema.MaxProps != nil:
+		return fmt.Sprintf("must be an object of at most %d keys", *schema.MaxProps)
+	}
+	return fmt.Sprintf("holds more than %d values: send fewer", mostValues(schema))
+}
+
+// holdsOpen reports whether a value of the schema may hold objects of any form.
+func holdsOpen(schema *openapi3.Schema) bool {
+	below := slices.Collect(maps.Values(schema.Properties))
+	below = append(below, schema.OneOf...)
+	if schema.Items != nil {
+		below = append(below, schema.Items)
+	}
+	extra := schema.AdditionalProperties.Has
+	return extra != nil && *extra || slices.ContainsFunc(below, func(s *openapi3.SchemaRef) bool { return holdsOpen(s.Value) })
 }
 
 // permits reports whether a value of that type can satisfy the schema.
@@ -198,7 +249,7 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	if err != nil {
 		return nil, bodyError(err)
 	}
-	if err := schema.schema.VisitJSON(checked); err != nil {
+	if err := schema.schema.VisitJSON(checked, terse); err != nil {
 		return nil, explain(checked, err)
 	}
 	slices.Sort(unknown.names)
@@ -207,6 +258,10 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 }
 
 var errNotObject = errors.New("not a JSON object")
+
+// terse keeps the library from writing the value and the schema into errors that nobody
+// reads.
+var terse = openapi3.SetSchemaErrorMessageCustomizer(func(err *openapi3.SchemaError) string { return err.Reason }) //nolint:gochecknoglobals // a constant
 
 // read takes one field: into result for the handler and into checked for the
 // schema.
@@ -219,6 +274,9 @@ func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked
 	r.space()
 	start := r.pos
 	value, err := f.read(r, known, unknown)
+	if errors.Is(err, errFieldFull) {
+		err = &jsonError{message: f.over, named: true}
+	}
 	if err != nil || !known {
 		return err
 	}
@@ -245,15 +303,33 @@ func (f field) read(r *jsonReader, known bool, unknown *unknownKeys) (any, error
 	case !known:
 		return r.value(false)
 	case f.open && r.peek() == '{':
-		_, err := r.value(false)
-		return map[string]any{}, err
+		return map[string]any{}, f.skim(r)
 	default:
-		value, err := r.value(true)
+		value, err := r.within(f.most, func() (any, error) { return r.value(true) })
 		if err != nil || f.shape == nil {
 			return value, err
 		}
 		return value, unknown.walk(&start, f.shape) // the same bytes again
 	}
+}
+
+// skim goes over an open field's object.
+func (f field) skim(r *jsonReader) error {
+	keys := 0
+	_, err := r.within(f.most, func() (any, error) {
+		return nil, r.object(func(string) error {
+			keys++
+			if keys > f.keys {
+				return errFieldFull
+			}
+			_, err := r.value(false)
+			return err
+		})
+	})
+	if errors.Is(err, errFieldFull) && keys > f.keys {
+		return &jsonError{message: fmt.Sprintf("must be an object of at most %d keys", f.keys), named: true}
+	}
+	return err
 }
 
 // absent reports whether the value says no more than leaving the field out.

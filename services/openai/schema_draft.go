@@ -1,0 +1,198 @@
+package openai
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schemaDraft is a version of JSON Schema. It may be used concurrently.
+type schemaDraft struct {
+	version int    // a number up to 7, then a year
+	id      string // the keyword of addresses
+	meta    *jsonschema.Schema
+}
+
+// schemaDrafts are the versions by their addresses without a scheme. Their metaschemas are
+// compiled when the first schema is checked.
+var schemaDrafts = sync.OnceValues(func() (map[string]*schemaDraft, error) { //nolint:gochecknoglobals // a constant, made late
+	drafts := map[string]*schemaDraft{
+		"json-schema.org/draft-04/schema":      {version: 4, id: "id"},
+		"json-schema.org/draft-06/schema":      {version: 6, id: "$id"},
+		"json-schema.org/draft-07/schema":      {version: 7, id: "$id"},
+		"json-schema.org/draft/2019-09/schema": {version: 2019, id: "$id"},
+		newestDraft:                            {version: 2020, id: "$id"},
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	for address, d := range drafts {
+		scheme := "https://"
+		if d.version <= 7 {
+			scheme = "http://"
+		}
+		meta, err := compiler.Compile(scheme + address)
+		if err != nil {
+			return nil, fmt.Errorf("compile metaschema: %w", err)
+		}
+		d.meta = meta
+	}
+	drafts["json-schema.org/schema"] = drafts[newestDraft]
+	return drafts, nil
+})
+
+const newestDraft = "json-schema.org/draft/2020-12/schema"
+
+// draftAt is the draft of an address, nil for an unknown one.
+func draftAt(address string) (*schemaDraft, error) {
+	drafts, err := schemaDrafts()
+	if err != nil {
+		return nil, err
+	}
+	address = strings.TrimSuffix(address, "#")
+	rest, ok := strings.CutPrefix(address, "http://")
+	if !ok {
+		rest = strings.TrimPrefix(address, "https://")
+	}
+	return drafts[rest], nil
+}
+
+// latestDraft is that of schemas that name none.
+func latestDraft() (*schemaDraft, error) { return draftAt("https://" + newestDraft) }
+
+// schemaForm is where subschemas stand in a keyword's value.
+type schemaForm uint8
+
+const (
+	formPlain    schemaForm = iota // none
+	formSchema                     // the value is one
+	formList                       // in a list
+	formEither                     // the value is one, or a list of them
+	formMap                        // in an object
+	formPatterns                   // in an object whose keys are patterns
+	formPattern                    // none: the value is a pattern
+)
+
+// form of a keyword.
+func (d *schemaDraft) form(keyword string) schemaForm {
+	switch keyword {
+	case "pattern":
+		return formPattern
+	case "patternProperties":
+		return formPatterns
+	case "properties", "definitions", "dependencies":
+		return formMap
+	case "allOf", "anyOf", "oneOf":
+		return formList
+	case "not", "additionalProperties":
+		return formSchema
+	case "items":
+		if d.version >= 2020 {
+			return formSchema
+		}
+		return formEither
+	}
+	return d.newerForm(keyword)
+}
+
+// newerForm is the form of a keyword that not all drafts have.
+func (d *schemaDraft) newerForm(keyword string) schemaForm {
+	form, since := formSchema, 2019
+	switch keyword {
+	case "additionalItems":
+		if d.version >= 2020 {
+			return formPlain
+		}
+		since = 4
+	case "propertyNames", "contains":
+		since = 6
+	case "if", "then", "else":
+		since = 7
+	case "unevaluatedItems", "unevaluatedProperties", "contentSchema":
+	case "$defs", "dependentSchemas":
+		form = formMap
+	case "prefixItems":
+		form, since = formList, 2020
+	default:
+		return formPlain
+	}
+	if d.version < since {
+		return formPlain
+	}
+	return form
+}
+
+// schemaBelow is a subschema with the steps that lead to it.
+type schemaBelow struct {
+	path []string
+	node map[string]any
+}
+
+// noSchema stands where a subschema was: the metaschemas of all drafts take it.
+var noSchema = map[string]any{} //nolint:gochecknoglobals // a constant
+
+// flatten returns a schema without its subschemas, for the metaschema, and the subschemas.
+// Patterns are checked and left out. The order of keys makes errors the same each time.
+func (s *schemas) flatten(d *schemaDraft, node map[string]any) (flat map[string]any, below []schemaBelow, err error) {
+	flat = make(map[string]any, len(node))
+	for _, key := range slices.Sorted(maps.Keys(node)) {
+		form := d.form(key)
+		if form == formPattern || form == formPatterns {
+			if err := s.patterns(key, node[key]); err != nil {
+				return nil, nil, err
+			}
+		}
+		flat[key], below = form.take(key, node[key], below)
+	}
+	return flat, below, nil
+}
+
+// take returns what is left of a keyword's value without its subschemas, and adds those to
+// below. What isn't of the form stays: the metaschema refuses it.
+func (f schemaForm) take(key string, value any, below []schemaBelow) (left any, _ []schemaBelow) {
+	switch value := value.(type) {
+	case string:
+		if f == formPattern {
+			return "", below
+		}
+	case map[string]any:
+		switch f {
+		case formSchema, formEither:
+			return noSchema, append(below, schemaBelow{[]string{key}, value})
+		case formMap, formPatterns:
+			return takeMembers(key, value, below)
+		case formPlain, formList, formPattern:
+		}
+	case []any:
+		if f == formList || f == formEither {
+			return takeItems(key, value, below)
+		}
+	}
+	return value, below
+}
+
+func takeMembers(key string, members map[string]any, below []schemaBelow) (map[string]any, []schemaBelow) {
+	left := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if node, ok := members[name].(map[string]any); ok {
+			below = append(below, schemaBelow{[]string{key, name}, node})
+		} else {
+			left[name] = members[name]
+		}
+	}
+	return left, below
+}
+
+func takeItems(key string, items []any, below []schemaBelow) ([]any, []schemaBelow) {
+	left := slices.Clone(items) // errors name positions
+	for i, item := range items {
+		if node, ok := item.(map[string]any); ok {
+			left[i] = noSchema
+			below = append(below, schemaBelow{[]string{key, index(i)}, node})
+		}
+	}
+	return left, below
+}

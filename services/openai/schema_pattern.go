@@ -1,0 +1,136 @@
+package openai
+
+import (
+	"fmt"
+	"maps"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/trident-inference/trident/services/budget"
+)
+
+// patternError is returned for a regular expression that can't be read.
+type patternError struct{ key, why string }
+
+func (e *patternError) Error() string { return e.key + " " + e.why }
+
+// patterns checks a keyword's value that is a pattern, or the keys of one that is an object.
+func (s *schemas) patterns(key string, value any) error {
+	switch value := value.(type) {
+	case string:
+		return s.pattern(key, "", value)
+	case map[string]any:
+		for _, pattern := range slices.Sorted(maps.Keys(value)) {
+			if err := s.pattern(key, "has the key "+quote(pattern)+", which ", pattern); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pattern takes one from the budget of the request and checks it.
+func (s *schemas) pattern(key, subject, pattern string) error {
+	s.patternBytes += len(pattern)
+	if s.patternBytes > budget.PatternsBytes {
+		return errTooManyPatterns
+	}
+	return checkPattern(key, subject, pattern)
+}
+
+// checkPattern parses a pattern without compiling it: repetitions are not written out.
+func checkPattern(key, subject, pattern string) error {
+	if len(pattern) > budget.PatternBytes {
+		return &patternError{key, fmt.Sprintf("%sis longer than %d bytes", subject, budget.PatternBytes)}
+	}
+	if _, err := syntax.Parse(cheap(pattern), syntax.Perl); err != nil {
+		return &patternError{key, subject + "is not a regular expression that can be read"}
+	}
+	return nil
+}
+
+// cheap returns a pattern that is valid if the given one is, and that is parsed in linear
+// time: a parser writes out classes of Unicode, which are hundreds of ranges each, and looks
+// at all characters of a range for others that differ in case.
+func cheap(pattern string) string {
+	var b strings.Builder
+	inClass := false
+	for pattern != "" {
+		written, size := cheapStep(pattern, &inClass)
+		b.WriteString(written)
+		pattern = pattern[size:]
+	}
+	return b.String()
+}
+
+// cheapStep returns what is written for the next part of a pattern, and the part's length.
+func cheapStep(rest string, inClass *bool) (written string, size int) {
+	size = 1
+	switch {
+	case strings.HasPrefix(rest, `\Q`):
+		size = through(rest, `\E`)
+	case rest[0] == '\\':
+		return cheapEscape(rest)
+	case *inClass && strings.HasPrefix(rest, "[:"):
+		size = through(rest, ":]")
+	case *inClass:
+		*inClass = rest[0] != ']'
+	case rest[0] == '[':
+		*inClass = true
+		body := strings.TrimPrefix(rest[1:], "^")
+		body = strings.TrimPrefix(body, "]") // one that stands first is of the class
+		size = len(rest) - len(body)
+	case strings.HasPrefix(rest, "(?"):
+		size = len(rest) - len(strings.TrimLeft(rest[2:], "imsU-"))
+		return strings.ReplaceAll(rest[:size], "i", "s"), size // another flag
+	}
+	return rest[:size], size
+}
+
+// through is the length of a text up to the end of a mark, or of all if it has none.
+func through(text, mark string) int {
+	if i := strings.Index(text, mark); i >= 0 {
+		return i + len(mark)
+	}
+	return len(text)
+}
+
+// cheapEscape is cheapStep for an escape. A class of Unicode that isn't known stays, and
+// can't be read.
+func cheapEscape(rest string) (written string, size int) {
+	if len(rest) < 3 || rest[1] != 'p' && rest[1] != 'P' {
+		return rest[:min(2, len(rest))], min(2, len(rest))
+	}
+	name, size := rest[2:3], 3
+	if rest[2] == '{' {
+		size = through(rest, "}")
+		name = strings.TrimPrefix(strings.Trim(rest[2:size], "{}"), "^")
+	}
+	if !classNames()[canonical(name)] {
+		return rest[:2], 2
+	}
+	return `\d`, size
+}
+
+// classNames are those of Unicode's classes, as canonical writes them.
+var classNames = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // a constant, made late
+	names := map[string]bool{"any": true, "ascii": true, "assigned": true, "lc": true, "cn": true}
+	for name := range unicode.Categories {
+		names[canonical(name)] = true
+	}
+	for name := range unicode.Scripts {
+		names[canonical(name)] = true
+	}
+	for name := range unicode.CategoryAliases {
+		names[canonical(name)] = true
+	}
+	return names
+})
+
+// canonical leaves out what makes no difference in a class's name.
+func canonical(name string) string { return strings.ToLower(insignificant.Replace(name)) }
+
+var insignificant = strings.NewReplacer("_", "", "-", "", " ", "") //nolint:gochecknoglobals // a constant table
