@@ -87,6 +87,9 @@ func Inflated(compressed int64) int64 {
 	return max(InflatedBytes, InflatedTimes*compressed)
 }
 
+// ErrInflated is returned for a message that becomes more.
+var ErrInflated = fmt.Errorf("the compressed message grows to more than %d MiB and more than %d times its size: send it without compression", InflatedBytes>>20, InflatedTimes)
+
 // Error is returned for a request beyond a budget.
 type Error struct {
 	// Field is the path of the field without positions, such as messages.parts; empty for

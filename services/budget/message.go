@@ -49,6 +49,38 @@ func Of(descriptor protoreflect.MessageDescriptor) *Message {
 	return derive(descriptor, map[protoreflect.FullName]*Message{})
 }
 
+// Kinds are budgets by the names of messages.
+type Kinds map[protoreflect.FullName]*Message
+
+// Inputs are the budgets of what the methods of services take.
+func Inputs(services ...protoreflect.ServiceDescriptor) Kinds {
+	kinds := Kinds{}
+	for _, service := range services {
+		for i := range service.Methods().Len() {
+			input := service.Methods().Get(i).Input()
+			kinds[input.FullName()] = Of(input)
+		}
+	}
+	return kinds
+}
+
+// Check is [Message.Check] for an encoded message that is to be decoded into m. One that
+// isn't among the kinds has no budget.
+func (k Kinds) Check(m proto.Message, encoded []byte) error {
+	if of := k[m.ProtoReflect().Descriptor().FullName()]; of != nil {
+		return of.Check(encoded)
+	}
+	return nil
+}
+
+// CheckJSON is the same for protobuf's JSON.
+func (k Kinds) CheckJSON(m proto.Message, text []byte) error {
+	if of := k[m.ProtoReflect().Descriptor().FullName()]; of != nil {
+		return of.CheckJSON(text)
+	}
+	return nil
+}
+
 func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.FullName]*Message) *Message {
 	if m := known[descriptor.FullName()]; m != nil {
 		return m
@@ -72,8 +104,17 @@ func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.Fu
 	return m
 }
 
+// unruled are the limits of fields of KServe's schema, which has no rules.
+var unruled = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a constant table
+	"inference.ModelInferRequest.InferInputTensor.shape": Dimensions,
+	"inference.ModelInferRequest.raw_input_contents":     Tensors,
+}
+
 // mostOf is the schema's own limit, or that of the field's kind.
 func mostOf(d protoreflect.FieldDescriptor) int {
+	if most, ok := unruled[d.FullName()]; ok {
+		return most
+	}
 	if rules, ok := proto.GetExtension(d.Options(), validate.E_Field).(*validate.FieldRules); ok {
 		if n := max(rules.GetRepeated().GetMaxItems(), rules.GetMap().GetMaxPairs()); n > 0 {
 			return int(min(n, math.MaxInt32))

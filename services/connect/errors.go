@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -42,6 +43,9 @@ func connectError(rec *server.Record, err error) error {
 	rec.Error = err
 	var own *connect.Error
 	var known *inference.Error
+	if over, ok := errors.AsType[*budget.Error](err); ok { // which Connect has wrapped
+		err = inference.AsError(over)
+	}
 	if !errors.As(err, &known) && errors.As(err, &own) { // of Connect's, on the request
 		if code, ok := clientsFault[own.Code()]; ok {
 			rec.Error = &inference.Error{Code: code, Message: own.Message(), Err: own}

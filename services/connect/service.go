@@ -13,10 +13,12 @@ import (
 	"buf.build/go/protovalidate"
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
@@ -59,12 +61,12 @@ func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]serve
 	if err != nil {
 		return nil, fmt.Errorf("rules of the schema: %w", err)
 	}
-	options := []connect.HandlerOption{
+	options := append(kserve.Codecs(budget.Inputs(services()...)),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{validator: validator, allowed: func(procedure string, header func(string) string) error {
 			return restricted.Allowed(group(procedure), header)
 		}}),
-	}
+	)
 	routes := []server.Route{newPackageRoute()}
 	mount := func(path string, handler http.Handler) {
 		routes = append(routes, server.Route{Pattern: path, Handler: handler, Surface: inference.SurfaceConnect})
@@ -75,6 +77,20 @@ func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]serve
 	mount(tridentv1connect.NewModelServiceHandler(modelService{s}, options...))
 	mount(tridentv1connect.NewServerServiceHandler(serverService{s}, options...))
 	return routes, nil
+}
+
+// services are those that this package answers.
+func services() []protoreflect.ServiceDescriptor {
+	var all []protoreflect.ServiceDescriptor
+	for _, file := range []protoreflect.FileDescriptor{
+		tridentv1.File_trident_v1_chat_proto, tridentv1.File_trident_v1_completion_proto, tridentv1.File_trident_v1_embedding_proto,
+		tridentv1.File_trident_v1_model_proto, tridentv1.File_trident_v1_server_proto,
+	} {
+		for i := range file.Services().Len() {
+			all = append(all, file.Services().Get(i))
+		}
+	}
+	return all
 }
 
 func group(procedure string) string {

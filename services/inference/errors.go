@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/trident-inference/trident/services/budget"
 )
 
 // Code classifies an [Error]. Frontends map it to their wire's status.
@@ -111,9 +113,12 @@ func NoTask(req *Request) *Error {
 // cancellation, or an internal error whose text stays in the log.
 func AsError(err error) *Error {
 	var e *Error
+	var over *budget.Error
 	switch {
 	case errors.As(err, &e):
 		return e
+	case errors.As(err, &over):
+		return Invalid(over.Field, "%s", over.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: CodeDeadlineExceeded, Reason: ReasonTimeout, Message: "the request took longer than allowed", Err: err}
 	case errors.Is(err, context.Canceled):

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 )
 
 // Fields of a ModelInferRequest on the wire. Protobuf's own code, which is for any
@@ -34,10 +35,45 @@ var (
 	errUTF8 = errors.New("a string has invalid UTF-8")
 )
 
+// The budgets of tensors' descriptions.
+var (
+	inputBudget  = budget.Of((&kserve.ModelInferRequest_InferInputTensor{}).ProtoReflect().Descriptor())
+	outputBudget = budget.Of((&kserve.ModelInferRequest_InferRequestedOutputTensor{}).ProtoReflect().Descriptor())
+)
+
+// elements counts those of a request's lists, by field.
+type elements [fieldRawContents + 1]int
+
+// add returns a [*budget.Error] for the first element beyond its budget.
+func (e *elements) add(number protowire.Number) error {
+	most, name := budget.Tensors, ""
+	switch number {
+	case fieldParameters:
+		most, name = budget.Keys, "parameters"
+	case fieldInputs:
+		name = "inputs"
+	case fieldOutputs:
+		name = "outputs"
+	case fieldRawContents:
+		name = "raw_input_contents"
+	default:
+		return nil
+	}
+	e[number]++
+	if e[number] > most {
+		return &budget.Error{Field: name, Most: most, What: "elements"}
+	}
+	return nil
+}
+
 // readHead decodes what isn't of the tensors. Unknown fields are left out.
 func (m *InferRequest) readHead() error {
 	var parameters []byte
+	var counts elements
 	err := m.each(func(number protowire.Number, c *cursor, size int) (err error) {
+		if err := counts.add(number); err != nil {
+			return err
+		}
 		switch number {
 		case fieldModelName:
 			m.head.ModelName, err = c.text(size)
@@ -89,6 +125,9 @@ func (m *InferRequest) readInput(b []byte) error {
 	if plainInput(b, in) {
 		return nil
 	}
+	if err := inputBudget.Check(b); err != nil {
+		return err
+	}
 	return proto.Unmarshal(b, in)
 }
 
@@ -99,6 +138,9 @@ func (m *InferRequest) readOutput(b []byte) error {
 	if number == fieldTensorName && len(rest) == 0 && utf8.Valid(name) {
 		out.Name = string(name)
 		return nil
+	}
+	if err := outputBudget.Check(b); err != nil {
+		return err
 	}
 	return proto.Unmarshal(b, out)
 }
@@ -116,7 +158,7 @@ func plainInput(b []byte, in *kserve.ModelInferRequest_InferInputTensor) bool {
 		case number == fieldInputShape:
 			for len(value) > 0 {
 				dim, n := protowire.ConsumeVarint(value)
-				if n < 0 {
+				if n < 0 || len(in.GetShape()) == budget.Dimensions {
 					return false
 				}
 				in.Shape, value = append(in.Shape, int64(dim)), value[n:]

@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 )
 
 // InferRequest is a ModelInferRequest of KServe v2 as its client has encoded it, so
@@ -41,7 +43,13 @@ func InferRequestOf(req *kserve.ModelInferRequest) *InferRequest {
 	return &InferRequest{head: req, request: req}
 }
 
+// errDecode is the error of what can't be decoded, or is beyond a budget.
 func errDecode(err error) *Error {
+	if over, ok := errors.AsType[*budget.Error](err); ok {
+		known := AsError(over)
+		known.Err = over
+		return known
+	}
 	return &Error{Code: CodeInvalid, Reason: ReasonInvalidValue, Message: "the request isn't a ModelInferRequest of KServe v2", Err: err}
 }
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -222,4 +223,48 @@ func equalKnown(a, b *kserve.ModelInferRequest) bool {
 		return out
 	}
 	return bytes.Equal(known(a), known(b))
+}
+
+// TestInferRequestBudgets counts elements before they are decoded.
+func TestInferRequestBudgets(t *testing.T) {
+	field := func(number protowire.Number, n int, value []byte) []byte {
+		var b []byte
+		for range n {
+			b = protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), value)
+		}
+		return b
+	}
+	shape := func(n int) []byte {
+		dims := bytes.Repeat([]byte{1}, n)
+		return field(5, 1, protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), dims))
+	}
+	for _, test := range []struct {
+		name    string
+		encoded []byte
+		want    string
+	}{
+		{"parameters", field(4, budget.Keys+1, nil), "parameters holds more than 4096 elements: send fewer"},
+		{"inputs", field(5, budget.Tensors+1, nil), "inputs holds more than 16384 elements: send fewer"},
+		{"outputs", field(6, budget.Tensors+1, nil), "outputs holds more than 16384 elements: send fewer"},
+		{"contents", field(7, budget.Tensors+1, nil), "raw_input_contents holds more than 16384 elements: send fewer"},
+		{"a shape", shape(budget.Dimensions + 1), "shape holds more than 256 elements: send fewer"},
+		{"parameters of an input", field(5, 1, field(4, budget.Keys+1, nil)), "parameters holds more than 4096 keys: send fewer"},
+		{"parameters of an output", field(6, 1, field(2, budget.Keys+1, nil)), "parameters holds more than 4096 keys: send fewer"},
+		{"texts", field(5, 1, field(5, 1, field(8, budget.Strings+1, nil))), "contents.bytes_contents holds more than 1048576 elements: send fewer"},
+		{"all at the limit", slices.Concat(field(5, budget.Tensors, nil), field(6, budget.Tensors, nil), field(7, budget.Tensors, nil)), ""},
+		{"a shape at the limit", shape(budget.Dimensions), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			req, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(test.encoded[:1]), mem.SliceBuffer(test.encoded[1:])})
+			if err == nil {
+				_, _, err = req.Split()
+			}
+			if (err == nil) != (test.want == "") {
+				t.Fatal(err)
+			}
+			if e := inference.AsError(err); test.want != "" && (e.Code != inference.CodeInvalid || e.Message != test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
 }

@@ -1,65 +1,152 @@
 package kserve_test
 
 import (
-	"context"
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
-	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"connectrpc.com/connect"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/budget"
 )
 
-// TestBodiesInFlight: what gRPC's port takes counts, too, until a request has ended; the
-// refusal says when to come again.
-func TestBodiesInFlight(t *testing.T) {
-	began, end := make(chan struct{}, 2), make(chan struct{})
-	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ sender) error {
-		began <- struct{}{}
-		select {
-		case <-end:
-		case <-ctx.Done():
+// manyParameters are so many, none of which the engine takes notice of.
+func manyParameters(n int) params {
+	all := make(params, n)
+	for i := range n {
+		all[fmt.Sprintf("p%d", i)] = text("")
+	}
+	return all
+}
+
+// hostile are requests with one more of something than they may have.
+func hostile() map[string]*api.ModelInferRequest {
+	with := func(change func(*api.ModelInferRequest)) *api.ModelInferRequest {
+		r := tensor("m", "IN", "UINT8", []int64{1}, []byte{7})
+		change(r)
+		return r
+	}
+	return map[string]*api.ModelInferRequest{
+		"parameters holds more than 4096": with(func(r *api.ModelInferRequest) { r.Parameters = manyParameters(budget.Keys + 1) }),
+		"inputs holds more than 16384":    with(func(r *api.ModelInferRequest) { r.Inputs = repeat(budget.Tensors+1, &input{}) }),
+		"outputs holds more than 16384": with(func(r *api.ModelInferRequest) {
+			r.Outputs = repeat(budget.Tensors+1, &api.ModelInferRequest_InferRequestedOutputTensor{})
+		}),
+		"raw_input_contents holds more than 16384": with(func(r *api.ModelInferRequest) { r.RawInputContents = make([][]byte, budget.Tensors+1) }),
+	}
+}
+
+func repeat[T any](n int, value T) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = value
+	}
+	return list
+}
+
+// TestBudgets sends more than a request may hold by each protocol of messages: it is
+// refused as the client's fault, and what is at the limit is served.
+func TestBudgets(t *testing.T) {
+	native, shared := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, open(), once()))), serveShared(t, open(), once())
+	by := h2c()
+	t.Cleanup(by.CloseIdleConnections)
+	clients := map[string]kserveconnect.GRPCInferenceServiceClient{}
+	for name, options := range map[string][]connect.ClientOption{"Connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()}, "JSON": {connect.WithProtoJSON()}} {
+		clients[name] = kserveconnect.NewGRPCInferenceServiceClient(by, "http://"+shared, options...)
+	}
+	for want, req := range hostile() {
+		t.Run(want, func(t *testing.T) {
+			_, err := native.ModelInfer(t.Context(), req)
+			wantRefused(t, "gRPC's port", err, want)
+			stream, err := native.ModelStreamInfer(t.Context())
+			if err != nil || stream.Send(req) != nil {
+				t.Fatal(err)
+			}
+			_, err = stream.Recv()
+			wantRefused(t, "gRPC's port, stream", err, want)
+			for name, client := range clients {
+				_, err := client.ModelInfer(t.Context(), req)
+				wantRefused(t, name, err, want)
+			}
+		})
+	}
+	most := tensor("m", "IN", "UINT8", []int64{1}, []byte{7})
+	most.Parameters = manyParameters(budget.Keys)
+	if _, err := native.ModelInfer(t.Context(), most); err != nil {
+		t.Error(err)
+	}
+	for name, client := range clients {
+		if _, err := client.ModelInfer(t.Context(), most); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
-		return nil
-	})
-	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
-	config := open()
-	service, core := newService(t, config, engine)
-	if err := core.SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
-		t.Fatal(err)
 	}
-	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, config, service)))
-	first := make(chan error, 1)
-	go func() {
-		_, err := client.ModelInfer(t.Context(), sized(t, 80<<10))
-		first <- err
-	}()
-	<-began
-	_, err := client.ModelInfer(t.Context(), sized(t, 30<<10))
-	answer := status.Convert(err)
-	if answer.Code() != codes.Unavailable || len(answer.Details()) != 1 {
-		t.Fatalf("got %v with %v", err, answer.Details())
+}
+
+// wantRefused takes errors of gRPC and of Connect, whose codes are the same.
+func wantRefused(t *testing.T, by string, err error, want string) {
+	t.Helper()
+	code := codes.Code(connect.CodeOf(err))
+	if s, ok := status.FromError(err); ok {
+		code = s.Code()
 	}
-	if retry, ok := answer.Details()[0].(*errdetails.RetryInfo); !ok || retry.GetRetryDelay().AsDuration() != time.Second {
-		t.Errorf("detail %v", answer.Details()[0])
+	if code != codes.InvalidArgument || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: %v", by, err)
 	}
-	stream, err := client.ModelStreamInfer(t.Context())
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestControlBudgets does so for messages that aren't inferences.
+func TestControlBudgets(t *testing.T) {
+	settings := make(map[string]*api.TraceSettingRequest_SettingValue, budget.Keys+1)
+	for i := range budget.Keys + 1 {
+		settings[fmt.Sprint(i)] = &api.TraceSettingRequest_SettingValue{}
 	}
-	if err := stream.Send(sized(t, 30<<10)); err != nil {
-		t.Fatal(err)
+	req := &api.TraceSettingRequest{Settings: settings}
+	const want = "settings holds more than 4096 keys: send fewer"
+	_, err := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, open(), once()))).TraceSetting(t.Context(), req)
+	wantRefused(t, "gRPC's port", err, want)
+	_, err = kserveconnect.NewGRPCInferenceServiceClient(http.DefaultClient, "http://"+serveShared(t, open(), once()), connect.WithProtoJSON()).TraceSetting(t.Context(), req)
+	wantRefused(t, "Connect", err, want)
+}
+
+// TestRESTBudgets sends the same by REST.
+func TestRESTBudgets(t *testing.T) {
+	address := serveShared(t, open(), once())
+	members := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"p%d":"",`, i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
 	}
-	if m, err := stream.Recv(); err != nil || m.GetErrorMessage() == "" {
-		t.Errorf("in a stream: %v, %v", m, err)
-	}
-	_ = stream.CloseSend()
-	close(end)
-	<-first
-	if _, err := client.ModelInfer(t.Context(), sized(t, 30<<10)); status.Code(err) == codes.Unavailable {
-		t.Errorf("after the first has ended: %v", err)
+	list := func(n int, item string) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
+	in := tensorJSON("IN", "UINT8", "[1]", "[7]")
+	for _, test := range []struct{ name, path, body, want string }{
+		{"parameters", "infer", `{"inputs":[` + in + `],"parameters":{` + members(budget.Keys+1) + `}}`, "parameters holds more than 4096 elements: send fewer"},
+		{"parameters at the limit", "infer", `{"inputs":[` + in + `],"parameters":{` + members(budget.Keys) + `}}`, ""},
+		{"inputs", "infer", `{"inputs":` + list(budget.Tensors+1, in) + `}`, "inputs holds more than 16384 elements: send fewer"},
+		{"outputs", "infer", `{"inputs":[` + in + `],"outputs":` + list(budget.Tensors+1, `{"name":"OUT"}`) + `}`, "outputs holds more than 16384 elements: send fewer"},
+		{"shape", "infer", inputs(tensorJSON("IN", "UINT8", list(budget.Dimensions+1, "1"), "[7]")), "shape holds more than 256 elements: send fewer"},
+		{"members of generate", "generate", `{` + members(budget.Keys+1) + `}`, "parameters holds more than 4096 elements: send fewer"},
+		{"parameters of generate", "generate", `{"parameters":{` + members(budget.Keys+1) + `}}`, "Converting keyword: 'parameters': parameters holds more than 4096 elements: send fewer"},
+		{"generate at the limit", "generate", `{` + members(budget.Keys/2) + `,"parameters":{` + strings.ReplaceAll(members(budget.Keys/2), "p", "q") + `}}`, "expected a single response, got 0"}, // of the model, which answers inputs
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			answer := routeCall{method: http.MethodPost, path: "/v2/models/m/" + test.path, body: test.body}.asked(t, address)
+			want := http.StatusBadRequest
+			switch {
+			case test.want == "":
+				want = http.StatusOK
+			case !strings.HasSuffix(test.want, "send fewer"):
+				want = http.StatusInternalServerError
+			}
+			if answer.status != want || answer.message() != test.want {
+				t.Errorf("got %d %.300s", answer.status, answer.message())
+			}
+		})
 	}
 }

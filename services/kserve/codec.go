@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"slices"
 
+	"connectrpc.com/connect"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -42,11 +45,30 @@ func (r *reply) message() (proto.Message, error) {
 	return m, proto.Unmarshal(r.encoded.Materialize(), m)
 }
 
-// grpcCodec is grpc-go's codec of protobuf that leaves requests and replies of
-// inferences as they are.
-type grpcCodec struct{ proto encoding.CodecV2 }
+// kinds are the budgets of what the service's methods take, and of health's and
+// reflection's.
+func kinds() budget.Kinds {
+	return budget.Inputs(
+		kserve.File_kserve_grpc_service_proto.Services().ByName("GRPCInferenceService"),
+		grpc_health_v1.File_grpc_health_v1_health_proto.Services().ByName("Health"),
+	)
+}
 
-func newGRPCCodec() grpcCodec { return grpcCodec{encoding.GetCodecV2("proto")} }
+// decoding is a message that is to be decoded, and what was wrong with it: grpc-go would
+// make an internal error of an error of the codec's.
+type decoding struct {
+	message any
+	wrong   error
+}
+
+// grpcCodec is grpc-go's codec of protobuf that leaves requests and replies of
+// inferences as they are, and holds messages to their budgets.
+type grpcCodec struct {
+	proto encoding.CodecV2
+	kinds budget.Kinds
+}
+
+func newGRPCCodec() grpcCodec { return grpcCodec{encoding.GetCodecV2("proto"), kinds()} }
 
 // Name is the content subtype.
 func (grpcCodec) Name() string { return "proto" }
@@ -60,19 +82,46 @@ func (c grpcCodec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // Unmarshal keeps a request's buffers.
-func (c grpcCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
-	r, ok := v.(*request)
+func (c grpcCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	d, ok := v.(*decoding)
 	if !ok {
-		return c.proto.Unmarshal(data, v)
+		return c.unmarshal(data, v)
 	}
-	data.Ref()
-	r.InferRequest, err = inference.NewInferRequest(data)
+	err := c.unmarshal(data, d.message)
+	if over, is := errors.AsType[*budget.Error](err); is {
+		d.wrong = over
+		return nil
+	}
 	return err
 }
 
-// connectCodec is Connect's codec of protobuf that does so too, as far as Connect
-// lets it: what comes is copied out of Connect's buffer once.
-type connectCodec struct{}
+func (c grpcCodec) unmarshal(data mem.BufferSlice, v any) (err error) {
+	switch v := v.(type) {
+	case *request:
+		data.Ref()
+		v.InferRequest, err = inference.NewInferRequest(data)
+		return err
+	case proto.Message:
+		whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+		defer whole.Free()
+		if err := c.kinds.Check(v, whole.ReadOnlyData()); err != nil {
+			return err
+		}
+		return c.proto.Unmarshal(mem.BufferSlice{whole}, v)
+	}
+	return c.proto.Unmarshal(data, v)
+}
+
+// Codecs are Connect's for handlers: they hold messages to their budgets before they decode
+// them, and leave requests and replies of inferences as they are.
+func Codecs(kinds budget.Kinds) []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithCodec(connectCodec{kinds}), connect.WithCodec(jsonCodec{"json", kinds}), connect.WithCodec(jsonCodec{"json; charset=utf-8", kinds}),
+	}
+}
+
+// connectCodec is that of protobuf. What comes is copied out of Connect's buffer once.
+type connectCodec struct{ kinds budget.Kinds }
 
 // Name is the content subtype.
 func (connectCodec) Name() string { return "proto" }
@@ -98,19 +147,25 @@ func (connectCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
 }
 
 // Unmarshal copies a request.
-func (connectCodec) Unmarshal(data []byte, v any) (err error) {
+func (c connectCodec) Unmarshal(data []byte, v any) (err error) {
 	switch v := v.(type) {
 	case *request:
 		v.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.Copy(data, mem.DefaultBufferPool())})
 		return err
 	case proto.Message:
+		if err := c.kinds.Check(v, data); err != nil {
+			return err
+		}
 		return proto.Unmarshal(data, v)
 	}
 	return errNotProto(v)
 }
 
 // jsonCodec is Connect's codec of JSON for the same messages.
-type jsonCodec struct{ name string }
+type jsonCodec struct {
+	name  string
+	kinds budget.Kinds
+}
 
 // Name is json, or the same with the charset that browsers add.
 func (c jsonCodec) Name() string { return c.name }
@@ -138,7 +193,7 @@ func (jsonCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
 var errNoJSON = errors.New("zero-length payload is not a valid JSON object")
 
 // Unmarshal reads JSON. Unknown fields mean nothing, as in protobuf.
-func (jsonCodec) Unmarshal(data []byte, v any) error {
+func (c jsonCodec) Unmarshal(data []byte, v any) error {
 	if len(data) == 0 {
 		return errNoJSON
 	}
@@ -146,6 +201,9 @@ func (jsonCodec) Unmarshal(data []byte, v any) error {
 	switch v := v.(type) {
 	case *request:
 		decoded := &kserve.ModelInferRequest{}
+		if err := c.kinds.CheckJSON(decoded, data); err != nil {
+			return err
+		}
 		if err := options.Unmarshal(data, decoded); err != nil {
 			return err
 		}
@@ -156,6 +214,9 @@ func (jsonCodec) Unmarshal(data []byte, v any) error {
 		v.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
 		return err
 	case proto.Message:
+		if err := c.kinds.CheckJSON(v, data); err != nil {
+			return err
+		}
 		return options.Unmarshal(data, v)
 	}
 	return errNotProto(v)

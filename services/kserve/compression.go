@@ -2,12 +2,13 @@ package kserve
 
 import (
 	"compress/zlib"
-	"errors"
 	"io"
 	"sync"
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/gzip"
+
+	"github.com/trident-inference/trident/services/budget"
 )
 
 // deflate is gRPC's compression of that name: zlib's format (RFC 1950). It serves
@@ -23,32 +24,22 @@ func registerCompressors() bool {
 	return true
 }
 
-// What a compressed message of gRPC's port may become: 64 MiB, or 16 times what was
-// sent. Otherwise two megabytes could become the 2 GiB that its messages may have.
-// Texts and measured values shrink to a tenth at most; more zeros than that are sent
-// as they are.
-const (
-	inflatedRoom  = 64 << 20
-	inflatedTimes = 16
-)
-
-var errInflated = errors.New("the message grows too large: send it without compression")
-
 // bounded is a compressor of grpc-go whose messages can't take much more memory than
-// their senders have spent on them.
+// their senders have spent on them: two megabytes could become the 2 GiB that messages of
+// gRPC's port may have.
 type bounded struct{ encoding.Compressor }
 
 // Decompress reads a message, which grpc-go hands over whole.
 func (b bounded) Decompress(r io.Reader) (io.Reader, error) {
-	room := int64(inflatedRoom)
+	compressed := 0
 	if whole, ok := r.(interface{ Remaining() int }); ok {
-		room = max(room, inflatedTimes*int64(whole.Remaining()))
+		compressed = whole.Remaining()
 	}
 	inflated, err := b.Compressor.Decompress(r)
 	if err != nil {
 		return nil, err
 	}
-	return &boundedReader{inflated, room}, nil
+	return &boundedReader{inflated, budget.Inflated(int64(compressed))}, nil
 }
 
 type boundedReader struct {
@@ -60,7 +51,7 @@ type boundedReader struct {
 func (r *boundedReader) Read(p []byte) (int, error) {
 	n, err := r.inflated.Read(p)
 	if r.room -= int64(n); r.room < 0 {
-		return 0, errInflated
+		return 0, budget.ErrInflated
 	}
 	return n, err
 }

@@ -19,11 +19,10 @@ import (
 // health service, reflection of all services there, and REST. Messages are bounded as the other surfaces' bodies are, also when they
 // come compressed; streams aren't, as a whole.
 func NewRoutes(s *Service, cfg server.Config) []server.Route {
-	options := []connect.HandlerOption{
-		connect.WithCodec(connectCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+	options := append(Codecs(kinds()),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{newGuard(s), s.forward}),
-	}
+	)
 	routes := restRoutes(s, cfg)
 	for _, m := range s.methods() {
 		handler := m.connect(options...)

@@ -218,10 +218,11 @@ type nativeExchange struct{ grpc.ServerStream }
 
 func (x nativeExchange) receive() (*request, error) {
 	req := &request{}
-	if err := x.RecvMsg(req); err != nil {
+	d := decoding{message: req}
+	if err := x.RecvMsg(&d); err != nil {
 		return nil, err
 	}
-	return req, nil
+	return req, d.wrong
 }
 
 func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/test/tier"
@@ -142,8 +144,47 @@ func TestNativeMessageLimit(t *testing.T) {
 		}
 	}
 	zeros := sized(t, tier.Size(21<<20, 63<<20)) // compressed to a thousandth
+	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "send it without compression") {
+		t.Errorf("%d bytes of zeros, compressed: %v", proto.Size(zeros), err)
+	}
+	if _, err := rand.Read(zeros.GetRawInputContents()[0][:2<<20]); err != nil { // to a thirtieth
+		t.Fatal(err)
+	}
 	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); err != nil {
 		t.Errorf("%d bytes, compressed: %v", proto.Size(zeros), err)
+	}
+}
+
+// TestCompressionRatio sends what becomes less than the largest message, but much more than
+// was sent.
+func TestCompressionRatio(t *testing.T) {
+	address := serveShared(t, open(), once())
+	by := h2c()
+	t.Cleanup(by.CloseIdleConnections)
+	for name, options := range map[string][]connect.ClientOption{"Connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()}, "JSON": {connect.WithProtoJSON()}} {
+		t.Run(name, func(t *testing.T) {
+			client := kserveconnect.NewGRPCInferenceServiceClient(by, "http://"+address, append(options, connect.WithSendGzip())...)
+			within, beyond := sized(t, budget.InflatedBytes), sized(t, budget.InflatedBytes+1)
+			if name == "JSON" { // whose base64 is longer
+				within, beyond = sized(t, 2_000_000), sized(t, 4_000_000)
+			}
+			if _, err := client.ModelInfer(t.Context(), within); err != nil {
+				t.Errorf("within: %v", err)
+			}
+			if _, err := client.ModelInfer(t.Context(), beyond); connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), budget.ErrInflated.Error()) {
+				t.Errorf("beyond: %v", err)
+			}
+		})
+	}
+	body := inputs(tensorJSON("IN", "UINT8", "[1]", "[7]"))
+	for size, want := range map[int]int{budget.InflatedBytes: http.StatusOK, budget.InflatedBytes + 64<<10: http.StatusBadRequest} {
+		for _, encoding := range []string{"gzip", "deflate"} {
+			padded := zipped(t, encoding, body+strings.Repeat(" ", size-len(body)))
+			answer := routeCall{method: http.MethodPost, path: "/v2/models/m/infer", body: padded, header: http.Header{"Content-Encoding": {encoding}}}.asked(t, address)
+			if answer.status != want || want != http.StatusOK && answer.message() != budget.ErrInflated.Error() {
+				t.Errorf("REST, %d bytes by %s: %s", size, encoding, answer)
+			}
+		}
 	}
 }
 
@@ -203,8 +244,8 @@ func TestBombs(t *testing.T) {
 			want                                string // code and part of the text
 			most                                uint64 // bytes that may be allocated
 		}{
-			{"gRPC's port", native, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the message grows too large: send it without compression", 256 << 20},
-			{"gRPC's port, stream", native, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the message grows too large: send it without compression", 256 << 20},
+			{"gRPC's port", native, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the compressed message grows to more than 4 MiB and more than 100 times its size: send it without compression", 256 << 20},
+			{"gRPC's port, stream", native, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the compressed message grows to more than 4 MiB and more than 100 times its size: send it without compression", 256 << 20},
 			{"gRPC", shared, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},
 			{"gRPC, stream", shared, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},
 			{"gRPC-Web", shared, "ModelInfer", "application/grpc-web", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},

@@ -72,8 +72,15 @@ func unary[Req, Res any](name, group string, call func(context.Context, *Req) (*
 		name: name, group: group,
 		native: grpc.MethodDesc{MethodName: name, Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 			req := new(Req)
-			if err := decode(req); err != nil {
+			d := decoding{message: req}
+			if err := decode(&d); err != nil {
 				return nil, err
+			}
+			if d.wrong != nil { // for who may call
+				if r, ok := any(req).(*request); ok {
+					r.decoded()
+				}
+				return intercept(ctx, req, info, func(context.Context, any) (any, error) { return nil, d.wrong })
 			}
 			return intercept(ctx, req, info, handle)
 		}},

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -25,7 +26,8 @@ func (h *rest) openBody(w http.ResponseWriter, r *http.Request) error {
 	switch r.Header.Get("Content-Encoding") {
 	case "", "identity":
 	case "gzip", deflate:
-		body := &inflatedBody{Closer: r.Body, compressed: bufio.NewReader(r.Body)}
+		sent := &counter{Reader: r.Body}
+		body := &inflatedBody{Closer: r.Body, sent: sent, compressed: bufio.NewReader(sent)}
 		r.Body, r.ContentLength = http.MaxBytesReader(w, body, h.limit), -1
 	default:
 		w.Header().Set("Accept-Encoding", "gzip, deflate")
@@ -60,12 +62,28 @@ func bodyError(err error) error {
 	return e
 }
 
-// inflatedBody reads gzip or zlib, whichever it is, as tritonserver does.
+// counter counts what is read.
+type counter struct {
+	io.Reader
+
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// inflatedBody reads gzip or zlib, whichever it is, as tritonserver does, and no more than
+// what has been sent so far may become.
 type inflatedBody struct {
 	io.Closer
 
+	sent       *counter
 	compressed *bufio.Reader
 	inflated   io.Reader // nil before the first read
+	n          int64     // bytes that were read
 }
 
 func (b *inflatedBody) Read(p []byte) (n int, err error) {
@@ -75,7 +93,11 @@ func (b *inflatedBody) Read(p []byte) (n int, err error) {
 		}
 	}
 	n, err = b.inflated.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	b.n += int64(n)
+	switch {
+	case b.n > budget.Inflated(b.sent.n):
+		return 0, invalid("%s", budget.ErrInflated.Error())
+	case err != nil && !errors.Is(err, io.EOF):
 		err = compressionError(err)
 	}
 	return n, err
@@ -102,10 +124,6 @@ func compressionError(err error) error {
 	return e
 }
 
-// maxMembers bounds an object's members, which are gone through for each that is
-// looked for.
-const maxMembers = 4096
-
 // object is one of a request that isn't an inference. What is JSON but no object has
 // no members, as to tritonserver.
 type object struct{ jsonValue }
@@ -131,8 +149,8 @@ func objectOf(v jsonValue) (object, error) {
 	n := 0
 	for range v.members {
 		n++
-		if n > maxMembers {
-			return object{}, invalid("an object of the request has more than %d members", maxMembers)
+		if n > budget.Keys { // they are gone through for each that is looked for
+			return object{}, invalid("an object of the request has more than %d members", budget.Keys)
 		}
 	}
 	return object{v}, nil
@@ -176,6 +194,9 @@ func (o object) texts(name string) ([]string, error) {
 	}
 	all := []string{}
 	for item := range list.items {
+		if len(all) == budget.Keys {
+			return nil, overBudget(name, budget.Keys)
+		}
 		s, err := item.asText()
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -44,6 +45,8 @@ func (q *restRequest) readMembers(config *kserve.ModelConfig, object jsonValue, 
 		case read[name]:
 		case outer && name == keyParameters:
 			err = q.readNested(config, value)
+		case len(q.head.GetParameters()) == budget.Keys:
+			return overBudget(keyParameters, budget.Keys)
 		default:
 			var parameter *kserve.InferParameter
 			var wrong *inference.Error

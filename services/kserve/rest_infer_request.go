@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -94,6 +95,9 @@ func (q *restRequest) read(root jsonValue, tensors *tensorData) error {
 		return in("Unable to parse 'inputs'", err)
 	}
 	for input := range inputs.items {
+		if len(q.head.GetInputs()) == budget.Tensors {
+			return overBudget("inputs", budget.Tensors)
+		}
 		if err := q.readInput(input, tensors); err != nil {
 			return err
 		}
@@ -110,11 +114,19 @@ func (q *restRequest) read(root jsonValue, tensors *tensorData) error {
 	}
 	q.forms = map[string]outputForm{}
 	for output := range outputs.items {
+		if len(q.head.GetOutputs()) == budget.Tensors {
+			return overBudget("outputs", budget.Tensors)
+		}
 		if err := q.readOutput(output); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// overBudget is the error of a request with more of something than it may have.
+func overBudget(field string, most int) error {
+	return invalid("%s", (&budget.Error{Field: field, Most: most, What: "elements"}).Error())
 }
 
 func (q *restRequest) readID(root jsonValue) error {
@@ -146,6 +158,9 @@ func (q *restRequest) readParameters(all jsonValue) error {
 		name := string(key.appendText(nil))
 		if read[name] {
 			continue
+		}
+		if len(read) == budget.Keys {
+			return overBudget(keyParameters, budget.Keys)
 		}
 		read[name] = true
 		if err := q.readParameter(name, value); err != nil {
@@ -311,6 +326,9 @@ func describeInput(input jsonValue) (*kserve.ModelInferRequest_InferInputTensor,
 	}
 	var shape []int64
 	for dimension := range dimensions.items {
+		if len(shape) == budget.Dimensions {
+			return nil, overBudget("shape", budget.Dimensions)
+		}
 		d, err := dimension.asUnsigned()
 		if err != nil {
 			return nil, in("Unable to parse 'shape'", err)

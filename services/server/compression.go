@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/services/budget"
 )
 
 // CompressFrom is the size in bytes from which messages of Connect are compressed for
@@ -46,34 +48,44 @@ func inflating(limit int64, open opener) func() connect.Decompressor {
 // opener begins a message, with the reader of the one before if there is one.
 type opener = func(old, r io.Reader) (io.ReadCloser, error)
 
-// inflater reads messages to a little beyond the limit. It can be made before there
-// is anything to read.
+// inflater reads messages to a little beyond the limit, or to what their compressed size
+// allows. It can be made before there is anything to read.
 type inflater struct {
-	open        opener
-	inflated    io.ReadCloser // nil before the first message
-	limit, left int64
+	open     opener
+	inflated io.ReadCloser // nil before the first message
+	limit    int64
+	left     int64 // up to the limit
+	room     int64 // by the compressed size
 }
 
-// errInflated is what Connect can't tell the size of.
-var errInflated = errors.New("it grows without end")
+// errTooLarge is returned once Connect knows that a message is larger than the limit.
+var errTooLarge = errors.New("the message is larger than the limit")
 
 // Read fails once more than the limit was read.
 func (i *inflater) Read(p []byte) (int, error) {
 	if i.left < 0 {
-		return 0, errInflated
+		return 0, errTooLarge
 	}
 	n, err := i.inflated.Read(p)
 	i.left -= int64(n)
+	i.room -= int64(n)
+	if i.room < 0 {
+		return 0, budget.ErrInflated
+	}
 	return n, err
 }
 
-// Reset begins a message.
+// Reset begins a message, which Connect has whole.
 func (i *inflater) Reset(r io.Reader) error {
+	compressed := 0
+	if whole, ok := r.(interface{ Len() int }); ok {
+		compressed = whole.Len()
+	}
 	inflated, err := i.open(i.inflated, r)
 	if err != nil {
 		return err
 	}
-	i.inflated, i.left = inflated, i.limit
+	i.inflated, i.left, i.room = inflated, i.limit, budget.Inflated(int64(compressed))
 	return nil
 }
 

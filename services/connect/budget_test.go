@@ -1,0 +1,85 @@
+package connect_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+func repeat[T any](n int, value T) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = value
+	}
+	return list
+}
+
+// TestBudgets sends messages with more elements than they may have: they are refused before
+// they are decoded, so before their rules are looked at.
+func TestBudgets(t *testing.T) {
+	empty := &tridentv1.ChatMessage{} // breaks rules
+	for name, opts := range protocols {
+		t.Run(name, func(t *testing.T) {
+			client, engine := serve(t, inferencetest.Say("x"), opts...)
+			for want, change := range map[string]func(*tridentv1.ChatRequest){
+				"messages holds more than 16384 elements: send fewer": func(r *tridentv1.ChatRequest) { r.Messages = repeat(budget.Messages+1, empty) },
+				"tools holds more than 1024 elements: send fewer":     func(r *tridentv1.ChatRequest) { r.Tools = repeat(budget.Tools+1, &tridentv1.Tool{}) },
+				"logit_bias holds more than 4096 keys: send fewer": func(r *tridentv1.ChatRequest) {
+					r.LogitBias = make(map[uint32]float32, budget.Keys+1)
+					for i := range uint32(budget.Keys + 1) {
+						r.LogitBias[i] = 1
+					}
+				},
+			} {
+				req := request()
+				change(req)
+				if _, err := client.Chat(t.Context(), req); connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %q", err, want)
+				}
+				stream, err := client.ChatStream(t.Context(), &tridentv1.ChatStreamRequest{Chat: req})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if stream.Receive() {
+					t.Error("an answer")
+				}
+				if d := detail(t, stream.Err()); !strings.HasPrefix(want, strings.TrimPrefix(d.GetParam(), "chat.")+" ") || !strings.Contains(stream.Err().Error(), want) {
+					t.Errorf("%v: %v, want %q", stream.Err(), d, want)
+				}
+			}
+			if len(engine.Requests()) != 0 {
+				t.Error("it reached the model")
+			}
+		})
+	}
+}
+
+// TestObjectBudgets holds the JSON in strings of one message together to one budget.
+func TestObjectBudgets(t *testing.T) {
+	client, _ := serve(t, inferencetest.Say("x"))
+	arguments := `{"a":[` + strings.Repeat("1,", budget.Values/2) + `1]}`
+	for want, change := range map[string]func(*tridentv1.ChatRequest){
+		"too many values": func(r *tridentv1.ChatRequest) {
+			r.Messages = append(r.Messages, &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_ASSISTANT, ToolCalls: repeat(2, &tridentv1.ToolCall{Id: "a", Name: "f", Arguments: arguments})})
+		},
+		"chat_template_kwargs must be an object of at most 4096 keys": func(r *tridentv1.ChatRequest) {
+			var b strings.Builder
+			for i := range budget.Keys {
+				fmt.Fprintf(&b, `"%d":1,`, i)
+			}
+			r.ChatTemplateKwargs = "{" + b.String() + `"z":1}`
+		},
+	} {
+		req := request()
+		change(req)
+		if _, err := client.Chat(t.Context(), req); connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
