@@ -24,9 +24,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
@@ -432,25 +432,25 @@ func TestAccessFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if keys := cfg.Server.APIKeys; !slices.Equal(keys, []server.Secret{"one", "two"}) {
+	if keys := cfg.Auth.APIKeys; !slices.Equal(keys, []auth.Secret{"one", "two"}) {
 		t.Errorf("%d keys", len(keys))
 	}
-	want := []server.Restriction{
+	want := []auth.Restriction{
 		{Groups: []string{"inference", "health"}, Header: "a", Value: "b c"},
 		{Groups: []string{"metrics"}, Header: "d", Value: "e f"},
 		{Groups: []string{"embedding"}, Header: "g", Value: "h=i"},
 	}
-	if len(cfg.Server.Restricted) != len(want) {
-		t.Fatalf("%+v", cfg.Server.Restricted)
+	if len(cfg.Auth.Restricted) != len(want) {
+		t.Fatalf("%+v", cfg.Auth.Restricted)
 	}
-	for i, r := range cfg.Server.Restricted {
+	for i, r := range cfg.Auth.Restricted {
 		if !slices.Equal(r.Groups, want[i].Groups) || r.Header != want[i].Header || r.Value != want[i].Value {
 			t.Errorf("%+v", r)
 		}
 	}
 	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "inference a b\nmetrics:c=d")
-	if cfg, err := parse(); err != nil || len(cfg.Server.Restricted) != 2 || cfg.Server.Restricted[1].Header != "c" {
-		t.Errorf("%+v, %v", cfg.Server.Restricted, err)
+	if cfg, err := parse(); err != nil || len(cfg.Auth.Restricted) != 2 || cfg.Auth.Restricted[1].Header != "c" {
+		t.Errorf("%+v, %v", cfg.Auth.Restricted, err)
 	}
 	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "")
 	for args, words := range map[string]string{

@@ -11,19 +11,19 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/auth"
 )
 
 // accessFlags say who may call.
 type accessFlags struct {
-	APIKey              []server.Secret `name:"api-key" sep:"\n" type:"lines" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
-	APIKeysFile         string          `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
-	OpenAIRestrictedAPI restrictedFlag  `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
+	APIKey              []auth.Secret  `name:"api-key" sep:"\n" type:"lines" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
+	APIKeysFile         string         `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
+	OpenAIRestrictedAPI restrictedFlag `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
 }
 
 // restrictedFlag takes three arguments, as Triton's own frontend does, or one with all:
 // "GROUPS KEY VALUE" or GROUPS:KEY=VALUE. In the environment each line is one.
-type restrictedFlag []server.Restriction
+type restrictedFlag []auth.Restriction
 
 // Decode implements [kong.MapperValue].
 func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
@@ -40,7 +40,7 @@ func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
 			}
 			parts = append(parts, next)
 		}
-		r, err := server.ParseRestriction(parts[0], parts[1], parts[2])
+		r, err := auth.ParseRestriction(parts[0], parts[1], parts[2])
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ type newKeyCommand struct{}
 // Run prints a key of 130 random bits.
 func (newKeyCommand) Run() error {
 	key := "sk-trident-" + strings.ToLower(rand.Text())
-	hash, err := server.HashKey(key)
+	hash, err := auth.HashKey(key)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func hashKey(in io.Reader, out io.Writer) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the key: %w", err)
 	}
-	hash, err := server.HashKey(strings.TrimSpace(line))
+	hash, err := auth.HashKey(strings.TrimSpace(line))
 	if err != nil {
 		return err
 	}

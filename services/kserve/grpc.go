@@ -24,6 +24,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -93,7 +94,7 @@ func TransportOptions(security credentials.TransportCredentials, busy func() boo
 // NewServer makes a server that doesn't serve yet, with TLS if there are
 // certificates, for whom the gate lets in. It calls abort when serving ends though nobody
 // had asked for it.
-func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *server.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) *Server {
+func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) *Server {
 	s := &Server{service: service, listener: listener, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log}
 	guard := newGuard(service)
 	security := insecure.NewCredentials()

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/server"
 )
 
 // restrictedHeader is how the header begins that a restricted method expects, as in
@@ -65,7 +65,7 @@ func (g guard) check(procedure string, header func(string) string) error {
 }
 
 func (r Restriction) check(header func(string) string) error {
-	if server.Secret(r.Value).Equal(header(restrictedHeader + r.Key)) {
+	if auth.Secret(r.Value).Equal(header(restrictedHeader + r.Key)) {
 		return nil
 	}
 	return &inference.Error{

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserverest"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -88,7 +89,7 @@ func (h *rest) prepare(next http.Handler) http.Handler {
 // permits answers a client that lacks the header which the pattern's group expects.
 func (h *rest) permits(w http.ResponseWriter, r *http.Request, pattern string) bool {
 	restriction, restricted := h.restricted[restGroup(pattern)]
-	if !restricted || server.Secret(restriction.Value).Equal(r.Header.Get(restriction.Key)) {
+	if !restricted || auth.Secret(restriction.Value).Equal(r.Header.Get(restriction.Key)) {
 		return true
 	}
 	restRefuse(w, http.StatusForbidden, "This API is restricted, expecting header '"+restriction.Key+"'")

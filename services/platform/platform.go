@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -105,7 +106,7 @@ type endpoint struct {
 // New makes the endpoints of the configuration over the routes of the shared port, for
 // whom the gate lets in: where there are keys, a platform that sends none gets its probe
 // answered only. They don't listen yet.
-func New(cfg Config, shared server.Config, gate *server.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -33,14 +34,6 @@ type Config struct {
 	// CORSOrigins that browsers may call from, besides this host's own pages.
 	// "*" allows all, without credentials.
 	CORSOrigins []string
-	// APIKeys of clients that may use all models, and APIKeysFile, which has more of them:
-	// a key a line, or a list in YAML. Keys are those of the file of settings. Without any
-	// no key is needed.
-	APIKeys     []Secret
-	APIKeysFile string
-	Keys        KeySection
-	// Restricted groups of APIs need a header, too.
-	Restricted []Restriction
 	// ProfileAddress (host:port) is where Go's profiles of this process are
 	// served; empty for nowhere.
 	ProfileAddress string
@@ -70,9 +63,6 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := validateAddress("--profile-address", c.ProfileAddress); err != nil {
-		return err
-	}
-	if _, err := newRestrictions(c.Restricted); err != nil {
 		return err
 	}
 	for _, origin := range c.CORSOrigins {
@@ -126,7 +116,7 @@ const (
 
 // New makes a server of the routes for the listener, for whom the gate lets in; it
 // doesn't serve yet. It calls abort when serving ends though nobody had asked for it.
-func New(cfg Config, listener *Listener, certificates *Certificates, gate *Gate, routes []Route, core Core, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate, routes []Route, core Core, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -137,7 +127,7 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *Gate,
 	return &Server{
 		cfg: cfg, listener: listener, certificates: certificates, core: core, log: log, abort: abort,
 		http: &http.Server{
-			Handler:           observe(cfg.WriteTimeout, telemetry, log, hardened(crossOrigin(cfg.CORSOrigins, gate.handler(limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux)))))),
+			Handler:           observe(cfg.WriteTimeout, telemetry, log, hardened(crossOrigin(cfg.CORSOrigins, admit(gate, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux)))))),
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,

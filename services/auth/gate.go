@@ -1,12 +1,9 @@
-package server
+// Package auth decides who may call what: by the clients' API keys, and by the headers
+// that restricted groups of APIs need.
+package auth
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -14,10 +11,26 @@ import (
 	"slices"
 	"strings"
 
-	"connectrpc.com/connect"
-
 	"github.com/trident-inference/trident/services/inference"
 )
+
+// Config says who may call. The zero value lets everyone call everything.
+type Config struct {
+	// APIKeys of clients that may use all models, and APIKeysFile, which has more of them:
+	// a key a line, or a list in YAML. Keys are those of the file of settings. Without any
+	// no key is needed.
+	APIKeys     []Secret
+	APIKeysFile string
+	Keys        KeySection
+	// Restricted groups of APIs need a header, too.
+	Restricted []Restriction
+}
+
+// Validate names the flag that can't be used.
+func (c Config) Validate() error {
+	_, err := newRestrictions(c.Restricted)
+	return err
+}
 
 // Gate lets in who may call: clients with a key, where there are keys, and for groups of
 // APIs that are restricted those with the group's header. It is asked on every port,
@@ -26,11 +39,10 @@ import (
 type Gate struct {
 	keys         *keys
 	restrictions restrictions
-	errors       *connect.ErrorWriter
 }
 
-// NewGate reads the keys. Without any and without restrictions it is open to all.
-func NewGate(cfg Config, log *slog.Logger) (*Gate, error) {
+// New reads the keys. Without any and without restrictions the gate is open to all.
+func New(cfg Config, log *slog.Logger) (*Gate, error) {
 	keys, err := newKeys(cfg.APIKeys, cfg.APIKeysFile, cfg.Keys, log)
 	if err != nil {
 		return nil, err
@@ -39,7 +51,7 @@ func NewGate(cfg Config, log *slog.Logger) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{keys: keys, restrictions: restrictions, errors: connect.NewErrorWriter()}, nil
+	return &Gate{keys: keys, restrictions: restrictions}, nil
 }
 
 // Prepare reads the file of keys again, and takes the section as it is now. The keys stay
@@ -54,10 +66,11 @@ func (g *Gate) AdmitCall(ctx context.Context, procedure string, values func(name
 	if g == nil || len(g.restrictions) == 0 && !g.keys.wanted() && procedure != streamPath { // needs no URL
 		return ctx, nil
 	}
-	return g.admit(ctx, http.MethodPost, &url.URL{Path: procedure}, values)
+	return g.Admit(ctx, http.MethodPost, &url.URL{Path: procedure}, values)
 }
 
-func (g *Gate) admit(ctx context.Context, method string, u *url.URL, values func(name string) []string) (context.Context, error) {
+// Admit returns the context with the client of a request.
+func (g *Gate) Admit(ctx context.Context, method string, u *url.URL, values func(name string) []string) (context.Context, error) {
 	if g.keys.wanted() && !needsNoKey(method, u) {
 		client, err := g.keys.client(values)
 		if err != nil {
@@ -115,81 +128,3 @@ func needsNoKey(method string, u *url.URL) bool {
 	}
 	return false
 }
-
-// handler admits requests to the next one.
-func (g *Gate) handler(next http.Handler) http.Handler {
-	if g == nil {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := g.admit(r.Context(), r.Method, r.URL, r.Header.Values)
-		if err != nil {
-			g.deny(w, r, err)
-			return
-		}
-		if client := inference.ClientOf(ctx); client != nil {
-			RecordOf(ctx).Client = client.Name
-		}
-		if ctx != r.Context() {
-			r = r.WithContext(ctx)
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// denied are the codes by which a request is turned away.
-type denied struct {
-	status int
-	code   connect.Code
-}
-
-// deny answers in the form of the surface that was asked.
-func (g *Gate) deny(w http.ResponseWriter, r *http.Request, err error) {
-	RecordOf(r.Context()).Error = err
-	e := inference.AsError(err)
-	d := denied{http.StatusUnauthorized, connect.CodeUnauthenticated}
-	if e.Code == inference.CodeForbidden {
-		d = denied{http.StatusForbidden, connect.CodePermissionDenied}
-	}
-	kind := "invalid_request_error"
-	switch e.Reason {
-	case inference.ReasonInvalidKey:
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	case inference.ReasonInvalidAuth:
-		kind = "authentication_error"
-	}
-	switch {
-	case isCall(r.URL.Path) && g.errors.IsSupported(r):
-		_ = g.errors.Write(w, r, connect.NewError(d.code, errors.New(e.Message))) // a client that has left needs none
-	case r.URL.Path == "/v2" || strings.HasPrefix(r.URL.Path, "/v2/"):
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(d.status)
-		_, _ = w.Write([]byte(`{"error":"` + e.Message + `"}`)) //nolint:gosec // a text of ours
-	default:
-		refuse(w, d.status, e.Message, kind, `"`+e.Reason+`"`)
-	}
-}
-
-// isCall tells the paths of procedures: /package.Service/Method.
-func isCall(path string) bool {
-	service, method, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return ok && method != "" && strings.Contains(service, ".")
-}
-
-// Secret is a text that is never printed.
-type Secret string
-
-// Equal compares in a time that depends on neither text's content.
-func (s Secret) Equal(text string) bool {
-	x, y := sha256.Sum256([]byte(s)), sha256.Sum256([]byte(text))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
-}
-
-// Format hides it, whatever the verb.
-func (Secret) Format(to fmt.State, _ rune) { _, _ = io.WriteString(to, "(hidden)") }
-
-// LogValue hides it.
-func (Secret) LogValue() slog.Value { return slog.StringValue("(hidden)") }
-
-// MarshalText hides it.
-func (Secret) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
