@@ -448,6 +448,15 @@ func TestAccessFlags(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	for _, text := range []string{"[inference a b, 'metrics:c=d']", "inference a b"} {
+		cli, _, err := read([]string{"--config=" + settingsOf(t, "openai-restricted-api: "+text+"\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := cli.OpenAIRestrictedAPI; len(r) == 0 || r[0].Header != "a" || r[0].Value != "b" || len(r) == 2 && r[1].Header != "c" {
+			t.Errorf("%s in a file: %+v", text, r)
+		}
+	}
 	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "inference a b\nmetrics:c=d")
 	if cfg, err := parse(); err != nil || len(cfg.Auth.Restricted) != 2 || cfg.Auth.Restricted[1].Header != "c" {
 		t.Errorf("%+v, %v", cfg.Auth.Restricted, err)

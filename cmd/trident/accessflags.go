@@ -25,20 +25,37 @@ type accessFlags struct {
 // "GROUPS KEY VALUE" or GROUPS:KEY=VALUE. In the environment each line is one.
 type restrictedFlag []auth.Restriction
 
-// Decode implements [kong.MapperValue].
+// Decode implements [kong.MapperValue]. A file of settings has a list.
 func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
+	if list, ok := ctx.Scan.Peek().Value.([]any); ok {
+		ctx.Scan.Pop()
+		for _, item := range list {
+			if err := f.take(fmt.Sprint(item), func() (string, bool) { return "", false }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	var value string
 	if err := ctx.Scan.PopValueInto("groups", &value); err != nil {
 		return err
 	}
+	return f.take(value, func() (next string, ok bool) {
+		ok = ctx.Scan.Peek().IsValue() && ctx.Scan.PopValueInto("header and value", &next) == nil
+		return next, ok
+	})
+}
+
+// take reads restrictions, one a line, whose missing parts are the next arguments.
+func (f *restrictedFlag) take(value string, next func() (string, bool)) error {
 	for line := range strings.Lines(value) {
 		parts := restrictionParts(strings.TrimSpace(line))
 		for len(parts) < 3 {
-			var next string
-			if !ctx.Scan.Peek().IsValue() || ctx.Scan.PopValueInto("header and value", &next) != nil {
+			part, ok := next()
+			if !ok {
 				return errors.New("must be GROUP[,GROUP...] KEY VALUE")
 			}
-			parts = append(parts, next)
+			parts = append(parts, part)
 		}
 		r, err := auth.ParseRestriction(parts[0], parts[1], parts[2])
 		if err != nil {
