@@ -436,9 +436,9 @@ func TestAccessFlags(t *testing.T) {
 		t.Errorf("%d keys", len(keys))
 	}
 	want := []auth.Restriction{
-		{Groups: []string{"inference", "health"}, Header: "a", Value: "b c"},
-		{Groups: []string{"metrics"}, Header: "d", Value: "e f"},
-		{Groups: []string{"embedding"}, Header: "g", Value: "h=i"},
+		{Groups: []auth.Group{"inference", "health"}, Header: "a", Value: "b c"},
+		{Groups: []auth.Group{"metrics"}, Header: "d", Value: "e f"},
+		{Groups: []auth.Group{"embedding"}, Header: "g", Value: "h=i"},
 	}
 	if len(cfg.Auth.Restricted) != len(want) {
 		t.Fatalf("%+v", cfg.Auth.Restricted)

@@ -414,7 +414,7 @@ func TestReloadOfKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	admitted := func(key string) bool {
-		_, err := gate.AdmitCall(t.Context(), "/x", func(string) []string { return []string{"Bearer " + key} })
+		_, err := gate.Admit(t.Context(), auth.Unmatched(auth.Procedure), func(string) []string { return []string{"Bearer " + key} })
 		return err == nil
 	}
 	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), keyReload(gate))

@@ -5,11 +5,6 @@ package auth
 import (
 	"context"
 	"log/slog"
-	"net/http"
-	"net/url"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -59,31 +54,26 @@ func New(cfg Config, log *slog.Logger) (*Gate, error) {
 // key. A gate with keys isn't opened to all by this, one without may be closed.
 func (g *Gate) Prepare(section KeySection) (apply func(), err error) { return g.keys.prepare(section) }
 
-// AdmitCall is for calls of gRPC that don't come by HTTP's handlers: it gives the context
-// with the client of a call, or [inference.CodeUnauthenticated]. The values are those of
-// the call's metadata by lower-case name.
-func (g *Gate) AdmitCall(ctx context.Context, procedure string, values func(name string) []string) (context.Context, error) {
-	if g == nil || len(g.restrictions) == 0 && !g.keys.wanted() && procedure != streamPath { // needs no URL
+// Admit returns the context of a request with its client, or why the client may not call
+// the route. The values are those of the request's header, or of a call's metadata, by
+// lower-case name.
+func (g *Gate) Admit(ctx context.Context, route *Record, values func(name string) []string) (context.Context, error) {
+	if g == nil {
 		return ctx, nil
 	}
-	return g.Admit(ctx, http.MethodPost, &url.URL{Path: procedure}, values)
-}
-
-// Admit returns the context with the client of a request.
-func (g *Gate) Admit(ctx context.Context, method string, u *url.URL, values func(name string) []string) (context.Context, error) {
-	if g.keys.wanted() && !needsNoKey(method, u) {
+	if route.Access != Open && g.keys.wanted() {
 		client, err := g.keys.client(values)
 		if err != nil {
 			return ctx, err
 		}
 		ctx = inference.WithClient(ctx, client)
-		if u.Path == metricsPath {
+		if route.Access == Operator {
 			if err := inference.MayAll(ctx); err != nil {
 				return ctx, err
 			}
 		}
 	}
-	if u.Path == streamPath {
+	if route.Renews {
 		ctx = inference.WithRenewal(ctx, func() (*inference.Client, error) {
 			if !g.keys.wanted() {
 				return nil, nil //nolint:nilnil // nobody in particular
@@ -91,40 +81,5 @@ func (g *Gate) Admit(ctx context.Context, method string, u *url.URL, values func
 			return g.keys.client(values)
 		})
 	}
-	return ctx, g.restrictions.check(u, values)
-}
-
-const metricsPath = "/metrics"
-
-// streamPath is the one call by which a client sends request after request.
-const streamPath = "/inference.GRPCInferenceService/ModelStreamInfer"
-
-// openPaths need no key: probes, and what is the same for all and says nothing of this
-// server.
-var openPaths = []string{ //nolint:gochecknoglobals // a constant list
-	"/health/live", "/health/ready", "/health/startup", "/v2/health/live", "/v2/health/ready", "/ping",
-	"/", "/client.tgz", "/openapi.json", "/v2/openapi.json",
-}
-
-// openCalls are the probes by gRPC and Connect.
-var openCalls = []string{ //nolint:gochecknoglobals // a constant list
-	"/grpc.health.v1.Health/Check", "/inference.GRPCInferenceService/ServerLive", "/inference.GRPCInferenceService/ServerReady",
-}
-
-// assetsPath is where the playground's files are.
-const assetsPath = "/assets/"
-
-// needsNoKey tells what is open, in its one spelling: others lead to a redirect at most.
-func needsNoKey(method string, u *url.URL) bool {
-	if u.RawPath != "" && u.RawPath != u.Path {
-		return false
-	}
-	switch method {
-	case http.MethodGet, http.MethodHead:
-		return slices.Contains(openPaths, u.Path) || slices.Contains(openCalls, u.Path) ||
-			strings.HasPrefix(u.Path, assetsPath) && path.Clean(u.Path) == u.Path
-	case http.MethodPost:
-		return slices.Contains(openCalls, u.Path)
-	}
-	return false
+	return ctx, g.restrictions.check(route.Group, values)
 }

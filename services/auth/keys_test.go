@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,7 +55,7 @@ func admitted(tb testing.TB, gate *Gate, lines ...string) (string, *inference.Er
 	for i := 0; i < len(lines); i += 2 {
 		header.Add(lines[i], lines[i+1])
 	}
-	ctx, err := gate.Admit(tb.Context(), http.MethodPost, &url.URL{Path: "/v1/chat/completions"}, header.Values)
+	ctx, err := gate.Admit(tb.Context(), Find("POST /v1/chat/completions"), header.Values)
 	if err != nil {
 		return "", inference.AsError(err)
 	}
@@ -389,7 +388,7 @@ func TestReadableKeys(t *testing.T) {
 
 // TestSecret is printed nowhere.
 func TestSecret(t *testing.T) {
-	cfg := Config{APIKeys: []Secret{"sk-one"}, Restricted: []Restriction{{Groups: []string{"health"}, Header: "a", Value: "sk-two"}}}
+	cfg := Config{APIKeys: []Secret{"sk-one"}, Restricted: []Restriction{{Groups: []Group{Health}, Header: "a", Value: "sk-two"}}}
 	var log bytes.Buffer
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
 		slog.New(handler).Info("config", "all", cfg, "key", cfg.APIKeys[0], "keys", cfg.APIKeys)

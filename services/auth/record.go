@@ -125,6 +125,12 @@ func Records() []*Record {
 // nothing is told of which paths there are.
 func Unmatched(api API) *Record { return unmatched[api] }
 
+// Predict is the record of a hosting platform's one path for all requests to models: it
+// needs a key, and what the request turns out to be is admitted by that route's record.
+func Predict() *Record { return predict }
+
+var predict = &Record{Name: "predict", API: Pages, Surface: inference.SurfaceOther, Group: Free, Effect: Runs, Cost: Model} //nolint:gochecknoglobals // a constant
+
 var unmatched = map[API]*Record{ //nolint:gochecknoglobals // a constant table
 	Pages:     {API: Pages, Surface: inference.SurfaceOther},
 	OpenAI:    {API: OpenAI, Surface: inference.SurfaceOpenAI},

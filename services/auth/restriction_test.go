@@ -2,129 +2,90 @@ package auth
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
-// asked returns the status that a request to a path gets, and the refusal's message.
-func asked(gate *Gate, method, target string, lines ...string) (int, string) {
-	r := httptest.NewRequest(method, target, http.NoBody)
+// refusal returns why a request with these header lines may not call a route; empty if
+// it may.
+func refusal(tb testing.TB, gate *Gate, route *Record, lines ...string) string {
+	tb.Helper()
+	header := http.Header{}
 	for i := 0; i < len(lines); i += 2 {
-		r.Header.Add(lines[i], lines[i+1])
+		header.Add(lines[i], lines[i+1])
 	}
-	if _, err := gate.Admit(r.Context(), method, r.URL, r.Header.Values); err != nil {
-		return http.StatusUnauthorized, err.Error()
+	if _, err := gate.Admit(tb.Context(), route, header.Values); err != nil {
+		return inference.AsError(err).Message
 	}
-	return http.StatusOK, ""
+	return ""
 }
 
-// restrictedPaths are what each group closes, in every spelling that leads there; none
-// is of what any of the headers opens.
-var restrictedPaths = map[string][]string{
-	groupInference: {
-		"/v1/chat/completions", "/chat/completions", "/openai/v1/chat/completions", "/v1/completions", "/completions", "/v1/responses", "/responses",
-		"/v1/responses/resp_1", "/v1/responses/resp_1/input_items", "/v1/responses/input_tokens", "/v1/tokenize", "/tokenize", "/v1/detokenize", "/detokenize",
-		"//v1/chat/completions", "/v1//chat/completions", "/v1/chat/completions/", "/v1/%63hat/completions", "/v1/models/../chat/completions",
-		"/health/../v1/completions", "/./completions", "/v1%2Fchat%2Fcompletions", "/v1/x/%2e%2e/completions",
-		"/trident.v1.ChatService/Chat", "/trident.v1.ChatService/ChatStream", "/trident.v1.CompletionService/Complete", "/trident.v1.InferService/Infer",
-		"/inference.GRPCInferenceService/ModelInfer", "/inference.GRPCInferenceService/ModelStreamInfer", "/inference.GRPCInferenceService/%4DodelInfer",
-		"/v2/models/m/infer", "/v2/models/m/versions/1/infer", "/v2/models/m/generate", "/v2/models/m/generate_stream", "/v2/models/ready/%69nfer", "/v2/models/a%2Fready/infer",
-	},
-	groupEmbedding: {"/v1/embeddings", "/embeddings", "/openai/v1/embeddings", "/trident.v1.EmbeddingService/Embed"},
-	groupRepository: {
-		"/v1/models", "/models", "/v1/models/m", "/models/org/m", "/v1/models/m/load", "/v1/models/m/unload", "/openai/v1/models", "/v1/models/a%2Fb", "/v1/models/chat/completions",
-		"/trident.v1.ModelService/List", "/trident.v1.ModelService/Load", "/inference.GRPCInferenceService/ModelConfig", "/inference.GRPCInferenceService/RepositoryIndex",
-		"/inference.GRPCInferenceService/RepositoryModelLoad", "/inference.GRPCInferenceService/ModelStatistics", "/inference.GRPCInferenceService/ServerMetadata",
-		"/v2", "/v2/", "/v2/models/m", "/v2/models/m/config", "/v2/models/m/stats", "/v2/models/stats", "/v2/models/m%2Fready", "/v2/models/ready", "/v2/repository/index", "/v2/repository/models/m/load",
-	},
-	groupMetrics: {"/metrics", "//metrics", "/metrics/", "/trident.v1.ServerService/Watch"},
-	groupHealth: {
-		"/health/live", "/health/ready", "/v2/health/live", "/v2/models/m/ready", "/v2/models/m/versions/1/ready", "/grpc.health.v1.Health/Check",
-		"/inference.GRPCInferenceService/ServerLive", "/inference.GRPCInferenceService/ModelReady",
-	},
-	groupOther: {
-		"/v2/logging", "/v2/trace/setting", "/v2/models/m/trace/setting", "/v2/systemsharedmemory/status", "/v2/cudasharedmemory/region/r/register",
-		"/inference.GRPCInferenceService/LogSettings", "/inference.GRPCInferenceService/TraceSetting", "/inference.GRPCInferenceService/SystemSharedMemoryRegister",
-		"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/nothing", "/invocations", "/trident.v2.NewService/Method", "/v1", "/v1/new",
-	},
-}
-
-// TestRestrictedPaths closes each group alone, and holds every path to its own header.
-func TestRestrictedPaths(t *testing.T) {
+// TestRestrictedRoutes closes each group alone, and holds every route to the header of
+// its own group.
+func TestRestrictedRoutes(t *testing.T) {
+	routes := slices.Concat(Records(), []*Record{Unmatched(Pages), Unmatched(OpenAI), Unmatched(REST), Unmatched(Procedure)})
 	for _, closed := range restrictable() {
-		gate, _ := newGate(t, Config{Restricted: []Restriction{{Groups: []string{closed}, Header: "Admin-Key", Value: "right"}}})
-		for group, paths := range restrictedPaths {
-			open := group != closed && group != groupOther && (group != groupEmbedding || closed != groupInference)
-			for _, path := range paths {
-				for _, header := range []string{"", "wrong", "right"} {
-					var lines []string
-					if header != "" {
-						lines = []string{"admin-key", header}
-					}
-					want := http.StatusUnauthorized
-					if open || header == "right" {
-						want = http.StatusOK
-					}
-					// What could be read in two ways may be closed by either.
-					ambiguous := want == http.StatusOK && header != "right" && oddlySpelt(path)
-					if status, body := asked(gate, http.MethodPost, path, lines...); status != want && !ambiguous {
-						t.Errorf("%s closed: %s with %q: %d %s", closed, path, header, status, body)
-					}
+		gate, _ := newGate(t, Config{Restricted: []Restriction{{Groups: []Group{closed}, Header: "Admin-Key", Value: "right"}}})
+		refused := 0
+		for _, route := range routes {
+			open := route.Group != closed && route.Group != Other && (route.Group != Embedding || closed != Inference)
+			for _, header := range []string{"", "wrong", "right"} {
+				var lines []string
+				if header != "" {
+					lines = []string{"admin-key", header}
+				}
+				message := refusal(t, gate, route, lines...)
+				if want := open || header == "right"; (message == "") != want {
+					t.Errorf("%s closed: %s with %q: %s", closed, route.Name, header, message)
+				}
+				if message != "" {
+					refused++
 				}
 			}
 		}
-		for _, free := range []string{"/", "/assets/a.js", "/client.tgz", "/openapi.json", "/v2/openapi.json"} {
-			if status, body := asked(gate, http.MethodGet, free); status != http.StatusOK {
-				t.Errorf("%s closed: %s: %d %s", closed, free, status, body)
-			}
+		if refused == 0 {
+			t.Errorf("%s closes nothing", closed)
 		}
 	}
 }
 
-// TestRestrictions have headers of their own, and Triton's answer.
+// TestRestrictions have headers of their own, and the words of Triton's own frontend.
 func TestRestrictions(t *testing.T) {
 	gate, log := newGate(t, Config{APIKeys: []Secret{"k"}, Restricted: []Restriction{
-		{Groups: []string{"inference", "health"}, Header: "infer-key", Value: "one"},
-		{Groups: []string{"model-repository"}, Header: "admin-key", Value: "two"},
+		{Groups: []Group{Inference, Health}, Header: "infer-key", Value: "one"},
+		{Groups: []Group{Repository}, Header: "admin-key", Value: "two"},
 	}})
+	const restricted = "This API is restricted, expecting header 'infer-key' with valid value"
 	for _, test := range []struct {
-		path   string
+		route  string
 		header []string
-		status int
 		want   string
 	}{
-		{"/v1/completions", []string{"x-api-key", "k", "infer-key", "one"}, 200, ""},
-		{"/v1/completions", []string{"x-api-key", "k"}, 401, "This API is restricted, expecting header 'infer-key' with valid value"},
-		{"/v1/completions", []string{"infer-key", "one"}, 401, "an API key is needed"},
-		{"/v1/completions", []string{"x-api-key", "k", "admin-key", "two", "infer-key", "two"}, 401, "infer-key"},
-		{"/v1/completions", []string{"x-api-key", "k", "infer-key", "one", "infer-key", "one"}, 401, "infer-key"},
-		{"/v1/models", []string{"x-api-key", "k", "infer-key", "one"}, 401, "admin-key"},
-		{"/v2/logging", []string{"x-api-key", "k", "admin-key", "two"}, 200, ""},
-		{"/v2/logging", []string{"x-api-key", "k", "infer-key", "one"}, 200, ""},
-		{"/v2/logging", []string{"x-api-key", "k", "infer-key", "two"}, 401, "This API is restricted, expecting a header of the restricted APIs with valid value"},
-		{"/health/live", nil, 401, "infer-key"},
-		{"/health/live", []string{"infer-key", "one"}, 200, ""},
-		{"/metrics", []string{"x-api-key", "k"}, 200, ""},
-		{"/trident.v1.ModelService/List", []string{"x-api-key", "k", "content-type", "application/json"}, 401, "admin-key"},
+		{"POST /v1/completions", []string{"x-api-key", "k", "infer-key", "one"}, ""},
+		{"POST /v1/completions", []string{"x-api-key", "k"}, restricted},
+		{"POST /v1/completions", []string{"infer-key", "one"}, "an API key is needed"},
+		{"POST /v1/completions", []string{"x-api-key", "k", "admin-key", "two", "infer-key", "two"}, restricted},
+		{"POST /v1/completions", []string{"x-api-key", "k", "infer-key", "one", "infer-key", "one"}, restricted},
+		{"GET /v1/models", []string{"x-api-key", "k", "infer-key", "one"}, "'admin-key'"},
+		{"GET /v2/logging", []string{"x-api-key", "k", "admin-key", "two"}, ""},
+		{"GET /v2/logging", []string{"x-api-key", "k", "infer-key", "one"}, ""},
+		{"GET /v2/logging", []string{"x-api-key", "k", "infer-key", "two"}, "This API is restricted, expecting a header of the restricted APIs with valid value"},
+		{"GET /health/live", nil, restricted},
+		{"GET /health/live", []string{"infer-key", "one"}, ""},
+		{"GET /metrics", []string{"x-api-key", "k"}, ""},
+		{"/trident.v1.ModelService/List", []string{"x-api-key", "k"}, "'admin-key'"},
 	} {
-		method := http.MethodPost
-		if test.path == "/health/live" {
-			method = http.MethodGet
-		}
-		status, body := asked(gate, method, test.path, test.header...)
-		if status != test.status || status != 200 && !strings.Contains(body, test.want) {
-			t.Errorf("%s %v: %d %s", test.path, test.header, status, body)
+		message := refusal(t, gate, Find(test.route), test.header...)
+		if (message == "") != (test.want == "") || !strings.Contains(message, test.want) {
+			t.Errorf("%s %v: %s", test.route, test.header, message)
 		}
 	}
 	if strings.Contains(log.String(), "one") {
 		t.Error(log)
 	}
-}
-
-func oddlySpelt(path string) bool {
-	return strings.Contains(path, "%") || strings.Contains(path, "//") || strings.Contains(path, "/.")
 }
 
 func TestBadRestrictions(t *testing.T) {
@@ -140,45 +101,65 @@ func TestBadRestrictions(t *testing.T) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
-	cfg := Config{Restricted: []Restriction{{[]string{"health", "metrics"}, "a", "b"}, {[]string{"metrics"}, "c", "d"}}}
+	cfg := Config{Restricted: []Restriction{{[]Group{Health, Metrics}, "a", "b"}, {[]Group{Metrics}, "c", "d"}}}
 	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "--openai-restricted-api: metrics is restricted twice") {
 		t.Error(err)
 	}
 }
 
-// FuzzRestrictedPaths: where a mux that reads paths as the frontends' do leads to a
-// handler of a closed group, the group's header was needed.
-func FuzzRestrictedPaths(f *testing.F) {
-	var reached string
-	mux := http.NewServeMux()
-	for group, paths := range restrictedPaths {
-		for _, path := range paths {
-			f.Add(path)
-			if oddlySpelt(path) || strings.HasSuffix(path, "/") {
-				continue
-			}
-			mux.HandleFunc(path, func(http.ResponseWriter, *http.Request) { reached = group })
+// TestOpenRoutes need no key, and no other route is let through without one.
+func TestOpenRoutes(t *testing.T) {
+	gate, _ := newGate(t, Config{APIKeys: []Secret{"k"}})
+	var open []string
+	for _, route := range slices.Concat(Records(), []*Record{Unmatched(Pages), Unmatched(OpenAI), Unmatched(REST), Unmatched(Procedure)}) {
+		if refusal(t, gate, route, "api-key", "k") != "" {
+			t.Errorf("%s: the key is refused", route.Name)
+		}
+		switch message := refusal(t, gate, route); message {
+		case "":
+			open = append(open, route.Pattern)
+		case "an API key is needed: send it as Authorization: Bearer KEY":
+		default:
+			t.Errorf("%s: %s", route.Name, message)
 		}
 	}
-	gates := map[string]*Gate{}
-	for _, group := range restrictable() {
-		gates[group], _ = newGate(f, Config{Restricted: []Restriction{{Groups: []string{group}, Header: "a", Value: "b"}}})
+	want := []string{
+		"/grpc.health.v1.Health/Check", "/inference.GRPCInferenceService/ServerLive", "/inference.GRPCInferenceService/ServerReady",
+		"GET /assets/", "GET /client.tgz", "GET /health/live", "GET /health/ready", "GET /health/startup", "GET /openapi.json",
+		"GET /v2/health/live", "GET /v2/health/ready", "GET /v2/openapi.json", "GET /{$}",
 	}
-	f.Fuzz(func(t *testing.T, target string) {
-		u, err := url.Parse(target)
-		if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
-			return
+	if !slices.Equal(open, want) {
+		t.Errorf("open are %q", open)
+	}
+}
+
+// TestOperatorRoutes are for clients of all models: figures of the whole server, its
+// settings and its shared memory.
+func TestOperatorRoutes(t *testing.T) {
+	var section KeySection
+	for _, entry := range []KeyEntry{{Name: "all", Key: oneOrMore{"one"}}, {Name: "some", Key: oneOrMore{"two"}, Models: []string{"x"}}, {Name: "none", Key: oneOrMore{"three"}, Models: []string{}}} {
+		if err := section.Add(entry); err != nil {
+			t.Fatal(err)
 		}
-		for group, gate := range gates {
-			reached = "nothing"
-			r := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
-			r.URL = u
-			if _, err := gate.Admit(r.Context(), r.Method, r.URL, r.Header.Values); err == nil {
-				mux.ServeHTTP(httptest.NewRecorder(), r)
-			}
-			if reached == group || reached == groupOther {
-				t.Errorf("%q leads to %s though it is closed", target, reached)
+	}
+	gate, _ := newGate(t, Config{Keys: section})
+	operators := 0
+	for _, route := range Records() {
+		want := ""
+		if route.Access == Operator {
+			operators++
+			want = "this key is for its models only, not for what is the whole server's"
+		}
+		if message := refusal(t, gate, route, "api-key", "one"); message != "" {
+			t.Errorf("%s for all models: %s", route.Name, message)
+		}
+		for _, key := range []string{"two", "three"} {
+			if message := refusal(t, gate, route, "api-key", key); message != want {
+				t.Errorf("%s for some models: %s", route.Name, message)
 			}
 		}
-	})
+	}
+	if operators < 20 {
+		t.Errorf("%d routes", operators)
+	}
 }

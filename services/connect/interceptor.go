@@ -24,7 +24,6 @@ type interceptor struct {
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		rec := server.RecordOf(ctx)
-		rec.Route = req.Spec().Procedure
 		err := i.allowed(req.Spec().Procedure, req.Header().Get)
 		if err == nil {
 			err = i.check(rec, req.Any())
@@ -44,7 +43,6 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		rec := server.RecordOf(ctx)
-		rec.Route = conn.Spec().Procedure
 		err := i.allowed(conn.Spec().Procedure, conn.RequestHeader().Get)
 		if err == nil {
 			err = next(ctx, checkedConn{conn, i, rec})

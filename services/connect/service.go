@@ -6,6 +6,7 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -67,14 +68,15 @@ func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]serve
 	}
 	routes := []server.Route{newPackageRoute()}
 	mount := func(path string, handler http.Handler) {
-		routes = append(routes, server.Route{Pattern: path, Handler: handler, Surface: inference.SurfaceConnect})
+		methods, failure := server.Procedures(path, handler)
+		routes, err = append(routes, methods...), errors.Join(err, failure)
 	}
 	mount(tridentv1connect.NewChatServiceHandler(s, options...))
 	mount(tridentv1connect.NewCompletionServiceHandler(s, options...))
 	mount(tridentv1connect.NewEmbeddingServiceHandler(s, options...))
 	mount(tridentv1connect.NewModelServiceHandler(modelService{s}, options...))
 	mount(tridentv1connect.NewServerServiceHandler(serverService{s}, options...))
-	return routes, nil
+	return routes, err
 }
 
 func group(procedure string) string {

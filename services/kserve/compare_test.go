@@ -131,7 +131,10 @@ func serveNativeService(tb testing.TB, certificates *server.Certificates, config
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s := kserve.NewServer(service, listener, certificates, nil, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewServer(service, listener, certificates, nil, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
 	if err := s.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}

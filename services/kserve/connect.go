@@ -18,29 +18,34 @@ import (
 // NewRoutes mounts the service on the shared port, with trident.v1.InferService, the
 // health service, reflection of all services there, and REST. Messages are bounded as the other surfaces' bodies are, also when they
 // come compressed; streams aren't, as a whole.
-func NewRoutes(s *Service, cfg server.Config) []server.Route {
+func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	options := []connect.HandlerOption{
 		connect.WithCodec(connectCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{newGuard(s), s.forward}),
 	}
-	routes := restRoutes(s, cfg)
+	routes, err := restRoutes(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	mount := func(path string, handler http.Handler) {
+		methods, failure := server.Procedures(path, handler)
+		routes, err = append(routes, methods...), errors.Join(err, failure)
+	}
 	for _, m := range s.methods() {
 		handler := m.connect(options...)
 		if m.name == streamName {
 			handler = withAbort(server.OpenBody(handler))
 		}
-		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: asSent(handler), Surface: inference.SurfaceKServe})
+		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: asSent(handler)})
 	}
 	routes = append(routes, typedRoutes(s, options)...)
-	path, handler := health1connect.NewHealthHandler(sharedHealth{s.core}, options...)
-	routes = append(routes, server.Route{Pattern: path, Handler: handler})
+	mount(health1connect.NewHealthHandler(sharedHealth{s.core}, options...))
 	reflector := grpcreflect.NewStaticReflector(sharedServices()...)
-	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
-		path, handler := mount(reflector, connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody))
-		routes = append(routes, server.Route{Pattern: path, Handler: handler})
-	}
-	return routes
+	bounds := []connect.HandlerOption{connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody)}
+	mount(grpcreflect.NewHandlerV1(reflector, bounds...))
+	mount(grpcreflect.NewHandlerV1Alpha(reflector, bounds...))
+	return routes, err
 }
 
 // asSent has gRPC's responses compressed as the requests are, as on gRPC's own port.

@@ -63,7 +63,11 @@ func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Cer
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := server.New(shared, listener, certificates, nil, kserve.NewRoutes(service, shared), core, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	routes, err := kserve.NewRoutes(service, shared)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := server.New(shared, listener, certificates, nil, routes, core, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TransportOptions(security credentials.TransportCredentials, busy func() boo
 // NewServer makes a server that doesn't serve yet, with TLS if there are
 // certificates, for whom the gate lets in. It calls abort when serving ends though nobody
 // had asked for it.
-func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) *Server {
+func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	s := &Server{service: service, listener: listener, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log}
 	guard := newGuard(service)
 	security := insecure.NewCredentials()
@@ -112,7 +112,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 					_ = grpc.SetHeader(ctx, call.metadata())
 				}
 			}()
-			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
+			ctx, err = gate.Admit(ctx, auth.Find(info.FullMethod), valuesOf(ctx))
 			if err == nil {
 				err = guard.check(info.FullMethod, incoming(ctx))
 			}
@@ -143,7 +143,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 					ss.SetTrailer(call.metadata())
 				}
 			}()
-			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
+			ctx, err = gate.Admit(ctx, auth.Find(info.FullMethod), valuesOf(ctx))
 			if err == nil {
 				err = guard.check(info.FullMethod, incoming(ctx))
 			}
@@ -157,7 +157,14 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	s.grpc.RegisterService(s.description(), service)
 	grpc_health_v1.RegisterHealthServer(s.grpc, nativeHealth{core: service.core})
 	reflection.Register(s.grpc)
-	return s
+	for service, info := range s.grpc.GetServiceInfo() {
+		for _, m := range info.Methods {
+			if name := "/" + service + "/" + m.Name; auth.Find(name) == nil {
+				return nil, fmt.Errorf("the procedure %s has no record in services/auth, so nothing says who may call it", name)
+			}
+		}
+	}
+	return s, nil
 }
 
 // description is the service's to grpc-go. It isn't the generated one, as requests
@@ -298,7 +305,7 @@ func (s *Server) begin(ctx context.Context, method, model string) (context.Conte
 	if given := incoming(ctx)(requestIDKey); server.ValidRequestID(given) {
 		c.id = given
 	}
-	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, method == healthCheck)
+	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, auth.Find(method).Surface == auth.SurfaceHealth)
 	return inference.WithOrigin(ctx, origin), c
 }
 

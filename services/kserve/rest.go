@@ -9,7 +9,6 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserverest"
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -22,35 +21,47 @@ type rest struct {
 	service    *Service
 	limit      int64 // of a body in bytes
 	restricted map[string]Restriction
-	mux        *http.ServeMux
+	operations *server.Operations
 	compressor compressor
 }
 
 // newREST makes the handler of all paths that begin with restPath.
-func newREST(s *Service, cfg server.Config) *rest {
-	h := &rest{service: s, limit: cfg.MaxBody, restricted: map[string]Restriction{}, mux: http.NewServeMux()}
+func newREST(s *Service, cfg server.Config) (*rest, error) {
+	h := &rest{service: s, limit: cfg.MaxBody, restricted: map[string]Restriction{}, operations: server.NewOperations(auth.REST)}
 	for _, r := range s.cfg.HTTPRestrictions {
 		for _, group := range r.Groups {
 			h.restricted[group] = r
 		}
 	}
 	kserverest.HandlerWithOptions(h, kserverest.StdHTTPServerOptions{
-		BaseRouter:       h.mux,
+		BaseRouter:       h.operations,
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, _ error) { h.notFound(w, r) },
 		Middlewares:      []kserverest.MiddlewareFunc{h.prepare},
 	})
-	h.mux.Handle(documentPattern, h.prepare(serveDocument()))
-	h.mux.HandleFunc("/", h.refuse)
-	return h
+	h.operations.HandleFunc(documentPattern, h.prepare(serveDocument()).ServeHTTP)
+	h.operations.Refuse("/", h.refuse)
+	return h, h.operations.Err()
 }
 
 // restRoutes mount the handler on the shared port.
-func restRoutes(s *Service, cfg server.Config) []server.Route {
-	h := newREST(s, cfg)
-	return []server.Route{
-		{Pattern: restPath, Handler: h, Surface: inference.SurfaceKServe},
-		{Pattern: restPath + "/", Handler: h, Surface: inference.SurfaceKServe},
+func restRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
+	h, err := newREST(s, cfg)
+	return []server.Route{{Pattern: restPath, Handler: h}, {Pattern: restPath + "/", Handler: h}}, err
+}
+
+// Record implements [server.Router]. A request with a method that its path doesn't take
+// has the record of one that it does.
+func (h *rest) Record(r *http.Request) *auth.Record {
+	if !servable(r.URL.EscapedPath()) {
+		return auth.Unmatched(auth.REST)
 	}
+	if record := h.operations.Record(r); record.Pattern != "" && r.Method != http.MethodHead {
+		return record
+	}
+	if _, record := h.allowed(r); record != nil {
+		return record
+	}
+	return auth.Unmatched(auth.REST)
 }
 
 // ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
@@ -61,7 +72,7 @@ func (h *rest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodHead:
 		h.refuse(w, r)
 	default:
-		h.mux.ServeHTTP(w, r)
+		h.operations.ServeHTTP(w, r)
 	}
 }
 
@@ -122,26 +133,27 @@ func restGroup(pattern string) string {
 // refuse answers what no route takes: with 405 where one takes another method, else
 // with 404.
 func (h *rest) refuse(w http.ResponseWriter, r *http.Request) {
-	allowed, pattern := h.allowed(r)
+	allowed, record := h.allowed(r)
 	switch {
-	case len(allowed) == 0:
+	case record == nil:
 		h.notFound(w, r)
-	case h.permits(w, r, pattern):
+	case h.permits(w, r, record.Pattern):
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		restRefuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
 	}
 }
 
-// allowed are the methods that the request's path takes, and one of their patterns.
-func (h *rest) allowed(r *http.Request) (methods []string, pattern string) {
+// allowed are the methods that the request's path takes, and the record of one of them,
+// which is nil without any.
+func (h *rest) allowed(r *http.Request) (methods []string, record *auth.Record) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.WithContext(r.Context())
 		other.Method = method
-		if _, found := h.mux.Handler(other); found != "/" {
-			methods, pattern = append(methods, method), found
+		if found := h.operations.Record(other); found.Pattern != "" {
+			methods, record = append(methods, method), found
 		}
 	}
-	return methods, pattern
+	return methods, record
 }
 
 func (*rest) notFound(w http.ResponseWriter, _ *http.Request) {

@@ -165,9 +165,13 @@ func TestCompressedBodies(t *testing.T) {
 	service, _ := newService(t, open(), engine)
 	limited := server.Default()
 	limited.MaxBody = 1000
-	handler := http.NewServeMux()
-	for _, r := range kserve.NewRoutes(service, limited) {
-		handler.Handle(r.Pattern, r.Handler)
+	routes, err := kserve.NewRoutes(service, limited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := server.NewMux(nil, routes)
+	if err != nil {
+		t.Fatal(err)
 	}
 	address := serveHandler(t, handler)
 	long := `{"ready":true,"pad":"` + strings.Repeat("a", 2000) + `"}`

@@ -26,13 +26,25 @@ func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *syncBuffer) {
 	return gate, log
 }
 
-// through answers with the client's name what the gate lets in.
-func through(gate *auth.Gate) http.Handler {
-	return admit(gate, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// through answers the routes that there are records of with the client's name, and with
+// 404 what is none.
+func through(tb testing.TB, gate *auth.Gate) *Mux {
+	tb.Helper()
+	name := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if client := inference.ClientOf(r.Context()); client != nil {
 			fmt.Fprint(w, client.Name)
 		}
-	}))
+	})
+	nothing := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	routes := []Route{{Pattern: "/", Handler: nothing, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "/v2/", Handler: nothing, Record: auth.Unmatched(auth.REST)}}
+	for _, record := range auth.Records() {
+		routes = append(routes, Route{Pattern: record.Pattern, Handler: name})
+	}
+	mux, err := NewMux(gate, routes)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return mux
 }
 
 // ask gives the status and the answer to a request with these header lines.
@@ -46,13 +58,13 @@ func ask(h http.Handler, method, target string, header ...string) (status int, b
 	return w.Code, w.Body.String(), w.Header()
 }
 
-// TestOpenPaths need no key; nothing that is written as they are gets by.
+// TestOpenPaths: what a path leads to says whether it needs a key, however it is spelt.
 func TestOpenPaths(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
-	h := through(gate)
+	h := through(t, gate)
 	for _, target := range []string{
 		"GET /health/live", "HEAD /health/ready", "GET /v2/health/live", "GET /v2/health/ready", "GET /", "GET /client.tgz", "GET /openapi.json",
-		"GET /v2/openapi.json", "GET /assets/index-1.js", "POST /grpc.health.v1.Health/Check", "POST /inference.GRPCInferenceService/ServerReady",
+		"GET /v2/openapi.json", "GET /assets/index-1.js", "GET /health/%6Cive", "POST /grpc.health.v1.Health/Check", "POST /inference.GRPCInferenceService/ServerReady",
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		if status, body, _ := ask(h, method, path); status != http.StatusOK {
@@ -60,8 +72,8 @@ func TestOpenPaths(t *testing.T) {
 		}
 	}
 	for _, target := range []string{
-		"GET /v1/models", "GET /metrics", "POST /health/live", "GET //health/live", "GET /health/live/", "GET /health/%6Cive", "GET /assets/../v1/models",
-		"GET /assets/%2e%2e/v1/models", "GET /assets//v1/models", "POST /assets/x", "POST /", "DELETE /", "GET /v2", "GET /v2/", "GET /v2/models/m/ready",
+		"GET /v1/models", "GET /metrics", "POST /health/live", "GET /health/live/", "GET /assets/../v1/models", "GET //v1/models", "GET /v1/%6Dodels",
+		"POST /assets/x", "POST /", "DELETE /", "GET /v2", "GET /v2/", "GET /v2/models/m/ready",
 		"POST /inference.GRPCInferenceService/ModelReady", "POST /trident.v1.ChatService/Chat", "POST /grpc.health.v1.Health/Watch",
 		"POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "GET /nothing",
 	} {
@@ -75,7 +87,7 @@ func TestOpenPaths(t *testing.T) {
 // TestDenials have the form of the surface that was asked, and none says the key.
 func TestDenials(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
-	h := through(gate)
+	h := through(t, gate)
 	for _, test := range []struct {
 		path, content string
 		status        int
@@ -104,23 +116,29 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// TestLimitedMetrics: figures of all models are for clients of all models.
-func TestLimitedMetrics(t *testing.T) {
-	file := servertest.Write(t, t.TempDir(), "keys", []byte("- {name: a, key: one}\n- {name: b, key: two, models: [x]}"))
-	gate, _ := newGate(t, auth.Config{APIKeysFile: file})
-	h := through(gate)
-	if status, body, _ := ask(h, http.MethodGet, "/metrics", "x-api-key", "one"); status != 200 {
-		t.Errorf("%d %s", status, body)
+// TestUnrecordedRoutes: a route that nothing says who may call ends the start.
+func TestUnrecordedRoutes(t *testing.T) {
+	if _, err := NewMux(nil, []Route{{Pattern: "GET /v1/new", Handler: http.NotFoundHandler()}}); err == nil || !strings.Contains(err.Error(), "the route GET /v1/new has no record") {
+		t.Error(err)
 	}
-	if status, body, _ := ask(h, http.MethodGet, "/metrics", "x-api-key", "two"); status != 403 || !strings.Contains(body, `"code":"forbidden"`) {
-		t.Errorf("%d %s", status, body)
+	operations := NewOperations(auth.OpenAI)
+	operations.HandleFunc("GET /v1/models", func(http.ResponseWriter, *http.Request) {})
+	if err := operations.Err(); err != nil {
+		t.Error(err)
+	}
+	operations.HandleFunc("POST /v1/new", func(http.ResponseWriter, *http.Request) {})
+	if err := operations.Err(); err == nil || !strings.Contains(err.Error(), "POST /v1/new has no record") {
+		t.Error(err)
+	}
+	if _, err := Procedures("/trident.v1.NoService/", http.NotFoundHandler()); err == nil {
+		t.Error("a service that isn't described has routes")
 	}
 }
 
 // TestPreflightsNeedNoKey: browsers send none with them.
 func TestPreflightsNeedNoKey(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
-	h := crossOrigin([]string{"https://a.example"}, through(gate))
+	h := crossOrigin([]string{"https://a.example"}, through(t, gate))
 	status, body, header := ask(h, http.MethodOptions, "/v1/chat/completions", "Origin", "https://a.example",
 		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
 	if status != http.StatusNoContent || header.Get("Access-Control-Allow-Headers") != "authorization" {
@@ -143,11 +161,14 @@ func BenchmarkGate(b *testing.B) {
 		"none":       {},
 		"one key":    {APIKeys: []auth.Secret{"sk-trident-00000000000000000000000042"}},
 		"10000 keys": {APIKeysFile: file},
-		"restricted": {Restricted: []auth.Restriction{{Groups: []string{"inference"}, Header: "x-api-key", Value: "sk-trident-00000000000000000000000042"}}},
+		"restricted": {Restricted: []auth.Restriction{{Groups: []auth.Group{auth.Inference}, Header: "x-api-key", Value: "sk-trident-00000000000000000000000042"}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			gate, _ := newGate(b, cfg)
-			h := admit(gate, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			h, err := NewMux(gate, []Route{{Pattern: "POST /v1/chat/completions", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}})
+			if err != nil {
+				b.Fatal(err)
+			}
 			r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", http.NoBody)
 			r.Header.Set("Authorization", "Bearer sk-trident-00000000000000000000000042")
 			r.Header.Set("X-Api-Key", "sk-trident-00000000000000000000000042")

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/inference"
 )
 
 // Config of the shared port, and of what all ports of HTTP have in common.
@@ -73,14 +72,6 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Route is a handler that a frontend mounts, with its [http.ServeMux] pattern.
-type Route struct {
-	Pattern string
-	Handler http.Handler
-	// Surface that requests of the route are counted under.
-	Surface inference.Surface
-}
-
 // Core is what a port needs of the service behind it.
 type Core interface {
 	// Drain lets requests in flight end; it returns when none is left.
@@ -120,14 +111,14 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.Handle(r.Pattern, onRoute(r))
+	mux, err := NewMux(gate, routes)
+	if err != nil {
+		return nil, err
 	}
 	return &Server{
 		cfg: cfg, listener: listener, certificates: certificates, core: core, log: log, abort: abort,
 		http: &http.Server{
-			Handler:           observe(cfg.WriteTimeout, telemetry, log, hardened(crossOrigin(cfg.CORSOrigins, admit(gate, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux)))))),
+			Handler:           observe(cfg.WriteTimeout, telemetry, log, mux, hardened(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched()))))),
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
