@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"services/tracing":                 {},
 	"services/server/servertest":       {},
 	"services/openai":                  {"gen/go/openai", "openapi", "services/auth", "services/inference", "services/server"},
-	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/inference", "services/kserve", "services/openai", "services/server", "web/client"},
+	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/inference", "services/openai", "services/server", "web/client"},
 	"services/kserve":                  {"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/kserverest", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "openapi", "services/auth", "services/inference", "services/server"},
 	"cmd/trident":                      {"cmd/trident/hangup", "services/*"},
 	"cmd/trident/hangup":               {},

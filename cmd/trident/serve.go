@@ -251,7 +251,7 @@ func (f *flags) config() (config, error) {
 			TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
 			ProfileAddress: f.ProfileAddress, Playground: f.Playground,
 		},
-		Auth: auth.Config{APIKeys: f.APIKey, APIKeysFile: f.APIKeysFile, Restricted: f.OpenAIRestrictedAPI},
+		Auth: auth.Config{APIKeys: f.APIKey, APIKeysFile: f.APIKeysFile, Restricted: f.OpenAIRestrictedAPI, GRPCRestricted: f.GRPCRestricted, HTTPRestricted: f.HTTPRestricted},
 	}
 	if f.LogFormat == "text" {
 		cfg.Table = os.Stderr

@@ -17,13 +17,18 @@ type Config struct {
 	APIKeys     []Secret
 	APIKeysFile string
 	Keys        KeySection
-	// Restricted groups of APIs need a header, too.
-	Restricted []Restriction
+	// Restricted groups of APIs need a header, too. GRPCRestricted are groups of KServe's
+	// methods by gRPC and Connect, and HTTPRestricted by REST.
+	Restricted                     []Restriction
+	GRPCRestricted, HTTPRestricted []KServeRestriction
 }
 
 // Validate names the flag that can't be used.
 func (c Config) Validate() error {
-	_, err := newRestrictions(c.Restricted)
+	if _, err := newRestrictions(c.Restricted); err != nil {
+		return err
+	}
+	_, err := newKServeRestrictions(c)
 	return err
 }
 
@@ -34,6 +39,7 @@ func (c Config) Validate() error {
 type Gate struct {
 	keys         *keys
 	restrictions restrictions
+	kserve       kserveRestrictions
 }
 
 // New reads the keys. Without any and without restrictions the gate is open to all.
@@ -46,7 +52,11 @@ func New(cfg Config, log *slog.Logger) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{keys: keys, restrictions: restrictions}, nil
+	kserve, err := newKServeRestrictions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Gate{keys: keys, restrictions: restrictions, kserve: kserve}, nil
 }
 
 // Prepare reads the file of keys again, and takes the section as it is now. The keys stay
@@ -81,5 +91,8 @@ func (g *Gate) Admit(ctx context.Context, route *Record, values func(name string
 			return g.keys.client(values)
 		})
 	}
-	return ctx, g.restrictions.check(route.Group, values)
+	if err := g.restrictions.check(route.Group, values); err != nil {
+		return ctx, err
+	}
+	return ctx, g.kserve.check(route, values)
 }

@@ -25,7 +25,7 @@ func ParseRestriction(groups, header, value string) (Restriction, error) {
 	for name := range strings.SplitSeq(groups, ",") {
 		group := Group(strings.TrimSpace(name))
 		if !slices.Contains(restrictable(), group) {
-			return r, fmt.Errorf("%q is none of the groups %s", group, joined(restrictable()))
+			return r, fmt.Errorf("%q is none of the groups %s", group, joined(restrictable(), ", "))
 		}
 		r.Groups = append(r.Groups, group)
 	}
@@ -36,12 +36,12 @@ func ParseRestriction(groups, header, value string) (Restriction, error) {
 }
 
 // joined lists names.
-func joined[Name ~string](names []Name) string {
+func joined[Name ~string](names []Name, between string) string {
 	texts := make([]string, len(names))
 	for i, name := range names {
 		texts[i] = string(name)
 	}
-	return strings.Join(texts, ", ")
+	return strings.Join(texts, between)
 }
 
 // validToken tells whether a text can be a header's name (RFC 9110, 5.6.2).

@@ -1,7 +1,6 @@
 // Package connect is the frontend of the typed services in api/trident: Connect,
 // gRPC and gRPC-Web on the shared port. It only translates. What a request may be
-// it leaves to the check that OpenAI's surface has for the same requests, and who may
-// call to the restrictions of KServe's methods.
+// it leaves to the check that OpenAI's surface has for the same requests.
 package connect
 
 import (
@@ -19,7 +18,6 @@ import (
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -39,19 +37,9 @@ func New(core *inference.Service, version Version) *Service {
 // Version of the program.
 type Version string
 
-// The groups of restrictions that methods of ours belong to; the rest is inference.
-var groups = map[string]string{ //nolint:gochecknoglobals // a constant table
-	tridentv1connect.ModelServiceListProcedure:   kserve.GroupMetadata,
-	tridentv1connect.ModelServiceGetProcedure:    kserve.GroupMetadata,
-	tridentv1connect.ModelServiceWatchProcedure:  kserve.GroupMetadata,
-	tridentv1connect.ModelServiceLoadProcedure:   kserve.GroupModelRepository,
-	tridentv1connect.ModelServiceUnloadProcedure: kserve.GroupModelRepository,
-	tridentv1connect.ServerServiceWatchProcedure: kserve.GroupStatistics,
-}
-
 // NewRoutes mounts the services. Messages are bounded as the other surfaces' bodies
 // are, also when they come compressed.
-func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]server.Route, error) {
+func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	validator, err := protovalidate.New(protovalidate.WithMessages(
 		&tridentv1.ChatRequest{}, &tridentv1.ChatStreamRequest{}, &tridentv1.CompleteRequest{}, &tridentv1.CompleteStreamRequest{},
 		&tridentv1.EmbedRequest{}, &tridentv1.ModelServiceListRequest{}, &tridentv1.ModelServiceGetRequest{}, &tridentv1.ModelServiceWatchRequest{},
@@ -62,9 +50,7 @@ func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]serve
 	}
 	options := []connect.HandlerOption{
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
-		connect.WithInterceptors(interceptor{validator: validator, allowed: func(procedure string, header func(string) string) error {
-			return restricted.Allowed(group(procedure), header)
-		}}),
+		connect.WithInterceptors(interceptor{validator}),
 	}
 	routes := []server.Route{newPackageRoute()}
 	mount := func(path string, handler http.Handler) {
@@ -77,13 +63,6 @@ func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]serve
 	mount(tridentv1connect.NewModelServiceHandler(modelService{s}, options...))
 	mount(tridentv1connect.NewServerServiceHandler(serverService{s}, options...))
 	return routes, err
-}
-
-func group(procedure string) string {
-	if g, ok := groups[procedure]; ok {
-		return g
-	}
-	return kserve.GroupInference
 }
 
 // now is in whole seconds, as OpenAI's created is.

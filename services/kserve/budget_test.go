@@ -31,7 +31,7 @@ func TestBodiesInFlight(t *testing.T) {
 	if err := core.SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
 		t.Fatal(err)
 	}
-	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, config, service)))
+	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))
 	first := make(chan error, 1)
 	go func() {
 		_, err := client.ModelInfer(t.Context(), sized(t, 80<<10))

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
@@ -122,16 +123,16 @@ func serveNative(tb testing.TB, config kserve.Config, engines ...inference.Engin
 func serveNativeBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, _ := newService(tb, config, engines...)
-	return serveNativeService(tb, certificates, config, service)
+	return serveNativeService(tb, certificates, nil, config, service)
 }
 
-func serveNativeService(tb testing.TB, certificates *server.Certificates, config kserve.Config, service *kserve.Service) string {
+func serveNativeService(tb testing.TB, certificates *server.Certificates, gate *auth.Gate, config kserve.Config, service *kserve.Service) string {
 	tb.Helper()
 	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := kserve.NewServer(service, listener, certificates, nil, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewServer(service, listener, certificates, gate, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

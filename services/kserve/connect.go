@@ -22,7 +22,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	options := []connect.HandlerOption{
 		connect.WithCodec(connectCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
-		connect.WithInterceptors(interceptor{newGuard(s), s.forward}),
+		connect.WithInterceptors(interceptor{s.forward}),
 	}
 	routes, err := restRoutes(s, cfg)
 	if err != nil {
@@ -59,12 +59,9 @@ func asSent(next http.Handler) http.Handler {
 	})
 }
 
-// interceptor checks restrictions, forwards headers, notes for the log what a call was
-// about, and makes Connect's errors.
-type interceptor struct {
-	guard   guard
-	forward forwarding
-}
+// interceptor forwards headers, notes for the log what a call was about, and makes
+// Connect's errors.
+type interceptor struct{ forward forwarding }
 
 // WrapUnary implements [connect.Interceptor].
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -75,8 +72,8 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			body.decoded()
 		}
 		rec.Model = modelOf(req.Any())
-		err := i.guard.check(req.Spec().Procedure, req.Header().Get)
-		if infers && err == nil {
+		var err error
+		if infers {
 			err = body.AddParameters(i.forward.ofHeader(req.Header()))
 		}
 		var answer connect.AnyResponse
@@ -93,11 +90,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 // WrapStreamingHandler implements it.
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		err := i.guard.check(conn.Spec().Procedure, conn.RequestHeader().Get)
-		if err == nil {
-			err = next(ctx, conn)
-		}
-		if err != nil {
+		if err := next(ctx, conn); err != nil {
 			return connectError(server.RecordOf(ctx), err)
 		}
 		return nil

@@ -96,7 +96,6 @@ func TransportOptions(security credentials.TransportCredentials, busy func() boo
 // had asked for it.
 func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	s := &Server{service: service, listener: listener, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log}
-	guard := newGuard(service)
 	security := insecure.NewCredentials()
 	if s.secure {
 		security = credentials.NewTLS(certificates.Config("h2"))
@@ -113,9 +112,6 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 				}
 			}()
 			ctx, err = gate.Admit(ctx, auth.Find(info.FullMethod), valuesOf(ctx))
-			if err == nil {
-				err = guard.check(info.FullMethod, incoming(ctx))
-			}
 			if err != nil {
 				return nil, err
 			}
@@ -144,9 +140,6 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 				}
 			}()
 			ctx, err = gate.Admit(ctx, auth.Find(info.FullMethod), valuesOf(ctx))
-			if err == nil {
-				err = guard.check(info.FullMethod, incoming(ctx))
-			}
 			if err != nil {
 				return err
 			}

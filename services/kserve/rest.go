@@ -20,19 +20,13 @@ const restPath = "/v2"
 type rest struct {
 	service    *Service
 	limit      int64 // of a body in bytes
-	restricted map[string]Restriction
 	operations *server.Operations
 	compressor compressor
 }
 
 // newREST makes the handler of all paths that begin with restPath.
 func newREST(s *Service, cfg server.Config) (*rest, error) {
-	h := &rest{service: s, limit: cfg.MaxBody, restricted: map[string]Restriction{}, operations: server.NewOperations(auth.REST)}
-	for _, r := range s.cfg.HTTPRestrictions {
-		for _, group := range r.Groups {
-			h.restricted[group] = r
-		}
-	}
+	h := &rest{service: s, limit: cfg.MaxBody, operations: server.NewOperations(auth.REST)}
 	kserverest.HandlerWithOptions(h, kserverest.StdHTTPServerOptions{
 		BaseRouter:       h.operations,
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, _ error) { h.notFound(w, r) },
@@ -82,12 +76,9 @@ func servable(escaped string) bool {
 	return len(segments) < 3 || segments[1] != "versions" || !strings.ContainsFunc(segments[2], func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// prepare checks restrictions and makes the body what handlers read.
+// prepare makes the body what handlers read.
 func (h *rest) prepare(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !h.permits(w, r, r.Pattern) {
-			return
-		}
 		server.RecordOf(r.Context()).Model = r.PathValue("model")
 		if err := h.openBody(w, r); err != nil {
 			restFail(w, r, err)
@@ -97,50 +88,16 @@ func (h *rest) prepare(next http.Handler) http.Handler {
 	})
 }
 
-// permits answers a client that lacks the header which the pattern's group expects.
-func (h *rest) permits(w http.ResponseWriter, r *http.Request, pattern string) bool {
-	restriction, restricted := h.restricted[restGroup(pattern)]
-	if !restricted || auth.Secret(restriction.Value).Equal(r.Header.Get(restriction.Key)) {
-		return true
-	}
-	restRefuse(w, http.StatusForbidden, "This API is restricted, expecting header '"+restriction.Key+"'")
-	return false
-}
-
-// restGroup is the group that a pattern belongs to: the tag of its operation.
-func restGroup(pattern string) string {
-	switch _, p, _ := strings.Cut(pattern, " "); {
-	case strings.HasPrefix(p, restPath+"/health/"), strings.HasSuffix(p, "/ready"):
-		return groupHealth
-	case strings.HasSuffix(p, "/infer"), strings.HasSuffix(p, "/generate"), strings.HasSuffix(p, "/generate_stream"):
-		return GroupInference
-	case strings.HasSuffix(p, "/config"):
-		return groupModelConfig
-	case strings.HasSuffix(p, "/stats"):
-		return GroupStatistics
-	case strings.HasSuffix(p, "/trace/setting"):
-		return groupTrace
-	case strings.HasSuffix(p, "/logging"):
-		return groupLogging
-	case strings.HasPrefix(p, restPath+"/repository/"):
-		return GroupModelRepository
-	case strings.Contains(p, "sharedmemory/"):
-		return groupSharedMemory
-	}
-	return GroupMetadata
-}
-
 // refuse answers what no route takes: with 405 where one takes another method, else
 // with 404.
 func (h *rest) refuse(w http.ResponseWriter, r *http.Request) {
-	allowed, record := h.allowed(r)
-	switch {
-	case record == nil:
+	allowed, _ := h.allowed(r)
+	if len(allowed) == 0 {
 		h.notFound(w, r)
-	case h.permits(w, r, record.Pattern):
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		restRefuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
+		return
 	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	restRefuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
 }
 
 // allowed are the methods that the request's path takes, and the record of one of them,

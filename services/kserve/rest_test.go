@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
@@ -46,12 +47,8 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 	addresses := map[string]string{"": serveOwnPort(t, open(), inferencetest.New())}
 	for _, tag := range doc.Tags {
-		config := open()
-		config.HTTPRestrictions = []kserve.Restriction{{Groups: []string{tag.Name}, Key: "key", Value: "1"}}
-		if err := config.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		addresses[tag.Name] = serveOwnPort(t, config, inferencetest.New())
+		access := auth.Config{HTTPRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeGroup(tag.Name)}, Key: "key", Value: "1"}}}
+		addresses[tag.Name] = serveOwnPortBy(t, open(), server.Default(), access, inferencetest.New())
 	}
 	fill := strings.NewReplacer("{model}", "m", "{version}", "1", "{repository}", "r", "{region}", "g")
 	operations := 0

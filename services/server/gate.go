@@ -22,8 +22,11 @@ func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error)
 	RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
 	status, code := http.StatusUnauthorized, connect.CodeUnauthenticated
-	if e.Code == inference.CodeForbidden {
+	switch e.Code { //nolint:exhaustive // the gate has no others
+	case inference.CodeForbidden:
 		status, code = http.StatusForbidden, connect.CodePermissionDenied
+	case inference.CodeUnavailable:
+		status, code = http.StatusServiceUnavailable, connect.CodeUnavailable
 	}
 	kind := "invalid_request_error"
 	switch e.Reason {
