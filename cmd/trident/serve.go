@@ -171,6 +171,7 @@ type flags struct {
 	TLSKey           string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
 	TLSClientCA      string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"Serve only clients with a certificate of these authorities (PEM)."`
 	HTTPMaxInputSize int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
+	AllowedHost      []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Name in Host by which a server on a loopback address may be asked without a key, besides addresses, localhost and this machine's name; repeatable. For a proxy that passes its own name on."`
 	CORSOrigin       []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
 	Playground       bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
 	WriteTimeout     time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
@@ -247,7 +248,7 @@ func (f *flags) config() (config, error) {
 		},
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
-			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
+			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
 			TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
 			ProfileAddress: f.ProfileAddress, Playground: f.Playground,
 		},

@@ -64,6 +64,9 @@ func New(cfg Config, log *slog.Logger) (*Gate, error) {
 // key. A gate with keys isn't opened to all by this, one without may be closed.
 func (g *Gate) Prepare(section KeySection) (apply func(), err error) { return g.keys.prepare(section) }
 
+// Keyed reports whether clients need a key now. New settings may bring the first ones.
+func (g *Gate) Keyed() bool { return g != nil && g.keys.wanted() }
+
 // Admit returns the context of a request with its client, or why the client may not call
 // the route. The values are those of the request's header, or of a call's metadata, by
 // lower-case name.

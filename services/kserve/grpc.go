@@ -33,6 +33,8 @@ import (
 type Server struct {
 	service   *Service
 	listener  *Listener
+	gate      *auth.Gate
+	door      server.Door
 	secure    bool
 	grpc      *grpc.Server
 	telemetry *server.Telemetry
@@ -94,8 +96,11 @@ func TransportOptions(security credentials.TransportCredentials, busy func() boo
 // NewServer makes a server that doesn't serve yet, with TLS if there are
 // certificates, for whom the gate lets in. It calls abort when serving ends though nobody
 // had asked for it.
-func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
-	s := &Server{service: service, listener: listener, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log}
+func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+	s := &Server{
+		service: service, listener: listener, gate: gate, door: server.NewDoor(cfg, listener.grpc, certificates, gate),
+		secure: certificates != nil, telemetry: telemetry, abort: abort, log: log,
+	}
 	security := insecure.NewCredentials()
 	if s.secure {
 		security = credentials.NewTLS(certificates.Config("h2"))
@@ -111,7 +116,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 					_ = grpc.SetHeader(ctx, call.metadata())
 				}
 			}()
-			ctx, err = gate.Admit(ctx, auth.Find(info.FullMethod), valuesOf(ctx))
+			ctx, err = s.admit(ctx, info.FullMethod)
 			if err != nil {
 				return nil, err
 			}
@@ -139,7 +144,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 					ss.SetTrailer(call.metadata())
 				}
 			}()
-			ctx, err = gate.Admit(ctx, auth.Find(info.FullMethod), valuesOf(ctx))
+			ctx, err = s.admit(ctx, info.FullMethod)
 			if err != nil {
 				return err
 			}
@@ -158,6 +163,14 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 		}
 	}
 	return s, nil
+}
+
+// admit returns the context of a call with its client, or why it isn't let in.
+func (s *Server) admit(ctx context.Context, procedure string) (context.Context, error) {
+	if err := s.door.Check(incoming(ctx)(":authority")); err != nil {
+		return ctx, err
+	}
+	return s.gate.Admit(ctx, auth.Find(procedure), valuesOf(ctx))
 }
 
 // description is the service's to grpc-go. It isn't the generated one, as requests

@@ -39,9 +39,7 @@ func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error)
 	case (route.API == auth.Procedure || isCall(r.URL.Path)) && errorWriter.IsSupported(r):
 		_ = errorWriter.Write(w, r, connect.NewError(code, errors.New(e.Message))) // a client that has left needs none
 	case route.API == auth.REST:
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(`{"error":"` + e.Message + `"}`)) //nolint:gosec // a text of ours
+		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	default:
 		refuse(w, status, e.Message, kind, `"`+e.Reason+`"`)
 	}

@@ -117,9 +117,13 @@ func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
 // refuse writes an error in OpenAI's shape, which is as good as any for a client
 // whose surface isn't known. The texts must be fit for JSON, code with its quotes.
 func refuse(w http.ResponseWriter, status int, message, kind, code string) {
+	answerJSON(w, status, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`)
+}
+
+func answerJSON(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`) //nolint:gosec // JSON, of texts of ours
+	_, _ = io.WriteString(w, body) //nolint:gosec // JSON, of texts of ours
 }
 
 // Bounds of what one line tells of a client's own text.

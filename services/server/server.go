@@ -33,6 +33,9 @@ type Config struct {
 	// CORSOrigins that browsers may call from, besides this host's own pages.
 	// "*" allows all, without credentials.
 	CORSOrigins []string
+	// AllowedHosts are names in Host by which a loopback port may be asked without a key,
+	// besides addresses and this machine's own names.
+	AllowedHosts []string
 	// ProfileAddress (host:port) is where Go's profiles of this process are
 	// served; empty for nowhere.
 	ProfileAddress string
@@ -63,6 +66,11 @@ func (c Config) Validate() error {
 	}
 	if err := validateAddress("--profile-address", c.ProfileAddress); err != nil {
 		return err
+	}
+	for _, name := range c.AllowedHosts {
+		if err := validateHost(name); err != nil {
+			return err
+		}
 	}
 	for _, origin := range c.CORSOrigins {
 		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
@@ -115,10 +123,11 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 	if err != nil {
 		return nil, err
 	}
+	door := NewDoor(cfg, listener, certificates, gate)
 	return &Server{
 		cfg: cfg, listener: listener, certificates: certificates, core: core, log: log, abort: abort,
 		http: &http.Server{
-			Handler:           observe(cfg.WriteTimeout, telemetry, log, mux, hardened(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched()))))),
+			Handler:           observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched())))))),
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,

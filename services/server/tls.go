@@ -108,6 +108,9 @@ func (c *Certificates) Serve(s *http.Server, l net.Listener) error {
 	return s.ServeTLS(l, "", "")
 }
 
+// WantsClients reports whether clients must show a certificate.
+func (c *Certificates) WantsClients() bool { return c != nil && c.files.ClientCAFile != "" }
+
 // latest is what the files hold now, or held when they could last be used. Who comes
 // while another one looks takes what there is.
 func (c *Certificates) latest() *material {

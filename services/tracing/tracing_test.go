@@ -155,7 +155,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	native, err := frontend.NewServer(kserved, ports, nil, nil, telemetry, abort, log)
+	native, err := frontend.NewServer(kserved, ports, nil, nil, shared, telemetry, abort, log)
 	if err != nil {
 		t.Fatal(err)
 	}
