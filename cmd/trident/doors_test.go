@@ -104,3 +104,35 @@ func TestDoorsOfKeyedServers(t *testing.T) {
 		t.Errorf("gRPC: %v", err)
 	}
 }
+
+// TestSharedMemoryIsAllowed: no port registers shared memory without the flag, which the
+// refusal names; what isn't a registration goes on without it.
+func TestSharedMemoryIsAllowed(t *testing.T) {
+	refused, allowed := deploy(t, textModels()), deploy(t, textModels(), "--allow-shared-memory")
+	for _, test := range []struct{ path, body string }{
+		{"/v2/systemsharedmemory/region/r/register", `{"key":"/k","byte_size":4}`},
+		{"/v2/cudasharedmemory/region/r/register", `{"raw_handle":{"b64":"` + strings.Repeat("A", 86) + `=="},"device_id":0,"byte_size":4}`},
+		{"/inference.GRPCInferenceService/SystemSharedMemoryRegister", `{"name":"r","key":"/k","byteSize":"4"}`},
+		{"/inference.GRPCInferenceService/CudaSharedMemoryRegister", `{"name":"r","byteSize":"4"}`},
+	} {
+		for _, address := range []string{refused.openai, refused.rest} {
+			if status, body, _ := refused.send(t, http.MethodPost, address+test.path, test.body); strings.HasPrefix(test.path, "/inference.") && address == refused.rest {
+				continue // RPCs aren't served there
+			} else if status != http.StatusNotImplemented || !strings.Contains(body, "--allow-shared-memory") {
+				t.Errorf("%s: %d %s", test.path, status, body)
+			}
+		}
+		if status, body, _ := allowed.send(t, http.MethodPost, allowed.openai+test.path, test.body); strings.Contains(body, "--allow-shared-memory") {
+			t.Errorf("%s: %d %s", test.path, status, body)
+		}
+	}
+	if err := refused.asAuthority(t, "localhost"); grpcstatus.Code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "--allow-shared-memory") {
+		t.Errorf("gRPC: %v", err)
+	}
+	for _, path := range []string{"GET /v2/systemsharedmemory/status", "POST /v2/systemsharedmemory/unregister"} {
+		method, path, _ := strings.Cut(path, " ")
+		if status, body, _ := refused.send(t, method, refused.rest+path, ""); strings.Contains(body, "--allow-shared-memory") {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}

@@ -25,7 +25,7 @@ type kserveFlags struct {
 	GRPCForward           string                   `name:"grpc-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression: headers in whose names it is found become parameters of inferences by gRPC and Connect, credentials too."`
 	HTTPForward           string                   `name:"http-header-forward-pattern" placeholder:"PATTERN" help:"The same for inferences by REST."`
 	AllowModelUpload      bool                     `help:"Let a load bring a configuration or files of its own, which may be code that is run here."`
-	AllowSharedMemory     bool                     `help:"Let clients register shared memory though the ports are open to other machines."`
+	AllowSharedMemory     bool                     `help:"Let clients register shared memory of this machine, which they can then read and write by inferences."`
 }
 
 // kserveDefaults are the defaults of the flags, by the names in their tags.

@@ -97,7 +97,7 @@ func localEngine(tb testing.TB, repositories []string) *local.Engine {
 // open is a configuration that allows everything, on free ports of the loopback.
 func open() kserve.Config {
 	config := kserve.Default()
-	config.Enabled, config.Host, config.AllowModelUpload = true, "127.0.0.1", true
+	config.Enabled, config.Host, config.AllowModelUpload, config.AllowSharedMemory = true, "127.0.0.1", true, true
 	config.GRPCPort, config.HTTPPort = 0, 0
 	return config
 }

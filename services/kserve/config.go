@@ -17,8 +17,8 @@ type Config struct {
 	// AllowModelUpload lets a load bring a configuration or files of its own, which
 	// can be code that this machine then runs.
 	AllowModelUpload bool
-	// AllowSharedMemory lets clients register shared memory although others than
-	// this machine's processes may reach the ports.
+	// AllowSharedMemory lets clients register shared memory: then they read and write
+	// what processes of this machine share.
 	AllowSharedMemory bool
 	// GRPCForward and HTTPForward are regular expressions: headers in whose names one is
 	// found become parameters of inferences by gRPC and Connect, and by REST. Empty

@@ -448,8 +448,8 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 	t.Helper()
 	closed := open()
 	closed.Enabled = false
-	everywhere := open()
-	everywhere.Host = "0.0.0.0"
+	withoutMemory := open()
+	withoutMemory.AllowSharedMemory = false
 	restricted, err := restrict("model-repository,shared-memory,admin-key=secret", "health,probe=yes")
 	if err != nil {
 		t.Fatal(err)
@@ -472,7 +472,7 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 		{"load without the frontends", closed, auth.Config{}, load, "", codes.Unimplemented, "--enable-kserve-frontends"},
 		{"shared memory without them", closed, auth.Config{}, register, "", codes.Unimplemented, "--enable-kserve-frontends"},
 		{"settings without them", closed, auth.Config{}, logs, "", codes.Unimplemented, "--enable-kserve-frontends"},
-		{"shared memory for all the world", everywhere, auth.Config{}, register, "", codes.Unimplemented, "--allow-shared-memory"},
+		{"shared memory that isn't allowed", withoutMemory, auth.Config{}, register, "", codes.Unimplemented, "--allow-shared-memory"},
 		{"upload", withoutUpload, auth.Config{}, upload, "", codes.Unimplemented, "--allow-model-upload"},
 		{"restricted", open(), restricted, load, "", codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-admin-key'"},
 		{"restricted, wrong value", open(), restricted, load, "wrong", codes.Unavailable, "This protocol is restricted"},

@@ -154,13 +154,6 @@ func (s *Service) CudaSharedMemoryUnregister(ctx context.Context, req *kserve.Cu
 	return firstOf(askAll(ctx, s.core.Engines(), inference.SharedMemory.CudaSharedMemoryUnregister, req))
 }
 
-func (s *Service) mayRegister() error {
-	if err := s.needsFrontends(); err != nil {
-		return err
-	}
-	return s.needsLoopback()
-}
-
 // askAll asks every engine, of which each must answer.
 func askAll[Interface, Req, Res any](ctx context.Context, engines []inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
 	answers := make([]*Res, len(engines))

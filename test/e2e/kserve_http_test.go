@@ -9,7 +9,7 @@ import (
 // TestKServeHTTPClient has NVIDIA's client of REST call both ports, plain and by
 // asyncio: all that it can ask, and the values of all that it gets.
 func TestKServeHTTPClient(t *testing.T) {
-	s, err := start(t, append(controlledModels(t), append(kservePorts(), "--allow-model-upload", "--host=127.0.0.1")...)...).kserve(client)
+	s, err := start(t, append(controlledModels(t), append(kservePorts(), "--allow-model-upload", "--allow-shared-memory", "--host=127.0.0.1")...)...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (s *kserveTrident) ports() map[string]string {
 // KServe's tests share.
 var kserveServing = shared(func(t *testing.T) (*kserveTrident, error) {
 	t.Helper()
-	s, err := launch(t, append(kserveModels(t), append(kservePorts(), "--allow-model-upload")...)...)
+	s, err := launch(t, append(kserveModels(t), append(kservePorts(), "--allow-model-upload", "--allow-shared-memory")...)...)
 	if err != nil {
 		return nil, err
 	}
