@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -474,6 +475,55 @@ func TestAccessFlags(t *testing.T) {
 		if _, err := parse(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", args, err)
 		}
+	}
+}
+
+// TestEmptyKeys: a key that is empty, by whatever setting, is no server without keys.
+func TestEmptyKeys(t *testing.T) {
+	const key, file = "--api-key: the key is empty", "--api-keys-file: the name of the file is empty"
+	for _, test := range []struct {
+		variables, args []string
+		file, want      string
+	}{
+		{args: []string{"--api-key", ""}, want: key},
+		{args: []string{"--api-key="}, want: key},
+		{args: []string{"--api-key=one", "--api-key="}, want: key},
+		{variables: []string{"TRIDENT_API_KEY="}, want: key + ": give one, or leave the setting out for a server that asks for no key (TRIDENT_API_KEY)"},
+		{variables: []string{"TRIDENT_API_KEY=\n"}, want: key},
+		{variables: []string{"TRIDENT_API_KEY=SECRET\n\nSECRET2"}, want: key},
+		{variables: []string{"OPENAI_TRTLLM_API_KEY="}, want: key},
+		{file: "api-key: ''\n", want: key},
+		{file: "api-key: []\n", want: key},
+		{args: []string{"--api-keys-file="}, want: file},
+		{variables: []string{"TRIDENT_API_KEYS_FILE="}, want: file},
+		{file: "api-keys-file: ''\n", want: file},
+		{file: "keys: []\n", want: "keys: must be a list"},
+		{variables: []string{"TRIDENT_API_KEY=one\ntwo\n"}},
+		{file: "api-key: [one, two]\n"},
+		{args: []string{"--api-key=one", "--api-key", "two"}},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			args := test.args
+			for _, variable := range test.variables {
+				name, value, _ := strings.Cut(variable, "=")
+				t.Setenv(name, value)
+			}
+			if test.file != "" {
+				args = append(args, "--config="+settingsOf(t, test.file))
+			}
+			cli, _, err := read(args)
+			var cfg config
+			if err == nil {
+				cfg, err = cli.config()
+			}
+			if test.want == "" {
+				if err != nil || !slices.Equal(cfg.Auth.APIKeys, []auth.Secret{"one", "two"}) {
+					t.Errorf("%v", err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

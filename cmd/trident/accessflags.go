@@ -16,9 +16,45 @@ import (
 
 // accessFlags say who may call.
 type accessFlags struct {
-	APIKey              []auth.Secret  `name:"api-key" sep:"\n" type:"lines" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
+	APIKey              apiKeyFlag     `name:"api-key" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
 	APIKeysFile         string         `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
 	OpenAIRestrictedAPI restrictedFlag `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
+}
+
+// apiKeyFlag are keys, in the environment one a line. An empty value is an empty key, which
+// is refused later: taken for no key it would open the server to everyone.
+type apiKeyFlag []auth.Secret
+
+// Decode implements [kong.MapperValue]. It has no errors about values, as kong would quote
+// the environment variable in them.
+func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
+	token := ctx.Scan.Pop()
+	if token.IsEOL() {
+		return errors.New("missing value")
+	}
+	if list, ok := token.Value.([]any); ok { // of a file
+		for _, item := range list {
+			*f = append(*f, auth.Secret(fmt.Sprint(item)))
+		}
+		if len(list) == 0 {
+			*f = append(*f, "")
+		}
+		return nil
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(fmt.Sprint(token.Value), "\n"), "\n") {
+		*f = append(*f, auth.Secret(line))
+	}
+	return nil
+}
+
+// errNoKeysFile refuses an empty name, which would open the server to everyone.
+func (f *flags) errNoKeysFile() error {
+	for _, s := range f.settings {
+		if s.flag.Name == "api-keys-file" && s.origin != originDefault && f.APIKeysFile == "" {
+			return errors.New("--api-keys-file: the name of the file is empty: give one, or leave the setting out for a server that asks for no key")
+		}
+	}
+	return nil
 }
 
 // restrictedFlag takes three arguments, as Triton's own frontend does, or one with all:

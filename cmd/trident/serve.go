@@ -271,7 +271,7 @@ func (f *flags) config() (config, error) {
 	cfg.KServe = f.kserveFlags.config(cfg.Server)
 	cfg.Metrics, cfg.Tracing = f.metrics(cfg.Server, f.EnableKServeFrontends), f.tracing()
 	cfg.Platform = f.platformFlags.config()
-	err := errors.Join(boundsErr, overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Platform.Validate(), cfg.Auth.Validate(), cfg.Server.Validate(),
+	err := errors.Join(boundsErr, overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Platform.Validate(), cfg.Auth.Validate(), f.errNoKeysFile(), cfg.Server.Validate(),
 		cfg.Metrics.Validate(), cfg.Tracing.Validate())
 	if err == nil {
 		err = f.errOwnPort(cfg)

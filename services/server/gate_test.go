@@ -135,6 +135,44 @@ func TestUnrecordedRoutes(t *testing.T) {
 	}
 }
 
+// TestOpenServerWarns: a server that other machines reach says that it asks for nothing,
+// and by which flags it would.
+func TestOpenServerWarns(t *testing.T) {
+	keyed, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
+	open, _ := newGate(t, auth.Config{})
+	for _, test := range []struct {
+		host         string
+		gate         *auth.Gate
+		certificates *Certificates
+		warns        bool
+	}{
+		{"0.0.0.0", open, nil, true},
+		{"0.0.0.0", open, &Certificates{files: TLS{CertFile: "a"}}, true},
+		{"0.0.0.0", keyed, nil, false},
+		{"0.0.0.0", open, &Certificates{files: TLS{CertFile: "a", ClientCAFile: "b"}}, false},
+		{"127.0.0.1", open, nil, false},
+	} {
+		cfg := Default()
+		cfg.Host, cfg.Port = test.host, 0
+		listener := NewListener(cfg)
+		if err := listener.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		log := &syncBuffer{}
+		s, err := New(cfg, listener, test.certificates, test.gate, rest(http.NotFoundHandler()), noWork{}, nil, func(error) {}, slog.New(slog.NewTextHandler(log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.warnIfOpen()
+		if err := listener.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "--api-keys-file"); got != test.warns {
+			t.Errorf("%+v: %s", test, log)
+		}
+	}
+}
+
 // TestPreflightsNeedNoKey: browsers send none with them.
 func TestPreflightsNeedNoKey(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})

@@ -96,6 +96,7 @@ type Server struct {
 	cfg          Config
 	listener     *Listener
 	certificates *Certificates
+	gate         *auth.Gate
 	http         *http.Server
 	core         Core
 	log          *slog.Logger
@@ -125,7 +126,7 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 	}
 	door := NewDoor(cfg, listener, certificates, gate)
 	return &Server{
-		cfg: cfg, listener: listener, certificates: certificates, core: core, log: log, abort: abort,
+		cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, log: log, abort: abort,
 		http: &http.Server{
 			Handler:           observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched())))))),
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
@@ -141,7 +142,16 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 func (s *Server) Start(context.Context) error {
 	s.Serve()
 	s.log.Info("listening", "address", s.listener.Addr().String(), "tls", s.certificates != nil)
+	s.warnIfOpen()
 	return nil
+}
+
+// warnIfOpen logs that nothing keeps other machines from using the models.
+func (s *Server) warnIfOpen() {
+	if !s.listener.Loopback() && !s.gate.Keyed() && !s.certificates.WantsClients() {
+		s.log.Warn("the server is open: whoever reaches its port may use the models, as it asks for no API key and no client certificate",
+			"closed_by", "--api-keys-file, --api-key, --tls-client-ca or --host=127.0.0.1")
+	}
 }
 
 // Serve serves on the listener until Stop.
