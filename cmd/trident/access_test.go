@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,9 +25,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
@@ -432,25 +433,34 @@ func TestAccessFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if keys := cfg.Server.APIKeys; !slices.Equal(keys, []server.Secret{"one", "two"}) {
+	if keys := cfg.Auth.APIKeys; !slices.Equal(keys, []auth.Secret{"one", "two"}) {
 		t.Errorf("%d keys", len(keys))
 	}
-	want := []server.Restriction{
-		{Groups: []string{"inference", "health"}, Header: "a", Value: "b c"},
-		{Groups: []string{"metrics"}, Header: "d", Value: "e f"},
-		{Groups: []string{"embedding"}, Header: "g", Value: "h=i"},
+	want := []auth.Restriction{
+		{Groups: []auth.Group{"inference", "health"}, Header: "a", Value: "b c"},
+		{Groups: []auth.Group{"metrics"}, Header: "d", Value: "e f"},
+		{Groups: []auth.Group{"embedding"}, Header: "g", Value: "h=i"},
 	}
-	if len(cfg.Server.Restricted) != len(want) {
-		t.Fatalf("%+v", cfg.Server.Restricted)
+	if len(cfg.Auth.Restricted) != len(want) {
+		t.Fatalf("%+v", cfg.Auth.Restricted)
 	}
-	for i, r := range cfg.Server.Restricted {
+	for i, r := range cfg.Auth.Restricted {
 		if !slices.Equal(r.Groups, want[i].Groups) || r.Header != want[i].Header || r.Value != want[i].Value {
 			t.Errorf("%+v", r)
 		}
 	}
+	for _, text := range []string{"[inference a b, 'metrics:c=d']", "inference a b"} {
+		cli, _, err := read([]string{"--config=" + settingsOf(t, "openai-restricted-api: "+text+"\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := cli.OpenAIRestrictedAPI; len(r) == 0 || r[0].Header != "a" || r[0].Value != "b" || len(r) == 2 && r[1].Header != "c" {
+			t.Errorf("%s in a file: %+v", text, r)
+		}
+	}
 	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "inference a b\nmetrics:c=d")
-	if cfg, err := parse(); err != nil || len(cfg.Server.Restricted) != 2 || cfg.Server.Restricted[1].Header != "c" {
-		t.Errorf("%+v, %v", cfg.Server.Restricted, err)
+	if cfg, err := parse(); err != nil || len(cfg.Auth.Restricted) != 2 || cfg.Auth.Restricted[1].Header != "c" {
+		t.Errorf("%+v, %v", cfg.Auth.Restricted, err)
 	}
 	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "")
 	for args, words := range map[string]string{
@@ -465,6 +475,55 @@ func TestAccessFlags(t *testing.T) {
 		if _, err := parse(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", args, err)
 		}
+	}
+}
+
+// TestEmptyKeys: a key that is empty, by whatever setting, is no server without keys.
+func TestEmptyKeys(t *testing.T) {
+	const key, file = "--api-key: the key is empty", "--api-keys-file: the name of the file is empty"
+	for _, test := range []struct {
+		variables, args []string
+		file, want      string
+	}{
+		{args: []string{"--api-key", ""}, want: key},
+		{args: []string{"--api-key="}, want: key},
+		{args: []string{"--api-key=one", "--api-key="}, want: key},
+		{variables: []string{"TRIDENT_API_KEY="}, want: key + ": give one, or leave the setting out for a server that asks for no key (TRIDENT_API_KEY)"},
+		{variables: []string{"TRIDENT_API_KEY=\n"}, want: key},
+		{variables: []string{"TRIDENT_API_KEY=SECRET\n\nSECRET2"}, want: key},
+		{variables: []string{"OPENAI_TRTLLM_API_KEY="}, want: key},
+		{file: "api-key: ''\n", want: key},
+		{file: "api-key: []\n", want: key},
+		{args: []string{"--api-keys-file="}, want: file},
+		{variables: []string{"TRIDENT_API_KEYS_FILE="}, want: file},
+		{file: "api-keys-file: ''\n", want: file},
+		{file: "keys: []\n", want: "keys: must be a list"},
+		{variables: []string{"TRIDENT_API_KEY=one\ntwo\n"}},
+		{file: "api-key: [one, two]\n"},
+		{args: []string{"--api-key=one", "--api-key", "two"}},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			args := test.args
+			for _, variable := range test.variables {
+				name, value, _ := strings.Cut(variable, "=")
+				t.Setenv(name, value)
+			}
+			if test.file != "" {
+				args = append(args, "--config="+settingsOf(t, test.file))
+			}
+			cli, _, err := read(args)
+			var cfg config
+			if err == nil {
+				cfg, err = cli.config()
+			}
+			if test.want == "" {
+				if err != nil || !slices.Equal(cfg.Auth.APIKeys, []auth.Secret{"one", "two"}) {
+					t.Errorf("%v", err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

@@ -11,36 +11,89 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/auth"
 )
 
 // accessFlags say who may call.
 type accessFlags struct {
-	APIKey              []server.Secret `name:"api-key" sep:"\n" type:"lines" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
-	APIKeysFile         string          `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
-	OpenAIRestrictedAPI restrictedFlag  `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
+	APIKey              apiKeyFlag     `name:"api-key" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
+	APIKeysFile         string         `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
+	OpenAIRestrictedAPI restrictedFlag `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
+}
+
+// apiKeyFlag are keys, in the environment one a line. An empty value is an empty key, which
+// is refused later: taken for no key it would open the server to everyone.
+type apiKeyFlag []auth.Secret
+
+// Decode implements [kong.MapperValue]. It has no errors about values, as kong would quote
+// the environment variable in them.
+func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
+	token := ctx.Scan.Pop()
+	if token.IsEOL() {
+		return errors.New("missing value")
+	}
+	if list, ok := token.Value.([]any); ok { // of a file
+		for _, item := range list {
+			*f = append(*f, auth.Secret(fmt.Sprint(item)))
+		}
+		if len(list) == 0 {
+			*f = append(*f, "")
+		}
+		return nil
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(fmt.Sprint(token.Value), "\n"), "\n") {
+		*f = append(*f, auth.Secret(line))
+	}
+	return nil
+}
+
+// errNoKeysFile refuses an empty name, which would open the server to everyone.
+func (f *flags) errNoKeysFile() error {
+	for _, s := range f.settings {
+		if s.flag.Name == "api-keys-file" && s.origin != originDefault && f.APIKeysFile == "" {
+			return errors.New("--api-keys-file: the name of the file is empty: give one, or leave the setting out for a server that asks for no key")
+		}
+	}
+	return nil
 }
 
 // restrictedFlag takes three arguments, as Triton's own frontend does, or one with all:
 // "GROUPS KEY VALUE" or GROUPS:KEY=VALUE. In the environment each line is one.
-type restrictedFlag []server.Restriction
+type restrictedFlag []auth.Restriction
 
-// Decode implements [kong.MapperValue].
+// Decode implements [kong.MapperValue]. A file of settings has a list.
 func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
+	if list, ok := ctx.Scan.Peek().Value.([]any); ok {
+		ctx.Scan.Pop()
+		for _, item := range list {
+			if err := f.take(fmt.Sprint(item), func() (string, bool) { return "", false }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	var value string
 	if err := ctx.Scan.PopValueInto("groups", &value); err != nil {
 		return err
 	}
+	return f.take(value, func() (next string, ok bool) {
+		ok = ctx.Scan.Peek().IsValue() && ctx.Scan.PopValueInto("header and value", &next) == nil
+		return next, ok
+	})
+}
+
+// take reads restrictions, one a line, whose missing parts are the next arguments.
+func (f *restrictedFlag) take(value string, next func() (string, bool)) error {
 	for line := range strings.Lines(value) {
 		parts := restrictionParts(strings.TrimSpace(line))
 		for len(parts) < 3 {
-			var next string
-			if !ctx.Scan.Peek().IsValue() || ctx.Scan.PopValueInto("header and value", &next) != nil {
+			part, ok := next()
+			if !ok {
 				return errors.New("must be GROUP[,GROUP...] KEY VALUE")
 			}
-			parts = append(parts, next)
+			parts = append(parts, part)
 		}
-		r, err := server.ParseRestriction(parts[0], parts[1], parts[2])
+		r, err := auth.ParseRestriction(parts[0], parts[1], parts[2])
 		if err != nil {
 			return err
 		}
@@ -73,7 +126,7 @@ type newKeyCommand struct{}
 // Run prints a key of 130 random bits.
 func (newKeyCommand) Run() error {
 	key := "sk-trident-" + strings.ToLower(rand.Text())
-	hash, err := server.HashKey(key)
+	hash, err := auth.HashKey(key)
 	if err != nil {
 		return err
 	}
@@ -91,7 +144,7 @@ func hashKey(in io.Reader, out io.Writer) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the key: %w", err)
 	}
-	hash, err := server.HashKey(strings.TrimSpace(line))
+	hash, err := auth.HashKey(strings.TrimSpace(line))
 	if err != nil {
 		return err
 	}

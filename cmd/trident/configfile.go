@@ -16,8 +16,8 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/server"
 )
 
 // configFlags are the file of settings, and what was read of it.
@@ -58,7 +58,7 @@ type settingsFile struct {
 	data      []byte
 	values    map[string]entry // by flag
 	overrides []inference.Override
-	keys      server.KeySection
+	keys      auth.KeySection
 	sections  *yaml.Node // the keys that no flag has, as they may be printed
 }
 

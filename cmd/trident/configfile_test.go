@@ -80,7 +80,7 @@ func TestConfigFile(t *testing.T) {
 		!slices.Equal(cfg.Server.CORSOrigins, []string{"https://a.example"}) || cfg.Images.MaxBytes != 7 || cfg.Server.Host != "::1" {
 		t.Errorf("got %+v", cfg)
 	}
-	if r := cfg.KServe.HTTPRestrictions; len(r) != 2 || r[1].Value != "2,3" {
+	if r := cfg.Auth.HTTPRestricted; len(r) != 2 || r[1].Value != "2,3" {
 		t.Errorf("restrictions %+v", r)
 	}
 	want := []string{

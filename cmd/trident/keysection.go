@@ -9,14 +9,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/auth"
 )
 
 // keyField is a key of an entry of the section keys, or of its limits.
 type keyField struct {
 	name, help, kind string
 	schema           schema
-	into             func(e *server.KeyEntry) any
+	into             func(e *auth.KeyEntry) any
 	fields           []keyField // of a mapping
 }
 
@@ -27,15 +27,15 @@ func keyFields() []keyField {
 	text, natural := schema{"type": "string"}, schema{"type": "integer", "minimum": 0}
 	texts := schema{"type": "array", "items": text}
 	return []keyField{
-		{name: "name", help: "Name of the client in the log; made of the key's hash where it is missing.", kind: "a text", schema: text, into: func(e *server.KeyEntry) any { return &e.Name }},
-		{name: "key", help: "The key, or its hash by trident key hash; a list while one takes the other's place.", kind: "a text or a list of texts", schema: schema{"anyOf": []schema{text, texts}}, into: func(e *server.KeyEntry) any { return &e.Key }},
-		{name: "models", help: "Models that the client may use, by the names that it gives; all without it, none with [].", kind: "a list of texts", schema: texts, into: func(e *server.KeyEntry) any { return &e.Models }},
-		{name: "expires", help: "When the keys count no longer.", kind: "a date such as 2027-06-30", schema: text, into: func(e *server.KeyEntry) any { return &e.Expires }},
+		{name: "name", help: "Name of the client in the log; made of the key's hash where it is missing.", kind: "a text", schema: text, into: func(e *auth.KeyEntry) any { return &e.Name }},
+		{name: "key", help: "The key, or its hash by trident key hash; a list while one takes the other's place.", kind: "a text or a list of texts", schema: schema{"anyOf": []schema{text, texts}}, into: func(e *auth.KeyEntry) any { return &e.Key }},
+		{name: "models", help: "Models that the client may use, by the names that it gives; all without it, none with [].", kind: "a list of texts", schema: texts, into: func(e *auth.KeyEntry) any { return &e.Models }},
+		{name: "expires", help: "When the keys count no longer.", kind: "a date such as 2027-06-30", schema: text, into: func(e *auth.KeyEntry) any { return &e.Expires }},
 		{name: "limits", help: "Limits of the client; 0 is none.", kind: "limits", fields: []keyField{
-			{name: "in_flight", help: "Requests at once.", kind: wholeNumber, schema: natural, into: func(e *server.KeyEntry) any { return &e.Limits.InFlight }},
-			{name: "queued", help: "Requests that wait.", kind: wholeNumber, schema: natural, into: func(e *server.KeyEntry) any { return &e.Limits.Queued }},
-			{name: "rate", help: "Requests a second.", kind: "a number", schema: schema{"type": "number", "minimum": 0}, into: func(e *server.KeyEntry) any { return &e.Limits.Rate }},
-			{name: "burst", help: "Requests that may come at once within the rate.", kind: wholeNumber, schema: natural, into: func(e *server.KeyEntry) any { return &e.Limits.Burst }},
+			{name: "in_flight", help: "Requests at once.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.InFlight }},
+			{name: "queued", help: "Requests that wait.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Queued }},
+			{name: "rate", help: "Requests a second.", kind: "a number", schema: schema{"type": "number", "minimum": 0}, into: func(e *auth.KeyEntry) any { return &e.Limits.Rate }},
+			{name: "burst", help: "Requests that may come at once within the rate.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Burst }},
 		}},
 	}
 }
@@ -49,7 +49,7 @@ func (r *settingsReader) keys(node *yaml.Node) {
 		return
 	}
 	for i, item := range node.Content {
-		var entry server.KeyEntry
+		var entry auth.KeyEntry
 		where, wrong := fmt.Sprintf("keys: entry %d", i+1), len(r.problems)
 		r.keyFields(resolved(item), where, keyFields(), &entry)
 		if len(r.problems) > wrong {
@@ -61,7 +61,7 @@ func (r *settingsReader) keys(node *yaml.Node) {
 	}
 }
 
-func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyField, entry *server.KeyEntry) {
+func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyField, entry *auth.KeyEntry) {
 	if node.Kind != yaml.MappingNode {
 		r.problemf(node, "%s: must have %s", where, namesOf(fields))
 		return
@@ -87,7 +87,7 @@ func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyFi
 }
 
 // decode takes a value; nothing at all is none, as it could be taken for no limit.
-func (f keyField) decode(value *yaml.Node, entry *server.KeyEntry) error {
+func (f keyField) decode(value *yaml.Node, entry *auth.KeyEntry) error {
 	if tag := value.ShortTag(); tag == "!!null" || f.kind == wholeNumber && tag != "!!int" || value.Decode(f.into(entry)) != nil {
 		return errors.New("must be " + f.kind)
 	}
@@ -135,7 +135,7 @@ func hideKeys(section *yaml.Node) {
 				values = values[0].Content
 			}
 			for j := range values {
-				values[j] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: server.HiddenKey}
+				values[j] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: auth.HiddenKey}
 			}
 		}
 	}

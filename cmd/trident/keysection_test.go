@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/server"
 )
 
 // wholeKeys has each key of an entry, a hash, a list, and what somebody has left in
@@ -133,7 +133,7 @@ func TestKeysArePrivate(t *testing.T) {
 				t.Errorf("no %q in\n%s", want, &out)
 			}
 		}
-		if _, _, err := read([]string{"--config=" + settingsOf(t, out.String())}); err == nil || !strings.Contains(message(err), server.HiddenKey+" stands for a key that was printed") {
+		if _, _, err := read([]string{"--config=" + settingsOf(t, out.String())}); err == nil || !strings.Contains(message(err), auth.HiddenKey+" stands for a key that was printed") {
 			t.Errorf("what is printed is taken for keys: %v", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -16,15 +17,15 @@ import (
 // kserveFlags are those of Triton's own frontend and of tritonserver, and what only
 // operators may allow.
 type kserveFlags struct {
-	EnableKServeFrontends bool                 `name:"enable-kserve-frontends" help:"Open the ports of KServe v2, and take changes of models, shared memory and settings by it."`
-	KServeGRPCPort        int                  `name:"kserve-grpc-port" default:"${kserve_grpc_port}" help:"Port of KServe v2 by gRPC; 0 takes a free one."`
-	KServeHTTPPort        int                  `name:"kserve-http-port" default:"${kserve_http_port}" help:"Port of KServe v2 by REST; 0 takes a free one."`
-	GRPCRestricted        []kserve.Restriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header triton-grpc-protocol-KEY: VALUE call these groups of methods, such as model-repository:admin-key=secret; repeatable."`
-	HTTPRestricted        []kserve.Restriction `name:"http-restricted-api" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header KEY: VALUE call these groups by REST; repeatable."`
-	GRPCForward           string               `name:"grpc-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression: headers in whose names it is found become parameters of inferences by gRPC and Connect, credentials too."`
-	HTTPForward           string               `name:"http-header-forward-pattern" placeholder:"PATTERN" help:"The same for inferences by REST."`
-	AllowModelUpload      bool                 `help:"Let a load bring a configuration or files of its own, which may be code that is run here."`
-	AllowSharedMemory     bool                 `help:"Let clients register shared memory though the ports are open to other machines."`
+	EnableKServeFrontends bool                     `name:"enable-kserve-frontends" help:"Open the ports of KServe v2, and take changes of models, shared memory and settings by it."`
+	KServeGRPCPort        int                      `name:"kserve-grpc-port" default:"${kserve_grpc_port}" help:"Port of KServe v2 by gRPC; 0 takes a free one."`
+	KServeHTTPPort        int                      `name:"kserve-http-port" default:"${kserve_http_port}" help:"Port of KServe v2 by REST; 0 takes a free one."`
+	GRPCRestricted        []auth.KServeRestriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header triton-grpc-protocol-KEY: VALUE call these groups of methods, such as model-repository:admin-key=secret; repeatable."`
+	HTTPRestricted        []auth.KServeRestriction `name:"http-restricted-api" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header KEY: VALUE call these groups by REST; repeatable."`
+	GRPCForward           string                   `name:"grpc-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression: headers in whose names it is found become parameters of inferences by gRPC and Connect, credentials too."`
+	HTTPForward           string                   `name:"http-header-forward-pattern" placeholder:"PATTERN" help:"The same for inferences by REST."`
+	AllowModelUpload      bool                     `help:"Let a load bring a configuration or files of its own, which may be code that is run here."`
+	AllowSharedMemory     bool                     `help:"Let clients register shared memory of this machine, which they can then read and write by inferences."`
 }
 
 // kserveDefaults are the defaults of the flags, by the names in their tags.
@@ -37,7 +38,6 @@ func (f *kserveFlags) config(shared server.Config) kserve.Config {
 	return kserve.Config{
 		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort, HTTPPort: f.KServeHTTPPort,
 		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory,
-		Restrictions: f.GRPCRestricted, HTTPRestrictions: f.HTTPRestricted,
 		GRPCForward: f.GRPCForward, HTTPForward: f.HTTPForward,
 		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout,
 	}

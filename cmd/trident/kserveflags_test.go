@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trident-inference/trident/services/auth"
 )
 
 func TestKServeFlags(t *testing.T) {
@@ -17,11 +19,11 @@ func TestKServeFlags(t *testing.T) {
 	if !k.Enabled || k.GRPCPort != 9001 || k.HTTPPort != 9002 || k.Host != "127.0.0.1" || !k.AllowModelUpload || !k.AllowSharedMemory || k.WriteTimeout != cfg.Server.WriteTimeout {
 		t.Errorf("got %+v", k)
 	}
-	if len(k.Restrictions) != 2 || k.Restrictions[1].Key != "admin" || k.Restrictions[1].Value != "x,y=z" || !slices.Equal(k.Restrictions[1].Groups, []string{"model-repository", "shared-memory"}) {
-		t.Errorf("got %+v", k.Restrictions)
+	if r := cfg.Auth.GRPCRestricted; len(r) != 2 || r[1].Key != "admin" || r[1].Value != "x,y=z" || !slices.Equal(r[1].Groups, []auth.KServeGroup{"model-repository", "shared-memory"}) {
+		t.Errorf("got %+v", r)
 	}
-	if len(k.HTTPRestrictions) != 1 || k.HTTPRestrictions[0].Key != "Key" || k.HTTPRestrictions[0].Value != "1" || !slices.Equal(k.HTTPRestrictions[0].Groups, []string{"logging"}) {
-		t.Errorf("got %+v", k.HTTPRestrictions)
+	if r := cfg.Auth.HTTPRestricted; len(r) != 1 || r[0].Key != "Key" || r[0].Value != "1" || !slices.Equal(r[0].Groups, []auth.KServeGroup{"logging"}) {
+		t.Errorf("got %+v", r)
 	}
 }
 
@@ -54,8 +56,9 @@ func TestRestrictionSyntax(t *testing.T) {
 		case err != nil:
 			t.Errorf("%q: %v", test.value, err)
 		default:
-			if r := cfg.KServe.HTTPRestrictions[0]; r.Key != test.key || r.Value != test.expected || strings.Join(r.Groups, " ") != test.groups {
-				t.Errorf("%q: %+v", test.value, r)
+			r := cfg.Auth.HTTPRestricted[0]
+			if text, err := r.MarshalText(); err != nil || string(text) != strings.ReplaceAll(test.groups, " ", ",")+":"+test.key+"="+test.expected {
+				t.Errorf("%q: %s, %v", test.value, text, err)
 			}
 		}
 	}

@@ -195,7 +195,7 @@ func TestVertexAI(t *testing.T) {
 		{"the list", "POST", predict, "", to("v1/models"), 200, `"id":"chat"`},
 		{"a load", "POST", predict, "", to("v2/repository/models/plain/load"), 403, "can't change"},
 		{"shared memory", "POST", predict, "", to("v2/systemsharedmemory/region/a/register"), 403, "can't change"},
-		{"a load by OpenAI's path", "POST", predict, "", to("v1/models/plain/load"), 400, "isn't served"},
+		{"a load by OpenAI's path, which names a model when it is read", "POST", predict, "", to("v1/models/plain/load"), 404, "model_not_found"},
 		{"a way around", "POST", predict, "", to("v2/models/../repository/models/plain/load"), 400, "isn't served"},
 		{"an escaped way around", "POST", predict, "", to("v2/models/..%2f..%2fv1/infer"), 404, ""},
 		{"binary data", "POST", predict, raw, typed(binaryType + fmt.Sprint(len(text))), 200, "\x08\x00\x00\x00"},
@@ -211,5 +211,64 @@ func TestVertexAI(t *testing.T) {
 				t.Errorf("the answer's type is %q", got)
 			}
 		})
+	}
+}
+
+// TestPlatformGate: a request to a platform's port needs what the request that it becomes
+// needs, though the platform's paths look like others.
+func TestPlatformGate(t *testing.T) {
+	t.Setenv("AIP_PREDICT_ROUTE", "/v1/models/m:predict")
+	t.Setenv("AIP_HEALTH_ROUTE", "/health")
+	vertex, sageMaker := freePort(t), freePort(t)
+	engine := platformEngine()
+	runWith(t, settingsOf(t, platformSettings+"allow-vertex-ai: true\nvertex-ai-default-model: chat\nvertex-ai-port: "+vertex+"\nsagemaker-port: "+sageMaker+`
+keys:
+  - {name: all, key: sk-all}
+  - {name: some, key: sk-some, models: [plain]}
+openai-restricted-api: ["inference infer-key one", "model-repository admin-key two", "metrics metrics-key three"]
+`), engine)
+	const predict, chat = "/v1/models/m:predict", `{"model": "chat", "messages": [{"role": "user", "content": "hi"}]}`
+	with := func(lines ...string) map[string]string {
+		header := map[string]string{}
+		for i := 0; i < len(lines); i += 2 {
+			header[lines[i]] = lines[i+1]
+		}
+		return header
+	}
+	const to = "X-Vertex-Ai-Triton-Redirect"
+	all := func(lines ...string) map[string]string { return with(append(lines, "api-key", "sk-all")...) }
+	some := func(lines ...string) map[string]string { return with(append(lines, "api-key", "sk-some")...) }
+	for _, x := range []exchange{
+		{"the probe", "GET", "/health", "", nil, 200, ""},
+		{"no key", "POST", predict, chat, with("infer-key", "one"), 401, "an API key is needed"},
+		{"no header", "POST", predict, chat, all(), 401, "expecting header 'infer-key'"},
+		{"another group's header", "POST", predict, chat, all("admin-key", "two"), 401, "expecting header 'infer-key'"},
+		{"both", "POST", predict, chat, all("infer-key", "one"), 200, `"content":"so be it"`},
+		{"another client's model", "POST", predict, chat, some("infer-key", "one"), 404, "this key may not use it"},
+		{"another client's model by default", "POST", predict, `{"text_input": "hi"}`, some("infer-key", "one"), 404, "this key may not use it"},
+		{"a chat by its path", "POST", predict, chat, all(to, "v1/chat/completions", "admin-key", "two"), 401, "expecting header 'infer-key'"},
+		{"the index", "POST", predict, "", all(to, "v2/repository/index", "infer-key", "one"), 401, "expecting header 'admin-key'"},
+		{"the index with its header", "POST", predict, "", all(to, "v2/repository/index", "admin-key", "two"), 200, `"name":"chat"`},
+		{"the index of some models", "POST", predict, "", some(to, "v2/repository/index", "admin-key", "two"), 200, `[{"name":"plain","version":"1","state":"READY"}]`},
+		{"metrics", "POST", predict, "", all(to, "metrics", "infer-key", "one"), 401, "expecting header 'metrics-key'"},
+		{"metrics with their header", "POST", predict, "", all(to, "metrics", "metrics-key", "three"), 200, "trident_"},
+		{"metrics for some models", "POST", predict, "", some(to, "metrics", "metrics-key", "three"), 403, "this key is for its models only"},
+		{"log settings for some models", "POST", predict, "", some(to, "v2/logging", "infer-key", "one"), 403, "this key is for its models only"},
+		{"a path that isn't served", "POST", predict, "", all(to, "v2/nothing"), 400, "isn't served"},
+		{"another path of the port", "GET", "/v1/models", "", nil, 401, "an API key is needed"},
+		{"another path of the port with a key", "GET", "/v1/models", "", all("admin-key", "two"), 404, "this port serves"},
+	} {
+		t.Run(x.name, func(t *testing.T) { x.run(t, vertex) })
+	}
+	for _, x := range []exchange{
+		{"SageMaker's probe", "GET", "/ping", "", nil, 200, ""},
+		{"SageMaker without a key", "POST", "/invocations", chat, nil, 401, "an API key is needed"},
+		{"SageMaker without the header", "POST", "/invocations", chat, all("metrics-key", "three"), 401, "expecting header 'infer-key'"},
+		{"SageMaker with both", "POST", "/invocations", chat, all("infer-key", "one"), 200, `"content":"so be it"`},
+	} {
+		t.Run(x.name, func(t *testing.T) { x.run(t, sageMaker) })
+	}
+	if n := len(engine.Requests()); n != 2 {
+		t.Errorf("%d requests reached the models", n)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metrics"
-	"github.com/trident-inference/trident/services/server"
 )
 
 // reload is a part of Trident that takes new settings while it runs. More of them
@@ -68,8 +68,8 @@ func limitReload(service *inference.Service) reload {
 
 // keyReload takes the keys of the settings' file, and reads the file of keys at once,
 // which otherwise is read when it has changed.
-func keyReload(gate *server.Gate) reload {
-	return reload{prepare: func(_ *flags, cfg config) (func(), error) { return gate.Prepare(cfg.Server.Keys) }}
+func keyReload(gate *auth.Gate) reload {
+	return reload{prepare: func(_ *flags, cfg config) (func(), error) { return gate.Prepare(cfg.Auth.Keys) }}
 }
 
 // reloading reads the settings again on SIGHUP and when their file has changed.

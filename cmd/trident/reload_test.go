@@ -20,9 +20,9 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/server"
 )
 
 // lines is a log whose lines a test waits for.
@@ -409,12 +409,12 @@ func TestReloadOfLimits(t *testing.T) {
 func TestReloadOfKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	write(t, keys, "first-key-of-some-length\n")
-	gate, err := server.NewGate(server.Config{APIKeysFile: keys}, slog.New(slog.DiscardHandler))
+	gate, err := auth.New(auth.Config{APIKeysFile: keys}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	admitted := func(key string) bool {
-		_, err := gate.AdmitCall(t.Context(), "/x", func(string) []string { return []string{"Bearer " + key} })
+		_, err := gate.Admit(t.Context(), auth.Unmatched(auth.Procedure), func(string) []string { return []string{"Bearer " + key} })
 		return err == nil
 	}
 	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), keyReload(gate))

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxevent"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/connect"
@@ -41,7 +42,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc, mo
 
 func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
-		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Server, cfg.Metrics, cfg.Tracing),
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing),
 		fx.Supply(log, abort, connect.Version(version)),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
@@ -57,6 +58,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		kserve.Module,    // frontend: KServe v2, with a listener for gRPC
 		platform.Module,  // SageMaker's and Vertex AI's endpoints
 		metrics.Module,   // /metrics, with a listener
+		auth.Module,      // keys, and what routes need
 		server.Module,    // the listener
 		announcement(cfg),
 		reloading(cfg), // new settings while all this runs
@@ -119,6 +121,7 @@ type config struct {
 	OpenAI    openai.Config
 	KServe    kserve.Config
 	Platform  platform.Config
+	Auth      auth.Config
 	Server    server.Config
 	Metrics   metrics.Config
 	Tracing   tracing.Config
@@ -168,6 +171,7 @@ type flags struct {
 	TLSKey           string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
 	TLSClientCA      string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"Serve only clients with a certificate of these authorities (PEM)."`
 	HTTPMaxInputSize int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
+	AllowedHost      []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Name in Host by which a server on a loopback address may be asked without a key, besides addresses, localhost and this machine's name; repeatable. For a proxy that passes its own name on."`
 	CORSOrigin       []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
 	Playground       bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
 	WriteTimeout     time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
@@ -244,11 +248,11 @@ func (f *flags) config() (config, error) {
 		},
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
-			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin,
+			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
 			TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
 			ProfileAddress: f.ProfileAddress, Playground: f.Playground,
-			APIKeys: f.APIKey, APIKeysFile: f.APIKeysFile, Restricted: f.OpenAIRestrictedAPI,
 		},
+		Auth: auth.Config{APIKeys: f.APIKey, APIKeysFile: f.APIKeysFile, Restricted: f.OpenAIRestrictedAPI, GRPCRestricted: f.GRPCRestricted, HTTPRestricted: f.HTTPRestricted},
 	}
 	if f.LogFormat == "text" {
 		cfg.Table = os.Stderr
@@ -261,13 +265,13 @@ func (f *flags) config() (config, error) {
 	cfg.Overrides, overrideErr = f.overrides()
 	if f.file != nil { // its sections win over flags
 		cfg.Overrides = append(slices.Clone(f.file.overrides), cfg.Overrides...)
-		cfg.Server.Keys = f.file.keys
+		cfg.Auth.Keys = f.file.keys
 	}
 	cfg.Models = models.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: models.HubFromEnvironment(os.Getenv)}
 	cfg.KServe = f.kserveFlags.config(cfg.Server)
 	cfg.Metrics, cfg.Tracing = f.metrics(cfg.Server, f.EnableKServeFrontends), f.tracing()
 	cfg.Platform = f.platformFlags.config()
-	err := errors.Join(boundsErr, overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Platform.Validate(), cfg.Server.Validate(),
+	err := errors.Join(boundsErr, overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Platform.Validate(), cfg.Auth.Validate(), f.errNoKeysFile(), cfg.Server.Validate(),
 		cfg.Metrics.Validate(), cfg.Tracing.Validate())
 	if err == nil {
 		err = f.errOwnPort(cfg)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/auth"
 )
 
 // setting is the value of a flag and where it comes from.
@@ -103,7 +103,7 @@ func valueText(v any) string {
 }
 
 // mask stands for a secret.
-const mask = server.HiddenKey
+const mask = auth.HiddenKey
 
 // secretPart is what looks like a secret in the value of any flag.
 var secretPart = regexp.MustCompile(`(?i)((?:password|secret|token|credential)[\w.-]*=).*`)

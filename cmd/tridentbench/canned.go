@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
@@ -136,7 +137,7 @@ func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Log
 	}
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
-	s, err := server.New(cfg, listener, nil, nil, []server.Route{{Pattern: "/", Handler: newCanned()}}, noWork{}, nil, abort, log)
+	s, err := server.New(cfg, listener, nil, nil, []server.Route{{Pattern: "/", Handler: newCanned(), Record: auth.Unmatched(auth.OpenAI)}}, noWork{}, nil, abort, log)
 	if err != nil {
 		return errors.Join(err, listener.Stop(ctx))
 	}

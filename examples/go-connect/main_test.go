@@ -16,7 +16,6 @@ import (
 	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	kservefrontend "github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -34,7 +33,7 @@ func serve(t *testing.T) (tridentv1connect.ChatServiceClient, *inferencetest.Eng
 		send(inferencetest.Token("lo", "stop"))
 		return nil
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	routes, err := frontend.NewRoutes(frontend.New(inferencetest.Service(t, inference.Config{}, engine), "test"), server.Default(), kservefrontend.Config{})
+	routes, err := frontend.NewRoutes(frontend.New(inferencetest.Service(t, inference.Config{}, engine), "test"), server.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package connect_test
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -16,10 +17,10 @@ import (
 	messages "github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/kserve"
 	trident "github.com/trident-inference/trident/services/server"
 )
 
@@ -35,20 +36,24 @@ func serve(t *testing.T, script inferencetest.Script, opts ...connect.ClientOpti
 
 func serveEngine(t *testing.T, engine *inferencetest.Engine, opts ...connect.ClientOption) tridentv1connect.ChatServiceClient {
 	t.Helper()
-	httpClient, url := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), kserve.Config{})
+	httpClient, url := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
 	return tridentv1connect.NewChatServiceClient(httpClient, url, opts...)
 }
 
 // serveAll starts all services and gives a client of HTTP/2 for their address.
-func serveAll(t *testing.T, core *inference.Service, restricted kserve.Config) (*http.Client, string) {
+func serveAll(t *testing.T, core *inference.Service, access auth.Config) (*http.Client, string) {
 	t.Helper()
-	routes, err := frontend.NewRoutes(frontend.New(core, "test"), trident.Config{MaxBody: 1 << 20}, restricted)
+	routes, err := frontend.NewRoutes(frontend.New(core, "test"), trident.Config{MaxBody: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	for _, route := range routes {
-		mux.Handle(route.Pattern, route.Handler)
+	gate, err := auth.New(access, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux, err := trident.NewMux(gate, routes)
+	if err != nil {
+		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(mux)
 	server.Config.Protocols = new(http.Protocols)

@@ -12,9 +12,9 @@ import (
 	messages "github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/kserve"
 )
 
 // TestDeadlines: the client's time is the engine's, too, in all protocols.
@@ -61,7 +61,7 @@ func TestDeadlinePassed(t *testing.T) {
 		close(stopped)
 		return ctx.Err()
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), kserve.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+tridentv1connect.ChatServiceChatProcedure,
 		strings.NewReader(`{"model":"chat","messages":[{"role":"ROLE_USER","content":"hi"}]}`))
 	if err != nil {

@@ -11,24 +11,17 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// interceptor does for every call what no method has to know of: who may call, the
-// rules of the schema, the record of the request, the form of errors. Deadlines come
+// interceptor does for every call what no method has to know of: the rules of the schema,
+// the record of the request, the form of errors. Deadlines come
 // with the context: Connect makes them of the client's headers, and the core adds its
 // own. The request's id goes in and out by the server's x-request-id.
-type interceptor struct {
-	allowed   func(procedure string, header func(string) string) error
-	validator protovalidate.Validator
-}
+type interceptor struct{ validator protovalidate.Validator }
 
 // WrapUnary implements [connect.Interceptor].
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		rec := server.RecordOf(ctx)
-		rec.Route = req.Spec().Procedure
-		err := i.allowed(req.Spec().Procedure, req.Header().Get)
-		if err == nil {
-			err = i.check(rec, req.Any())
-		}
+		err := i.check(rec, req.Any())
 		var answer connect.AnyResponse
 		if err == nil {
 			answer, err = next(ctx, req)
@@ -44,12 +37,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		rec := server.RecordOf(ctx)
-		rec.Route = conn.Spec().Procedure
-		err := i.allowed(conn.Spec().Procedure, conn.RequestHeader().Get)
-		if err == nil {
-			err = next(ctx, checkedConn{conn, i, rec})
-		}
-		if err != nil {
+		if err := next(ctx, checkedConn{conn, i, rec}); err != nil {
 			return connectError(rec, err)
 		}
 		return nil

@@ -1,11 +1,11 @@
 // Package connect is the frontend of the typed services in api/trident: Connect,
 // gRPC and gRPC-Web on the shared port. It only translates. What a request may be
-// it leaves to the check that OpenAI's surface has for the same requests, and who may
-// call to the restrictions of KServe's methods.
+// it leaves to the check that OpenAI's surface has for the same requests.
 package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -40,19 +40,9 @@ func New(core *inference.Service, version Version) *Service {
 // Version of the program.
 type Version string
 
-// The groups of restrictions that methods of ours belong to; the rest is inference.
-var groups = map[string]string{ //nolint:gochecknoglobals // a constant table
-	tridentv1connect.ModelServiceListProcedure:   kserve.GroupMetadata,
-	tridentv1connect.ModelServiceGetProcedure:    kserve.GroupMetadata,
-	tridentv1connect.ModelServiceWatchProcedure:  kserve.GroupMetadata,
-	tridentv1connect.ModelServiceLoadProcedure:   kserve.GroupModelRepository,
-	tridentv1connect.ModelServiceUnloadProcedure: kserve.GroupModelRepository,
-	tridentv1connect.ServerServiceWatchProcedure: kserve.GroupStatistics,
-}
-
 // NewRoutes mounts the services. Messages are bounded as the other surfaces' bodies
 // are, also when they come compressed.
-func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]server.Route, error) {
+func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	validator, err := protovalidate.New(protovalidate.WithMessages(
 		&tridentv1.ChatRequest{}, &tridentv1.ChatStreamRequest{}, &tridentv1.CompleteRequest{}, &tridentv1.CompleteStreamRequest{},
 		&tridentv1.EmbedRequest{}, &tridentv1.ModelServiceListRequest{}, &tridentv1.ModelServiceGetRequest{}, &tridentv1.ModelServiceWatchRequest{},
@@ -63,20 +53,19 @@ func NewRoutes(s *Service, cfg server.Config, restricted kserve.Config) ([]serve
 	}
 	options := append(kserve.Codecs(budget.Inputs(services()...)),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
-		connect.WithInterceptors(interceptor{validator: validator, allowed: func(procedure string, header func(string) string) error {
-			return restricted.Allowed(group(procedure), header)
-		}}),
+		connect.WithInterceptors(interceptor{validator}),
 	)
 	routes := []server.Route{newPackageRoute()}
 	mount := func(path string, handler http.Handler) {
-		routes = append(routes, server.Route{Pattern: path, Handler: handler, Surface: inference.SurfaceConnect})
+		methods, failure := server.Procedures(path, handler)
+		routes, err = append(routes, methods...), errors.Join(err, failure)
 	}
 	mount(tridentv1connect.NewChatServiceHandler(s, options...))
 	mount(tridentv1connect.NewCompletionServiceHandler(s, options...))
 	mount(tridentv1connect.NewEmbeddingServiceHandler(s, options...))
 	mount(tridentv1connect.NewModelServiceHandler(modelService{s}, options...))
 	mount(tridentv1connect.NewServerServiceHandler(serverService{s}, options...))
-	return routes, nil
+	return routes, err
 }
 
 // services are those that this package answers.
@@ -91,13 +80,6 @@ func services() []protoreflect.ServiceDescriptor {
 		}
 	}
 	return all
-}
-
-func group(procedure string) string {
-	if g, ok := groups[procedure]; ok {
-		return g
-	}
-	return kserve.GroupInference
 }
 
 // now is in whole seconds, as OpenAI's created is.

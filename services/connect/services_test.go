@@ -18,9 +18,9 @@ import (
 	messages "github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/kserve"
 )
 
 // detail is that of an error, which must have one.
@@ -176,7 +176,7 @@ func TestCompletionsAndEmbeddings(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("a", "b"), nil)
 	engine.AddModel("vectors", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), kserve.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
 			completions := tridentv1connect.NewCompletionServiceClient(httpClient, address, opts...)
@@ -223,7 +223,7 @@ func TestModels(t *testing.T) {
 	})
 	engine.AddModel("hidden", inferencetest.Say("a"), map[string]string{"trident.hidden": "true"})
 	engine.Control(nil)
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), kserve.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
 	client := tridentv1connect.NewModelServiceClient(httpClient, address)
 	got, err := client.Get(t.Context(), &tridentv1.ModelServiceGetRequest{Model: "talker"})
 	if err != nil {
@@ -282,7 +282,7 @@ func TestServerWatch(t *testing.T) {
 		return nil
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	core := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 5}}}, engine)
-	httpClient, address := serveAll(t, core, kserve.Config{})
+	httpClient, address := serveAll(t, core, auth.Config{})
 	chats := tridentv1connect.NewChatServiceClient(httpClient, address)
 	chat, err := chats.ChatStream(t.Context(), &tridentv1.ChatStreamRequest{Chat: request()})
 	if err != nil || !chat.Receive() {
@@ -325,7 +325,7 @@ func TestGet(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("a"), nil)
 	engine.AddModel("vectors", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), kserve.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
 	for _, test := range []struct {
 		procedure, message string
 		status             int
@@ -357,8 +357,8 @@ func TestGet(t *testing.T) {
 func TestRestrictions(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("a"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	restricted := kserve.Config{Restrictions: []kserve.Restriction{
-		{Groups: []string{kserve.GroupInference}, Key: "key", Value: "a"}, {Groups: []string{kserve.GroupModelRepository}, Key: "admin", Value: "b"},
+	restricted := auth.Config{GRPCRestricted: []auth.KServeRestriction{
+		{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}, {Groups: []auth.KServeGroup{auth.KServeRepository}, Key: "admin", Value: "b"},
 	}}
 	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), restricted)
 	for _, opts := range protocols {

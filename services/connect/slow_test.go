@@ -16,7 +16,6 @@ import (
 	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/kserve"
 	trident "github.com/trident-inference/trident/services/server"
 )
 
@@ -38,7 +37,7 @@ func TestSlowReader(t *testing.T) {
 	core := inferencetest.Service(t, inference.Config{}, engine)
 	cfg := trident.Default()
 	cfg.Host, cfg.Port, cfg.WriteTimeout = "127.0.0.1", 0, 200*time.Millisecond
-	routes, err := frontend.NewRoutes(frontend.New(core, "test"), cfg, kserve.Config{})
+	routes, err := frontend.NewRoutes(frontend.New(core, "test"), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/kserve"
 )
 
 // TestModelWatch: every state that a load and an unload go through is told, each in a
@@ -24,7 +24,7 @@ func TestModelWatch(t *testing.T) {
 			if err := core.Ready(t.Context()); err != nil { // its models are known
 				t.Fatal(err)
 			}
-			httpClient, address := serveAll(t, core, kserve.Config{})
+			httpClient, address := serveAll(t, core, auth.Config{})
 			client := tridentv1connect.NewModelServiceClient(httpClient, address, opts...)
 			watch, err := client.Watch(t.Context(), &tridentv1.ModelServiceWatchRequest{All: true})
 			if err != nil {

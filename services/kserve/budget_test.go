@@ -123,7 +123,9 @@ func TestRESTBudgets(t *testing.T) {
 		}
 		return strings.TrimSuffix(b.String(), ",")
 	}
-	list := func(n int, item string) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
+	list := func(n int, item string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
 	in := tensorJSON("IN", "UINT8", "[1]", "[7]")
 	for _, test := range []struct{ name, path, body, want string }{
 		{"parameters", "infer", `{"inputs":[` + in + `],"parameters":{` + members(budget.Keys+1) + `}}`, "parameters holds more than 4096 elements: send fewer"},

@@ -148,15 +148,18 @@ func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 	beside(t)
 	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
 	args := []string{"--model-control-mode=explicit"} // no model
-	config := open()
 	for _, r := range restrictions {
 		args = append(args, "--grpc-restricted-protocol="+r)
-		if err := restrict(&config, r); err != nil {
-			t.Fatal(err)
-		}
 	}
+	access, err := restrict(restrictions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, _ := newService(t, open(), once())
 	triton := dial(t, tritontest.StartServer(t, tritonserver.Options{Args: args}).GRPC())
-	ports := map[string]*grpc.ClientConn{"native": dial(t, serveNative(t, config, once())), "shared": dial(t, serveShared(t, config, once()))}
+	ports := map[string]*grpc.ClientConn{
+		"native": dial(t, serveNativeService(t, nil, newGate(t, access), open(), service)), "shared": dial(t, serveRestricted(t, access, open(), once())),
+	}
 	trials := []trial{
 		calling("live", client.ServerLive, &api.ServerLiveRequest{}), calling("ready", client.ServerReady, &api.ServerReadyRequest{}),
 		calling("model ready", client.ModelReady, &api.ModelReadyRequest{Name: "none"}), calling("server", client.ServerMetadata, &api.ServerMetadataRequest{}),

@@ -18,6 +18,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/trident-inference/trident/openapi"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
@@ -56,13 +57,13 @@ func TestRestrictedLikeTritonserver(t *testing.T) { //nolint:tparallel // its pa
 	triton := tritontest.StartServer(t, tritonserver.Options{Args: []string{
 		"--http-restricted-api=model-repository,logging:Admin-Key=a:b=c", "--http-restricted-api=metadata,statistics:other=1",
 	}})
-	config := open()
+	var access auth.Config
 	for _, s := range []string{"model-repository,logging:Admin-Key=a:b=c", "metadata,statistics:other=1"} {
-		var r kserve.Restriction
+		var r auth.KServeRestriction
 		if err := r.UnmarshalText([]byte(s)); err != nil {
 			t.Fatal(err)
 		}
-		config.HTTPRestrictions = append(config.HTTPRestrictions, r)
+		access.HTTPRestricted = append(access.HTTPRestricted, r)
 	}
 	var trials []routeTrial
 	for _, x := range []routeTrial{
@@ -74,24 +75,24 @@ func TestRestrictedLikeTritonserver(t *testing.T) { //nolint:tparallel // its pa
 	} {
 		trials = append(trials, x, x.with("admin-key", "a:b=c"), x.with("ADMIN-KEY", "a"), x.with("Other", "1"), x.with("other", ""))
 	}
-	compareRoutes(t, trials, triton.HTTP(), serveOwnPort(t, config, tritontest.Connect(t, triton)))
+	compareRoutes(t, trials, triton.HTTP(), serveOwnPortBy(t, open(), server.Default(), access, tritontest.Connect(t, triton)))
 }
 
 // serveOwnPort serves engines by REST on a port of its own until the test ends, and
 // gives the address.
 func serveOwnPort(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
-	return serveOwnPortBy(tb, config, server.Default(), engines...)
+	return serveOwnPortBy(tb, config, server.Default(), auth.Config{}, engines...)
 }
 
-func serveOwnPortBy(tb testing.TB, config kserve.Config, shared server.Config, engines ...inference.Engine) string {
+func serveOwnPortBy(tb testing.TB, config kserve.Config, shared server.Config, access auth.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, _ := newService(tb, config, engines...)
 	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := kserve.NewRESTServer(service, listener, nil, nil, shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewRESTServer(service, listener, nil, newGate(tb, access), shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

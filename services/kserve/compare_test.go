@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
@@ -98,7 +99,7 @@ func localEngine(tb testing.TB, repositories []string) *local.Engine {
 // open is a configuration that allows everything, on free ports of the loopback.
 func open() kserve.Config {
 	config := kserve.Default()
-	config.Enabled, config.Host, config.AllowModelUpload = true, "127.0.0.1", true
+	config.Enabled, config.Host, config.AllowModelUpload, config.AllowSharedMemory = true, "127.0.0.1", true, true
 	config.GRPCPort, config.HTTPPort = 0, 0
 	return config
 }
@@ -124,16 +125,19 @@ func serveNative(tb testing.TB, config kserve.Config, engines ...inference.Engin
 func serveNativeBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, _ := newService(tb, config, engines...)
-	return serveNativeService(tb, certificates, config, service)
+	return serveNativeService(tb, certificates, nil, config, service)
 }
 
-func serveNativeService(tb testing.TB, certificates *server.Certificates, config kserve.Config, service *kserve.Service) string {
+func serveNativeService(tb testing.TB, certificates *server.Certificates, gate *auth.Gate, config kserve.Config, service *kserve.Service) string {
 	tb.Helper()
 	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s := kserve.NewServer(service, listener, certificates, nil, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewServer(service, listener, certificates, gate, server.Default(), nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
 	if err := s.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}

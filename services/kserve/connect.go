@@ -18,28 +18,33 @@ import (
 // NewRoutes mounts the service on the shared port, with trident.v1.InferService, the
 // health service, reflection of all services there, and REST. Messages are bounded as the other surfaces' bodies are, also when they
 // come compressed; streams aren't, as a whole.
-func NewRoutes(s *Service, cfg server.Config) []server.Route {
+func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	options := append(Codecs(kinds()),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
-		connect.WithInterceptors(interceptor{newGuard(s), s.forward}),
+		connect.WithInterceptors(interceptor{s.forward}),
 	)
-	routes := restRoutes(s, cfg)
+	routes, err := restRoutes(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	mount := func(path string, handler http.Handler) {
+		methods, failure := server.Procedures(path, handler)
+		routes, err = append(routes, methods...), errors.Join(err, failure)
+	}
 	for _, m := range s.methods() {
 		handler := m.connect(options...)
 		if m.name == streamName {
 			handler = withAbort(server.OpenBody(handler))
 		}
-		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: asSent(handler), Surface: inference.SurfaceKServe})
+		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: asSent(handler)})
 	}
 	routes = append(routes, typedRoutes(s, options)...)
-	path, handler := health1connect.NewHealthHandler(sharedHealth{s.core}, options...)
-	routes = append(routes, server.Route{Pattern: path, Handler: handler})
+	mount(health1connect.NewHealthHandler(sharedHealth{s.core}, options...))
 	reflector := grpcreflect.NewStaticReflector(sharedServices()...)
-	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
-		path, handler := mount(reflector, connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody))
-		routes = append(routes, server.Route{Pattern: path, Handler: handler})
-	}
-	return routes
+	bounds := []connect.HandlerOption{connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody)}
+	mount(grpcreflect.NewHandlerV1(reflector, bounds...))
+	mount(grpcreflect.NewHandlerV1Alpha(reflector, bounds...))
+	return routes, err
 }
 
 // asSent has gRPC's responses compressed as the requests are, as on gRPC's own port.
@@ -53,12 +58,9 @@ func asSent(next http.Handler) http.Handler {
 	})
 }
 
-// interceptor checks restrictions, forwards headers, notes for the log what a call was
-// about, and makes Connect's errors.
-type interceptor struct {
-	guard   guard
-	forward forwarding
-}
+// interceptor forwards headers, notes for the log what a call was about, and makes
+// Connect's errors.
+type interceptor struct{ forward forwarding }
 
 // WrapUnary implements [connect.Interceptor].
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -69,8 +71,8 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			body.decoded()
 		}
 		rec.Model = modelOf(req.Any())
-		err := i.guard.check(req.Spec().Procedure, req.Header().Get)
-		if infers && err == nil {
+		var err error
+		if infers {
 			err = body.AddParameters(i.forward.ofHeader(req.Header()))
 		}
 		var answer connect.AnyResponse
@@ -87,11 +89,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 // WrapStreamingHandler implements it.
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		err := i.guard.check(conn.Spec().Procedure, conn.RequestHeader().Get)
-		if err == nil {
-			err = next(ctx, conn)
-		}
-		if err != nil {
+		if err := next(ctx, conn); err != nil {
 			return connectError(server.RecordOf(ctx), err)
 		}
 		return nil

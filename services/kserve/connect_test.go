@@ -26,6 +26,7 @@ import (
 	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
@@ -51,18 +52,38 @@ func serveSharedBy(tb testing.TB, certificates *server.Certificates, config kser
 func serveSharedAs(tb testing.TB, shared server.Config, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, core := newService(tb, config, engines...)
-	return serveSharedOf(tb, shared, certificates, service, core)
+	return serveSharedOf(tb, shared, certificates, nil, service, core)
+}
+
+// serveRestricted serves engines on the shared port to those whom a gate lets in.
+func serveRestricted(tb testing.TB, access auth.Config, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	service, core := newService(tb, config, engines...)
+	return serveSharedOf(tb, server.Default(), nil, newGate(tb, access), service, core)
+}
+
+func newGate(tb testing.TB, access auth.Config) *auth.Gate {
+	tb.Helper()
+	gate, err := auth.New(access, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return gate
 }
 
 // serveSharedOf serves a service that is there already.
-func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, service *kserve.Service, core *inference.Service) string {
+func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, gate *auth.Gate, service *kserve.Service, core *inference.Service) string {
 	tb.Helper()
 	shared.Host, shared.Port = "127.0.0.1", 0
 	listener := server.NewListener(shared)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := server.New(shared, listener, certificates, nil, kserve.NewRoutes(service, shared), core, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	routes, err := kserve.NewRoutes(service, shared)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := server.New(shared, listener, certificates, gate, routes, core, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -398,7 +419,7 @@ func TestHealthLikeTritonserver(t *testing.T) {
 func TestHealthWatch(t *testing.T) {
 	engine := shouting()
 	service, core := newService(t, open(), engine)
-	address := serveSharedOf(t, server.Default(), nil, service, core)
+	address := serveSharedOf(t, server.Default(), nil, nil, service, core)
 	stream, err := grpc_health_v1.NewHealthClient(dial(t, address)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -426,10 +447,10 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 	t.Helper()
 	closed := open()
 	closed.Enabled = false
-	everywhere := open()
-	everywhere.Host = "0.0.0.0"
-	restricted := open()
-	if err := restrict(&restricted, "model-repository,shared-memory,admin-key=secret", "health,probe=yes"); err != nil {
+	withoutMemory := open()
+	withoutMemory.AllowSharedMemory = false
+	restricted, err := restrict("model-repository,shared-memory,admin-key=secret", "health,probe=yes")
+	if err != nil {
 		t.Fatal(err)
 	}
 	withoutUpload := open()
@@ -441,20 +462,21 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 	tests := []struct {
 		name   string
 		config kserve.Config
+		access auth.Config
 		ask    trial
 		key    string // of a header
 		code   codes.Code
 		text   string
 	}{
-		{"load without the frontends", closed, load, "", codes.Unimplemented, "--enable-kserve-frontends"},
-		{"shared memory without them", closed, register, "", codes.Unimplemented, "--enable-kserve-frontends"},
-		{"settings without them", closed, logs, "", codes.Unimplemented, "--enable-kserve-frontends"},
-		{"shared memory for all the world", everywhere, register, "", codes.Unimplemented, "--allow-shared-memory"},
-		{"upload", withoutUpload, upload, "", codes.Unimplemented, "--allow-model-upload"},
-		{"restricted", restricted, load, "", codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-admin-key'"},
-		{"restricted, wrong value", restricted, load, "wrong", codes.Unavailable, "This protocol is restricted"},
-		{"restricted, right value", restricted, load, "secret", codes.Unavailable, "polling is enabled"},
-		{"another group", restricted, logs, "", codes.OK, ""},
+		{"load without the frontends", closed, auth.Config{}, load, "", codes.Unimplemented, "--enable-kserve-frontends"},
+		{"shared memory without them", closed, auth.Config{}, register, "", codes.Unimplemented, "--enable-kserve-frontends"},
+		{"settings without them", closed, auth.Config{}, logs, "", codes.Unimplemented, "--enable-kserve-frontends"},
+		{"shared memory that isn't allowed", withoutMemory, auth.Config{}, register, "", codes.Unimplemented, "--allow-shared-memory"},
+		{"upload", withoutUpload, auth.Config{}, upload, "", codes.Unimplemented, "--allow-model-upload"},
+		{"restricted", open(), restricted, load, "", codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-admin-key'"},
+		{"restricted, wrong value", open(), restricted, load, "wrong", codes.Unavailable, "This protocol is restricted"},
+		{"restricted, right value", open(), restricted, load, "secret", codes.Unavailable, "polling is enabled"},
+		{"another group", open(), restricted, logs, "", codes.OK, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -462,27 +484,27 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 			if test.key != "" {
 				ctx = metadata.AppendToOutgoingContext(ctx, "triton-grpc-protocol-admin-key", test.key)
 			}
-			got := test.ask.ask(ctx, api.NewGRPCInferenceServiceClient(dial(t, serveShared(t, test.config, engine))))
+			got := test.ask.ask(ctx, api.NewGRPCInferenceServiceClient(dial(t, serveRestricted(t, test.access, test.config, engine))))
 			if got.code != test.code || !strings.Contains(got.text, test.text) {
 				t.Errorf("got %s", got)
 			}
 		})
 	}
-	_, err := grpc_health_v1.NewHealthClient(dial(t, serveShared(t, restricted, shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	_, err = grpc_health_v1.NewHealthClient(dial(t, serveRestricted(t, restricted, open(), shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("restricted probe: %v", err)
 	}
 }
 
-func restrict(config *kserve.Config, all ...string) error {
+func restrict(all ...string) (access auth.Config, err error) {
 	for _, one := range all {
-		var r kserve.Restriction
+		var r auth.KServeRestriction
 		if err := r.UnmarshalText([]byte(one)); err != nil {
-			return err
+			return access, err
 		}
-		config.Restrictions = append(config.Restrictions, r)
+		access.GRPCRestricted = append(access.GRPCRestricted, r)
 	}
-	return config.Validate()
+	return access, access.Validate()
 }
 
 func TestRestrictionSyntax(t *testing.T) {
@@ -490,12 +512,12 @@ func TestRestrictionSyntax(t *testing.T) {
 		"health,key=value": true, "health,metadata,key=a=b": true, "health": false, "health,key": false, "health=1": false,
 		"none,key=value": false, ",key=value": false, "health,=value": false, "health,key=": false,
 	} {
-		var r kserve.Restriction
+		var r auth.KServeRestriction
 		if err := r.UnmarshalText([]byte(text)); (err == nil) != right {
 			t.Errorf("%s: %v, %+v", text, err, r)
 		}
 	}
-	if err := restrict(&kserve.Config{}, "health,a=b", "metadata,health,c=d"); err == nil {
+	if _, err := restrict("health,a=b", "metadata,health,c=d"); err == nil {
 		t.Error("health was restricted twice")
 	}
 }

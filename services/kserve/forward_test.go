@@ -248,7 +248,7 @@ func askForwarded(t *testing.T, x forwardTrial, base, method string) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Host = "one.test" // to both
+	req.Host = "one.localhost" // to both
 	for pair := range slices.Chunk(x.headers, 2) {
 		req.Header.Add(pair[0], pair[1])
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -32,6 +33,8 @@ import (
 type Server struct {
 	service   *Service
 	listener  *Listener
+	gate      *auth.Gate
+	door      server.Door
 	secure    bool
 	grpc      *grpc.Server
 	telemetry *server.Telemetry
@@ -93,9 +96,11 @@ func TransportOptions(security credentials.TransportCredentials, busy func() boo
 // NewServer makes a server that doesn't serve yet, with TLS if there are
 // certificates, for whom the gate lets in. It calls abort when serving ends though nobody
 // had asked for it.
-func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *server.Gate, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) *Server {
-	s := &Server{service: service, listener: listener, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log}
-	guard := newGuard(service)
+func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+	s := &Server{
+		service: service, listener: listener, gate: gate, door: server.NewDoor(cfg, listener.grpc, certificates, gate),
+		secure: certificates != nil, telemetry: telemetry, abort: abort, log: log,
+	}
 	security := insecure.NewCredentials()
 	if s.secure {
 		security = credentials.NewTLS(certificates.Config("h2"))
@@ -111,10 +116,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 					_ = grpc.SetHeader(ctx, call.metadata())
 				}
 			}()
-			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
-			if err == nil {
-				err = guard.check(info.FullMethod, incoming(ctx))
-			}
+			ctx, err = s.admit(ctx, info.FullMethod)
 			if err != nil {
 				return nil, err
 			}
@@ -142,10 +144,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 					ss.SetTrailer(call.metadata())
 				}
 			}()
-			ctx, err = gate.AdmitCall(ctx, info.FullMethod, valuesOf(ctx))
-			if err == nil {
-				err = guard.check(info.FullMethod, incoming(ctx))
-			}
+			ctx, err = s.admit(ctx, info.FullMethod)
 			if err != nil {
 				return err
 			}
@@ -156,7 +155,22 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	s.grpc.RegisterService(s.description(), service)
 	grpc_health_v1.RegisterHealthServer(s.grpc, nativeHealth{core: service.core})
 	reflection.Register(s.grpc)
-	return s
+	for service, info := range s.grpc.GetServiceInfo() {
+		for _, m := range info.Methods {
+			if name := "/" + service + "/" + m.Name; auth.Find(name) == nil {
+				return nil, fmt.Errorf("the procedure %s has no record in services/auth, so nothing says who may call it", name)
+			}
+		}
+	}
+	return s, nil
+}
+
+// admit returns the context of a call with its client, or why it isn't let in.
+func (s *Server) admit(ctx context.Context, procedure string) (context.Context, error) {
+	if err := s.door.Check(incoming(ctx)(":authority")); err != nil {
+		return ctx, err
+	}
+	return s.gate.Admit(ctx, auth.Find(procedure), valuesOf(ctx))
 }
 
 // description is the service's to grpc-go. It isn't the generated one, as requests
@@ -298,7 +312,7 @@ func (s *Server) begin(ctx context.Context, method, model string) (context.Conte
 	if given := incoming(ctx)(requestIDKey); server.ValidRequestID(given) {
 		c.id = given
 	}
-	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, method == healthCheck)
+	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, auth.Find(method).Surface == auth.SurfaceHealth)
 	return inference.WithOrigin(ctx, origin), c
 }
 

@@ -15,12 +15,6 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// The procedures of probes.
-const (
-	healthCheck = grpc_health_v1.Health_Check_FullMethodName
-	healthWatch = grpc_health_v1.Health_Watch_FullMethodName
-)
-
 // sharedServices are those of the shared port, for reflection and for probes.
 func sharedServices() []string {
 	return []string{

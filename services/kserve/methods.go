@@ -21,35 +21,33 @@ const (
 // method is one of the service's, for both transports.
 type method struct {
 	name    string
-	group   string
 	native  grpc.MethodDesc // empty for the stream
 	connect func(options ...connect.HandlerOption) http.Handler
 }
 
-// methods are the service's, each with the group by which it is restricted, as in
-// tritonserver.
+// methods are the service's.
 func (s *Service) methods() []method {
 	return []method{
-		unary("ServerLive", groupHealth, s.ServerLive),
-		unary("ServerReady", groupHealth, s.ServerReady),
-		unary("ModelReady", groupHealth, s.ModelReady),
-		unary("ServerMetadata", GroupMetadata, s.ServerMetadata),
-		unary("ModelMetadata", GroupMetadata, s.ModelMetadata),
-		unary(inferName, GroupInference, s.infer),
-		{name: streamName, group: GroupInference, connect: s.connectStream},
-		unary("ModelConfig", groupModelConfig, s.ModelConfig),
-		unary("ModelStatistics", GroupStatistics, s.ModelStatistics),
-		unary("RepositoryIndex", GroupModelRepository, s.RepositoryIndex),
-		unary("RepositoryModelLoad", GroupModelRepository, s.RepositoryModelLoad),
-		unary("RepositoryModelUnload", GroupModelRepository, s.RepositoryModelUnload),
-		unary("SystemSharedMemoryStatus", groupSharedMemory, s.SystemSharedMemoryStatus),
-		unary("SystemSharedMemoryRegister", groupSharedMemory, s.SystemSharedMemoryRegister),
-		unary("SystemSharedMemoryUnregister", groupSharedMemory, s.SystemSharedMemoryUnregister),
-		unary("CudaSharedMemoryStatus", groupSharedMemory, s.CudaSharedMemoryStatus),
-		unary("CudaSharedMemoryRegister", groupSharedMemory, s.CudaSharedMemoryRegister),
-		unary("CudaSharedMemoryUnregister", groupSharedMemory, s.CudaSharedMemoryUnregister),
-		unary("TraceSetting", groupTrace, s.TraceSetting),
-		unary("LogSettings", groupLogging, s.LogSettings),
+		unary("ServerLive", s.ServerLive),
+		unary("ServerReady", s.ServerReady),
+		unary("ModelReady", s.ModelReady),
+		unary("ServerMetadata", s.ServerMetadata),
+		unary("ModelMetadata", s.ModelMetadata),
+		unary(inferName, s.infer),
+		{name: streamName, connect: s.connectStream},
+		unary("ModelConfig", s.ModelConfig),
+		unary("ModelStatistics", s.ModelStatistics),
+		unary("RepositoryIndex", s.RepositoryIndex),
+		unary("RepositoryModelLoad", s.RepositoryModelLoad),
+		unary("RepositoryModelUnload", s.RepositoryModelUnload),
+		unary("SystemSharedMemoryStatus", s.SystemSharedMemoryStatus),
+		unary("SystemSharedMemoryRegister", s.SystemSharedMemoryRegister),
+		unary("SystemSharedMemoryUnregister", s.SystemSharedMemoryUnregister),
+		unary("CudaSharedMemoryStatus", s.CudaSharedMemoryStatus),
+		unary("CudaSharedMemoryRegister", s.CudaSharedMemoryRegister),
+		unary("CudaSharedMemoryUnregister", s.CudaSharedMemoryUnregister),
+		unary("TraceSetting", s.TraceSetting),
+		unary("LogSettings", s.LogSettings),
 	}
 }
 
@@ -63,13 +61,13 @@ func schema(name string) protoreflect.MethodDescriptor {
 	return service.Methods().ByName(protoreflect.Name(name))
 }
 
-func unary[Req, Res any](name, group string, call func(context.Context, *Req) (*Res, error)) method {
+func unary[Req, Res any](name string, call func(context.Context, *Req) (*Res, error)) method {
 	info := &grpc.UnaryServerInfo{FullMethod: procedure(name)}
 	handle := func(ctx context.Context, req any) (any, error) {
 		return call(ctx, req.(*Req)) //nolint:forcetypeassert // it is made below
 	}
 	return method{
-		name: name, group: group,
+		name: name,
 		native: grpc.MethodDesc{MethodName: name, Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 			req := new(Req)
 			d := decoding{message: req}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserverest"
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -20,36 +20,42 @@ const restPath = "/v2"
 type rest struct {
 	service    *Service
 	limit      int64 // of a body in bytes
-	restricted map[string]Restriction
-	mux        *http.ServeMux
+	operations *server.Operations
 	compressor compressor
 }
 
 // newREST makes the handler of all paths that begin with restPath.
-func newREST(s *Service, cfg server.Config) *rest {
-	h := &rest{service: s, limit: cfg.MaxBody, restricted: map[string]Restriction{}, mux: http.NewServeMux()}
-	for _, r := range s.cfg.HTTPRestrictions {
-		for _, group := range r.Groups {
-			h.restricted[group] = r
-		}
-	}
+func newREST(s *Service, cfg server.Config) (*rest, error) {
+	h := &rest{service: s, limit: cfg.MaxBody, operations: server.NewOperations(auth.REST)}
 	kserverest.HandlerWithOptions(h, kserverest.StdHTTPServerOptions{
-		BaseRouter:       h.mux,
+		BaseRouter:       h.operations,
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, _ error) { h.notFound(w, r) },
 		Middlewares:      []kserverest.MiddlewareFunc{h.prepare},
 	})
-	h.mux.Handle(documentPattern, h.prepare(serveDocument()))
-	h.mux.HandleFunc("/", h.refuse)
-	return h
+	h.operations.HandleFunc(documentPattern, h.prepare(serveDocument()).ServeHTTP)
+	h.operations.Refuse("/", h.refuse)
+	return h, h.operations.Err()
 }
 
 // restRoutes mount the handler on the shared port.
-func restRoutes(s *Service, cfg server.Config) []server.Route {
-	h := newREST(s, cfg)
-	return []server.Route{
-		{Pattern: restPath, Handler: h, Surface: inference.SurfaceKServe},
-		{Pattern: restPath + "/", Handler: h, Surface: inference.SurfaceKServe},
+func restRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
+	h, err := newREST(s, cfg)
+	return []server.Route{{Pattern: restPath, Handler: h}, {Pattern: restPath + "/", Handler: h}}, err
+}
+
+// Record implements [server.Router]. A request with a method that its path doesn't take
+// has the record of one that it does.
+func (h *rest) Record(r *http.Request) *auth.Record {
+	if !servable(r.URL.EscapedPath()) {
+		return auth.Unmatched(auth.REST)
 	}
+	if record := h.operations.Record(r); record.Pattern != "" && r.Method != http.MethodHead {
+		return record
+	}
+	if _, record := h.allowed(r); record != nil {
+		return record
+	}
+	return auth.Unmatched(auth.REST)
 }
 
 // ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
@@ -60,7 +66,7 @@ func (h *rest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodHead:
 		h.refuse(w, r)
 	default:
-		h.mux.ServeHTTP(w, r)
+		h.operations.ServeHTTP(w, r)
 	}
 }
 
@@ -70,12 +76,9 @@ func servable(escaped string) bool {
 	return len(segments) < 3 || segments[1] != "versions" || !strings.ContainsFunc(segments[2], func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// prepare checks restrictions and makes the body what handlers read.
+// prepare makes the body what handlers read.
 func (h *rest) prepare(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !h.permits(w, r, r.Pattern) {
-			return
-		}
 		server.RecordOf(r.Context()).Model = r.PathValue("model")
 		if err := h.openBody(w, r); err != nil {
 			restFail(w, r, err)
@@ -85,62 +88,29 @@ func (h *rest) prepare(next http.Handler) http.Handler {
 	})
 }
 
-// permits answers a client that lacks the header which the pattern's group expects.
-func (h *rest) permits(w http.ResponseWriter, r *http.Request, pattern string) bool {
-	restriction, restricted := h.restricted[restGroup(pattern)]
-	if !restricted || server.Secret(restriction.Value).Equal(r.Header.Get(restriction.Key)) {
-		return true
-	}
-	restRefuse(w, http.StatusForbidden, "This API is restricted, expecting header '"+restriction.Key+"'")
-	return false
-}
-
-// restGroup is the group that a pattern belongs to: the tag of its operation.
-func restGroup(pattern string) string {
-	switch _, p, _ := strings.Cut(pattern, " "); {
-	case strings.HasPrefix(p, restPath+"/health/"), strings.HasSuffix(p, "/ready"):
-		return groupHealth
-	case strings.HasSuffix(p, "/infer"), strings.HasSuffix(p, "/generate"), strings.HasSuffix(p, "/generate_stream"):
-		return GroupInference
-	case strings.HasSuffix(p, "/config"):
-		return groupModelConfig
-	case strings.HasSuffix(p, "/stats"):
-		return GroupStatistics
-	case strings.HasSuffix(p, "/trace/setting"):
-		return groupTrace
-	case strings.HasSuffix(p, "/logging"):
-		return groupLogging
-	case strings.HasPrefix(p, restPath+"/repository/"):
-		return GroupModelRepository
-	case strings.Contains(p, "sharedmemory/"):
-		return groupSharedMemory
-	}
-	return GroupMetadata
-}
-
 // refuse answers what no route takes: with 405 where one takes another method, else
 // with 404.
 func (h *rest) refuse(w http.ResponseWriter, r *http.Request) {
-	allowed, pattern := h.allowed(r)
-	switch {
-	case len(allowed) == 0:
+	allowed, _ := h.allowed(r)
+	if len(allowed) == 0 {
 		h.notFound(w, r)
-	case h.permits(w, r, pattern):
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		restRefuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
+		return
 	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	restRefuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
 }
 
-// allowed are the methods that the request's path takes, and one of their patterns.
-func (h *rest) allowed(r *http.Request) (methods []string, pattern string) {
+// allowed are the methods that the request's path takes, and the record of one of them,
+// which is nil without any.
+func (h *rest) allowed(r *http.Request) (methods []string, record *auth.Record) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.WithContext(r.Context())
 		other.Method = method
-		if _, found := h.mux.Handler(other); found != "/" {
-			methods, pattern = append(methods, method), found
+		if found := h.operations.Record(other); found.Pattern != "" {
+			methods, record = append(methods, method), found
 		}
 	}
-	return methods, pattern
+	return methods, record
 }
 
 func (*rest) notFound(w http.ResponseWriter, _ *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server"
@@ -165,7 +166,7 @@ func TestGenerateSlowReader(t *testing.T) {
 	})
 	shared := server.Default()
 	shared.WriteTimeout = 300 * time.Millisecond
-	answer := generate(t.Context(), t, "http://"+serveOwnPortBy(t, open(), shared, engine), "generate_stream", `{"text_input": "hi"}`)
+	answer := generate(t.Context(), t, "http://"+serveOwnPortBy(t, open(), shared, auth.Config{}, engine), "generate_stream", `{"text_input": "hi"}`)
 	defer answer.Body.Close()
 	await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
 	if got := made.Load(); got < 1 || got > 512 {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -18,9 +18,12 @@ type RESTServer struct {
 
 // NewRESTServer makes a server that doesn't serve yet, with the limits of the shared
 // port. It calls abort when serving ends though nobody had asked for it.
-func NewRESTServer(s *Service, listener *Listener, certificates *server.Certificates, gate *server.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*RESTServer, error) {
-	routes := []server.Route{{Pattern: "/", Handler: newREST(s, cfg), Surface: inference.SurfaceKServe}}
-	http, err := server.New(cfg, listener.http, certificates, gate, routes, s.core, telemetry, abort, log)
+func NewRESTServer(s *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*RESTServer, error) {
+	h, err := newREST(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	http, err := server.New(cfg, listener.http, certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, s.core, telemetry, abort, log)
 	if err != nil {
 		return nil, err
 	}

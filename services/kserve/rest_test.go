@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
@@ -46,12 +47,8 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 	addresses := map[string]string{"": serveOwnPort(t, open(), inferencetest.New())}
 	for _, tag := range doc.Tags {
-		config := open()
-		config.HTTPRestrictions = []kserve.Restriction{{Groups: []string{tag.Name}, Key: "key", Value: "1"}}
-		if err := config.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		addresses[tag.Name] = serveOwnPort(t, config, inferencetest.New())
+		access := auth.Config{HTTPRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeGroup(tag.Name)}, Key: "key", Value: "1"}}}
+		addresses[tag.Name] = serveOwnPortBy(t, open(), server.Default(), access, inferencetest.New())
 	}
 	fill := strings.NewReplacer("{model}", "m", "{version}", "1", "{repository}", "r", "{region}", "g")
 	operations := 0
@@ -165,9 +162,13 @@ func TestCompressedBodies(t *testing.T) {
 	service, _ := newService(t, open(), engine)
 	limited := server.Default()
 	limited.MaxBody = 1000
-	handler := http.NewServeMux()
-	for _, r := range kserve.NewRoutes(service, limited) {
-		handler.Handle(r.Pattern, r.Handler)
+	routes, err := kserve.NewRoutes(service, limited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := server.NewMux(nil, routes)
+	if err != nil {
+		t.Fatal(err)
 	}
 	address := serveHandler(t, handler)
 	long := `{"ready":true,"pad":"` + strings.Repeat("a", 2000) + `"}`

@@ -5,7 +5,6 @@ package kserve
 
 import (
 	"context"
-	"net"
 	"strings"
 	"sync"
 
@@ -118,13 +117,17 @@ func (s *Service) needsFrontends() error {
 	return unsupported("this server takes no changes by KServe's protocol: they need --enable-kserve-frontends")
 }
 
-// needsLoopback refuses shared memory to clients of other machines, which could
-// read and write what this machine's processes share.
-func (s *Service) needsLoopback() error {
-	if ip := net.ParseIP(s.cfg.Host); s.cfg.AllowSharedMemory || s.cfg.Host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
+// mayRegister refuses shared memory where operators haven't asked for it: who registers a
+// region reads and writes what processes of this machine share. That a request comes from
+// this machine says nothing of who sent it, as proxies and browsers are on it, too.
+func (s *Service) mayRegister() error {
+	if err := s.needsFrontends(); err != nil {
+		return err
 	}
-	return unsupported("shared memory can't be registered at a server that listens to other machines: it needs --allow-shared-memory, or --host=127.0.0.1")
+	if !s.cfg.AllowSharedMemory {
+		return unsupported("shared memory is registered only by a server with --allow-shared-memory")
+	}
+	return nil
 }
 
 func unsupported(message string) error {

@@ -85,7 +85,7 @@ func (s *Service) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequ
 
 // LogSettings changes those of all engines and tells the first's.
 func (s *Service) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
-	if err := s.mayChange(ctx); err != nil {
+	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
 	return firstOf(askAll(ctx, s.core.Engines(), inference.Settings.LogSettings, req))
@@ -93,7 +93,7 @@ func (s *Service) LogSettings(ctx context.Context, req *kserve.LogSettingsReques
 
 // SystemSharedMemoryStatus tells of the regions of all engines.
 func (s *Service) SystemSharedMemoryStatus(ctx context.Context, req *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error) {
-	if err := s.mayChange(ctx); err != nil {
+	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
 	answers, err := askAny(ctx, s.core.Engines(), inference.SharedMemory.SystemSharedMemoryStatus, req)
@@ -109,7 +109,7 @@ func (s *Service) SystemSharedMemoryStatus(ctx context.Context, req *kserve.Syst
 // SystemSharedMemoryRegister registers a region with every engine that takes it:
 // one on another machine can't. It fails when none does.
 func (s *Service) SystemSharedMemoryRegister(ctx context.Context, req *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error) {
-	if err := s.mayRegister(ctx); err != nil {
+	if err := s.mayRegister(); err != nil {
 		return nil, err
 	}
 	return firstOf(askAny(ctx, s.core.Engines(), inference.SharedMemory.SystemSharedMemoryRegister, req))
@@ -117,7 +117,7 @@ func (s *Service) SystemSharedMemoryRegister(ctx context.Context, req *kserve.Sy
 
 // SystemSharedMemoryUnregister unregisters it everywhere.
 func (s *Service) SystemSharedMemoryUnregister(ctx context.Context, req *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error) {
-	if err := s.mayChange(ctx); err != nil {
+	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
 	return firstOf(askAll(ctx, s.core.Engines(), inference.SharedMemory.SystemSharedMemoryUnregister, req))
@@ -125,7 +125,7 @@ func (s *Service) SystemSharedMemoryUnregister(ctx context.Context, req *kserve.
 
 // CudaSharedMemoryStatus tells of the regions of all engines.
 func (s *Service) CudaSharedMemoryStatus(ctx context.Context, req *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error) {
-	if err := s.mayChange(ctx); err != nil {
+	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
 	answers, err := askAny(ctx, s.core.Engines(), inference.SharedMemory.CudaSharedMemoryStatus, req)
@@ -140,7 +140,7 @@ func (s *Service) CudaSharedMemoryStatus(ctx context.Context, req *kserve.CudaSh
 
 // CudaSharedMemoryRegister registers a region as SystemSharedMemoryRegister does.
 func (s *Service) CudaSharedMemoryRegister(ctx context.Context, req *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error) {
-	if err := s.mayRegister(ctx); err != nil {
+	if err := s.mayRegister(); err != nil {
 		return nil, err
 	}
 	return firstOf(askAny(ctx, s.core.Engines(), inference.SharedMemory.CudaSharedMemoryRegister, req))
@@ -148,26 +148,10 @@ func (s *Service) CudaSharedMemoryRegister(ctx context.Context, req *kserve.Cuda
 
 // CudaSharedMemoryUnregister unregisters it everywhere.
 func (s *Service) CudaSharedMemoryUnregister(ctx context.Context, req *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error) {
-	if err := s.mayChange(ctx); err != nil {
+	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
 	return firstOf(askAll(ctx, s.core.Engines(), inference.SharedMemory.CudaSharedMemoryUnregister, req))
-}
-
-// mayChange refuses what is the whole server's where operators haven't asked for it,
-// and to clients that are limited to some models.
-func (s *Service) mayChange(ctx context.Context) error {
-	if err := s.needsFrontends(); err != nil {
-		return err
-	}
-	return inference.MayAll(ctx)
-}
-
-func (s *Service) mayRegister(ctx context.Context) error {
-	if err := s.mayChange(ctx); err != nil {
-		return err
-	}
-	return s.needsLoopback()
 }
 
 // askAll asks every engine, of which each must answer.

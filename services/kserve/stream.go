@@ -397,3 +397,7 @@ func await(ctx context.Context, ready <-chan struct{}) bool {
 		return false
 	}
 }
+
+// wantsStatus is whether a stream's client wants the first error of a model's as
+// the call's status.
+func wantsStatus(header func(string) string) bool { return header("triton_grpc_error") == "true" }

@@ -9,7 +9,6 @@ import (
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -21,11 +20,11 @@ func typedRoutes(s *Service, options []connect.HandlerOption) []server.Route {
 	}
 	return []server.Route{
 		{
-			Pattern: tridentv1connect.InferServiceInferProcedure, Surface: inference.SurfaceConnect,
+			Pattern: tridentv1connect.InferServiceInferProcedure,
 			Handler: asSent(connect.NewUnaryHandlerSimple(tridentv1connect.InferServiceInferProcedure, s.infer, append(options, schema("Infer"))...)),
 		},
 		{
-			Pattern: tridentv1connect.InferServiceInferStreamProcedure, Surface: inference.SurfaceConnect,
+			Pattern: tridentv1connect.InferServiceInferStreamProcedure,
 			Handler: asSent(withAbort(connect.NewServerStreamHandler(tridentv1connect.InferServiceInferStreamProcedure,
 				func(ctx context.Context, req *connect.Request[request], stream *connect.ServerStream[reply]) error {
 					server.RecordOf(ctx).Model = modelOf(req.Msg.decoded())

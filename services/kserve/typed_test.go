@@ -10,8 +10,8 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/kserve"
 )
 
 // typedProtocols are those of browsers and of programs.
@@ -105,9 +105,8 @@ func TestTypedStreamLeaves(t *testing.T) {
 
 // TestTypedRestricted: the group of inferences holds.
 func TestTypedRestricted(t *testing.T) {
-	config := open()
-	config.Restrictions = []kserve.Restriction{{Groups: []string{kserve.GroupInference}, Key: "key", Value: "a"}}
-	client := typedClient(t, serveShared(t, config, shouting()))
+	access := auth.Config{GRPCRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}}}
+	client := typedClient(t, serveRestricted(t, access, open(), shouting()))
 	if _, err := client.Infer(t.Context(), words("one")); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "restricted") {
 		t.Errorf("%v", err)
 	}

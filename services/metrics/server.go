@@ -50,7 +50,7 @@ func Routes(cfg Config, page *Page) []server.Route {
 	if cfg.Off {
 		return nil
 	}
-	return []server.Route{{Pattern: "GET " + Path, Handler: page, Surface: server.SurfaceMetrics}}
+	return []server.Route{{Pattern: "GET " + Path, Handler: page}}
 }
 
 // NewServer makes a server that doesn't serve yet, with the limits of the shared port. It

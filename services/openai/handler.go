@@ -17,6 +17,7 @@ import (
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -63,7 +64,7 @@ type Handler struct {
 	service   *inference.Service
 	validator *Validator
 	responses *responseStore
-	mux       *http.ServeMux
+	mux       *server.Operations
 }
 
 // New makes a handler over the service.
@@ -75,13 +76,14 @@ func New(cfg Config, service *inference.Service) (*Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi document: %w", err)
 	}
-	return newHandler(cfg, service, validator), nil
+	h := newHandler(cfg, service, validator)
+	return h, h.mux.Err()
 }
 
 // newHandler is New by a validator that may be shared: reading the document is what
 // takes the time.
 func newHandler(cfg Config, service *inference.Service, validator *Validator) *Handler {
-	h := &Handler{cfg: cfg, service: service, validator: validator, responses: newResponseStore(cfg), mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, service: service, validator: validator, responses: newResponseStore(cfg), mux: server.NewOperations(auth.OpenAI)}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  writeError,
 		ResponseErrorHandlerFunc: writeError,
@@ -93,7 +95,7 @@ func newHandler(cfg Config, service *inference.Service, validator *Validator) *H
 	})
 	h.mux.HandleFunc("GET /openapi.json", serveDocument())
 	for _, pattern := range refusing {
-		h.mux.HandleFunc(pattern, h.refuse)
+		h.mux.Refuse(pattern, h.refuse)
 	}
 	return h
 }
@@ -105,14 +107,24 @@ var refusing = []string{"/", "GET /v1/responses/input_tokens", "DELETE /v1/respo
 // ServeHTTP routes a request. What no route takes is answered in OpenAI's error
 // shape, too.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	method, path, escaped := normalise(r.Method, r.URL.Path)
-	if method != r.Method || path != r.URL.Path || escaped != "" {
-		r = r.WithContext(r.Context()) // a copy
-		u := *r.URL
-		u.Path, u.RawPath = path, escaped
-		r.Method, r.URL = method, &u
-	}
+	r = respelled(r)
 	h.mux.ServeHTTP(h.withRate(w, r), r)
+}
+
+// Record implements [server.Router].
+func (h *Handler) Record(r *http.Request) *auth.Record { return h.mux.Record(respelled(r)) }
+
+// respelled is a request in the one spelling of its route.
+func respelled(r *http.Request) *http.Request {
+	method, path, escaped := normalise(r.Method, r.URL.Path)
+	if method == r.Method && path == r.URL.Path && escaped == "" {
+		return r
+	}
+	r = r.WithContext(r.Context()) // a copy
+	u := *r.URL
+	u.Path, u.RawPath = path, escaped
+	r.Method, r.URL = method, &u
+	return r
 }
 
 const modelsPath = "/v1/models"
@@ -153,7 +165,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 		other := r.WithContext(r.Context())
 		other.Method = method
-		if _, pattern := h.mux.Handler(other); !slices.Contains(refusing, pattern) {
+		if h.mux.Record(other).Pattern != "" {
 			allowed = append(allowed, method)
 		}
 	}

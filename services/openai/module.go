@@ -3,7 +3,6 @@ package openai
 import (
 	"go.uber.org/fx"
 
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -12,7 +11,7 @@ var Module = fx.Module("openai",
 	fx.Provide(
 		New,
 		fx.Annotate(func(h *Handler) server.Route {
-			return server.Route{Pattern: "/", Handler: h, Surface: inference.SurfaceOpenAI}
+			return server.Route{Pattern: "/", Handler: h}
 		}, fx.ResultTags(`group:"routes"`)),
 	),
 )

@@ -207,7 +207,9 @@ func keys(n int) string {
 
 // TestFieldBudgets holds lists and maps to their limits while they are read.
 func TestFieldBudgets(t *testing.T) {
-	items := func(n int, item string) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
+	items := func(n int, item string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
 	members := func(n int) string { return "{" + strings.TrimSuffix(keys(n), ",") + "}" }
 	user, input := `{"role":"user","content":""}`, `{"role":"user","content":"a"}`
 	for _, tt := range []struct {

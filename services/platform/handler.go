@@ -7,10 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
+	"path"
 	"strconv"
 	"strings"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -25,7 +26,7 @@ type handler struct {
 	binary        string // content type of KServe's binary requests, but for the length
 	redirect      string // header with the path that is meant; empty for none
 
-	routes  http.Handler
+	routes  *server.Mux // of the shared port
 	catalog *inference.Catalog
 }
 
@@ -43,7 +44,7 @@ const headerLength = "Inference-Header-Content-Length"
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == h.health && (r.Method == http.MethodGet || r.Method == http.MethodPost): // vLLM takes both
-		h.forward(w, r, http.MethodGet, "/health/"+h.probe, http.NoBody)
+		h.forward(w, r, http.MethodGet, h.healthPath(), http.NoBody)
 	case r.URL.Path != h.health && r.URL.Path != h.predict:
 		refuse(w, r, http.StatusNotFound, "unknown_url", "this port serves "+h.health+" and "+h.predict)
 	case r.URL.Path == h.health, r.Method != http.MethodPost:
@@ -60,29 +61,52 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// What a redirect may reach: paths that run models, and those that tell. Changes are for
-// the operator's own ports, as with tritonserver.
-var (
-	runs    = regexp.MustCompile(`^/v2/models/[^/]+(/versions/\d+)?/(infer|generate|generate_stream)$|^/v2/repository(/[^/]+)?/index$|^/v1/(chat/completions|completions|embeddings|responses|tokenize|detokenize)$`)
-	tells   = regexp.MustCompile(`^/v2/?$|^/v2/health/(live|ready)$|^/v2/models/stats$|^/v2/models/[^/]+(/versions/\d+)?(/(ready|config|stats))?$|^/v2/(system|cuda)sharedmemory(/region/[^/]+)?/status$|^/v1/models(/[^/]+)?$|^/metrics$`)
-	changes = regexp.MustCompile(`^/v2/(system|cuda)sharedmemory(/region/[^/]+)?/(un)?register$|^/v2/repository(/[^/]+)?/models/[^/]+/(un)?load$`)
-)
+// Record implements [server.Router]: a request to the platform's port is a probe or a
+// request to a model by its role, whatever the platform's paths look like.
+func (h *handler) Record(r *http.Request) *auth.Record {
+	switch r.URL.Path {
+	case h.health:
+		return auth.Find(http.MethodGet + " " + h.healthPath())
+	case h.predict:
+		return auth.Predict()
+	}
+	return auth.Unmatched(auth.Pages)
+}
 
+// healthPath is the path of the shared port that the platform's probe asks.
+func (h *handler) healthPath() string { return "/health/" + h.probe }
+
+// redirected passes a request on to the path that its header names. Changes are for the
+// operator's own ports, as with tritonserver.
 func (h *handler) redirected(w http.ResponseWriter, r *http.Request, path string) {
+	post, get := h.operation(r, http.MethodPost, path), h.operation(r, http.MethodGet, path)
 	switch {
-	case runs.MatchString(path):
+	case post != nil && post.Effect != auth.Changes:
 		if err := h.textLength(r); err != nil {
 			refuse(w, r, http.StatusBadRequest, "invalid_value", err.Error())
 			return
 		}
 		h.forward(h.answering(w, path), r, http.MethodPost, path, r.Body)
-	case tells.MatchString(path):
+	case get != nil && get.Effect != auth.Changes:
 		h.forward(w, r, http.MethodGet, path, http.NoBody)
-	case changes.MatchString(path):
+	case post != nil || get != nil:
 		refuse(w, r, http.StatusForbidden, "forbidden", "a redirect can't change the server")
 	default:
 		refuse(w, r, http.StatusBadRequest, "unknown_url", "the header "+h.redirect+" names a path that isn't served")
 	}
+}
+
+// operation is the record of a method of a path of the shared port; nil for none, and for
+// a path that isn't written as it is served.
+func (h *handler) operation(r *http.Request, method, escaped string) *auth.Record {
+	next, err := redirect(r, method, escaped)
+	if err != nil || path.Clean(escaped) != escaped {
+		return nil
+	}
+	if record := h.routes.Record(next); strings.HasPrefix(record.Pattern, method+" ") {
+		return record
+	}
+	return nil
 }
 
 // infer finds out by its shape what a request is.
@@ -224,15 +248,11 @@ func (h *handler) textLength(r *http.Request) error {
 
 // forward has a handler of the shared port answer.
 func (h *handler) forward(w http.ResponseWriter, r *http.Request, method, escaped string, body io.Reader) {
-	next := r.Clone(r.Context())
-	next.Method, next.Pattern = method, ""
-	path, err := url.PathUnescape(escaped)
+	next, err := redirect(r, method, escaped)
 	if err != nil {
 		refuse(w, r, http.StatusBadRequest, "unknown_url", "the path can't be read")
 		return
 	}
-	next.URL = &url.URL{Path: path, RawPath: escaped, RawQuery: r.URL.RawQuery}
-	next.RequestURI = next.URL.RequestURI()
 	switch b := body.(type) {
 	case *bytes.Reader:
 		next.Body, next.ContentLength = io.NopCloser(b), b.Size()
@@ -245,6 +265,19 @@ func (h *handler) forward(w http.ResponseWriter, r *http.Request, method, escape
 		next.Body, next.ContentLength = io.NopCloser(b), -1
 	}
 	h.routes.ServeHTTP(w, next)
+}
+
+// redirect is a request with another method and path.
+func redirect(r *http.Request, method, escaped string) (*http.Request, error) {
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		return nil, err
+	}
+	next := r.Clone(r.Context())
+	next.Method, next.Pattern = method, ""
+	next.URL = &url.URL{Path: path, RawPath: escaped, RawQuery: r.URL.RawQuery}
+	next.RequestURI = next.URL.RequestURI()
+	return next, nil
 }
 
 // failing is a body that couldn't be read.

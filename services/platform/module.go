@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -16,6 +17,6 @@ var Module = fx.Module("platform",
 	fx.Invoke(func(*Endpoints) {}),
 )
 
-func newEndpoints(cfg Config, shared server.Config, gate *server.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+func newEndpoints(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
 	return New(cfg, shared, gate, routes, service, catalog, telemetry, abort, log)
 }

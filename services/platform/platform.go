@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -102,16 +102,16 @@ type endpoint struct {
 	http     *server.Server
 }
 
-// New makes the endpoints of the configuration over the routes of the shared port, for
-// whom the gate lets in: where there are keys, a platform that sends none gets its probe
-// answered only. They don't listen yet.
-func New(cfg Config, shared server.Config, gate *server.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+// New makes the endpoints of the configuration over the routes of the shared port. The gate
+// admits each request twice: as a probe or a request to a model, before its body is read,
+// and as the request to the shared port that it becomes. They don't listen yet.
+func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.Handle(r.Pattern, r.Handler)
+	mux, err := server.NewMux(gate, routes)
+	if err != nil {
+		return nil, err
 	}
 	e := &Endpoints{log: log}
 	add := func(name, flag string, port int, h *handler) error {
@@ -121,7 +121,6 @@ func New(cfg Config, shared server.Config, gate *server.Gate, routes []server.Ro
 		e.all = append(e.all, &endpoint{name, listener, served})
 		return err
 	}
-	var err error
 	if s := cfg.SageMaker; s.Port != 0 {
 		err = add("SageMaker", "--sagemaker-port", s.Port, &handler{
 			health: "/ping", probe: s.Ping, predict: "/invocations", kind: s.Kind, model: s.Model,

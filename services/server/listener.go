@@ -66,6 +66,22 @@ func (l *Listener) URL() string {
 	return scheme + "://" + net.JoinHostPort(l.host, port)
 }
 
+// Loopback reports whether only this machine reaches the port: its address is a loopback
+// one, or before Start its host is.
+func (l *Listener) Loopback() bool {
+	if l.open != nil {
+		address, ok := l.open.Addr().(*net.TCPAddr)
+		return ok && address.IP.IsLoopback()
+	}
+	return loopback(l.host)
+}
+
+// loopback reports whether a host to listen on is this machine's loopback.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // Addr is the address that Start took.
 func (l *Listener) Addr() net.Addr { return l.open.Addr() }
 

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/web"
 )
@@ -19,14 +20,13 @@ var Module = fx.Module("server",
 		fx.Annotate(NewListener, fx.OnStart((*Listener).Start), fx.OnStop((*Listener).Stop)),
 		NewCertificates,
 		NewTelemetry,
-		NewGate,
 		fx.Annotate(newServer, fx.ParamTags(``, ``, ``, ``, `group:"routes"`), fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
 	),
 	fx.Invoke(func(*Listener, *Profiler) {}),
 	fx.Invoke(func(*Server) {}),
 )
 
-func newServer(cfg Config, listener *Listener, certificates *Certificates, gate *Gate, routes []Route, service *inference.Service, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+func newServer(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate, routes []Route, service *inference.Service, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	if cfg.Playground {
 		page, err := playground(web.Playground())
 		if err != nil {

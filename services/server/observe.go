@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -41,7 +42,8 @@ type Record struct {
 	// where no route does.
 	Route string
 
-	span trace.Span
+	match match
+	span  trace.Span
 }
 
 type recordKey struct{}
@@ -57,16 +59,22 @@ func RecordOf(ctx context.Context) *Record {
 
 func newRequestID() string { return "req_" + rand.Text() }
 
-// observe gives each request its id and its record, turns a panic into a 500
+// matched notes the route that serves the request.
+func (rec *Record) matched(route *auth.Record) {
+	rec.Surface, rec.Route = route.Surface, route.Pattern
+}
+
+// observe gives each request its id, its record and its route, turns a panic into a 500
 // where that is still possible, and logs one line at the end. Answers whose
 // client takes nothing for writeTimeout are ended.
-func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger, next http.Handler) http.Handler {
+func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger, mux *Mux, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := &Record{RequestID: RequestID(r.Header.Get("X-Request-Id")), Started: time.Now()}
+		rec := &Record{RequestID: RequestID(r.Header.Get("X-Request-Id")), Started: time.Now(), match: mux.find(r)}
+		rec.matched(rec.match.record)
 		w.Header().Set("X-Request-Id", rec.RequestID)
 		sw := newWriter(w, writeTimeout)
 		var ctx context.Context
-		ctx, rec.span = telemetry.begin(r)
+		ctx, rec.span = telemetry.begin(r, rec)
 		defer func() {
 			p := recover()
 			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // the sentinel is compared as net/http does
@@ -85,19 +93,6 @@ func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger,
 		}()
 		ctx = context.WithValue(inference.WithOrigin(ctx, &rec.Origin), recordKey{}, rec)
 		next.ServeHTTP(sw, r.WithContext(ctx)) //nolint:contextcheck // it is the request's, with its span
-	})
-}
-
-// onRoute notes the surface and the route of requests. A mux within the handler may
-// find a narrower route.
-func onRoute(route Route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := RecordOf(r.Context())
-		rec.Surface = route.Surface
-		route.Handler.ServeHTTP(w, r)
-		if rec.Route == "" && r.Pattern != "/" {
-			rec.Route = r.Pattern
-		}
 	})
 }
 
@@ -122,9 +117,13 @@ func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
 // refuse writes an error in OpenAI's shape, which is as good as any for a client
 // whose surface isn't known. The texts must be fit for JSON, code with its quotes.
 func refuse(w http.ResponseWriter, status int, message, kind, code string) {
+	answerJSON(w, status, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`)
+}
+
+func answerJSON(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`) //nolint:gosec // JSON, of texts of ours
+	_, _ = io.WriteString(w, body) //nolint:gosec // JSON, of texts of ours
 }
 
 // Bounds of what one line tells of a client's own text.
@@ -203,18 +202,16 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// probing paths are asked for on and on.
-func probing(path string) bool { return path == "/metrics" || healthPath(path) }
-
-func healthPath(path string) bool {
-	return strings.HasPrefix(path, "/health/") || strings.HasPrefix(path, "/v2/health/") || strings.HasPrefix(path, "/grpc.health.v1.Health/")
+// probing reports whether the request is one that is made again and again.
+func (rec *Record) probing() bool {
+	return rec.Surface == auth.SurfaceHealth || rec.Surface == auth.SurfaceMetrics
 }
 
 // level makes failures of ours errors. The status decides,
 // unless it was sent before the failure came.
 func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
-	case probing(r.URL.Path): // who isn't ready says so once
+	case rec.probing(): // who isn't ready says so once
 		return slog.LevelDebug
 	case status == http.StatusServiceUnavailable && rec.Error != nil && !ours(rec.Error): // too much is asked for
 		return slog.LevelInfo

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/trident-inference/trident/services/auth"
 )
 
 // policy lets the page load and call what this server serves, and nothing else.
@@ -37,11 +39,11 @@ func playground(files fs.FS) ([]Route, error) {
 		if err != nil {
 			return err
 		}
-		pattern, caching := "GET /"+name, immutable
+		pattern, caching, record := "GET /"+name, immutable, auth.Find("GET /assets/")
 		if name == "index.html" {
-			pattern, caching = "GET /{$}", revalidated
+			pattern, caching, record = "GET /{$}", revalidated, auth.Find("GET /{$}")
 		}
-		routes = append(routes, Route{Pattern: pattern, Handler: newFile(name, content, caching)})
+		routes = append(routes, Route{Pattern: pattern, Handler: newFile(name, content, caching), Record: record})
 		return nil
 	})
 	if err != nil {

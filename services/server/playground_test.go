@@ -23,8 +23,8 @@ func served(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := Route{Pattern: "/", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}
-	s, err := New(Default(), nil, nil, nil, append(routes, rest), noWork{}, nil, nil, slog.New(slog.DiscardHandler))
+	teapot := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	s, err := New(Default(), NewListener(Default()), nil, nil, append(routes, rest(teapot)...), noWork{}, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,10 @@ func NewProfiler(cfg Config, log *slog.Logger) *Profiler {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	// The command line stays out: it may hold secrets.
+	host, _, _ := net.SplitHostPort(cfg.ProfileAddress) // it has been checked
+	door := NewDoor(cfg, NewPort(host, 0, "--profile-address", false), nil, nil)
 	return &Profiler{address: cfg.ProfileAddress, log: log, http: &http.Server{
-		Handler:           mux,
+		Handler:           door.handler(mux),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

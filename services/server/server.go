@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/auth"
 )
 
 // Config of the shared port, and of what all ports of HTTP have in common.
@@ -33,14 +33,9 @@ type Config struct {
 	// CORSOrigins that browsers may call from, besides this host's own pages.
 	// "*" allows all, without credentials.
 	CORSOrigins []string
-	// APIKeys of clients that may use all models, and APIKeysFile, which has more of them:
-	// a key a line, or a list in YAML. Keys are those of the file of settings. Without any
-	// no key is needed.
-	APIKeys     []Secret
-	APIKeysFile string
-	Keys        KeySection
-	// Restricted groups of APIs need a header, too.
-	Restricted []Restriction
+	// AllowedHosts are names in Host by which a loopback port may be asked without a key,
+	// besides addresses and this machine's own names.
+	AllowedHosts []string
 	// ProfileAddress (host:port) is where Go's profiles of this process are
 	// served; empty for nowhere.
 	ProfileAddress string
@@ -72,8 +67,10 @@ func (c Config) Validate() error {
 	if err := validateAddress("--profile-address", c.ProfileAddress); err != nil {
 		return err
 	}
-	if _, err := newRestrictions(c.Restricted); err != nil {
-		return err
+	for _, name := range c.AllowedHosts {
+		if err := validateHost(name); err != nil {
+			return err
+		}
 	}
 	for _, origin := range c.CORSOrigins {
 		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
@@ -81,14 +78,6 @@ func (c Config) Validate() error {
 		}
 	}
 	return nil
-}
-
-// Route is a handler that a frontend mounts, with its [http.ServeMux] pattern.
-type Route struct {
-	Pattern string
-	Handler http.Handler
-	// Surface that requests of the route are counted under.
-	Surface inference.Surface
 }
 
 // Core is what a port needs of the service behind it.
@@ -107,6 +96,7 @@ type Server struct {
 	cfg          Config
 	listener     *Listener
 	certificates *Certificates
+	gate         *auth.Gate
 	http         *http.Server
 	core         Core
 	log          *slog.Logger
@@ -126,18 +116,19 @@ const (
 
 // New makes a server of the routes for the listener, for whom the gate lets in; it
 // doesn't serve yet. It calls abort when serving ends though nobody had asked for it.
-func New(cfg Config, listener *Listener, certificates *Certificates, gate *Gate, routes []Route, core Core, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate, routes []Route, core Core, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.Handle(r.Pattern, onRoute(r))
+	mux, err := NewMux(gate, routes)
+	if err != nil {
+		return nil, err
 	}
+	door := NewDoor(cfg, listener, certificates, gate)
 	return &Server{
-		cfg: cfg, listener: listener, certificates: certificates, core: core, log: log, abort: abort,
+		cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, log: log, abort: abort,
 		http: &http.Server{
-			Handler:           observe(cfg.WriteTimeout, telemetry, log, hardened(crossOrigin(cfg.CORSOrigins, gate.handler(limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux)))))),
+			Handler:           observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched())))))),
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
@@ -151,7 +142,16 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *Gate,
 func (s *Server) Start(context.Context) error {
 	s.Serve()
 	s.log.Info("listening", "address", s.listener.Addr().String(), "tls", s.certificates != nil)
+	s.warnIfOpen()
 	return nil
+}
+
+// warnIfOpen logs that nothing keeps other machines from using the models.
+func (s *Server) warnIfOpen() {
+	if !s.listener.Loopback() && !s.gate.Keyed() && !s.certificates.WantsClients() {
+		s.log.Warn("the server is open: whoever reaches its port may use the models, as it asks for no API key and no client certificate",
+			"closed_by", "--api-keys-file, --api-key, --tls-client-ca or --host=127.0.0.1")
+	}
 }
 
 // Serve serves on the listener until Stop.

@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -59,6 +60,13 @@ func (w *wallClock) now() time.Time { return time.Now().Add(time.Duration(w.ahea
 // set has it show what it will show after this time; a negative one is set back.
 func (w *wallClock) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
+// rest has a handler serve what no route takes, and probes.
+func rest(handler http.Handler) []Route {
+	return []Route{
+		{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "GET /health/live", Handler: handler}, {Pattern: "GET /health/ready", Handler: handler},
+	}
+}
+
 // start serves a handler on a free port until the test ends.
 func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url string, log *syncBuffer, stop func() error) {
 	t.Helper()
@@ -68,7 +76,7 @@ func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url s
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg, l, nil, nil, []Route{{Pattern: "/", Handler: handler}}, core, nil, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
+	s, err := New(cfg, l, nil, nil, rest(handler), core, nil, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

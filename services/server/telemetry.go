@@ -14,18 +14,13 @@ import (
 	grpccodes "google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
-)
-
-// The surfaces of HTTP beside those of inferences.
-const (
-	surfaceHealth  inference.Surface = "health"
-	SurfaceMetrics inference.Surface = "metrics"
 )
 
 // surfaces are all that answers are counted by.
 var surfaces = [...]inference.Surface{ //nolint:gochecknoglobals // a constant list
-	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceConnect, inference.SurfaceKServe, surfaceHealth, SurfaceMetrics,
+	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceConnect, inference.SurfaceKServe, auth.SurfaceHealth, auth.SurfaceMetrics,
 }
 
 // Telemetry counts the answers of all ports, and begins the traces of their requests.
@@ -91,12 +86,12 @@ const traceParent = "Traceparent"
 
 // begin takes the trace that a request of HTTP belongs to and begins its span. Probes
 // have none.
-func (t *Telemetry) begin(r *http.Request) (context.Context, trace.Span) {
+func (t *Telemetry) begin(r *http.Request, rec *Record) (context.Context, trace.Span) {
 	ctx := r.Context()
 	if _, traced := r.Header[traceParent]; traced {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
 	}
-	if t == nil || t.tracer == nil || probing(r.URL.Path) {
+	if t == nil || t.tracer == nil || rec.probing() {
 		return ctx, trace.SpanFromContext(ctx)
 	}
 	return t.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes( //nolint:spancheck // end does it
@@ -124,12 +119,8 @@ func (t *Telemetry) end(span trace.Span, rec *Record, r *http.Request, status in
 	if t == nil {
 		return
 	}
-	surface := rec.Surface
-	if healthPath(r.URL.Path) {
-		surface = surfaceHealth
-	}
 	for i, s := range surfaces {
-		if s == surface || i == 0 && surface == "" {
+		if s == rec.Surface || i == 0 && rec.Surface == "" {
 			t.http[i][min(max(status, 0), 599)].Add(1)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	grpccodes "google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -19,20 +20,25 @@ import (
 // whatever paths and methods clients make up.
 func TestTelemetryCounts(t *testing.T) {
 	telemetry := NewTelemetry(nil)
-	mux := http.NewServeMux()
-	mux.Handle("/v1/", onRoute(Route{Surface: inference.SurfaceOpenAI, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	teapot := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/panic" {
 			panic("a defect")
 		}
 		w.WriteHeader(http.StatusTeapot)
-	})}))
-	handler := observe(bodyPause, telemetry, slog.New(slog.DiscardHandler), mux)
+	})
+	mux, err := NewMux(nil, []Route{
+		{Pattern: "/v1/", Handler: teapot, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "GET /health/live", Handler: teapot}, {Pattern: "GET /v2/health/ready", Handler: teapot},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := observe(bodyPause, telemetry, slog.New(slog.DiscardHandler), mux, mux.matched())
 	for _, path := range []string{"/v1/a", "/v1/b", "/v1/panic", "/made/up", "/health/live", "/v2/health/ready"} {
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 	}
 	got := maps.Collect(telemetry.HTTP())
 	want := map[Answers]uint64{
-		{inference.SurfaceOpenAI, 418}: 2, {inference.SurfaceOpenAI, 500}: 1, {inference.SurfaceOther, 404}: 1, {surfaceHealth, 404}: 2,
+		{inference.SurfaceOpenAI, 418}: 2, {inference.SurfaceOpenAI, 500}: 1, {inference.SurfaceOther, 404}: 1, {auth.SurfaceHealth, 418}: 2,
 	}
 	for answers, n := range want {
 		if got[answers] != n || len(got) != len(want) {
@@ -69,9 +75,11 @@ func TestSpanName(t *testing.T) {
 // BenchmarkObserve asks what all requests of HTTP pay for their id, counts and log
 // line, that is not written here, without traces. Compare by benchstat.
 func BenchmarkObserve(b *testing.B) {
-	handler := observe(bodyPause, NewTelemetry(nil), slog.New(slog.DiscardHandler), onRoute(Route{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
-	}))
+	mux, err := NewMux(nil, []Route{{Pattern: "POST /v1/chat/completions", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	handler := observe(bodyPause, NewTelemetry(nil), slog.New(slog.DiscardHandler), mux, mux.matched())
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/chat/completions", http.NoBody)
 	b.ReportAllocs()
 	for b.Loop() {

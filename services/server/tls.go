@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/trident-inference/trident/services/auth"
 )
 
 // TLS names the files, in PEM, by which ports are served with TLS. The zero value
@@ -50,7 +52,7 @@ type Certificates struct {
 	loaded atomic.Pointer[material]
 
 	looking sync.Mutex
-	seen    fileStates // of the latest try
+	seen    auth.FileStates // of the latest try
 }
 
 // material is what the files hold.
@@ -106,12 +108,15 @@ func (c *Certificates) Serve(s *http.Server, l net.Listener) error {
 	return s.ServeTLS(l, "", "")
 }
 
+// WantsClients reports whether clients must show a certificate.
+func (c *Certificates) WantsClients() bool { return c != nil && c.files.ClientCAFile != "" }
+
 // latest is what the files hold now, or held when they could last be used. Who comes
 // while another one looks takes what there is.
 func (c *Certificates) latest() *material {
 	if c.looking.TryLock() {
 		defer c.looking.Unlock()
-		if state := c.files.state(); !state.equal(c.seen) {
+		if state := c.files.state(); !state.Equal(c.seen) {
 			c.seen = state
 			if err := c.load(); err != nil {
 				c.log.Error("the new files for TLS can't be used: the old ones stay", "error", err)
@@ -137,6 +142,8 @@ func (c *Certificates) load() error {
 	return nil
 }
 
+func (t TLS) state() auth.FileStates { return auth.StateOf(t.CertFile, t.keyFile(), t.ClientCAFile) }
+
 func (t TLS) load() (*material, error) {
 	certificate, err := tls.LoadX509KeyPair(t.CertFile, t.keyFile())
 	if err != nil {
@@ -155,33 +162,4 @@ func (t TLS) load() (*material, error) {
 		return nil, fmt.Errorf("--tls-client-ca: %s has no certificate in PEM", t.ClientCAFile)
 	}
 	return m, nil
-}
-
-// fileStates tell files from what they were; nil is one that can't be looked at.
-type fileStates []os.FileInfo
-
-func (t TLS) state() fileStates { return stateOf(t.CertFile, t.keyFile(), t.ClientCAFile) }
-
-func stateOf(names ...string) fileStates {
-	s := make(fileStates, len(names))
-	for i, name := range names {
-		if info, err := os.Stat(name); err == nil { // links are followed: mounted secrets are some
-			s[i] = info
-		}
-	}
-	return s
-}
-
-func (s fileStates) equal(other fileStates) bool {
-	for i, a := range s {
-		b := other[i]
-		if a == nil || b == nil {
-			if a != b {
-				return false
-			}
-		} else if !os.SameFile(a, b) || a.Size() != b.Size() || !a.ModTime().Equal(b.ModTime()) {
-			return false
-		}
-	}
-	return true
 }

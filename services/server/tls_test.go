@@ -44,7 +44,7 @@ func startSecured(t *testing.T, own servertest.Pair, clients *servertest.Authori
 		t.Fatal(err)
 	}
 	s.url = l.URL()
-	server, err := New(cfg, l, certificates, nil, []Route{{Pattern: "/", Handler: handler}}, noWork{}, nil, func(err error) { t.Error(err) }, log)
+	server, err := New(cfg, l, certificates, nil, rest(handler), noWork{}, nil, func(err error) { t.Error(err) }, log)
 	if err != nil {
 		t.Fatal(err)
 	}

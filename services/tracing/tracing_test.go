@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	frontend "github.com/trident-inference/trident/services/kserve"
@@ -139,7 +140,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 		t.Fatal(err)
 	}
 	abort := func(err error) { t.Error(err) }
-	web, err := server.New(shared, listener, nil, nil, []server.Route{{Pattern: "/", Handler: handler, Surface: inference.SurfaceOpenAI}}, service, telemetry, abort, log)
+	web, err := server.New(shared, listener, nil, nil, []server.Route{{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}}, service, telemetry, abort, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,10 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	native := frontend.NewServer(kserved, ports, nil, nil, telemetry, abort, log)
+	native, err := frontend.NewServer(kserved, ports, nil, nil, shared, telemetry, abort, log)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := native.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ func TestKServeHTTPClient(t *testing.T) {
 	t.Parallel()
 	options := kserveModels(t, "models", "models-ext", "models-kserve")
 	options.Args = []string{"--model-control-mode=explicit", "--load-model=*"}
-	s, err := ownEngine(t, options).start(t, append(kservePorts(), "--allow-model-upload")...).kserve(client)
+	s, err := ownEngine(t, options).start(t, append(kservePorts(), "--allow-model-upload", "--allow-shared-memory")...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ var kserveServing = shared(func(t *testing.T) (*kserveTrident, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := models.launch(t, "", append(kservePorts(), "--allow-model-upload")...)
+	s, err := models.launch(t, "", append(kservePorts(), "--allow-model-upload", "--allow-shared-memory")...)
 	if err != nil {
 		return nil, err
 	}

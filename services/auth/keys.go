@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"bytes"
@@ -58,7 +58,7 @@ type keys struct {
 
 	looking sync.Mutex
 	section KeySection
-	seen    fileStates // of the latest try
+	seen    FileStates // of the latest try
 }
 
 // KeySection are clients with their keys that stand in the file of settings. Its zero
@@ -171,7 +171,7 @@ func (k *keys) look() {
 	}
 	defer k.looking.Unlock()
 	k.next.Store(int64(elapsed + keyLook))
-	if stateOf(k.file).equal(k.seen) {
+	if StateOf(k.file).Equal(k.seen) {
 		return
 	}
 	next, seen, err := k.read(k.section)
@@ -204,9 +204,9 @@ func (k *keys) prepare(section KeySection) (apply func(), err error) {
 }
 
 // read makes a ring of all keys. Clients that are as they were stay the same ones.
-func (k *keys) read(section KeySection) (next *ring, seen fileStates, err error) {
+func (k *keys) read(section KeySection) (next *ring, seen FileStates, err error) {
 	if k.file != "" {
-		seen = stateOf(k.file) // before it is read: a change meanwhile is seen next time
+		seen = StateOf(k.file) // before it is read: a change meanwhile is seen next time
 	}
 	next, old := newRing(), k.ring.Load()
 	for _, key := range k.given {

@@ -1,0 +1,113 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// KServeRestriction closes groups of KServe's methods to clients that don't send a
+// header, as tritonserver's --grpc-restricted-protocol and --http-restricted-api do.
+type KServeRestriction struct {
+	Groups []KServeGroup
+	// Key is the header's name, by gRPC and Connect that behind triton-grpc-protocol-,
+	// and Value what it must be.
+	Key, Value string
+}
+
+// UnmarshalText reads GROUP[,GROUP…]:KEY=VALUE, as tritonserver does, and with a comma
+// for the colon, as its --help says.
+func (r *KServeRestriction) UnmarshalText(text []byte) error {
+	left, value, ok := strings.Cut(string(text), "=")
+	colon := strings.LastIndexByte(left, ':')
+	if colon < 0 {
+		colon = strings.LastIndexByte(left, ',')
+	}
+	if !ok {
+		return errors.New("must be GROUP[,GROUP...]:KEY=VALUE, and has no =") // what it has may be secret
+	}
+	if colon < 0 || colon == len(left)-1 || value == "" {
+		return fmt.Errorf("must be GROUP[,GROUP...]:KEY=VALUE, not %q and a value", left)
+	}
+	r.Groups, r.Key, r.Value = nil, left[colon+1:], value
+	for name := range strings.SplitSeq(left[:colon], ",") {
+		group := KServeGroup(name)
+		if !slices.Contains(kserveGroups(), group) {
+			return fmt.Errorf("%q is none of the groups %s", group, joined(kserveGroups(), ", "))
+		}
+		r.Groups = append(r.Groups, group)
+	}
+	return nil
+}
+
+// MarshalText is the reverse of UnmarshalText.
+func (r KServeRestriction) MarshalText() ([]byte, error) {
+	return []byte(joined(r.Groups, ",") + ":" + r.Key + "=" + r.Value), nil
+}
+
+func kserveGroups() []KServeGroup {
+	return []KServeGroup{
+		KServeHealth, KServeMetadata, KServeInference, KServeSharedMemory, KServeModelConfig, KServeRepository, KServeStatistics, KServeTrace, KServeLogging,
+	}
+}
+
+// kserveRestrictions are the restrictions of KServe's methods by their groups, those of
+// procedures and those of REST.
+type kserveRestrictions struct {
+	procedures, rest map[KServeGroup]KServeRestriction
+}
+
+func newKServeRestrictions(cfg Config) (k kserveRestrictions, err error) {
+	if k.procedures, err = kserveByGroup("--grpc-restricted-protocol", cfg.GRPCRestricted); err != nil {
+		return k, err
+	}
+	k.rest, err = kserveByGroup("--http-restricted-api", cfg.HTTPRestricted)
+	return k, err
+}
+
+func kserveByGroup(flag string, all []KServeRestriction) (map[KServeGroup]KServeRestriction, error) {
+	by := map[KServeGroup]KServeRestriction{}
+	for _, r := range all {
+		for _, group := range r.Groups {
+			if _, twice := by[group]; twice {
+				return nil, fmt.Errorf("%s: %s is restricted twice", flag, group)
+			}
+			by[group] = r
+		}
+	}
+	return by, nil
+}
+
+// kserveHeader is the prefix of the header that a restricted procedure needs, as in
+// tritonserver.
+const kserveHeader = "triton-grpc-protocol-"
+
+// check refuses a request that lacks the header of its route's group, in tritonserver's
+// words.
+func (k kserveRestrictions) check(route *Record, values func(name string) []string) error {
+	if route.API == Procedure {
+		if r, restricted := k.procedures[route.KServe]; restricted && !r.met(kserveHeader+r.Key, values) {
+			return &inference.Error{
+				Code: inference.CodeUnavailable, Triton: inference.TritonUnavailable,
+				Message: "This protocol is restricted, expecting header '" + kserveHeader + r.Key + "'",
+			}
+		}
+		return nil
+	}
+	if r, restricted := k.rest[route.KServe]; restricted && !r.met(r.Key, values) {
+		return &inference.Error{Code: inference.CodeForbidden, Message: "This API is restricted, expecting header '" + r.Key + "'"}
+	}
+	return nil
+}
+
+// met reports whether the first value of a header is the one that is needed.
+func (r KServeRestriction) met(header string, values func(name string) []string) bool {
+	got := ""
+	if all := values(strings.ToLower(header)); len(all) > 0 {
+		got = all[0]
+	}
+	return Secret(r.Value).Equal(got)
+}

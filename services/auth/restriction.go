@@ -1,0 +1,111 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func restrictable() []Group { return []Group{Inference, Embedding, Repository, Metrics, Health} }
+
+// Restriction closes groups of APIs to clients that don't send a header.
+type Restriction struct {
+	Groups []Group
+	// Header's name, and the Value that it must have.
+	Header string
+	Value  Secret
+}
+
+// ParseRestriction reads what Triton's own frontend takes as three arguments.
+func ParseRestriction(groups, header, value string) (Restriction, error) {
+	r := Restriction{Header: header, Value: Secret(value)}
+	for name := range strings.SplitSeq(groups, ",") {
+		group := Group(strings.TrimSpace(name))
+		if !slices.Contains(restrictable(), group) {
+			return r, fmt.Errorf("%q is none of the groups %s", group, joined(restrictable(), ", "))
+		}
+		r.Groups = append(r.Groups, group)
+	}
+	if !validToken(header) || value == "" {
+		return r, errors.New("it needs the name of a header and a value after the groups")
+	}
+	return r, nil
+}
+
+// joined lists names.
+func joined[Name ~string](names []Name, between string) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, between)
+}
+
+// validToken tells whether a text can be a header's name (RFC 9110, 5.6.2).
+func validToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}
+
+// restrictions are by group; nil restricts nothing.
+type restrictions map[Group]Restriction
+
+func newRestrictions(all []Restriction) (restrictions, error) {
+	var by restrictions
+	for _, r := range all {
+		for _, group := range r.Groups {
+			if _, again := by[group]; again {
+				return nil, fmt.Errorf("--openai-restricted-api: %s is restricted twice", group)
+			}
+			if by == nil {
+				by = restrictions{}
+			}
+			by[group] = r
+		}
+	}
+	if r, ok := by[Inference]; ok {
+		if _, own := by[Embedding]; !own {
+			by[Embedding] = r // which is inference to Triton's frontend
+		}
+	}
+	return by, nil
+}
+
+// check refuses a request that lacks the header of its route's group.
+func (rs restrictions) check(group Group, values func(name string) []string) error {
+	if len(rs) == 0 || group == Free {
+		return nil
+	}
+	if r, restricted := rs[group]; restricted {
+		if !r.met(values) {
+			return errRestricted("header '" + r.Header + "'")
+		}
+		return nil
+	}
+	if group != Other {
+		return nil
+	}
+	for _, r := range rs {
+		if r.met(values) {
+			return nil
+		}
+	}
+	return errRestricted("a header of the restricted APIs")
+}
+
+func (r Restriction) met(values func(name string) []string) bool {
+	got := values(strings.ToLower(r.Header))
+	return len(got) == 1 && r.Value.Equal(got[0])
+}
+
+// errRestricted has the words of Triton's own frontend.
+func errRestricted(expected string) error {
+	return &inference.Error{
+		Code: inference.CodeUnauthenticated, Reason: inference.ReasonInvalidAuth,
+		Message: "This API is restricted, expecting " + expected + " with valid value",
+	}
+}

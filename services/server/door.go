@@ -1,0 +1,117 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Door refuses requests to a loopback port that name another host. A page in a browser of
+// this machine can have its own name resolve to a loopback address (DNS rebinding): to the
+// browser the server then is the page's own. Where clients need a key or a certificate
+// such a page has neither, and every name is served, as on ports that other machines reach.
+// It may be used concurrently.
+type Door struct {
+	listener     *Listener
+	gate         *auth.Gate
+	certificates *Certificates
+	names        []string // that are served, in lower case
+}
+
+// NewDoor makes the door of a port.
+func NewDoor(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate) Door {
+	names := []string{"localhost", "host.docker.internal", "host.containers.internal"}
+	if own, err := os.Hostname(); err == nil {
+		names = append(names, strings.ToLower(own))
+	}
+	for _, name := range cfg.AllowedHosts {
+		names = append(names, strings.ToLower(name))
+	}
+	return Door{listener: listener, gate: gate, certificates: certificates, names: names}
+}
+
+// Check returns the error of a request whose Host, or :authority, isn't served.
+func (d Door) Check(host string) error {
+	if !d.listener.Loopback() || d.gate.Keyed() || d.certificates.WantsClients() || d.serves(host) {
+		return nil
+	}
+	return &inference.Error{
+		Code: inference.CodeForbidden, Reason: reasonHost,
+		Message: "this server doesn't serve the host that the request names: allow it with --allowed-host=NAME, or give clients API keys",
+	}
+}
+
+const reasonHost = "host_not_allowed"
+
+// serves reports whether a host is an address or one of the names. A client of HTTP/1.0
+// may name none, which no browser does.
+func (d Door) serves(host string) bool {
+	if host == "" {
+		return true
+	}
+	name := hostName(host)
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	return slices.Contains(d.names, name) || strings.HasSuffix(name, ".localhost")
+}
+
+// hostName is a host without its port.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		return strings.TrimSuffix(inner, "]")
+	}
+	return host
+}
+
+// validateHost refuses what can't be a host's name in a request.
+func validateHost(name string) error {
+	if name == "" || hostName(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/@*?#%", r) }) {
+		return fmt.Errorf("--allowed-host: %q is no name of a host, such as models.example.com without scheme and port", name)
+	}
+	return nil
+}
+
+// handler answers requests that name another host with 421 (RFC 9110, 15.5.20).
+func (d Door) handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := d.Check(r.Host); err != nil {
+			misdirected(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// misdirected answers in the form of the API that was asked. The protocols of streams say
+// it in what follows status 200.
+func misdirected(w http.ResponseWriter, r *http.Request, err error) {
+	rec := RecordOf(r.Context())
+	rec.Error = err
+	message := inference.AsError(err).Message
+	kind := r.Header.Get("Content-Type")
+	switch route := rec.match.record; {
+	case route == nil || route.API != auth.Procedure && route.API != auth.REST:
+		refuse(w, http.StatusMisdirectedRequest, message, "invalid_request_error", `"`+reasonHost+`"`)
+	case route.API == auth.REST:
+		answerJSON(w, http.StatusMisdirectedRequest, `{"error":"`+message+`"}`)
+	case strings.HasPrefix(kind, "application/grpc"), strings.HasPrefix(kind, "application/connect+"):
+		_ = errorWriter.Write(w, r, connect.NewError(connect.CodePermissionDenied, errors.New(message))) // a client that has left needs none
+	default:
+		answerJSON(w, http.StatusMisdirectedRequest, `{"code":"permission_denied","message":"`+message+`"}`)
+	}
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// errorWriter writes errors in the protocol of an RPC.
+var errorWriter = connect.NewErrorWriter() //nolint:gochecknoglobals // a constant
+
+// assetsPath is where the playground's files are.
+const assetsPath = "/assets/"
+
+// deny answers a request that the gate has refused, in the form of the API that was asked.
+func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error) {
+	RecordOf(r.Context()).Error = err
+	e := inference.AsError(err)
+	status, code := http.StatusUnauthorized, connect.CodeUnauthenticated
+	switch e.Code { //nolint:exhaustive // the gate has no others
+	case inference.CodeForbidden:
+		status, code = http.StatusForbidden, connect.CodePermissionDenied
+	case inference.CodeUnavailable:
+		status, code = http.StatusServiceUnavailable, connect.CodeUnavailable
+	}
+	kind := "invalid_request_error"
+	switch e.Reason {
+	case inference.ReasonInvalidKey:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case inference.ReasonInvalidAuth:
+		kind = "authentication_error"
+	}
+	switch {
+	case (route.API == auth.Procedure || isCall(r.URL.Path)) && errorWriter.IsSupported(r):
+		_ = errorWriter.Write(w, r, connect.NewError(code, errors.New(e.Message))) // a client that has left needs none
+	case route.API == auth.REST:
+		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
+	default:
+		refuse(w, status, e.Message, kind, `"`+e.Reason+`"`)
+	}
+}
+
+// isCall tells the paths of procedures: /package.Service/Method.
+func isCall(path string) bool {
+	service, method, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return ok && method != "" && strings.Contains(service, ".")
+}

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Route is a handler that a frontend mounts, with its [http.ServeMux] pattern.
+type Route struct {
+	Pattern string
+	Handler http.Handler
+	// Record of the route. Nil is the pattern's own, or that of a [Router].
+	Record *auth.Record
+}
+
+// Router is a handler with routes of its own.
+type Router interface {
+	http.Handler
+	// Record returns the record of the route that would serve a request.
+	Record(r *http.Request) *auth.Record
+}
+
+// Mux finds the route of each request and has the gate admit it by the route's record
+// before the route's handler sees it. It may be used concurrently.
+type Mux struct {
+	mux    *http.ServeMux
+	routes map[string]Route // by pattern
+	gate   *auth.Gate
+}
+
+// NewMux makes a mux of routes, each of which must have a record.
+func NewMux(gate *auth.Gate, routes []Route) (*Mux, error) {
+	m := &Mux{mux: http.NewServeMux(), routes: map[string]Route{}, gate: gate}
+	for _, route := range routes {
+		if _, routes := route.Handler.(Router); !routes && route.Record == nil {
+			if route.Record = auth.Find(route.Pattern); route.Record == nil {
+				return nil, errNoRecord(route.Pattern)
+			}
+		}
+		m.routes[route.Pattern] = route
+		m.mux.Handle(route.Pattern, route.Handler)
+	}
+	return m, nil
+}
+
+func errNoRecord(route string) error {
+	return fmt.Errorf("the route %s has no record in services/auth, so nothing says who may call it", route)
+}
+
+// match is the handler that serves a request, and the record of its route.
+type match struct {
+	handler http.Handler
+	record  *auth.Record
+}
+
+// find matches a request. One that is redirected to the clean form of its path has the
+// record of the route there.
+func (m *Mux) find(r *http.Request) match {
+	handler, pattern := m.mux.Handler(r)
+	route, found := m.routes[pattern]
+	if !found {
+		return match{handler, auth.Unmatched(auth.Pages)}
+	}
+	if router, routes := route.Handler.(Router); routes {
+		return match{handler, router.Record(r)}
+	}
+	return match{handler, route.Record}
+}
+
+// Record returns the record of the route that would serve a request.
+func (m *Mux) Record(r *http.Request) *auth.Record { return m.find(r).record }
+
+// ServeHTTP serves requests that the gate admits.
+func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.serve(m.find(r), w, r) }
+
+// matched serves requests whose route has been found already.
+func (m *Mux) matched() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(RecordOf(r.Context()).match, w, r) })
+}
+
+func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
+	rec := RecordOf(r.Context())
+	rec.matched(found.record)
+	ctx, err := m.gate.Admit(r.Context(), found.record, r.Header.Values)
+	if err != nil {
+		deny(w, r, found.record, err)
+		return
+	}
+	if client := inference.ClientOf(ctx); client != nil {
+		rec.Client = client.Name
+	}
+	if ctx != r.Context() {
+		r = r.WithContext(ctx)
+	}
+	found.handler.ServeHTTP(w, r)
+}
+
+// Operations is a mux of the operations of an API for the handlers that oapi-codegen
+// generates. Each must have a record.
+type Operations struct {
+	api     auth.API
+	mux     *http.ServeMux
+	unknown []string // patterns without a record
+}
+
+// NewOperations makes a mux without operations.
+func NewOperations(api auth.API) *Operations {
+	return &Operations{api: api, mux: http.NewServeMux()}
+}
+
+// HandleFunc adds an operation.
+func (o *Operations) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
+	if auth.Find(pattern) == nil {
+		o.unknown = append(o.unknown, pattern)
+	}
+	o.mux.HandleFunc(pattern, handler)
+}
+
+// Refuse has a handler answer what no operation takes.
+func (o *Operations) Refuse(pattern string, handler http.HandlerFunc) { o.mux.Handle(pattern, handler) }
+
+// Err is the error of operations without a record.
+func (o *Operations) Err() error {
+	if len(o.unknown) == 0 {
+		return nil
+	}
+	return errNoRecord(strings.Join(o.unknown, ", "))
+}
+
+// Record implements [Router].
+func (o *Operations) Record(r *http.Request) *auth.Record {
+	_, pattern := o.mux.Handler(r)
+	if record := auth.Find(pattern); record != nil {
+		return record
+	}
+	return auth.Unmatched(o.api)
+}
+
+// ServeHTTP implements [http.Handler].
+func (o *Operations) ServeHTTP(w http.ResponseWriter, r *http.Request) { o.mux.ServeHTTP(w, r) }
+
+// Procedures are the routes of a service of gRPC and Connect, by the path and the handler
+// that the generated code gives: one for each method, and one for what is none.
+func Procedures(path string, handler http.Handler) ([]Route, error) {
+	name := protoreflect.FullName(strings.Trim(path, "/"))
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("service %s: %w", name, err)
+	}
+	service, ok := found.(protoreflect.ServiceDescriptor)
+	if !ok {
+		return nil, fmt.Errorf("%s is no service", name)
+	}
+	routes := []Route{{Pattern: path, Handler: handler, Record: auth.Unmatched(auth.Procedure)}}
+	for i := range service.Methods().Len() {
+		routes = append(routes, Route{Pattern: path + string(service.Methods().Get(i).Name()), Handler: handler})
+	}
+	return routes, nil
+}
