@@ -95,7 +95,7 @@ func TestRESTGuards(t *testing.T) {
 	engine.Control(func(string) error { return nil })
 	closed, far := open(), open()
 	closed.Enabled, closed.AllowModelUpload = false, false
-	far.Host, far.AllowModelUpload = "0.0.0.0", false
+	far.AllowModelUpload, far.AllowSharedMemory = false, false
 	const frontends, upload, memory = "--enable-kserve-frontends", "--allow-model-upload", "--allow-shared-memory"
 	for _, test := range []struct {
 		name       string
