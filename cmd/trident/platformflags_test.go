@@ -83,7 +83,7 @@ func platformEngine() *inferencetest.Engine {
 }
 
 // freePort is one that nobody listened on a moment ago.
-func freePort(t *testing.T) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

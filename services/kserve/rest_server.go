@@ -3,6 +3,7 @@ package kserve
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/server"
@@ -23,12 +24,15 @@ func NewRESTServer(s *Service, listener *Listener, certificates *server.Certific
 	if err != nil {
 		return nil, err
 	}
-	http, err := server.New(cfg, listener.http, certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, s.core, telemetry, abort, log)
+	port, err := server.New(cfg, listener.http, certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, s.core, telemetry, abort, log)
 	if err != nil {
 		return nil, err
 	}
-	return &RESTServer{service: s, listener: listener, http: http, log: log}, nil
+	return &RESTServer{service: s, listener: listener, http: port, log: log}, nil
 }
+
+// ServeHTTP answers a request as the port does, without a connection.
+func (s *RESTServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
 
 // Start serves on the listener, if it is open.
 func (s *RESTServer) Start(context.Context) error {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"github.com/trident-inference/trident/services/server"
 )
@@ -56,11 +57,11 @@ func Routes(cfg Config, page *Page) []server.Route {
 // NewServer makes a server that doesn't serve yet, with the limits of the shared port. It
 // asks for no key, as tritonserver's doesn't: the port is for who scrapes. It calls abort when serving ends though nobody had asked for it.
 func NewServer(cfg Config, page *Page, listener *Listener, certificates *server.Certificates, shared server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
-	http, err := server.New(shared, listener.port, certificates, nil, Routes(cfg, page), idle{}, telemetry, abort, log)
+	port, err := server.New(shared, listener.port, certificates, nil, Routes(cfg, page), idle{}, telemetry, abort, log)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: listener, http: http, log: log}, nil
+	return &Server{listener: listener, http: port, log: log}, nil
 }
 
 // idle is the core of what has no requests of models: scrapes have no bodies to speak
@@ -70,6 +71,9 @@ type idle struct{}
 func (idle) Drain(context.Context) {}
 func (idle) TakeBody(int64) error  { return nil }
 func (idle) FreeBody(int64)        {}
+
+// ServeHTTP answers a request as the port does, without a connection.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
 
 // Start serves on the listener, if it is open.
 func (s *Server) Start(context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -52,6 +53,12 @@ const (
 	EnvSageMakerPing  = "SAGEMAKER_TRITON_PING_MODE"
 	EnvVertexPredict  = "AIP_PREDICT_ROUTE"
 	EnvVertexHealth   = "AIP_HEALTH_ROUTE"
+)
+
+// The platforms' names.
+const (
+	NameSageMaker = "SageMaker"
+	NameVertexAI  = "Vertex AI"
 )
 
 // Default is the configuration without flags and variables.
@@ -122,18 +129,29 @@ func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Rout
 		return err
 	}
 	if s := cfg.SageMaker; s.Port != 0 {
-		err = add("SageMaker", "--sagemaker-port", s.Port, &handler{
+		err = add(NameSageMaker, "--sagemaker-port", s.Port, &handler{
 			health: "/ping", probe: s.Ping, predict: "/invocations", kind: s.Kind, model: s.Model,
 			binary: "application/vnd.sagemaker-triton.binary+json;json-header-size=",
 		})
 	}
 	if v := cfg.VertexAI; v.Enabled {
-		err = errors.Join(err, add("Vertex AI", "--vertex-ai-port", v.Port, &handler{
+		err = errors.Join(err, add(NameVertexAI, "--vertex-ai-port", v.Port, &handler{
 			health: v.Health, probe: pingReady, predict: v.Predict, model: v.Model, redirect: "X-Vertex-Ai-Triton-Redirect",
 			binary: "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
 		}))
 	}
 	return e, err
+}
+
+// Handler answers requests as the port of a platform does, without a connection; nil where
+// that platform isn't answered.
+func (e *Endpoints) Handler(platform string) http.Handler {
+	for _, one := range e.all {
+		if one.name == platform {
+			return one.http
+		}
+	}
+	return nil
 }
 
 // Start opens the ports and serves on them.

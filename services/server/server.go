@@ -138,6 +138,10 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 	}, nil
 }
 
+// ServeHTTP answers a request as the port does, without a connection: for tests of what
+// many requests get.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Handler.ServeHTTP(w, r) }
+
 // Start serves on the listener, which must have been opened, and says so.
 func (s *Server) Start(context.Context) error {
 	s.Serve()

@@ -1,0 +1,601 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/fx"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/metrics"
+	"github.com/trident-inference/trident/services/platform"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/web"
+)
+
+// The matrix is generated from the records of services/auth: each route, in many
+// spellings of its path, by clients with each kind of key, on each listener. What it
+// holds the answers to knows nothing of how the gate finds a route: an answer to a client
+// that isn't let in must be a refusal, a redirect, or what an open route says to everyone.
+
+// pathSpelling is a way to write a request for a path.
+type pathSpelling struct {
+	name string
+	// target is the request's, of a path that begins with a slash.
+	target func(path string) string
+	// alter changes the rest of the request; nil changes nothing.
+	alter func(r *http.Request, path string)
+}
+
+// pathSpellings are tried on every path.
+func pathSpellings() []pathSpelling {
+	as := func(name string, target func(string) string) pathSpelling {
+		return pathSpelling{name: name, target: target}
+	}
+	around := func(before, after string) func(string) string {
+		return func(path string) string { return before + path + after }
+	}
+	inside := func(from, to string) func(string) string { // replaces a slash that isn't the first
+		return func(path string) string {
+			i := strings.LastIndex(path, from)
+			return path[:max(i, 0)] + to + path[max(i, 0)+len(from):]
+		}
+	}
+	same := func(path string) string { return path }
+	altered := func(name string, alter func(r *http.Request, path string)) pathSpelling {
+		return pathSpelling{name, same, alter}
+	}
+	header := func(name, value string) func(*http.Request, string) {
+		return func(r *http.Request, path string) { r.Header.Set(name, strings.ReplaceAll(value, "PATH", path)) }
+	}
+	encoded := func(path string) string {
+		var b strings.Builder
+		for _, c := range []byte(path) {
+			if c == '/' {
+				b.WriteByte(c)
+			} else {
+				b.WriteString("%" + hex.EncodeToString([]byte{c}))
+			}
+		}
+		return b.String()
+	}
+	first := func(prefix string) func(string) string { // encodes the first letter
+		return func(path string) string {
+			if len(path) < 2 {
+				return path
+			}
+			return "/" + prefix + strings.ToUpper(hex.EncodeToString([]byte{path[1]})) + path[2:]
+		}
+	}
+	return []pathSpelling{
+		as("as it is", same),
+		as("in capitals", strings.ToUpper),
+		as("in small letters", strings.ToLower),
+		as("two slashes first", around("/", "")),
+		as("three slashes first", around("//", "")),
+		as("two slashes inside", inside("/", "//")),
+		as("a slash at the end", around("", "/")),
+		as("two slashes at the end", around("", "//")),
+		as("a dot first", around("/.", "")),
+		as("a dot inside", inside("/", "/./")),
+		as("a dot at the end", around("", "/.")),
+		as("up from nothing", around("/..", "")),
+		as("up from a name", around("/x/..", "")),
+		as("up from a probe", around("/health/live/../..", "")),
+		as("up from the assets", around("/assets/..", "")),
+		as("up from an encoded name", around("/assets/%2e%2e", "")),
+		as("down to a probe", around("", "/../../../../health/live")),
+		as("an encoded slash first", around("/%2f", "")),
+		as("an encoded slash inside", inside("/", "%2f")),
+		as("an encoded slash at the end", around("", "%2F")),
+		as("all slashes inside encoded", func(path string) string { return "/" + strings.ReplaceAll(path[1:], "/", "%2F") }),
+		as("an encoded letter", first("%")),
+		as("a letter encoded twice", first("%25")),
+		as("all letters encoded", encoded),
+		as("an encoded dot at the end", around("", "/%2e")),
+		as("an encoded backslash inside", inside("/", "%5c")),
+		as("a backslash inside", inside("/", `\`)),
+		as("a zero byte at the end", around("", "%00")),
+		as("a blank at the end", around("", "%20")),
+		as("a line's end", around("", "%0d%0a")),
+		as("an overlong slash", inside("/", "%c0%af")),
+		as("a fullwidth letter", func(path string) string { return strings.Replace(path, "o", "%ef%bd%8f", 1) }),
+		as("a semicolon at the end", around("", ";a=b")),
+		as("a semicolon first", around("/;a=b", "")),
+		as("an empty query", around("", "?")),
+		as("a query", around("", "?a=b&c")),
+		as("a query like an open path", around("", "?/health/live")),
+		as("an encoded question mark", around("", "%3f")),
+		as("a fragment", around("", "#/health/live")),
+		as("an encoded fragment", around("", "%23")),
+		as("a colon", around("", ":predict")),
+		as("below openai", around("/openai", "")),
+		as("without the version", func(path string) string { return strings.TrimPrefix(path, "/v1") }),
+		as("absolute", around("http://localhost:9000", "")),
+		as("absolute, of another host", around("http://other.example", "")),
+		as("absolute, with a user", around("http://health:live@localhost", "")),
+		altered("another authority", func(r *http.Request, _ string) { r.Host = "other.example" }),
+		altered("an authority like a path", func(r *http.Request, _ string) { r.Host = "health.localhost:80" }),
+		altered("a method in small letters", func(r *http.Request, _ string) { r.Method = strings.ToLower(r.Method) }),
+		altered("HEAD", func(r *http.Request, _ string) { r.Method = http.MethodHead }),
+		altered("another method", func(r *http.Request, _ string) { r.Method = http.MethodPut }),
+		altered("a method in a header", header("X-Http-Method-Override", "GET")),
+		altered("an open path in a header", header("X-Original-Url", "/health/live")),
+		{"an open path with this one in a header", func(string) string { return "/health/live" }, header("X-Original-Url", "PATH")},
+		{"an open path with this one's prefix in a header", func(string) string { return "/health/live" }, header("X-Forwarded-Prefix", "PATH")},
+	}
+}
+
+// caller is a kind of client.
+type caller struct {
+	name, key string
+	// lets tells whether the server lets it in at all.
+	lets bool
+}
+
+func callers() []caller {
+	return []caller{
+		{"without a key", "", false}, {"with a wrong key", "sk-wrong", false}, {"with an expired key", "sk-expired", false},
+		{"with a key for a model", "sk-some", true}, {"with a key", "sk-all", true},
+	}
+}
+
+const matrixKeys = `
+- {name: everything, key: sk-all}
+- {name: some, key: sk-some, models: [own]}
+- {name: expired, key: sk-expired, expires: 2001-02-03}
+`
+
+// matrixTarget has what is asked: its routes, and what they show to nobody without a key.
+type matrixTarget struct {
+	listeners map[string]http.Handler
+	native    string // address of gRPC's port
+	engine    *inferencetest.Engine
+}
+
+// canary is in what only clients of all models may see; no request has it.
+const canary = "canary"
+
+// startMatrix starts the whole program, whose listeners are then asked without
+// connections.
+func startMatrix(t testing.TB, args ...string) *matrixTarget {
+	t.Helper()
+	t.Setenv("AIP_PREDICT_ROUTE", "/v1/models/m:predict")
+	t.Setenv("AIP_HEALTH_ROUTE", "/health")
+	engine := inferencetest.New()
+	engine.AddModel("own", inferencetest.Say("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("other", inferencetest.Say(canary), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "alias-" + canary})
+	target := &matrixTarget{engine: engine, listeners: map[string]http.Handler{}}
+	cfg, err := parse(append([]string{
+		"--host=127.0.0.1", "--openai-port=0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0", "--triton-endpoint=127.0.0.1:1",
+		"--shutdown-timeout=1s", "--allow-vertex-ai", "--vertex-ai-port=0", "--sagemaker-port=" + freePort(t), "--vertex-ai-default-model=other",
+	}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Table = nil
+	log, level := &logged{}, &slog.LevelVar{}
+	var shared *server.Server
+	var rest *kserve.RESTServer
+	var page *metrics.Server
+	var platforms *platform.Endpoints
+	app := application(cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})), func(err error) { t.Error(err) },
+		fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }), fx.Populate(&shared, &rest, &page, &platforms))
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := app.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	level.Set(slog.LevelError) // refusals are many
+	for _, found := range addresses.FindAllStringSubmatch(log.String(), -1) {
+		if found[1] == "listening for KServe v2 by gRPC" {
+			target.native = found[2]
+		}
+	}
+	target.listeners = map[string]http.Handler{
+		"shared": shared, "REST": rest, "metrics": page, platform.NameSageMaker: platforms.Handler(platform.NameSageMaker), platform.NameVertexAI: platforms.Handler(platform.NameVertexAI),
+	}
+	target.listeners["Vertex AI by redirect"] = redirecting(target.listeners[platform.NameVertexAI])
+	return target
+}
+
+// redirecting asks a platform's port for what a request is, by the header of redirects.
+func redirecting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("X-Vertex-Ai-Triton-Redirect", r.RequestURI)
+		r.Method, r.RequestURI, r.URL = http.MethodPost, "/v1/models/m:predict", &url.URL{Path: "/v1/models/m:predict"}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// matrixRequest is one of the matrix, made anew for each client.
+type matrixRequest struct {
+	name    string
+	record  *auth.Record
+	request http.Request
+	alter   func(r *http.Request, path string)
+	path    string
+	exact   bool // written as the route is
+	first   bool // of its class, which is all that the gate goes by
+}
+
+// matrixBody is right for most routes that take one: fields that they don't know are
+// dropped.
+const matrixBody = `{"model":"other","messages":[{"role":"user","content":"hi"}],"prompt":"hi","text_input":"hi","input":"hi"}`
+
+// kserveBody is that of KServe's procedures.
+const kserveBody = `{"modelName":"other","name":"other"}`
+
+// typedBody is that of the typed services.
+const typedBody = `{"model":"other","messages":[{"role":"ROLE_USER","content":"hi"}],"prompt":"hi","inputs":["hi"]}`
+
+// matrixRequests are all routes in all spellings. Those that net/http refuses before any
+// handler are left out.
+func matrixRequests(t testing.TB) []matrixRequest {
+	t.Helper()
+	var all []matrixRequest
+	classes := map[auth.Record]bool{}
+	for _, record := range auth.Records() {
+		class := *record
+		class.Name, class.Pattern = "", ""
+		first := !classes[class]
+		classes[class] = true
+		method, path, ok := strings.Cut(record.Pattern, " ")
+		if !ok {
+			method, path = http.MethodPost, record.Pattern
+		}
+		path = matrixPath(t, path)
+		for _, s := range pathSpellings() {
+			target := s.target(path)
+			u, err := url.ParseRequestURI(target)
+			if err != nil {
+				continue
+			}
+			r := http.Request{Method: method, URL: u, RequestURI: target, Host: "localhost:9000", Proto: "HTTP/2.0", ProtoMajor: 2, RemoteAddr: "127.0.0.1:1234"}
+			if u.Host != "" {
+				r.Host = u.Host
+			}
+			all = append(all, matrixRequest{name: s.name, record: record, request: r, alter: s.alter, path: path, exact: target == path && s.alter == nil, first: first})
+		}
+	}
+	return all
+}
+
+// matrixPath fills a pattern's path with names.
+func matrixPath(t testing.TB, path string) string {
+	t.Helper()
+	if path == "/assets/" {
+		files, err := fs.Glob(web.Playground(), "assets/*.css")
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		return "/" + files[0]
+	}
+	return strings.NewReplacer("{$}", "", "{model}", "other", "{version}", "1", "{repository}", "r", "{region}", "r", "{response_id}", "resp_1").Replace(path)
+}
+
+// matrixAnswer is what came back.
+type matrixAnswer struct {
+	status int
+	body   string
+	header http.Header
+}
+
+func (a matrixAnswer) String() string { return fmt.Sprintf("%d %.200s", a.status, a.body) }
+
+// denied reports whether a client is refused for who it is, in the form of any API.
+func (a matrixAnswer) denied() bool {
+	if a.status == http.StatusUnauthorized {
+		return true
+	}
+	return a.status == http.StatusOK && (strings.Contains(a.body, `"code":"unauthenticated"`) || a.header.Get("Grpc-Status") == "16")
+}
+
+// forbidden reports whether a client is refused for what it asks.
+func (a matrixAnswer) forbidden() bool {
+	return a.status == http.StatusForbidden || a.status == http.StatusOK && strings.Contains(a.body, `"code":"permission_denied"`)
+}
+
+// redirected reports whether the client is told another spelling.
+func (a matrixAnswer) redirected() bool { return a.status >= 300 && a.status < 400 }
+
+// ending ends a request whose answer is a stream at its first message.
+type ending struct {
+	*httptest.ResponseRecorder
+
+	end context.CancelFunc
+}
+
+func (w ending) Flush() {
+	w.ResponseRecorder.Flush()
+	if w.Body.Len() > 0 {
+		w.end()
+	}
+}
+
+// ask has a listener answer a request with more header lines.
+func (x *matrixRequest) ask(h http.Handler, lines ...string) matrixAnswer {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r := x.request.WithContext(ctx)
+	u := *x.request.URL
+	body := []byte(matrixBody)
+	r.URL, r.Header = &u, http.Header{"Content-Type": {"application/json"}}
+	if x.record.API == auth.Procedure {
+		if body = []byte(typedBody); x.record.Surface == inference.SurfaceKServe {
+			body = []byte(kserveBody)
+		}
+		if streams(x.record) {
+			r.Header.Set("Content-Type", "application/connect+json")
+			body = append([]byte{0, 0, 0, 0, byte(len(body))}, body...)
+		}
+	}
+	if r.Method == http.MethodGet {
+		body = nil
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	for i := 0; i < len(lines); i += 2 {
+		r.Header.Set(lines[i], lines[i+1])
+	}
+	if x.alter != nil {
+		x.alter(r, x.path)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(ending{w, cancel}, r)
+	return matrixAnswer{w.Code, w.Body.String(), w.Header()}
+}
+
+// streams reports whether a procedure's messages are enveloped by Connect.
+func streams(record *auth.Record) bool {
+	return strings.HasSuffix(record.Name, "Stream") || strings.HasSuffix(record.Name, "/Watch") || strings.HasSuffix(record.Name, "Info") || strings.HasSuffix(record.Name, "StreamInfer")
+}
+
+// ofListener reports whether a listener is asked for a route: for all that it serves, and
+// for one of each class of the others.
+func ofListener(listener string, x *matrixRequest) bool {
+	return listener == "shared" || listener == "REST" && x.record.API == auth.REST || x.first
+}
+
+// eachListener runs a check of the requests of each listener, all at once.
+func eachListener(t *testing.T, target *matrixTarget, requests []matrixRequest, check func(listener string, h http.Handler, x *matrixRequest)) {
+	t.Helper()
+	var done sync.WaitGroup
+	for name, h := range target.listeners {
+		done.Go(func() {
+			for i := range requests {
+				if x := &requests[i]; ofListener(name, x) {
+					check(name, h, x)
+				}
+			}
+		})
+	}
+	done.Wait()
+}
+
+// openAnswers are what the open routes of a listener say, by status and body.
+func openAnswers(h http.Handler, requests []matrixRequest, open func(*auth.Record) bool) map[string]bool {
+	answers := map[string]bool{}
+	for i := range requests {
+		if x := &requests[i]; x.exact && open(x.record) {
+			a := x.ask(h)
+			answers[fmt.Sprint(a.status, a.body)] = true
+			answers[fmt.Sprint(a.status)] = true // HEAD has no body
+		}
+	}
+	return answers
+}
+
+// TestMatrix holds every route, in every spelling, on every listener, to who asks.
+func TestMatrix(t *testing.T) {
+	target := startMatrix(t, "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(matrixKeys)))
+	requests := matrixRequests(t)
+	if n := len(pathSpellings()); n < 40 {
+		t.Fatalf("%d spellings", n)
+	}
+	open := map[string]map[string]bool{}
+	for name, h := range target.listeners {
+		open[name] = openAnswers(h, requests, func(r *auth.Record) bool { return r.Access == auth.Open })
+	}
+	var asked atomic.Int64
+	began := time.Now()
+	for _, c := range callers() {
+		eachListener(t, target, requests, func(listener string, h http.Handler, x *matrixRequest) {
+			asked.Add(1)
+			a := x.ask(h, keyLines(c)...)
+			checkAnswer(t, listener, x, c, a, open[listener][fmt.Sprint(a.status, a.body)])
+		})
+		asked.Add(checkCalls(t, target, requests, c))
+		for _, r := range target.engine.Requests() {
+			if !c.lets || c.key == "sk-some" && r.GetModelName() == "other" {
+				t.Fatalf("a request %s reached the model %s", c.name, r.GetModelName())
+			}
+		}
+	}
+	if len(target.engine.Requests()) == 0 {
+		t.Error("no request at all reached a model")
+	}
+	t.Logf("%d requests of %d routes in %s", asked.Load(), len(auth.Records()), time.Since(began).Round(time.Millisecond))
+}
+
+// checkAnswer holds an answer to its client; open tells whether an open route says the
+// same to everyone.
+func checkAnswer(t *testing.T, listener string, x *matrixRequest, c caller, a matrixAnswer, open bool) {
+	t.Helper()
+	what := listener + ": " + x.record.Name + " " + x.name + " " + c.name
+	switch {
+	case listener == "metrics": // asks for no key
+		if a.status == http.StatusOK && !strings.Contains(a.body, "trident_") {
+			t.Errorf("%s: %s", what, a)
+		}
+	case !c.lets && !a.denied() && !a.redirected() && !open && (x.record.Access != auth.Open || !a.refusedMethod()):
+		t.Errorf("%s: %s", what, a)
+	case c.lets && a.denied():
+		t.Errorf("%s: %s", what, a)
+	case c.key == "sk-some" && strings.Contains(a.body, canary):
+		t.Errorf("%s shows another model: %s", what, a)
+	case x.exact && listener == "shared":
+		checkExact(t, x, c, a)
+	}
+}
+
+// traceSetting is for operators where its message names no model, as those here.
+const traceSetting = "/inference.GRPCInferenceService/TraceSetting"
+
+// checkCalls does the same on gRPC's own port, over a connection.
+func checkCalls(t *testing.T, target *matrixTarget, requests []matrixRequest, c caller) (asked int64) {
+	t.Helper()
+	conn := dial(t, target.native)
+	ctx := t.Context()
+	if c.key != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.key)
+	}
+	for i := range requests {
+		x := &requests[i]
+		if x.record.API != auth.Procedure || x.alter != nil || !x.first && !x.exact || !strings.HasPrefix(x.request.RequestURI, "/") {
+			continue
+		}
+		asked++
+		var answer emptypb.Empty
+		err := conn.Invoke(ctx, x.request.RequestURI, &emptypb.Empty{}, &answer)
+		code := grpcstatus.Code(err)
+		operator := x.record.Access == auth.Operator && c.key == "sk-some"
+		what := "gRPC: " + x.record.Name + " " + x.name + " " + c.name
+		switch {
+		case !c.lets && code != codes.Unauthenticated && code != codes.Unimplemented && (x.record.Access != auth.Open || !x.exact):
+			t.Errorf("%s: %v", what, err)
+		case c.lets && code == codes.Unauthenticated, x.exact && x.record.Name != traceSetting && code != codes.Unimplemented && operator != (code == codes.PermissionDenied):
+			t.Errorf("%s: %v", what, err)
+		case c.key == "sk-some" && strings.Contains(fmt.Sprint(err)+string(answer.ProtoReflect().GetUnknown()), canary):
+			t.Errorf("%s shows another model: %v", what, err)
+		}
+	}
+	return asked
+}
+
+// TestMatrixOfGroups closes all groups of APIs: without a header only what is the same on
+// all servers is served.
+func TestMatrixOfGroups(t *testing.T) {
+	target := startMatrix(t, "--openai-restricted-api", "inference,embedding,model-repository,metrics,health", "admin-key", "one", "--allowed-host=other.example")
+	requests := matrixRequests(t)
+	free := map[string]map[string]bool{}
+	for name, h := range target.listeners {
+		free[name] = openAnswers(h, requests, func(r *auth.Record) bool { return r.Group == auth.Free })
+	}
+	eachListener(t, target, requests, func(listener string, h http.Handler, x *matrixRequest) {
+		a := x.ask(h)
+		if listener != "metrics" && !a.denied() && !a.redirected() && !free[listener][fmt.Sprint(a.status, a.body)] && (x.record.Group != auth.Free || !a.refusedMethod()) && !a.ofPlatform() {
+			t.Errorf("%s: %s %s: %s", listener, x.record.Name, x.name, a)
+		}
+		if a := x.ask(h, "admin-key", "one"); a.denied() {
+			t.Errorf("%s: %s %s with the header: %s", listener, x.record.Name, x.name, a)
+		}
+	})
+	checkCalls(t, target, requests, caller{name: "without the header"})
+}
+
+// ofPlatform reports whether a platform's port has refused the path of a redirect, before
+// which no group is known.
+func (a matrixAnswer) ofPlatform() bool {
+	return a.status == http.StatusBadRequest && strings.Contains(a.body, "names a path that isn't served") ||
+		a.status == http.StatusForbidden && strings.Contains(a.body, "a redirect can't change the server")
+}
+
+// TestMatrixOfHosts asks a loopback server without keys by another host's name: nothing is
+// served, in whatever spelling.
+func TestMatrixOfHosts(t *testing.T) {
+	target := startMatrix(t)
+	requests := slices.DeleteFunc(matrixRequests(t), func(x matrixRequest) bool {
+		return !x.first || x.request.URL.Host != "" || strings.Contains(x.name, "authority")
+	})
+	for i := range requests {
+		requests[i].request.Host = "other.example:9000"
+	}
+	eachListener(t, target, requests, func(listener string, h http.Handler, x *matrixRequest) {
+		if a := x.ask(h); a.status != http.StatusMisdirectedRequest && !a.forbidden() {
+			t.Errorf("%s: %s %s: %s", listener, x.record.Name, x.name, a)
+		}
+	})
+	if n := len(target.engine.Requests()); n > 0 {
+		t.Errorf("%d requests reached a model", n)
+	}
+}
+
+// keyLines are the header lines of a client's key.
+func keyLines(c caller) []string {
+	if c.key == "" {
+		return nil
+	}
+	return []string{"Authorization", "Bearer " + c.key}
+}
+
+// refusedMethod reports whether a method was refused that a route doesn't take, or what came
+// with it.
+func (a matrixAnswer) refusedMethod() bool {
+	return a.status == http.StatusMethodNotAllowed || a.status == http.StatusUnsupportedMediaType || a.status == http.StatusBadRequest
+}
+
+// checkExact holds a route that is written as it is to its record.
+func checkExact(t *testing.T, x *matrixRequest, c caller, a matrixAnswer) {
+	t.Helper()
+	operator := x.record.Access == auth.Operator && c.key == "sk-some"
+	switch {
+	case !c.lets && a.denied() == (x.record.Access == auth.Open):
+		t.Errorf("%s %s: %s", x.record.Name, c.name, a)
+	case c.lets && a.forbidden() != operator:
+		t.Errorf("%s %s: %s", x.record.Name, c.name, a)
+	case c.key == "sk-all" && (a.status == http.StatusMethodNotAllowed || strings.Contains(a.body, "unknown_url") || a.body == `{"error":"Not Found"}`):
+		t.Errorf("%s isn't served: %s", x.record.Name, a)
+	}
+}
+
+// FuzzSpellings asks the shared port for whatever target without a key: it is refused,
+// sent to another spelling, or gets what an open route says to everyone.
+func FuzzSpellings(f *testing.F) {
+	target := startMatrix(f, "--api-key=sk-all")
+	requests := matrixRequests(f)
+	open := openAnswers(target.listeners["shared"], requests, func(r *auth.Record) bool { return r.Access == auth.Open })
+	for i := range requests {
+		if x := &requests[i]; x.first && x.alter == nil {
+			f.Add(x.request.Method, x.request.RequestURI)
+		}
+	}
+	f.Fuzz(func(t *testing.T, method, raw string) {
+		u, err := url.ParseRequestURI(raw)
+		if err != nil || method == "" || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return
+		}
+		x := &matrixRequest{record: auth.Unmatched(auth.OpenAI), request: http.Request{Method: method, URL: u, RequestURI: raw, Host: "localhost", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}}
+		a := x.ask(target.listeners["shared"])
+		if !a.denied() && !a.redirected() && !a.refusedMethod() && !open[fmt.Sprint(a.status, a.body)] && !strings.HasPrefix(a.header.Get("Content-Type"), "image/") && a.status != http.StatusNoContent {
+			t.Errorf("%s %q: %s", method, raw, a)
+		}
+		if n := len(target.engine.Requests()); n > 0 {
+			t.Fatalf("%s %q reached a model", method, raw)
+		}
+	})
+}
