@@ -166,7 +166,7 @@ bench: setup build ## Measure Trident beside Triton's core and a bare client (mi
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
 .PHONY: bench-compare
-bench-compare: setup build ## Compare the working tree with a commit (BASE=COMMIT): CPU, allocations, tokens/s, calls/s; ten minutes
+bench-compare: setup build ## Compare the working tree with a commit (BASE=COMMIT): CPU, allocations, tokens/s, calls/s (ten minutes)
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench compare --json=.cache/bench-compare/report.json $(BENCH) -- '$(BASE)'
 
@@ -211,9 +211,10 @@ measured: setup-test ## Run the tests that hold times and memory to bounds
 	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve
 
 .PHONY: bench-quick
-bench-quick: setup build ## Run the main scenarios of the bench for seconds, to see that all works
+bench-quick: setup build ## Run the main scenarios of the bench and a comparison for seconds, to see that all works
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --quick
+	bin/tridentbench compare HEAD --rounds 1 --scenario flat-64 --scenario infer-1k-64
 
 .PHONY: clean
 clean: ## Remove what make built and installed in this clone

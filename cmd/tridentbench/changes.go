@@ -190,9 +190,15 @@ func changeOf(t *trial, f *comparedFigure, rounds []pair) change {
 // in every round, by more than the grain, has changed, however little.
 func (f *comparedFigure) judge(ratio interval, rounds []pair) verdict {
 	above, below := ratio.Low > 1+tolerance, ratio.High < 1-tolerance
+	unclear := ratio.High-ratio.Low > widest
 	if f.rule == counted {
-		above = !slices.ContainsFunc(rounds, func(p pair) bool { return p.Tree-p.Base <= f.grain })
-		below = !slices.ContainsFunc(rounds, func(p pair) bool { return p.Base-p.Tree <= f.grain })
+		var differences []float64
+		for _, p := range rounds {
+			differences = append(differences, p.Tree-p.Base)
+		}
+		d, _ := spreadOf(differences) // without rounds, the ratio has no coverage
+		above, below = d.Min > f.grain, d.Max < -f.grain
+		unclear = unclear || math.Abs(d.Median) > f.grain
 	}
 	if f.rule == more {
 		above, below = below, above
@@ -204,7 +210,7 @@ func (f *comparedFigure) judge(ratio interval, rounds []pair) verdict {
 		return worse
 	case below:
 		return better
-	case ratio.High-ratio.Low > widest:
+	case unclear:
 		return unknown
 	}
 	return same

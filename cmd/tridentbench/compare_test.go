@@ -109,7 +109,7 @@ func TestComparisonReport(t *testing.T) {
 		"flat-64 in process: CPU µs per token       13.0   13.7   1.051  1.051..1.051  worse\n",
 		"flat-64 remote: allocations per token      4.00   4.00   1.000  1.000..1.000  same\n",
 		"worse: the whole interval is more than 3% on the bad side of 1",
-		"changes by more than 0.01 per token or 0.5 per call",
+		"differ in every round, by more than 0.01 per\ntoken or 0.5 per call",
 		"wider than 6%",
 	} {
 		if !strings.Contains(text, want) {
