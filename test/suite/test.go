@@ -98,6 +98,9 @@ func (c *inventoryCommand) Run() error {
 		}
 		inv.update(seen, renames)
 		sayf(os.Stdout, "%s: %d tests of its last run\n", s.Name, len(seen.Tests))
+		for _, problem := range inv.compare(seen, renames).Problems {
+			sayf(os.Stdout, "  %s\n", problem)
+		}
 	}
 	return os.WriteFile(inventoryFile, []byte(inv.String()), 0o644) //nolint:gosec // a source file
 }
