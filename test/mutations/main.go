@@ -61,8 +61,9 @@ func main() {
 	}
 }
 
-// testTimeout bounds one run of go test. The slowest ones build the trident binary with the race detector.
-const testTimeout = 5 * time.Minute
+// testTimeout bounds one run of go test. Tests of test/e2e build the trident binary with the race detector, which takes
+// minutes with an empty build cache on a busy machine.
+const testTimeout = 15 * time.Minute
 
 // command runs the mutations and writes their table to out, and progress and failures to log.
 func command(ctx context.Context, args []string, out, log io.Writer) error {

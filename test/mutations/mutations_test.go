@@ -247,7 +247,7 @@ func TestVerdicts(t *testing.T) {
 		{calc("calc-untested", "^TestMissing$", "a + b", "a - b"), noTest, nil, "no tests to run"},
 		{calc("calc-skipped", "^TestSkipped$", "a + b", "a - b"), allSkipped, nil, "not here"},
 		{calc("calc-outside", "^TestOther$", "a + a", "a"), failedOutside, nil, "calc-outside: failed outside of a test"},
-		{broken, failedBaseline, nil, "./broken without a mutation: tests fail without a mutation"},
+		{broken, failedBaseline, nil, "./broken without a mutation: tests fail"},
 	}
 	var all []*mutation
 	for _, test := range tests {

@@ -143,17 +143,17 @@ func (r *runner) baseline(ctx context.Context, pkg string, all []*mutation) verd
 	}
 	began := time.Now()
 	report := r.test(ctx, "", pkg, strings.Join(expressions, "|"))
-	v, detail := report.verdict(ctx), report.output
-	switch v {
+	v, outcome := failedBaseline, "tests fail"
+	switch got := report.verdict(ctx); got {
 	case survived:
-		v, detail = passedBaseline, ""
+		v, outcome, report.output = passedBaseline, "tests pass", ""
 	case caughtByTest:
-		v = failedBaseline
 	case interrupted:
-		return v
+		return got
 	default:
+		outcome = string(got)
 	}
-	r.logf("%s without a mutation: %s (%.1f s)\n%s", pkg, v, time.Since(began).Seconds(), indented(detail))
+	r.logf("%s without a mutation: %s (%.1f s)\n%s", pkg, outcome, time.Since(began).Seconds(), indented(report.output))
 	return v
 }
 
