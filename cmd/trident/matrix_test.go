@@ -157,8 +157,11 @@ type caller struct {
 
 func callers() []caller {
 	return []caller{
-		{"without a key", "", false}, {"with a wrong key", "sk-wrong", false}, {"with an expired key", "sk-expired", false},
-		{"with a key for a model", "sk-some", true}, {"with a key", "sk-all", true},
+		{"without a key", "", false},
+		{"with a wrong key", "sk-wrong", false},
+		{"with an expired key", "sk-expired", false},
+		{"with a key for a model", "sk-some", true},
+		{"with a key", "sk-all", true},
 	}
 }
 
@@ -180,20 +183,20 @@ const canary = "canary"
 
 // startMatrix starts the whole program, whose listeners are then asked without
 // connections.
-func startMatrix(t testing.TB, args ...string) *matrixTarget {
-	t.Helper()
-	t.Setenv("AIP_PREDICT_ROUTE", "/v1/models/m:predict")
-	t.Setenv("AIP_HEALTH_ROUTE", "/health")
+func startMatrix(tb testing.TB, args ...string) *matrixTarget {
+	tb.Helper()
+	tb.Setenv("AIP_PREDICT_ROUTE", "/v1/models/m:predict")
+	tb.Setenv("AIP_HEALTH_ROUTE", "/health")
 	engine := inferencetest.New()
 	engine.AddModel("own", inferencetest.Say("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	engine.AddModel("other", inferencetest.Say(canary), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "alias-" + canary})
 	target := &matrixTarget{engine: engine, listeners: map[string]http.Handler{}}
 	cfg, err := parse(append([]string{
 		"--host=127.0.0.1", "--openai-port=0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0", "--triton-endpoint=127.0.0.1:1",
-		"--shutdown-timeout=1s", "--allow-vertex-ai", "--vertex-ai-port=0", "--sagemaker-port=" + freePort(t), "--vertex-ai-default-model=other",
+		"--shutdown-timeout=1s", "--allow-vertex-ai", "--vertex-ai-port=0", "--sagemaker-port=" + freePort(tb), "--vertex-ai-default-model=other",
 	}, args...)...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	cfg.Table = nil
 	log, level := &logged{}, &slog.LevelVar{}
@@ -201,14 +204,14 @@ func startMatrix(t testing.TB, args ...string) *matrixTarget {
 	var rest *kserve.RESTServer
 	var page *metrics.Server
 	var platforms *platform.Endpoints
-	app := application(cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})), func(err error) { t.Error(err) },
+	app := application(cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})), func(err error) { tb.Error(err) },
 		fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }), fx.Populate(&shared, &rest, &page, &platforms))
-	if err := app.Start(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := app.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := app.Stop(context.Background()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	level.Set(slog.LevelError) // refusals are many
@@ -256,8 +259,8 @@ const typedBody = `{"model":"other","messages":[{"role":"ROLE_USER","content":"h
 
 // matrixRequests are all routes in all spellings. Those that net/http refuses before any
 // handler are left out.
-func matrixRequests(t testing.TB) []matrixRequest {
-	t.Helper()
+func matrixRequests(tb testing.TB) []matrixRequest {
+	tb.Helper()
 	var all []matrixRequest
 	classes := map[auth.Record]bool{}
 	for _, record := range auth.Records() {
@@ -269,7 +272,7 @@ func matrixRequests(t testing.TB) []matrixRequest {
 		if !ok {
 			method, path = http.MethodPost, record.Pattern
 		}
-		path = matrixPath(t, path)
+		path = matrixPath(tb, path)
 		for _, s := range pathSpellings() {
 			target := s.target(path)
 			u, err := url.ParseRequestURI(target)
@@ -287,12 +290,12 @@ func matrixRequests(t testing.TB) []matrixRequest {
 }
 
 // matrixPath fills a pattern's path with names.
-func matrixPath(t testing.TB, path string) string {
-	t.Helper()
+func matrixPath(tb testing.TB, path string) string {
+	tb.Helper()
 	if path == "/assets/" {
 		files, err := fs.Glob(web.Playground(), "assets/*.css")
 		if err != nil || len(files) == 0 {
-			t.Fatal(files, err)
+			tb.Fatal(files, err)
 		}
 		return "/" + files[0]
 	}

@@ -33,7 +33,7 @@ func biases(n int) map[uint32]float32 {
 	return all
 }
 
-func inParts(n int, size int) *tridentv1.EmbedRequest {
+func inParts(n, size int) *tridentv1.EmbedRequest {
 	ids := &tridentv1.TextInput{Input: &tridentv1.TextInput_TokenIds{TokenIds: &tridentv1.TokenIds{Ids: make([]uint32, size)}}}
 	return &tridentv1.EmbedRequest{Input: repeated(n, ids)}
 }

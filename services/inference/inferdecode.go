@@ -37,8 +37,8 @@ var (
 
 // The budgets of tensors' descriptions.
 var (
-	inputBudget  = budget.Of((&kserve.ModelInferRequest_InferInputTensor{}).ProtoReflect().Descriptor())
-	outputBudget = budget.Of((&kserve.ModelInferRequest_InferRequestedOutputTensor{}).ProtoReflect().Descriptor())
+	inputBudget  = budget.Of((&kserve.ModelInferRequest_InferInputTensor{}).ProtoReflect().Descriptor())           //nolint:gochecknoglobals // a constant, made once for all requests
+	outputBudget = budget.Of((&kserve.ModelInferRequest_InferRequestedOutputTensor{}).ProtoReflect().Descriptor()) //nolint:gochecknoglobals // the same
 )
 
 // elements counts those of a request's lists, by field.
@@ -46,7 +46,8 @@ type elements [fieldRawContents + 1]int
 
 // add returns a [*budget.Error] for the first element beyond its budget.
 func (e *elements) add(number protowire.Number) error {
-	most, name := budget.Tensors, ""
+	var name string
+	most := budget.Tensors
 	switch number {
 	case fieldParameters:
 		most, name = budget.Keys, "parameters"

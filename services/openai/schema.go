@@ -40,7 +40,7 @@ func (s *schemas) check(ctx context.Context, c *inference.Structured) error {
 		return inference.Invalid(c.Param, "%s must be a JSON schema object", c.Param)
 	}
 	err = s.walk(ctx, root)
-	if flaw, wrong := errors.AsType[schemaFlaw](err); wrong {
+	if flaw, wrong := errors.AsType[schemaError](err); wrong {
 		return inference.Invalid(c.Param, "%s is not a valid JSON schema: %s", c.Param, string(flaw))
 	}
 	if errors.Is(err, errTooManySchemas) {
@@ -52,19 +52,19 @@ func (s *schemas) check(ctx context.Context, c *inference.Structured) error {
 	return err
 }
 
-// schemaFlaw says what is wrong with a schema.
-type schemaFlaw string
+// schemaError says what is wrong with a schema.
+type schemaError string
 
-func (f schemaFlaw) Error() string { return string(f) }
+func (f schemaError) Error() string { return string(f) }
 
-func flawf(format string, args ...any) error { return schemaFlaw(fmt.Sprintf(format, args...)) }
+func flawf(format string, args ...any) error { return schemaError(fmt.Sprintf(format, args...)) }
 
 // Flaws of addresses and references.
 const (
-	flawAddress   = schemaFlaw("an address in $id, $ref, $anchor or $schema can't be used")
-	flawElsewhere = schemaFlaw("it refers to another document, and only references within the schema are followed")
-	flawNowhere   = schemaFlaw("a $ref leads nowhere")
-	flawTwice     = schemaFlaw("an $id or $anchor is given twice")
+	errSchemaAddress   = schemaError("an address in $id, $ref, $anchor or $schema can't be used")
+	errSchemaElsewhere = schemaError("it refers to another document, and only references within the schema are followed")
+	errSchemaNowhere   = schemaError("a $ref leads nowhere")
+	errSchemaTwice     = schemaError("an $id or $anchor is given twice")
 )
 
 var (

@@ -28,7 +28,7 @@ func (w *schemaWalk) draftOf(node map[string]any, in *schemaResource) (*schemaDr
 	isRoot := len(w.trail) == 0
 	switch {
 	case draft == nil && (isRoot || in.draft.addressOf(node) != ""):
-		return nil, flawElsewhere
+		return nil, errSchemaElsewhere
 	case draft == nil || !isRoot && draft.addressOf(node) == "":
 		return in.draft, nil
 	}
@@ -56,10 +56,10 @@ func (w *schemaWalk) address(node map[string]any, in *schemaResource, draft *sch
 	if address := draft.addressOf(node); address != "" {
 		base, err := join(in.base, address)
 		if err != nil {
-			return nil, flawAddress
+			return nil, errSchemaAddress
 		}
 		if other := w.resources[base.String()]; other != nil && len(w.trail) > 0 {
-			return nil, flawTwice
+			return nil, errSchemaTwice
 		}
 		in = &schemaResource{node: node, base: base, draft: draft, anchors: map[string]map[string]any{}}
 		w.resources[base.String()] = in
@@ -71,7 +71,7 @@ func (w *schemaWalk) address(node map[string]any, in *schemaResource, draft *sch
 	}
 	for _, name := range draft.anchorsOf(node) {
 		if in.anchors[name] != nil {
-			return nil, flawTwice
+			return nil, errSchemaTwice
 		}
 		in.anchors[name] = node
 	}
@@ -134,18 +134,18 @@ func (w *schemaWalk) resolve(ref schemaRef) (map[string]any, *schemaResource, er
 	address, fragment, _ := strings.Cut(ref.to, "#")
 	fragment, err := url.PathUnescape(fragment)
 	if err != nil {
-		return nil, nil, flawAddress
+		return nil, nil, errSchemaAddress
 	}
 	in := ref.in
 	if address != "" {
 		joined, err := join(in.base, address)
 		if err != nil {
-			return nil, nil, flawAddress
+			return nil, nil, errSchemaAddress
 		}
 		if in = w.resources[joined.String()]; in == nil {
 			draft, err := draftAt(joined.String())
 			if err == nil && draft == nil {
-				err = flawElsewhere
+				err = errSchemaElsewhere
 			}
 			return nil, nil, err
 		}
@@ -157,7 +157,7 @@ func (w *schemaWalk) resolve(ref schemaRef) (map[string]any, *schemaResource, er
 	if target := in.anchors[fragment]; target != nil {
 		return target, in, nil
 	}
-	return nil, nil, flawNowhere
+	return nil, nil, errSchemaNowhere
 }
 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~") //nolint:gochecknoglobals // a constant table
@@ -181,7 +181,7 @@ func lookUp(root map[string]any, pointer string) (map[string]any, error) {
 			}
 		}
 		if !found {
-			return nil, flawNowhere
+			return nil, errSchemaNowhere
 		}
 	}
 	switch target := value.(type) {
@@ -190,5 +190,5 @@ func lookUp(root map[string]any, pointer string) (map[string]any, error) {
 	case bool:
 		return nil, nil //nolint:nilnil // nothing to check
 	}
-	return nil, flawNowhere
+	return nil, errSchemaNowhere
 }

@@ -264,8 +264,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"$ref":"#/$defs/a","$defs":{"a":{"pattern":"["}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if err := checkText(t.Context(), &schemas{}, string(bytes.TrimSpace(text))); err != nil {
-			var known *inference.Error
-			if !errors.As(err, &known) {
+			if _, known := errors.AsType[*inference.Error](err); !known {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,129 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/oapi-codegen/runtime"
+
+	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/budget"
+)
+
+// TestTooManyValues: what a body is built into is bounded, whatever reads it.
+func TestTooManyValues(t *testing.T) {
+	many := "[" + strings.Repeat("1,", budget.Values) + "1]"
+	const message = "the request body holds too many values: numbers, strings, lists and objects together may be 262144"
+	for _, tt := range []struct{ name, body, param, message string }{
+		{"unknown field", chatBody(`, "x": ` + many), "", message},
+		{"built field", chatBody(`, "stop": ` + many), "stop", "stop holds more than 4096 values: send fewer"},
+		{"field of one value", chatBody(`, "top_p": {"x": ` + many + `}`), "top_p", "top_p holds more than 4096 values: send fewer"},
+		{"union", chatBody(`, "function_call": ` + many), "function_call", "function_call holds more than 4096 values: send fewer"},
+		{"field of bytes", chatBody(`, "chat_template_kwargs": {"x": ` + many + `}`), "chat_template_kwargs", "chat_template_kwargs holds more than 65536 values: send fewer"},
+		{"tools", chatBody(`, "tools": [{"type":"function","function":{"name":"f","parameters":{"x":` + many + `}}}]`), "tools", "tools holds more than 65536 values: send fewer"},
+		{"keys", chatBody(`, "x": [` + strings.Repeat(`{"a":1},`, budget.Values/2) + `{}]`), "", message},
+		{"messages", `{"model": "m", "messages": [{"role": "user", "content": "x", "y": ` + many + `}]}`, "", message},
+		{"arguments of calls", `{"model": "m", "messages": [{"role": "assistant", "tool_calls": [` + strings.Repeat(
+			`{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\": [`+strings.Repeat("1,", budget.Values/4)+`1]}"}},`, 5,
+		) + `{"id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]}]}`, "", message},
+		{"schema as text", chatBody(`, "guided_json": "{\"enum\": ` + many + `}"`), "guided_json", "guided_json holds more than 65536 values: send a smaller schema"},
+		{"keys of a loose field", `{"model": "m", "messages": {` + strings.TrimSuffix(keys(budget.Values+1), ",") + `}}`, "", message},
+		{"numbers of a loose field", `{"model": "m", "messages": [` + strings.Repeat("1,", budget.TokenIDs+1) + `1]}`, "", "the request body holds too many token ids: all lists of a request together may have 1048576"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			validated, err := newValidator(t).Validate(chatPattern, []byte(tt.body))
+			if err == nil {
+				var body api.CreateChatCompletionRequest
+				if err := runtime.BindJSONBody(&http.Request{Body: validated}, &body); err != nil {
+					t.Fatal(err)
+				}
+				_, err = chatRequest(t.Context(), &body)
+			}
+			wantInvalid(t, err, tt.param, tt.message)
+		})
+	}
+}
+
+// keys are so many members of an object, each with a comma behind it.
+func keys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"%d":1,`, i)
+	}
+	return b.String()
+}
+
+// TestFieldBudgets holds lists and maps to their limits while they are read.
+func TestFieldBudgets(t *testing.T) {
+	items := func(n int, item string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
+	members := func(n int) string { return "{" + strings.TrimSuffix(keys(n), ",") + "}" }
+	user, input := `{"role":"user","content":""}`, `{"role":"user","content":"a"}`
+	for _, tt := range []struct {
+		name    string
+		most    int
+		pattern string
+		make    func(n int) string
+		param   string
+		message string
+	}{
+		{"biases", budget.Keys, chatPattern, func(n int) string { return chatBody(`,"logit_bias":` + members(n)) }, "logit_bias", "logit_bias must be an object of at most 4096 keys"},
+		{"variables", budget.Keys, chatPattern, func(n int) string { return chatBody(`,"chat_template_kwargs":` + members(n)) }, "chat_template_kwargs", "chat_template_kwargs must be an object of at most 4096 keys"},
+		{"stop ids", budget.Words, chatPattern, func(n int) string { return chatBody(`,"stop_token_ids":` + items(n, "1")) }, "stop_token_ids", "stop_token_ids must be a list of at most 4096 items"},
+		{"bad words", budget.Words, chatPattern, func(n int) string { return chatBody(`,"bad_words":` + items(n, `"a"`)) }, "bad_words", "bad_words must be a list of at most 4096 items"},
+		{"choices", budget.Choices, chatPattern, func(n int) string { return chatBody(`,"guided_choice":` + items(n, `"a"`)) }, "guided_choice", "guided_choice must be a list of at most 16384 items"},
+		{"messages", budget.Messages, chatPattern, func(n int) string { return `{"model":"m","messages":` + items(n, user) + `}` }, "messages[16384]", "messages[16384] is beyond the 16384 messages that a request may have"},
+		{"items", budget.Messages, "POST /v1/responses", func(n int) string { return `{"model":"m","input":` + items(n, input) + `}` }, "input[16384]", "input[16384] is beyond the 16384 items that a request may have"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := decodeAs(t, tt.pattern, tt.make(tt.most)); err != nil {
+				t.Errorf("at the limit: %v", err)
+			}
+			wantInvalid(t, decodeAs(t, tt.pattern, tt.make(tt.most+1)), tt.param, tt.message)
+		})
+	}
+}
+
+// decodeAs validates and decodes a chat or a response.
+func decodeAs(t *testing.T, pattern, body string) error {
+	t.Helper()
+	validated, err := newValidator(t).Validate(pattern, []byte(body))
+	if err != nil {
+		return err
+	}
+	if pattern == chatPattern {
+		var chat api.CreateChatCompletionRequest
+		if err := runtime.BindJSONBody(&http.Request{Body: validated}, &chat); err != nil {
+			t.Fatal(err)
+		}
+		_, err = chatRequest(t.Context(), &chat)
+		return err
+	}
+	var response api.CreateResponse
+	if err := runtime.BindJSONBody(&http.Request{Body: validated}, &response); err != nil {
+		t.Fatal(err)
+	}
+	_, err = decodeItems(response.Input)
+	return err
+}
+
+// TestTokenIDsAreNoValues: a batch of long inputs has more ids than that.
+func TestTokenIDsAreNoValues(t *testing.T) {
+	ids := "[" + strings.Repeat("1,", budget.TokenIDs-1) + "1]"
+	if _, err := newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [`+ids+`]}`)); err != nil {
+		t.Error(err)
+	}
+	inputs, err := DecodeInput(json.RawMessage("[" + ids + "]"))
+	if err != nil || len(inputs) != 1 || len(inputs[0].TokenIDs) != budget.TokenIDs {
+		t.Errorf("%d inputs, %v", len(inputs), err)
+	}
+	const message = "the request body holds too many token ids: all lists of a request together may have 1048576"
+	_, err = newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [[1],`+ids+`]}`))
+	wantInvalid(t, err, "", message)
+	_, err = DecodeInput(json.RawMessage("[[1]," + ids + "]"))
+	wantInvalid(t, err, "", message)
+}
