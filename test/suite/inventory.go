@@ -219,7 +219,8 @@ func (inv *inventory) compare(seen *inventory, renames []rename) difference {
 	return d
 }
 
-// update takes what is new from a run, and drops what the renames excuse.
+// update takes what is new from a run, and drops what the renames excuse. It raises the
+// recorded coverage to what a run shows less coverageSlack.
 func (inv *inventory) update(seen *inventory, renames []rename) {
 	for key, got := range seen.Tests {
 		want, there := inv.Tests[key]
@@ -239,8 +240,9 @@ func (inv *inventory) update(seen *inventory, renames []rename) {
 		}
 	}
 	for pkg, got := range seen.Coverage {
-		if want, there := inv.Coverage[pkg]; !there || got > want {
-			inv.Coverage[pkg] = got
+		// Which branches run depends on timing: a single good run is no promise.
+		if want, there := inv.Coverage[pkg]; !there || got-coverageSlack > want {
+			inv.Coverage[pkg] = got - coverageSlack
 		}
 	}
 }
