@@ -83,16 +83,16 @@ func platformEngine() *inferencetest.Engine {
 }
 
 // freePort is one that nobody listened on a moment ago.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+func freePort(tb testing.TB) string {
+	tb.Helper()
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer l.Close()
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return port
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -26,10 +27,8 @@ type Config struct {
 
 // Validate names the flag that can't be used.
 func (c Config) Validate() error {
-	for _, key := range c.APIKeys {
-		if key == "" {
-			return errors.New("--api-key: the key is empty: give one, or leave the setting out for a server that asks for no key")
-		}
+	if slices.Contains(c.APIKeys, "") {
+		return errors.New("--api-key: the key is empty: give one, or leave the setting out for a server that asks for no key")
 	}
 	if _, err := newRestrictions(c.Restricted); err != nil {
 		return err

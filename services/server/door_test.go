@@ -142,7 +142,8 @@ func TestMisdirected(t *testing.T) {
 	r.Header.Set("Origin", "http://localhost:3000")
 	r.Header.Set("Access-Control-Request-Method", "POST")
 	w := httptest.NewRecorder()
-	if h.ServeHTTP(w, r); w.Code != http.StatusMisdirectedRequest || w.Header().Get("Access-Control-Allow-Origin") != "" {
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusMisdirectedRequest || w.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("a preflight: %d %v", w.Code, w.Header())
 	}
 }
