@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"services/chat":                    {"services/chat/dialect", "services/chat/jinja", "services/inference"},
 	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
-	"services/tokenizer":               {"services/inference"},
+	"services/tokenizer":               {"services/budget", "services/inference"},
 	"services/models":                  {"gen/go/kserve", "services/inference"},
 	"services/images":                  {"services/inference"},
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},

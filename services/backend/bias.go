@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,11 +49,11 @@ func wordOf(tokenizer inference.Tokenizer, id int, bias float64) (string, error)
 		return "", inference.Invalid(param, "logit_bias holds the token id %d, but the model has %d tokens", id, tokenizer.Size())
 	}
 	word := tokenizer.Decode([]int{id}, false)
-	ids, err := tokenizer.Encode(word, true)
+	ids, err := tokenizer.Encode(context.Background(), word, true, nil) // a token's
 	if err != nil {
 		return "", fmt.Errorf("tokenize a word of logit_bias: %w", err)
 	}
-	around, err := tokenizer.Encode("", true)
+	around, err := tokenizer.Encode(context.Background(), "", true, nil)
 	if err != nil {
 		return "", fmt.Errorf("tokenize no text: %w", err)
 	}

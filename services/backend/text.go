@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -186,7 +187,7 @@ const minLogprob = -9999
 // split gives the texts of count tokens, or the whole text.
 func (d *textDecoder) split(text string, count int) []string {
 	if count > 1 && d.card.Tokenizer != nil {
-		ids, err := d.card.Tokenizer.Encode(text, false)
+		ids, err := d.card.Tokenizer.Encode(context.Background(), text, false, nil) // some tokens'
 		texts := make([]string, len(ids))
 		for i := range ids {
 			texts[i] = d.card.Tokenizer.Decode(ids[i:i+1], false)

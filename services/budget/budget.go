@@ -62,18 +62,25 @@ const (
 	GrammarBytes = 1 << 20
 )
 
-// Budgets of texts that are tokenized: TextBytes, or TextBytesPerToken for each token of
-// the model's context if that is more.
+// Budgets of texts that are tokenized: of one text TextBytes, or TextBytesPerToken for each
+// token of the model's context if that is more; of several together TextsBytes, or what one
+// may have if that is more. Words of more than LongWord bytes, which take many times as long
+// as others, may together be as long as one text.
 const (
 	TextBytes         = 512 << 10
 	TextBytesPerToken = 16
+	TextsBytes        = 16 << 20
+	LongWord          = 4 << 10
 )
 
-// Text is how many bytes of text are tokenized for one request to a model whose context
-// has that many tokens, 0 for an unknown one.
+// Text is how many bytes a text may have that is tokenized for a model whose context has
+// that many tokens, 0 for an unknown one.
 func Text(context int) int {
 	return max(TextBytes, TextBytesPerToken*min(context, 1<<40))
 }
+
+// Texts is the same for several texts of a request together.
+func Texts(context int) int { return max(TextsBytes, Text(context)) }
 
 // Budgets of compressed messages: InflatedBytes, or InflatedTimes the compressed size if
 // that is more. What is larger is to be sent without compression.

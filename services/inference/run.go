@@ -78,7 +78,7 @@ func (r *run) count(job *Job, total jobTotal) {
 func (r *run) usage() *Usage {
 	for _, job := range r.jobs {
 		if n := &r.promptTokens[job.PromptIndex]; *n == 0 && job.Input == nil && r.card.Tokenizer != nil {
-			*n, _ = r.card.Tokenizer.Count(job.Prompt, true) // an answer is worth more than its count
+			*n, _ = r.card.Tokenizer.Count(context.Background(), job.Prompt, true, nil) // an answer is worth more than its count, and it has been counted before
 		}
 	}
 	u := &Usage{CompletionTokens: r.tokens}

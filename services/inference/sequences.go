@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -127,7 +128,7 @@ func (t *tally) count() int {
 	if t.tokenizer == nil {
 		return 0
 	}
-	n, _ := t.tokenizer.Count(string(t.text), false) // an answer is worth more than its count
+	n, _ := t.tokenizer.Count(context.Background(), string(t.text), false, nil) // an answer is worth more than its count
 	t.tokenizer = nil
 	return n
 }

@@ -196,7 +196,7 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 	if len(req.ImageRefs()) > 0 {
 		return 0, Unsupported(req.ImagesParam(), "the tokens of images can't be counted here: the model alone knows them")
 	}
-	return run.card.longest(prompts)
+	return run.card.longest(ctx, req.TextParam(), prompts)
 }
 
 // newRun finds the model, and tells the measure of it; that is nil for who isn't
@@ -231,7 +231,7 @@ func (s *Service) plan(ctx context.Context, req *Request, measure *measure) (*ru
 		if run.lora != "" {
 			return nil, Unsupported("model", "the model `%s` is a LoRA adapter, which has no embeddings", req.Model)
 		}
-		if err := card.checkInputs(req.Inputs); err != nil {
+		if err := card.checkInputs(ctx, req.Inputs); err != nil {
 			return nil, err
 		}
 		run.planInputs()
@@ -244,7 +244,7 @@ func (s *Service) plan(ctx context.Context, req *Request, measure *measure) (*ru
 	if err != nil {
 		return nil, err
 	}
-	maxTokens, err := s.maxTokens(card, req, prompts)
+	maxTokens, err := s.maxTokens(ctx, card, req, prompts)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func (s *Service) plan(ctx context.Context, req *Request, measure *measure) (*ru
 // template.
 func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]string, error) {
 	if req.Messages == nil {
-		return plainPrompts(card, req)
+		return plainPrompts(ctx, card, req)
 	}
 	ctx, span := child(ctx, "template")
 	prompt, err := render(ctx, card, req)
@@ -291,15 +291,15 @@ func render(ctx context.Context, card *Card, req *Request) (string, error) {
 	return prompt, nil
 }
 
-func plainPrompts(card *Card, req *Request) ([]string, error) {
-	texts := make([]string, len(req.Prompts))
+func plainPrompts(ctx context.Context, card *Card, req *Request) ([]string, error) {
+	texts, left := make([]string, len(req.Prompts)), card.texts(len(req.Prompts))
 	for i, p := range req.Prompts {
 		texts[i] = p.Text
 		if p.TokenIDs == nil {
 			continue
 		}
 		var err error
-		if texts[i], err = card.textOf(p.TokenIDs); err != nil {
+		if texts[i], err = card.textOf(ctx, p.TokenIDs, left); err != nil {
 			return nil, err
 		}
 	}
@@ -310,8 +310,8 @@ func plainPrompts(card *Card, req *Request) ([]string, error) {
 // for plain texts, or the room left in the context. Where the prompt can't be
 // counted here the context itself means that, as the engine ends an answer that
 // fills it.
-func (s *Service) maxTokens(card *Card, req *Request, prompts []string) (int, error) {
-	used, err := card.longest(prompts)
+func (s *Service) maxTokens(ctx context.Context, card *Card, req *Request, prompts []string) (int, error) {
+	used, err := card.longest(ctx, req.TextParam(), prompts)
 	if err != nil {
 		return 0, err
 	}
@@ -320,26 +320,26 @@ func (s *Service) maxTokens(card *Card, req *Request, prompts []string) (int, er
 		asked = *p
 	}
 	truncates := req.Sampling.TruncatePromptTokens != nil
-	switch context := card.ContextLength; {
-	case context > 0 && used+max(asked, 1) > context && used > 0 && !truncates:
+	switch length := card.ContextLength; {
+	case length > 0 && used+max(asked, 1) > length && used > 0 && !truncates:
 		return 0, card.tooLong(req.TextParam(), used, asked)
-	case context > 0 && asked > context:
+	case length > 0 && asked > length:
 		return 0, &Error{
 			Code: CodeInvalid, Reason: ReasonContextLength, Param: req.TextParam(),
-			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", context, asked),
+			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", length, asked),
 		}
 	case asked > 0:
 		return asked, nil
-	case req.Prompts != nil && context > used:
-		return min(continuationTokens, context-used), nil
+	case req.Prompts != nil && length > used:
+		return min(continuationTokens, length-used), nil
 	case req.Prompts != nil:
 		return continuationTokens, nil
 	case s.defaultMaxTokens(card) > 0:
 		return s.defaultMaxTokens(card), nil
-	case context > 0 && truncates:
-		return context, nil
-	case context > 0:
-		return context - used, nil
+	case length > 0 && truncates:
+		return length, nil
+	case length > 0:
+		return length - used, nil
 	}
 	return unknownContextMaxTokens, nil
 }

@@ -1,19 +1,24 @@
 package inference
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/trident-inference/trident/services/budget"
 )
 
 // Tokenizer is a model's own: texts to token ids and back. It may be used
 // concurrently.
 type Tokenizer interface {
 	// Encode gives the token ids of a text; with special also those that the
-	// model's maker puts around every text.
-	Encode(text string, special bool) ([]int, error)
+	// model's maker puts around every text. It ends with ctx, whose error it returns. The
+	// text takes from left, which may be nil; beyond it is [ErrTextTooLong].
+	Encode(ctx context.Context, text string, special bool, left *TextBudget) ([]int, error)
 	// Count is how many ids Encode would give.
-	Count(text string, special bool) (int, error)
+	Count(ctx context.Context, text string, special bool, left *TextBudget) (int, error)
 	// Decode gives the text of token ids; with skipSpecial without that of special
 	// tokens.
 	Decode(ids []int, skipSpecial bool) string
@@ -21,6 +26,32 @@ type Tokenizer interface {
 	Token(id int) (token string, ok bool)
 	// Size of the vocabulary: ids are below it.
 	Size() int
+}
+
+// TextBudget is what may still be tokenized of a request's texts, in bytes of their normal
+// forms. One goroutine may use it at a time.
+type TextBudget struct {
+	Bytes int
+	// LongWords are those of words of more than [budget.LongWord] bytes.
+	LongWords int
+}
+
+// ErrTextTooLong is returned for a text that is longer than its [TextBudget].
+var ErrTextTooLong = errors.New("the text is too long to be tokenized")
+
+// oneText is the budget of a request with one text.
+func (c *Card) oneText() *TextBudget {
+	most := budget.Text(c.ContextLength)
+	return &TextBudget{Bytes: most, LongWords: most}
+}
+
+// texts is the budget of a request with so many.
+func (c *Card) texts(n int) *TextBudget {
+	left := c.oneText()
+	if n > 1 {
+		left.Bytes = budget.Texts(c.ContextLength)
+	}
+	return left
 }
 
 // Tokenizers reads tokenizers.
@@ -34,7 +65,7 @@ type Tokenizers interface {
 // ids and its text, empty for nothing. It isn't known of tokenizers that end
 // texts, too.
 func begins(t Tokenizer) (id []int, text string) {
-	ids, err := t.Encode("", true)
+	ids, err := t.Encode(context.Background(), "", true, nil)
 	if err != nil || len(ids) != 1 {
 		return nil, ""
 	}
@@ -53,7 +84,7 @@ func (c *Card) withoutBegin(prompt string) string {
 
 // textOf gives the text of a prompt of token ids, as engines take texts. Where
 // they would read other ids in it, the prompt is refused.
-func (c *Card) textOf(ids []int) (string, error) {
+func (c *Card) textOf(ctx context.Context, ids []int, left *TextBudget) (string, error) {
 	const param = "prompt"
 	if c.Tokenizer == nil {
 		return "", Unsupported(param, "the tokenizer of the model `%s` isn't known: send the prompt as text, not as token ids", c.Name)
@@ -64,10 +95,13 @@ func (c *Card) textOf(ids []int) (string, error) {
 	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] {
 		ids = ids[1:]
 	}
-	text := c.Tokenizer.Decode(ids, false)
-	again, err := c.Tokenizer.Encode(text, false)
+	text, err := c.decode(param, ids)
 	if err != nil {
-		return "", fmt.Errorf("tokenize prompt: %w", err)
+		return "", err
+	}
+	again, err := c.Tokenizer.Encode(ctx, text, false, left)
+	if err != nil {
+		return "", c.errTokenize(param, text, err)
 	}
 	if !slices.Equal(again, ids) {
 		return "", Unsupported(param, "prompt holds token ids that their text isn't read as: send it as text")
@@ -75,17 +109,49 @@ func (c *Card) textOf(ids []int) (string, error) {
 	return text, nil
 }
 
-// longest is the number of tokens of the longest text, as the engine will count
+// decodeFactor is how much longer than a text that is tokenized the text of token ids may
+// be: there are tokens of some hundred bytes.
+const decodeFactor = 4
+
+// decode gives the text of a field's token ids, within a budget.
+func (c *Card) decode(param string, ids []int) (string, error) {
+	most, size := decodeFactor*budget.Text(c.ContextLength), 0
+	for _, id := range ids {
+		token, _ := c.Tokenizer.Token(id)
+		if size += len(token); size > most {
+			return "", Invalid(param, "the text of %s is longer than %d bytes: send fewer token ids at a time", param, most)
+		}
+	}
+	return c.Tokenizer.Decode(ids, false), nil
+}
+
+// errTokenize is the error of a field whose text, or whose last text, couldn't be tokenized.
+func (c *Card) errTokenize(param, text string, err error) error {
+	if !errors.Is(err, ErrTextTooLong) {
+		return fmt.Errorf("tokenize: %w", err)
+	}
+	const advice = "send less, or in several requests"
+	e := &Error{Code: CodeInvalid, Reason: ReasonContextLength, Param: param}
+	if one := budget.Text(c.ContextLength); len(text) > one {
+		e.Message = fmt.Sprintf("%s has %d bytes, and at most %d are tokenized for this model: %s", param, len(text), one, advice)
+	} else {
+		e.Message = fmt.Sprintf("%s is too long to be tokenized: in their normal form the texts of a request may have %d bytes, and their longest words %d: %s",
+			param, budget.Texts(c.ContextLength), one, advice)
+	}
+	return e
+}
+
+// longest is the number of tokens of the longest text of a field, as the engine will count
 // them, or 0 where that isn't known.
-func (c *Card) longest(texts []string) (int, error) {
+func (c *Card) longest(ctx context.Context, param string, texts []string) (int, error) {
 	if c.Tokenizer == nil {
 		return 0, nil
 	}
-	most := 0
+	most, left := 0, c.texts(len(texts))
 	for _, text := range texts {
-		n, err := c.Tokenizer.Count(text, true)
+		n, err := c.Tokenizer.Count(ctx, text, true, left)
 		if err != nil {
-			return 0, fmt.Errorf("count tokens: %w", err)
+			return 0, c.errTokenize(param, text, err)
 		}
 		most = max(most, n)
 	}
@@ -94,10 +160,11 @@ func (c *Card) longest(texts []string) (int, error) {
 
 // checkInputs refuses inputs that the model can't embed, as far as its tokenizer
 // is known.
-func (c *Card) checkInputs(inputs []Input) error {
+func (c *Card) checkInputs(ctx context.Context, inputs []Input) error {
 	if c.Tokenizer == nil {
 		return nil
 	}
+	left := c.texts(len(inputs))
 	for i, in := range inputs {
 		param := fmt.Sprintf("input[%d]", i)
 		if len(inputs) == 1 {
@@ -111,8 +178,8 @@ func (c *Card) checkInputs(inputs []Input) error {
 			}
 		} else {
 			var err error
-			if n, err = c.longest([]string{in.Text}); err != nil {
-				return err
+			if n, err = c.Tokenizer.Count(ctx, in.Text, true, left); err != nil {
+				return c.errTokenize(param, in.Text, err)
 			}
 		}
 		if c.ContextLength > 0 && n > c.ContextLength {

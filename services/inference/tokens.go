@@ -9,8 +9,8 @@ import (
 // Tokens is a text as a model reads it.
 type Tokens struct {
 	IDs []int
-	// Texts are the tokens as the model's vocabulary writes them.
-	Texts []string
+	// Text is a token as the model's vocabulary writes it.
+	Text func(id int) (token string, ok bool)
 	// ContextLength of the model in tokens; 0 where it isn't known.
 	ContextLength int
 }
@@ -35,15 +35,11 @@ func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*To
 	if err != nil {
 		return nil, err
 	}
-	ids, err := card.Tokenizer.Encode(text, special)
+	ids, err := card.Tokenizer.Encode(ctx, text, special, card.oneText())
 	if err != nil {
-		return nil, fmt.Errorf("tokenize: %w", err)
+		return nil, card.errTokenize(req.TextParam(), text, err)
 	}
-	tokens := &Tokens{IDs: ids, Texts: make([]string, len(ids)), ContextLength: card.ContextLength}
-	for i, id := range ids {
-		tokens.Texts[i], _ = card.Tokenizer.Token(id)
-	}
-	return tokens, nil
+	return &Tokens{IDs: ids, Text: card.Tokenizer.Token, ContextLength: card.ContextLength}, nil
 }
 
 // readable is the text that the model would read.
@@ -70,7 +66,7 @@ func (s *Service) detokenize(ctx context.Context, model string, ids []int) (stri
 	if i := slices.IndexFunc(ids, unknown); i >= 0 {
 		return "", Invalid(fmt.Sprintf("tokens[%d]", i), "tokens[%d]: the model `%s` has no token %d", i, model, ids[i])
 	}
-	return card.Tokenizer.Decode(ids, false), nil
+	return card.decode("tokens", ids)
 }
 
 // tokenizing finds a model whose tokenizer is known.

@@ -168,7 +168,7 @@ func (h *Handler) countText(ctx context.Context, model, text string) int {
 	if err != nil || named.Card.Tokenizer == nil {
 		return 0
 	}
-	n, err := named.Card.Tokenizer.Count(text, false)
+	n, err := named.Card.Tokenizer.Count(ctx, text, false, nil) // of an answer
 	if err != nil {
 		return 0
 	}

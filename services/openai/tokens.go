@@ -1,8 +1,11 @@
 package openai
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net/http"
+	"strconv"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
@@ -25,14 +28,49 @@ func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObjec
 	if err != nil {
 		return nil, err
 	}
-	answer := api.Tokenize200JSONResponse{Count: len(tokens.IDs), Tokens: tokens.IDs}
-	if tokens.ContextLength > 0 {
-		answer.MaxModelLen = &tokens.ContextLength
+	return &tokenizeAnswer{tokens: tokens, texts: value(body.ReturnTokenStrs)}, nil
+}
+
+// tokenizeAnswer is api.TokenizeResponse, written as it is made: a text has as many tokens
+// as bytes, and the JSON of each takes more than the token.
+type tokenizeAnswer struct {
+	tokens *inference.Tokens
+	texts  bool // the tokens' own are asked for
+}
+
+// VisitTokenizeResponse writes it. A client that has left needs none.
+func (a *tokenizeAnswer) VisitTokenizeResponse(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	length := "null"
+	if a.tokens.ContextLength > 0 {
+		length = strconv.Itoa(a.tokens.ContextLength)
 	}
-	if value(body.ReturnTokenStrs) {
-		answer.TokenStrs = tokens.Texts
+	b := bufio.NewWriterSize(w, 32<<10)
+	_, _ = fmt.Fprintf(b, `{"count":%d,"max_model_len":%s,"token_strs":`, len(a.tokens.IDs), length)
+	if a.texts {
+		a.list(b, func(to []byte, id int) []byte {
+			text, _ := a.tokens.Text(id)
+			return append(to, quoted(text)...)
+		})
+	} else {
+		_, _ = b.WriteString("null")
 	}
-	return answer, nil
+	_, _ = b.WriteString(`,"tokens":`)
+	a.list(b, func(to []byte, id int) []byte { return strconv.AppendInt(to, int64(id), 10) })
+	_, _ = b.WriteString("}\n")
+	return b.Flush()
+}
+
+// list writes what item makes of each token.
+func (a *tokenizeAnswer) list(b *bufio.Writer, item func(to []byte, id int) []byte) {
+	_ = b.WriteByte('[')
+	for i, id := range a.tokens.IDs {
+		if i > 0 {
+			_ = b.WriteByte(',')
+		}
+		_, _ = b.Write(item(b.AvailableBuffer(), id))
+	}
+	_ = b.WriteByte(']')
 }
 
 // tokenizeRequest translates a validated body for the core.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
@@ -38,7 +39,7 @@ func TestTokens(t *testing.T) {
 		{"an empty text", tokenize, `{"model":"m","prompt":""}`, 200, `{"count":0,"max_model_len":64,"token_strs":null,"tokens":[]}`},
 		{"an alias, the other path", "/tokenize", `{"model":"org/m","prompt":"a"}`, 200, `"tokens":[97]`},
 		{"no context", tokenize, `{"model":"plain","prompt":"a"}`, 200, `{"count":1,"max_model_len":null,`},
-		{"the vocabulary's texts", tokenize, `{"model":"m","prompt":"a <|im_end|>","return_token_strs":true}`, 200, `"token_strs":["a","Ġ","\u003c|im_end|\u003e"],"tokens":[97,32,257]}`},
+		{"the vocabulary's texts", tokenize, `{"model":"m","prompt":"a <|im_end|>","return_token_strs":true}`, 200, `"token_strs":["a","Ġ","<|im_end|>"],"tokens":[97,32,257]}`},
 		{"a chat", tokenize, user(`"a"`, ""), 200, `"tokens":[97,257,256]}`},
 		{"a chat without the next turn", tokenize, user(`"a"`, `,"add_generation_prompt":false`), 200, `"tokens":[97,257]}`},
 		{"a chat to continue", tokenize, user(`" a "`, `,"add_generation_prompt":false,"continue_final_message":true`), 200, `"tokens":[32,97,32]}`},
@@ -63,6 +64,10 @@ func TestTokens(t *testing.T) {
 		{"an id too high", detokenize, `{"model":"m","tokens":[97,258]}`, 400, "tokens[1]: the model `m` has no token 258"},
 		{"an id below 0", detokenize, `{"model":"m","tokens":[-1]}`, 400, `"param":"tokens[0]"`},
 		{"a text for an id", detokenize, `{"model":"m","tokens":["a"]}`, 400, `"param":"tokens[0]"`},
+		{"as much as is tokenized", tokenize, `{"model":"m","prompt":"` + strings.Repeat("a ", budget.TextBytes/2) + `"}`, 200, `{"count":524288,`},
+		{"more than is tokenized", tokenize, `{"model":"m","prompt":"` + strings.Repeat("a ", budget.TextBytes/2) + `a"}`, 400, `"prompt has 524289 bytes, and at most 524288 are tokenized for this model: send less, or in several requests","type":"invalid_request_error","param":"prompt","code":"context_length_exceeded"`},
+		{"a chat of more", tokenize, user(`"`+strings.Repeat("a", budget.TextBytes)+`"`, ""), 400, `messages has 524310 bytes, and at most 524288 are tokenized for this model`},
+		{"ids of a long text", detokenize, `{"model":"m","tokens":[` + strings.Repeat("256,", budget.TextBytes/2) + `97]}`, 400, "the text of tokens is longer than 2097152 bytes: send fewer token ids at a time"},
 		{"ids without tokenizer", detokenize, `{"model":"blind","tokens":[1]}`, 400, "trident.tokenizer"},
 	}
 	for _, tt := range tests {

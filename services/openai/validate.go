@@ -51,6 +51,8 @@ type field struct {
 	// most values that the field may hold, and most keys if it is an open one; what says so.
 	most, keys int
 	over       string
+	// ids fields are lists of token ids, which don't count as values.
+	ids bool
 	// integer fields take int64 only; the schema compares floats, and 2^63 passes.
 	integer bool
 	// shape finds keys below that the document doesn't have.
@@ -118,6 +120,7 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 			most:           mostValues(property.Value),
 			keys:           mostKeys(property.Value),
 			over:           overBudget(property.Value),
+			ids:            property.Value.Items != nil && property.Value.Items.Value.Type.Is(openapi3.TypeInteger),
 			nullIsAbsent:   optional,
 			objectIsAbsent: optional && permits(property.Value, openapi3.TypeObject),
 			listIsAbsent:   optional && permits(property.Value, openapi3.TypeArray),
@@ -159,7 +162,7 @@ func mostKeys(schema *openapi3.Schema) int {
 func overBudget(schema *openapi3.Schema) string {
 	switch {
 	case holdsOpen(schema):
-	case schema.MaxItems != nil && *schema.MaxItems >= budget.FieldValues:
+	case schema.MaxItems != nil && *schema.MaxItems >= budget.FieldValues && *schema.MaxItems < budget.TokenIDs:
 		return fmt.Sprintf("must be a list of at most %d items", *schema.MaxItems)
 	case schema.MaxProps != nil:
 		return fmt.Sprintf("must be an object of at most %d keys", *schema.MaxProps)
@@ -295,10 +298,10 @@ func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked
 // read builds the value where the schema checks it, and looks for unknown keys
 // below.
 func (f field) read(r *jsonReader, known bool, unknown *unknownKeys) (any, error) {
+	r.freeNumbers = f.loose || f.ids
+	defer func() { r.freeNumbers = false }()
 	switch start := *r; {
-	case f.loose:
-		r.freeNumbers = true // its decoder counts what it builds
-		defer func() { r.freeNumbers = false }()
+	case f.loose: // its decoder counts what it builds
 		return nil, unknown.walk(r, f.shape)
 	case !known:
 		return r.value(false)

@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -134,12 +135,15 @@ func (b *bpe) findMark(merges merges) string {
 }
 
 // encode appends the ids of a word, or of a text of words that begin with mark.
-func (b *bpe) encode(word string, scratch *wordScratch, ids []int) []int {
+func (b *bpe) encode(word string, scratch *wordScratch, ids []int32) []int32 {
 	if b.mark == "" {
 		return b.encodeWord(word, scratch, ids)
 	}
 	for word != "" {
 		end := b.wordEnd(word)
+		if !scratch.watch.goOn(end) {
+			return ids
+		}
 		ids = b.encodeWord(word[:end], scratch, ids)
 		word = word[end:]
 	}
@@ -155,8 +159,11 @@ func (b *bpe) wordEnd(text string) int {
 	return len(text)
 }
 
-func (b *bpe) encodeWord(word string, scratch *wordScratch, ids []int) []int {
-	if len(word) > maxCached {
+func (b *bpe) encodeWord(word string, scratch *wordScratch, ids []int32) []int32 {
+	switch {
+	case !scratch.watch.takeWord(word):
+		return ids
+	case len(word) > maxCached:
 		return b.merge(word, scratch).append(ids)
 	}
 	slot := b.cache.slot(word)
@@ -165,17 +172,14 @@ func (b *bpe) encodeWord(word string, scratch *wordScratch, ids []int) []int {
 		known = &cached{strings.Clone(word), b.merge(word, scratch).collect()}
 		slot.Store(known)
 	}
-	for _, id := range known.ids {
-		ids = append(ids, int(id))
-	}
-	return ids
+	return append(ids, known.ids...)
 }
 
 // merge leaves the tokens of a word in the scratch.
 func (b *bpe) merge(word string, s *wordScratch) *wordScratch {
 	s.symbols = s.symbols[:0]
 	if b.alphabet {
-		s.text = appendBytes(s.text[:0], word)
+		s.text = appendBytes(slices.Grow(s.text[:0], 2*len(word)), word)
 	} else {
 		s.text = append(s.text[:0], word...)
 	}
@@ -185,6 +189,7 @@ func (b *bpe) merge(word string, s *wordScratch) *wordScratch {
 			return s
 		}
 	}
+	s.symbols = slices.Grow(s.symbols, min(len(word), len(s.text)))
 	b.begin(s)
 	s.join(b.merges)
 	return s
@@ -193,7 +198,12 @@ func (b *bpe) merge(word string, s *wordScratch) *wordScratch {
 // begin gives the characters of the scratch's text their tokens.
 func (b *bpe) begin(s *wordScratch) {
 	unknown := false // whether an unknown token is held back, to be fused
-	for at := 0; at < len(s.text); {
+	for at, look := 0, lookEvery; at < len(s.text); {
+		if at >= look {
+			if look += lookEvery; !s.watch.goOn(lookEvery) {
+				return
+			}
+		}
 		_, size := utf8.DecodeRune(s.text[at:])
 		char := b.dress(s, at, at+size)
 		at += size

@@ -155,12 +155,18 @@ func Engines(expr string) (scanned, regexp func(text string) ([]string, error), 
 
 func parts(p pattern) func(text string) ([]string, error) {
 	return func(text string) ([]string, error) {
-		spans, err := p.spans(text, nil)
 		var all []string
-		for _, s := range spans {
-			all = append(all, fmt.Sprint(s.match, " ", text[s.start:s.end]))
+		for at := 0; at < len(text); {
+			spans, next, err := p.spans(text, at, nil)
+			if err != nil {
+				return all, err
+			}
+			for _, s := range spans {
+				all = append(all, fmt.Sprint(s.match, " ", text[s.start:s.end]))
+			}
+			at = next
 		}
-		return all, err
+		return all, nil
 	}
 }
 
@@ -181,4 +187,58 @@ func Known() func(text string) string {
 			return -1
 		}, strings.ToValidUTF8(text, ""))
 	}
+}
+
+// FewSpans is how many parts of a text are found at a time.
+const FewSpans = fewSpans
+
+// Spans are the parts that a pattern finds, as begin, end and match (0 or 1).
+func Spans(name, text string) (all [][3]int, err error) {
+	gpt, ok := newScanner(gpt2)
+	if !ok {
+		return nil, fmt.Errorf("no scanner takes %q", gpt2)
+	}
+	p := map[string]pattern{"literal": literal("--"), "each": each(unicode.IsSpace), "words": words{newProperties().word}, "scanner": gpt, "inverse": inverse{gpt}}[name]
+	for at := 0; at < len(text); {
+		spans, next, err := p.spans(text, at, nil)
+		if err != nil || next <= at {
+			return all, fmt.Errorf("from %d to %d: %w", at, next, err)
+		}
+		for _, s := range spans {
+			match := 0
+			if s.match {
+				match = 1
+			}
+			all = append(all, [3]int{s.start, s.end, match})
+		}
+		at = next
+	}
+	return all, nil
+}
+
+// Joined are the ends of what a behavior makes of parts of one byte each.
+func Joined(name string, matches []bool) (ends []int) {
+	j := joiner{behavior: behavior(name)}
+	for i, match := range matches {
+		if done, ok := j.next(span{i, i + 1, match}); ok {
+			ends = append(ends, done.end)
+		}
+	}
+	if j.holds {
+		ends = append(ends, j.held.end)
+	}
+	return ends
+}
+
+// Kept is how much memory a tokenizer keeps of the last text, in bytes.
+func Kept(t *Tokenizer) int {
+	e, ok := t.encoders.Get().(*encoder)
+	if !ok {
+		return 0
+	}
+	n := 4*cap(e.ids) + cap(e.word.text) + cap(e.word.char) + 12*cap(e.word.symbols) + 8*cap(e.word.heap)
+	for _, spans := range e.spans {
+		n += 24 * cap(spans)
+	}
+	return n
 }

@@ -15,7 +15,7 @@ import (
 type model interface {
 	// encode appends the ids of a word that is not empty. Concurrent calls need a
 	// scratch each.
-	encode(word string, scratch *wordScratch, ids []int) []int
+	encode(word string, scratch *wordScratch, ids []int32) []int32
 }
 
 // newModel reads a model: its vocabulary, and what builds the rest when it is
@@ -105,6 +105,7 @@ type wordpiece struct {
 	unknown  int32
 	prefix   string // of tokens that begin inside of a word
 	maxChars int    // longer words are unknown
+	most     int    // bytes of the longest token, its prefix included
 }
 
 func newWordPiece(c *component) (map[string]int32, func(bool) (model, error), error) {
@@ -126,7 +127,10 @@ func newWordPiece(c *component) (map[string]int32, func(bool) (model, error), er
 		return nil, nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", f.Unknown)
 	}
 	build := func(inAlphabet bool) (model, error) {
-		m := &wordpiece{f.Vocab, unknown, *f.Prefix, *f.MaxChars}
+		m := &wordpiece{f.Vocab, unknown, *f.Prefix, *f.MaxChars, 0}
+		for token := range f.Vocab {
+			m.most = max(m.most, len(token))
+		}
 		if inAlphabet {
 			return spelled{m}, nil
 		}
@@ -138,21 +142,21 @@ func newWordPiece(c *component) (map[string]int32, func(bool) (model, error), er
 // spelled is a model whose words are yet to be written in GPT-2's alphabet.
 type spelled struct{ of model }
 
-func (s spelled) encode(word string, scratch *wordScratch, ids []int) []int {
+func (s spelled) encode(word string, scratch *wordScratch, ids []int32) []int32 {
 	return s.of.encode(spellBytes(word), scratch, ids)
 }
 
-func (w *wordpiece) encode(word string, scratch *wordScratch, ids []int) []int {
+func (w *wordpiece) encode(word string, scratch *wordScratch, ids []int32) []int32 {
 	if longer(word, w.maxChars) {
-		return append(ids, int(w.unknown))
+		return append(ids, w.unknown)
 	}
 	before := len(ids)
 	for start := 0; start < len(word); {
 		id, length := w.longest(word[start:], start > 0, scratch)
 		if length == 0 {
-			return append(ids[:before], int(w.unknown))
+			return append(ids[:before], w.unknown)
 		}
-		ids = append(ids, int(id))
+		ids = append(ids, id)
 		start += length
 	}
 	return ids
@@ -165,6 +169,7 @@ func (w *wordpiece) longest(text string, inside bool, scratch *wordScratch) (id 
 		key = append(key, w.prefix...)
 	}
 	prefix := len(key)
+	text = head(text, w.most-prefix)
 	key = append(key, text...)
 	scratch.text = key
 	for end := len(text); end > 0; end -= lastSize(text[:end]) {
@@ -173,6 +178,17 @@ func (w *wordpiece) longest(text string, inside bool, scratch *wordScratch) (id 
 		}
 	}
 	return 0, 0
+}
+
+// head is a text's first characters, of n bytes at most.
+func head(text string, n int) string {
+	if n >= len(text) {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:max(n, 0)]
 }
 
 // longer is whether a text has more than n characters.

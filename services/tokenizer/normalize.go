@@ -129,16 +129,19 @@ func newReplace(c *component) (normalizer, error) {
 		return nil, fmt.Errorf("Replace: %w", err)
 	}
 	return normalizer{func(text string) (string, error) {
-		spans, err := p.spans(text, nil)
-		if err != nil {
-			return "", err
-		}
 		var b strings.Builder
-		for _, s := range spans {
-			if s.match {
-				b.WriteString(f.Content)
-			} else {
-				b.WriteString(text[s.start:s.end])
+		var spans []span
+		for at := 0; at < len(text); {
+			var err error
+			if spans, at, err = p.spans(text, at, spans[:0]); err != nil {
+				return "", err
+			}
+			for _, s := range spans {
+				if s.match {
+					b.WriteString(f.Content)
+				} else {
+					b.WriteString(text[s.start:s.end])
+				}
 			}
 		}
 		return b.String(), nil

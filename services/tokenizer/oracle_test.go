@@ -172,12 +172,12 @@ func answerOf(t *testing.T, tok *tokenizer.Tokenizer, r request) answer {
 // it counts with special tokens only.
 func encode(t *testing.T, tok *tokenizer.Tokenizer, text string, special bool) []int {
 	t.Helper()
-	ids, err := tok.Encode(text, special)
+	ids, err := tok.Encode(t.Context(), text, special, nil)
 	if err != nil {
 		t.Errorf("text %.60q: %v", text, err)
 	}
 	if special || tier.Slow() {
-		if n, err := tok.Count(text, special); n != len(ids) || err != nil {
+		if n, err := tok.Count(t.Context(), text, special, nil); n != len(ids) || err != nil {
 			t.Errorf("text %.60q: %d ids, but the count is %d (%v)", text, len(ids), n, err)
 		}
 	}

@@ -19,9 +19,14 @@ type span struct {
 
 // pattern cuts a text into what it matches and what lies between.
 type pattern interface {
-	// spans appends all parts of the text, in order.
-	spans(text string, to []span) ([]span, error)
+	// spans appends parts of the text from a place on, in order. It stops behind a match
+	// once there are fewSpans, and returns where to go on: the end when there are no more.
+	spans(text string, at int, to []span) (_ []span, next int, _ error)
 }
+
+// fewSpans is how many parts of a text are found at a time: a long text has as many as
+// characters.
+const fewSpans = 4096
 
 // patternJSON is how the file writes a pattern.
 type patternJSON struct {
@@ -42,12 +47,15 @@ func (p patternJSON) compile() (pattern, error) {
 // literal matches a text.
 type literal string
 
-func (l literal) spans(text string, to []span) ([]span, error) {
-	done := 0
+func (l literal) spans(text string, at int, to []span) (_ []span, next int, _ error) {
+	done := at
 	for {
+		if len(to) >= fewSpans {
+			return to, done, nil
+		}
 		i := strings.Index(text[done:], string(l))
 		if i < 0 {
-			return rest(text, done, to), nil
+			return rest(text, done, to), len(text), nil
 		}
 		start := done + i
 		to = gap(done, start, to)
@@ -59,16 +67,19 @@ func (l literal) spans(text string, to []span) ([]span, error) {
 // each matches single characters.
 type each func(r rune) bool
 
-func (f each) spans(text string, to []span) ([]span, error) {
-	done := 0
-	for i, r := range text {
+func (f each) spans(text string, at int, to []span) (_ []span, next int, _ error) {
+	done := at
+	for i, r := range text[at:] {
 		if f(r) {
-			end := i + utf8.RuneLen(r)
-			to = append(gap(done, i, to), span{i, end, true})
+			start, end := at+i, at+i+utf8.RuneLen(r)
+			to = append(gap(done, start, to), span{start, end, true})
 			done = end
+			if len(to) >= fewSpans {
+				return to, done, nil
+			}
 		}
 	}
-	return rest(text, done, to), nil
+	return rest(text, done, to), len(text), nil
 }
 
 func gap(from, until int, to []span) []span {
@@ -103,8 +114,11 @@ func newGeneral(expr string) (pattern, error) {
 	return general{re}, nil
 }
 
-// patternLimit bounds the search for one match.
-const patternLimit = time.Second
+// patternLimit bounds the search for one match, and textLimit that for all of a text.
+const (
+	patternLimit = time.Second
+	textLimit    = 5 * time.Second
+)
 
 // foreign is what the two dialects take differently.
 var foreign = regexp.MustCompile(`\\[hHRXOKNyYGkgMCWBZ]|&&|\[:|\(\?[a-z]*[imx]|[*+?}]\+|\(\?~`)
@@ -150,15 +164,17 @@ func members(ranges []span32) string {
 // general matches a regular expression that the scanner doesn't take.
 type general struct{ re *regexp2.Regexp }
 
-// spans finds matches from left to right, an empty one not where the last ended.
-func (g general) spans(text string, to []span) ([]span, error) {
-	runes := []rune(text)
-	done, last := 0, -1
-	offset, counted := 0, 0 // bytes before the rune
+// spans finds all matches from left to right, an empty one not where the last ended: the
+// text becomes characters once.
+func (g general) spans(text string, from int, to []span) (_ []span, next int, _ error) {
+	runes := []rune(text[from:])
+	done, last := from, -1
+	offset, counted := from, 0 // bytes before the rune
+	began := time.Now()
 	for at := 0; at <= len(runes); {
 		m, err := g.re.FindRunesMatchStartingAt(runes, at)
-		if err != nil {
-			return to, fmt.Errorf("a pattern of the tokenizer took longer than %v", patternLimit)
+		if err != nil || time.Since(began) > textLimit {
+			return to, len(text), fmt.Errorf("a pattern of the tokenizer took longer than %v for a match, or %v for a text", patternLimit, textLimit)
 		}
 		if m == nil {
 			break
@@ -177,5 +193,5 @@ func (g general) spans(text string, to []span) ([]span, error) {
 		to = append(gap(done, start, to), span{start, offset, true})
 		done, at, last = offset, m.Index+m.Length, m.Index+m.Length
 	}
-	return rest(text, done, to), nil
+	return rest(text, done, to), len(text), nil
 }

@@ -30,8 +30,8 @@ type step struct {
 	optional bool
 }
 
-func (s *scanner) spans(text string, to []span) ([]span, error) {
-	done, at := 0, 0
+func (s *scanner) spans(text string, from int, to []span) (_ []span, next int, _ error) {
+	done, at := from, from
 	for at < len(text) {
 		end := s.match(text, at)
 		if end < 0 {
@@ -41,8 +41,11 @@ func (s *scanner) spans(text string, to []span) ([]span, error) {
 		}
 		to = append(gap(done, at, to), span{at, end, true})
 		done, at = end, end
+		if len(to) >= fewSpans {
+			return to, done, nil
+		}
 	}
-	return rest(text, done, to), nil
+	return rest(text, done, to), len(text), nil
 }
 
 // match is where the match that begins at a place ends, -1 for none.

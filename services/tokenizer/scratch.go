@@ -1,5 +1,7 @@
 package tokenizer
 
+import "slices"
+
 // wordScratch is the space in which a word becomes tokens: a list of symbols,
 // linked so that joining two is cheap, and a heap of the pairs that can be joined.
 // A word of n characters takes time n log n.
@@ -8,7 +10,8 @@ type wordScratch struct {
 	symbols    []symbol
 	// heap is the rank of a pair's merge << 32 | the place of its left symbol, the
 	// smallest first. An entry whose pair is no more is passed over.
-	heap []uint64
+	heap  []uint64
+	watch watch
 }
 
 // symbol is a token in the word; next and prev are places, -1 at the ends.
@@ -26,24 +29,8 @@ func (s *wordScratch) push(id int32) {
 }
 
 // append appends the tokens to ids.
-func (s *wordScratch) append(ids []int) []int {
-	for i := range s.symbols {
-		if id := s.symbols[i].id; id != gone {
-			ids = append(ids, int(id))
-		}
-	}
-	return ids
-}
-
-// collect is a slice of the tokens.
-func (s *wordScratch) collect() []int32 {
-	n := 0
-	for i := range s.symbols {
-		if s.symbols[i].id != gone {
-			n++
-		}
-	}
-	ids := make([]int32, 0, n)
+func (s *wordScratch) append(ids []int32) []int32 {
+	ids = slices.Grow(ids, s.count())
 	for i := range s.symbols {
 		if id := s.symbols[i].id; id != gone {
 			ids = append(ids, id)
@@ -52,10 +39,30 @@ func (s *wordScratch) collect() []int32 {
 	return ids
 }
 
-// join applies merges until none is left that applies.
+// count is the number of tokens.
+func (s *wordScratch) count() int {
+	n := 0
+	for i := range s.symbols {
+		if s.symbols[i].id != gone {
+			n++
+		}
+	}
+	return n
+}
+
+// collect is a slice of the tokens.
+func (s *wordScratch) collect() []int32 { return s.append(nil) }
+
+// mergeWork is the work of a merge, in bytes of text about.
+const mergeWork = 4
+
+// join applies merges until none is left that applies, or the watch ends.
 func (s *wordScratch) join(merges map[pair]merge) {
-	s.heap = s.heap[:0]
+	s.heap = slices.Grow(s.heap[:0], len(s.symbols))
 	for i := range len(s.symbols) - 1 {
+		if i%lookEvery == lookEvery-1 && !s.watch.goOn(lookEvery) {
+			return
+		}
 		if m, ok := merges[pair{s.symbols[i].id, s.symbols[i+1].id}]; ok {
 			s.heap = append(s.heap, uint64(m.rank)<<32|uint64(i))
 		}
@@ -63,7 +70,7 @@ func (s *wordScratch) join(merges map[pair]merge) {
 	for i := len(s.heap)/2 - 1; i >= 0; i-- {
 		s.sink(i)
 	}
-	for len(s.heap) > 0 {
+	for len(s.heap) > 0 && s.watch.goOn(mergeWork) {
 		top := s.pop()
 		at := int32(top & 0xffffffff)
 		left := &s.symbols[at]

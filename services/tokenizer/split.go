@@ -71,17 +71,27 @@ type cutter struct {
 }
 
 func (c *cutter) split(e *encoder, t *Tokenizer, i int, p piece) {
-	spans, err := c.pattern.spans(p.text, e.spans[i][:0])
-	if err != nil {
-		e.err = err
-		return
-	}
-	spans = c.behavior.join(spans)
-	e.spans[i] = spans
-	for _, s := range spans {
+	j := joiner{behavior: c.behavior}
+	hand := func(s span) {
 		if c.behavior != removed || !s.match {
 			e.split(t, i+1, piece{p.text[s.start:s.end], p.first && s.start == 0})
 		}
+	}
+	for at := 0; at < len(p.text) && e.word.watch.err == nil; {
+		spans, next, err := c.pattern.spans(p.text, at, e.spans[i][:0])
+		if err != nil {
+			e.word.watch.fail(err)
+			return
+		}
+		e.spans[i], at = spans, next
+		for _, s := range spans {
+			if done, ok := j.next(s); ok {
+				hand(done)
+			}
+		}
+	}
+	if j.holds {
+		hand(j.held)
 	}
 }
 
@@ -105,40 +115,35 @@ func (b *behavior) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("behavior %s is not supported", data)
 }
 
-// join merges neighbours, in place.
-func (b behavior) join(spans []span) []span {
-	out := spans[:0]
-	switch b {
-	case contiguous:
-		for _, s := range spans {
-			if n := len(out); n > 0 && out[n-1].match == s.match {
-				out[n-1].end = s.end
-			} else {
-				out = append(out, s)
-			}
-		}
-	case mergedWithPrevious:
-		matched := false // whether the part before was a match itself
-		for _, s := range spans {
-			if n := len(out); n > 0 && s.match && !matched {
-				out[n-1].end = s.end
-			} else {
-				out = append(out, s)
-			}
-			matched = s.match
-		}
-	case mergedWithNext:
-		for i, s := range spans {
-			if n := len(out); n > 0 && i > 0 && spans[i-1].match && !s.match {
-				out[n-1].end = s.end
-			} else {
-				out = append(out, s)
-			}
-		}
+// joiner merges neighbours as a behavior says.
+type joiner struct {
+	behavior behavior
+	held     span // may be joined with what comes next
+	holds    bool
+	matched  bool // the part before was a match itself
+}
+
+// next takes a part. It returns the one that is complete by then, if there is one.
+func (j *joiner) next(s span) (done span, ok bool) {
+	var joined bool
+	switch j.behavior {
 	case removed, isolated:
-		return spans
+		return s, true
+	case contiguous:
+		joined = j.held.match == s.match
+	case mergedWithPrevious:
+		joined = s.match && !j.matched
+	case mergedWithNext:
+		joined = !s.match && j.matched
 	}
-	return out
+	j.matched = s.match
+	if j.holds && joined {
+		j.held.end = s.end
+		return span{}, false
+	}
+	done, ok = j.held, j.holds
+	j.held, j.holds = s, true
+	return done, ok
 }
 
 func newSplit(c *component) ([]splitter, error) {
@@ -164,12 +169,12 @@ func newSplit(c *component) ([]splitter, error) {
 // inverse matches what a pattern leaves.
 type inverse struct{ of pattern }
 
-func (p inverse) spans(text string, to []span) ([]span, error) {
-	spans, err := p.of.spans(text, to)
+func (p inverse) spans(text string, at int, to []span) (_ []span, next int, _ error) {
+	spans, next, err := p.of.spans(text, at, to)
 	for i := range spans {
 		spans[i].match = !spans[i].match
 	}
-	return spans, err
+	return spans, next, err
 }
 
 func newDigits(c *component, props func() *properties) ([]splitter, error) {
@@ -212,7 +217,7 @@ func newDelimiter(c *component) ([]splitter, error) {
 // that are no space: the spaces.
 type words struct{ word *set }
 
-func (w words) spans(text string, to []span) ([]span, error) {
+func (w words) spans(text string, at int, to []span) (_ []span, next int, _ error) {
 	kind := func(r rune) int {
 		switch {
 		case w.word.has(r):
@@ -222,19 +227,22 @@ func (w words) spans(text string, to []span) ([]span, error) {
 		}
 		return 3
 	}
-	start, last := 0, 0
-	for i, r := range text {
+	start, last := at, 0
+	for i, r := range text[at:] {
 		if k := kind(r); k != last {
-			if i > start {
-				to = append(to, span{start, i, last == 2})
+			if at+i > start {
+				to = append(to, span{start, at + i, last == 2})
 			}
-			start, last = i, k
+			start, last = at+i, k
+			if len(to) >= fewSpans {
+				return to, start, nil
+			}
 		}
 	}
 	if start < len(text) {
 		to = append(to, span{start, len(text), last == 2})
 	}
-	return to, nil
+	return to, len(text), nil
 }
 
 // metaspace writes spaces as another character and splits before it.

@@ -9,11 +9,15 @@
 package tokenizer
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Tokenizer is one model's vocabulary and rules. All methods may be called
@@ -82,40 +86,70 @@ func (t *Tokenizer) single(add *bool, token, name string) ([]int, error) {
 // With special, the tokens that the model expects around a text are added, such
 // as a beginning of sequence. Bytes that are no UTF-8 count as U+FFFD, one each.
 //
-// It fails only where a pattern of tokenizer.json takes more than a second, which
+// A text of n bytes takes time n log n, most of it if it is one word, and up to 50 bytes of
+// memory each, which are let go of. Encode ends with ctx within some milliseconds, with its
+// error, and where left is used up, with [inference.ErrTextTooLong]. A pattern of
+// tokenizer.json that takes more than a second for a match, or five for a text, is an error:
 // none of the usual ones can.
-func (t *Tokenizer) Encode(text string, special bool) ([]int, error) {
-	e := t.encoder()
-	defer t.encoders.Put(e)
+func (t *Tokenizer) Encode(ctx context.Context, text string, special bool, left *inference.TextBudget) ([]int, error) {
+	e := t.encoder(ctx, left)
+	defer t.release(e)
 	if err := e.encode(t, text); err != nil {
 		return nil, err
 	}
 	ids := make([]int, 0, len(t.before)+len(e.ids)+len(t.after))
-	if !special {
-		return append(ids, e.ids...), nil
+	if special {
+		ids = append(ids, t.before...)
 	}
-	return append(append(append(ids, t.before...), e.ids...), t.after...), nil
+	for _, id := range e.ids {
+		ids = append(ids, int(id))
+	}
+	if special {
+		ids = append(ids, t.after...)
+	}
+	return ids, nil
 }
 
-// Count is the number of ids that Encode would give, and fails where it would.
-func (t *Tokenizer) Count(text string, special bool) (int, error) {
-	e := t.encoder()
-	defer t.encoders.Put(e)
+// Count is the number of ids that Encode would give, and fails where it would. It keeps no
+// ids.
+func (t *Tokenizer) Count(ctx context.Context, text string, special bool, left *inference.TextBudget) (int, error) {
+	e := t.encoder(ctx, left)
+	defer t.release(e)
+	e.counting = true
 	if err := e.encode(t, text); err != nil {
 		return 0, err
 	}
-	n := len(e.ids)
+	n := e.counted + len(e.ids)
 	if special {
 		n += len(t.before) + len(t.after)
 	}
 	return n, nil
 }
 
-func (t *Tokenizer) encoder() *encoder {
-	if e, ok := t.encoders.Get().(*encoder); ok {
-		return e
+func (t *Tokenizer) encoder(ctx context.Context, left *inference.TextBudget) *encoder {
+	e, ok := t.encoders.Get().(*encoder)
+	if !ok {
+		e = &encoder{spans: make([][]span, len(t.splitters))}
 	}
-	return &encoder{spans: make([][]span, len(t.splitters))}
+	e.ids, e.counting, e.counted = e.ids[:0], false, 0
+	e.word.watch = watch{ctx: ctx, left: left}
+	return e
+}
+
+// maxKept is how many ids, or characters of a word, the scratch space of one text may have
+// room for to be kept for the next. Those of a long text would stay as long as the process.
+const maxKept = 64 << 10
+
+// release gives an encoder back for reuse.
+func (t *Tokenizer) release(e *encoder) {
+	e.word.watch = watch{}
+	if cap(e.ids) > maxKept {
+		e.ids = nil
+	}
+	if cap(e.word.symbols) > maxKept || cap(e.word.text) > maxKept {
+		e.word = wordScratch{}
+	}
+	t.encoders.Put(e)
 }
 
 // Size is the number of different tokens, the added ones among them.
@@ -164,10 +198,62 @@ func (v *vocabulary) token(id int) (string, bool) {
 
 // encoder is the scratch space of one Encode.
 type encoder struct {
-	ids   []int
+	ids      []int32
+	counting bool // ids are let go of
+	counted  int  // those that were
+	spans    [][]span // one for each splitter
+	word     wordScratch
+}
+
+// watch ends what takes long.
+type watch struct {
+	ctx   context.Context       //nolint:containedctx // of one Encode, which all its steps share
+	left  *inference.TextBudget // or nil
+	since int                   // work since the context was looked at
 	err   error
-	spans [][]span // one for each splitter
-	word  wordScratch
+}
+
+// lookEvery is how much work is done, in bytes of text about, between two looks at the
+// context: a millisecond or some.
+const lookEvery = 64 << 10
+
+// goOn takes account of work that is about to be done, and reports whether it should be.
+func (w *watch) goOn(work int) bool {
+	w.since += work
+	if w.since >= lookEvery && w.err == nil {
+		w.since = 0
+		if err := w.ctx.Err(); err != nil {
+			w.fail(err)
+		}
+	}
+	return w.err == nil
+}
+
+// take takes a normalized text from the budget, and reports whether it was left.
+func (w *watch) take(text string) bool {
+	if w.left != nil {
+		if w.left.Bytes -= len(text); w.left.Bytes < 0 {
+			w.fail(inference.ErrTextTooLong)
+		}
+	}
+	return w.err == nil
+}
+
+// takeWord is take for a word whose parts are about to be joined.
+func (w *watch) takeWord(word string) bool {
+	if w.left != nil && len(word) > budget.LongWord {
+		if w.left.LongWords -= len(word); w.left.LongWords < 0 {
+			w.fail(inference.ErrTextTooLong)
+		}
+	}
+	return w.err == nil
+}
+
+// fail keeps the first error.
+func (w *watch) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
 }
 
 // piece is a part of a normalized text.
@@ -178,29 +264,56 @@ type piece struct {
 }
 
 func (e *encoder) encode(t *Tokenizer, text string) error {
-	e.ids, e.err = e.ids[:0], nil
+	if left := e.word.watch.left; left != nil && len(text) > left.Bytes {
+		return inference.ErrTextTooLong
+	}
 	if !utf8.ValidString(text) {
 		text = repair(text)
 	}
 	t.verbatim.split(text, func(p piece, id int32) {
 		if id >= 0 {
-			e.ids = append(e.ids, int(id))
+			e.push(id)
 		} else {
 			e.normalize(t, p)
 		}
 	})
-	return e.err
+	return e.word.watch.err
+}
+
+// addedWork is the work of an added token, in bytes of text about.
+const addedWork = 16
+
+// push adds an added token.
+func (e *encoder) push(id int32) {
+	if e.word.watch.goOn(addedWork) {
+		e.ids = append(e.ids, id)
+		e.count()
+	}
+}
+
+// count lets go of ids that are but counted.
+func (e *encoder) count() {
+	if e.counting && len(e.ids) >= maxKept {
+		e.counted += len(e.ids)
+		e.ids = e.ids[:0]
+	}
 }
 
 func (e *encoder) normalize(t *Tokenizer, p piece) {
+	if !e.word.watch.goOn(len(p.text)) {
+		return
+	}
 	text, err := t.normalizer.apply(p.text)
 	if err != nil {
-		e.err = err
+		e.word.watch.fail(err)
+		return
+	}
+	if !e.word.watch.take(text) {
 		return
 	}
 	t.normalized.split(text, func(q piece, id int32) {
 		if id >= 0 {
-			e.ids = append(e.ids, int(id))
+			e.push(id)
 			return
 		}
 		q.first = q.first && p.first
@@ -211,9 +324,12 @@ func (e *encoder) normalize(t *Tokenizer, p piece) {
 // split hands a piece to the splitter i, or to the model after the last.
 func (e *encoder) split(t *Tokenizer, i int, p piece) {
 	switch {
-	case e.err != nil || p.text == "":
+	case e.word.watch.err != nil || p.text == "":
 	case i == len(t.splitters):
-		e.ids = t.model.encode(p.text, &e.word, e.ids)
+		if e.word.watch.goOn(len(p.text)) {
+			e.ids = t.model.encode(p.text, &e.word, e.ids)
+			e.count()
+		}
 	default:
 		t.splitters[i].split(e, t, i, p)
 	}

@@ -120,11 +120,11 @@ func TestEncode(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			tok := test.file.parse(t)
-			got, err := tok.Encode(test.text, test.special)
+			got, err := tok.Encode(t.Context(), test.text, test.special, nil)
 			if err != nil || got == nil || !slices.Equal(got, test.want) {
 				t.Errorf("got %#v (%v), want %v", got, err, test.want)
 			}
-			if n, err := tok.Count(test.text, test.special); err != nil || n != len(test.want) {
+			if n, err := tok.Count(t.Context(), test.text, test.special, nil); err != nil || n != len(test.want) {
 				t.Errorf("counted %d (%v), want %d", n, err, len(test.want))
 			}
 			if text := tok.Decode(got, true); text != test.decoded {
@@ -260,7 +260,7 @@ func TestLoad(t *testing.T) {
 		tok  *tokenizer.Tokenizer
 		want []int
 	}{"the file's": {tok, []int{0, 260}}, "the configuration's": {changed, []int{260, 264}}} {
-		if ids, err := test.tok.Encode("hello", true); err != nil || !slices.Equal(ids, test.want) {
+		if ids, err := test.tok.Encode(t.Context(), "hello", true, nil); err != nil || !slices.Equal(ids, test.want) {
 			t.Errorf("%s: got %v (%v), want %v", name, ids, err, test.want)
 		}
 	}
@@ -311,7 +311,7 @@ func TestLong(t *testing.T) {
 			}
 			t.Run(name+" as "+kind, func(t *testing.T) {
 				start := time.Now()
-				if n, err := file.parse(t).Count(text, true); err != nil || n == 0 {
+				if n, err := file.parse(t).Count(t.Context(), text, true, nil); err != nil || n == 0 {
 					t.Errorf("%d tokens, %v", n, err)
 				}
 				if took := time.Since(start); took > 30*time.Second {
@@ -327,13 +327,13 @@ func TestConcurrent(t *testing.T) {
 	texts := corpus(t)
 	want := make([][]int, len(texts))
 	for i, x := range texts {
-		want[i], _ = tok.Encode(x.text, true)
+		want[i], _ = tok.Encode(t.Context(), x.text, true, nil)
 	}
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
 			for i, x := range texts {
-				if got, err := tok.Encode(x.text, true); err != nil || !slices.Equal(got, want[i]) {
+				if got, err := tok.Encode(t.Context(), x.text, true, nil); err != nil || !slices.Equal(got, want[i]) {
 					t.Errorf("%s: not the same ids as alone (%v)", x.name, err)
 				}
 				tok.Decode(want[i], false)
@@ -399,7 +399,7 @@ func FuzzEncode(f *testing.F) {
 	bytes, spaces := byteLevel().parse(f), fallback().parse(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, tok := range []*tokenizer.Tokenizer{bytes, spaces} {
-			ids, err := tok.Encode(text, false)
+			ids, err := tok.Encode(t.Context(), text, false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -407,7 +407,7 @@ func FuzzEncode(f *testing.F) {
 			if want := perByte(text); tok == bytes && whole != want {
 				t.Fatalf("decoded %q, want %q", whole, want)
 			}
-			if n, err := tok.Count(text, false); n != len(ids) || err != nil {
+			if n, err := tok.Count(t.Context(), text, false, nil); n != len(ids) || err != nil {
 				t.Fatalf("count %d (%v), want %d", n, err, len(ids))
 			}
 			checkStream(t, tok, ids, whole)
@@ -456,12 +456,12 @@ func FuzzParse(f *testing.F) {
 	f.Add(small.json(f), "ab é€")
 	small["pre_tokenizer"] = parts{"type": "Split", "pattern": parts{"Regex": `[a-z]+(?!\S)|\p{L}{1,3}|(?i:'s|x)?`}, "behavior": "Isolated", "invert": false}
 	f.Add(small.json(f), "hello <s>")
-	f.Fuzz(func(_ *testing.T, data []byte, text string) {
+	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		tok, err := tokenizer.Parse(data)
 		if err != nil || len(text) > 1000 {
 			return
 		}
-		ids, _ := tok.Encode(text, true)
+		ids, _ := tok.Encode(t.Context(), text, true, nil)
 		tok.Decode(ids, true)
 	})
 }
@@ -505,7 +505,7 @@ func BenchmarkCount(b *testing.B) {
 			b.ReportAllocs()
 			tokens := 0
 			for b.Loop() {
-				n, err := tok.Count(test.text, false)
+				n, err := tok.Count(b.Context(), test.text, false, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
