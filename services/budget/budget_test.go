@@ -171,13 +171,14 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
+func TestMembers(t *testing.T) {
 	keys := func(n int) string { return "{" + strings.TrimSuffix(strings.Repeat(`"k":1,`, n), ",") + "}" }
+	nested := `{"a":[` + keys(budget.Keys+1) + `,"}"],`
 	for text, over := range map[string]bool{
-		keys(budget.Keys): false, keys(budget.Keys + 1): true,
-		`{"a":[` + keys(budget.Keys+1) + `]}`: true, `[[[` + keys(budget.Keys) + `]]]`: false, `{"a":[1,2`: false,
+		keys(budget.Keys): false, keys(budget.Keys + 1): true, nested + `"b":1}`: false, nested + keys(budget.Keys - 1)[1:]: false, nested + keys(budget.Keys)[1:]: true,
+		`[` + keys(budget.Keys+1) + `]`: false, `{"a":[1,2`: false, `{"a":]]]]"b"`: false,
 	} {
-		if err := budget.CheckKeys([]byte(text)); (err != nil) != over {
+		if err := budget.CheckMembers([]byte(text)); (err != nil) != over {
 			t.Errorf("%.40s: %v", text, err)
 		}
 	}

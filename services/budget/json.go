@@ -16,12 +16,20 @@ func (m *Message) CheckJSON(text []byte) error {
 	return nil
 }
 
-// CheckKeys returns an [*Error] for a text of JSON in which an object has more keys than
-// [Keys], or that holds more than [Values] beside its numbers.
-func CheckKeys(text []byte) error {
-	s := &scanner{text: text, most: Keys}
-	if err := s.value(nil, nil, Depth); err != nil {
-		return err
+// CheckMembers returns an [*Error] for a text of JSON that is an object of more than [Keys].
+// What its members hold isn't looked at.
+func CheckMembers(text []byte) error {
+	s := &scanner{text: text}
+	if s.next() != '{' {
+		return nil
+	}
+	s.at++
+	for keys := 1; s.next() == '"'; keys++ {
+		if keys > Keys {
+			return &Error{Most: Keys, What: "keys"}
+		}
+		s.string()
+		s.skip()
 	}
 	return nil
 }
@@ -32,7 +40,6 @@ type scanner struct {
 	text  []byte
 	at    int
 	tally tally
-	most  int // keys of an object that isn't a message; 0 for any number
 }
 
 // next skips what stands between values and returns the byte after it, 0 at the end.
@@ -82,11 +89,8 @@ func (s *scanner) value(m *Message, f *field, depth int) *Error {
 
 // object goes over what follows the brace of a message, or of any object if m is nil.
 func (s *scanner) object(m *Message, depth int) *Error {
-	for keys := 1; s.next() == '"'; keys++ {
+	for s.next() == '"' {
 		key := s.string()
-		if s.most > 0 && keys > s.most {
-			return &Error{Most: s.most, What: "keys of an object"}
-		}
 		var f *field
 		if m != nil {
 			f = m.byName[string(plain(key))]
@@ -189,6 +193,29 @@ func plain(quoted []byte) []byte {
 	var key string
 	_ = json.Unmarshal(quoted, &key) // a key that can't be read isn't a field's
 	return []byte(key)
+}
+
+// skip goes past a value of any size and depth.
+func (s *scanner) skip() {
+	for depth := 0; ; {
+		switch s.next() {
+		case 0:
+			return
+		case '{', '[':
+			depth++
+			s.at++
+		case '}', ']':
+			depth--
+			s.at++
+		case '"':
+			s.string()
+		default:
+			s.word()
+		}
+		if depth <= 0 {
+			return
+		}
+	}
 }
 
 // word goes past a number or a literal.

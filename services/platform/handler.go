@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -130,6 +131,10 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	}
 	if h.kind != "" {
 		h.kserve(w, r, h.kind, bytes.NewReader(body))
+		return
+	}
+	if err := budget.CheckMembers(body); err != nil {
+		refuse(w, r, http.StatusBadRequest, "invalid_value", err.Error())
 		return
 	}
 	var fields map[string]json.RawMessage

@@ -126,7 +126,7 @@ func (q *qwen3Coder) function() bool {
 	}
 	q.open(name)
 	q.keys, q.at = 0, qwenInside
-	q.schema = readProperties(q.tools.find(name))
+	q.schema = q.tools.find(name).properties()
 	return true
 }
 

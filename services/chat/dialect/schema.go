@@ -6,29 +6,54 @@ import (
 	"slices"
 )
 
-// properties are the schemas of a tool's parameters by name.
-type properties struct{ byName map[string]json.RawMessage }
+// properties are the schemas of a tool's parameters by name, and the types that they allow,
+// once these have been found: a schema may be large, and an answer may call often.
+type properties struct {
+	byName map[string]json.RawMessage
+	known  map[string]may
+}
 
-func readProperties(t *tool) *properties {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+// properties of a tool, which may be nil, are read once.
+func (t *tool) properties() *properties {
+	if t == nil {
+		return &properties{known: map[string]may{}}
 	}
-	if t != nil && json.Unmarshal(t.Parameters, &schema) != nil {
-		schema.Properties = nil
+	if t.read == nil {
+		var schema struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if json.Unmarshal(t.Parameters, &schema) != nil {
+			schema.Properties = nil
+		}
+		t.read = &properties{schema.Properties, map[string]may{}}
 	}
-	return &properties{schema.Properties}
+	return t.read
+}
+
+// allowed are the types of a property; 0 when its schema doesn't tell.
+func (p *properties) allowed(name string) may {
+	schema, ok := p.byName[name]
+	if !ok {
+		return 0
+	}
+	types, ok := p.known[name]
+	if !ok {
+		types = allowed(schema, maxSchema)
+		p.known[name] = types
+	}
+	return types
 }
 
 // isText tells that a value is a string, whatever it is. Without a schema it is.
 func (p *properties) isText(name string) bool {
-	may := allowed(p.byName[name], maxSchema)
+	may := p.allowed(name)
 	return may == 0 || may == mayString
 }
 
 // append appends the JSON of a value. It is a string unless the schema allows
 // something else and the text is that.
 func (p *properties) append(dst []byte, name string, value []byte) []byte {
-	may := allowed(p.byName[name], maxSchema)
+	may := p.allowed(name)
 	text := bytes.TrimSpace(value)
 	switch word := string(bytes.ToLower(text)); {
 	case word == "null" || word == "none":

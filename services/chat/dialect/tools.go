@@ -6,6 +6,8 @@ import "encoding/json"
 type tool struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`
+
+	read *properties // nil before the first call
 }
 
 // readTool reads a definition {"type": "function", "function": {…}}; nil for
