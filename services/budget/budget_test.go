@@ -3,6 +3,7 @@ package budget_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -289,6 +290,54 @@ func TestText(t *testing.T) {
 	for compressed, want := range map[int64]int64{0: 4 << 20, 40 << 10: 4 << 20, 1 << 20: 100 << 20} {
 		if got := budget.Inflated(compressed); got != want {
 			t.Errorf("compressed %d: %d", compressed, got)
+		}
+	}
+}
+
+// TestDocs holds the tables of docs/limits.md to the constants.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Budgets of a request")
+	section, _, _ = strings.Cut(section, "\n## ")
+	number := func(n int) string { // with commas, as the tables have it
+		s := fmt.Sprint(n)
+		for i := len(s) - 3; i > 0; i -= 3 {
+			s = s[:i] + "," + s[i:]
+		}
+		return s
+	}
+	for row, want := range map[string]string{
+		"nested lists":                  number(budget.Depth) + " levels",
+		"values of a JSON body":         number(budget.Values),
+		"numbers in lists of token ids": number(budget.TokenIDs) + " per request",
+		"elements of type string":       number(budget.Strings),
+		"a compressed body":             fmt.Sprintf("%d MiB after decompression, or %d times", budget.InflatedBytes>>20, budget.InflatedTimes),
+		"messages of a chat":            number(budget.Messages),
+		"tools":                         number(budget.Tools),
+		"keys of `logit_bias`":          number(budget.Keys),
+		"entries of `stop_token_ids`":   number(budget.Words),
+		"choices":                       number(budget.Choices),
+		"a field whose content":         number(budget.FreeValues) + " values",
+		"any other field":               number(budget.FieldValues) + " values",
+		"JSON Schemas":                  fmt.Sprintf("%s subschemas and %d KiB of patterns", number(budget.Subschemas), budget.PatternsBytes>>10),
+		"a regular expression":          number(budget.PatternBytes) + " bytes",
+		"a grammar":                     fmt.Sprintf("%d MiB", budget.GrammarBytes>>20),
+		"one text":                      fmt.Sprintf("%d KiB, or %d bytes per token", budget.TextBytes>>10, budget.TextBytesPerToken),
+		"several texts":                 fmt.Sprintf("%d MiB together", budget.TextsBytes>>20),
+		fmt.Sprintf("words of more than %d KiB", budget.LongWord>>10): "together as long as one text",
+		"parameters of a request":                                     number(budget.Keys),
+		"inputs, outputs":                                             number(budget.Tensors),
+		"dimensions":                                                  number(budget.Dimensions),
+		"members of a control request":                                number(budget.Keys),
+	} {
+		_, rest, ok := strings.Cut(section, "\n| "+row)
+		line, _, _ := strings.Cut(rest, "\n")
+		_, value, _ := strings.Cut(line, " | ")
+		if !ok || !strings.HasPrefix(value, want) {
+			t.Errorf("%s: the docs have %q, want %q", row, value, want)
 		}
 	}
 }
