@@ -147,7 +147,7 @@ func (r *run) infer(ctx context.Context, job *Job, used *loan, emit func(Delta) 
 	if used != nil && used.turn {
 		ctx = WhenSent(ctx, func() { used.sent(infer) })
 	}
-	for resp, err := range traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return r.card.Engine.Stream(ctx, infer) }) {
+	for resp, err := range traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return r.card.Engine.Stream(ctx, infer) }) { //nolint:contextcheck // what has been generated is counted whatever the client does
 		if err != nil {
 			return s.total(), r.explain(err)
 		}
@@ -159,7 +159,7 @@ func (r *run) infer(ctx context.Context, job *Job, used *loan, emit func(Delta) 
 		}
 	}
 	// The engine ended without marking the last response.
-	_, err = s.read(&Response{Final: true}, emit)
+	_, err = s.read(&Response{Final: true}, emit) //nolint:contextcheck // the same
 	return s.total(), err
 }
 

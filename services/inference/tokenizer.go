@@ -92,7 +92,7 @@ func (c *Card) textOf(ctx context.Context, ids []int, left *TextBudget) (string,
 	if id := slices.Max(ids); id >= c.Tokenizer.Size() {
 		return "", Invalid(param, "prompt holds the token id %d, but the model `%s` has %d tokens", id, c.Name, c.Tokenizer.Size())
 	}
-	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] {
+	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // it encodes an empty string
 		ids = ids[1:]
 	}
 	text, err := c.decode(param, ids)

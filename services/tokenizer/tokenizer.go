@@ -199,8 +199,8 @@ func (v *vocabulary) token(id int) (string, bool) {
 // encoder is the scratch space of one Encode.
 type encoder struct {
 	ids      []int32
-	counting bool // ids are let go of
-	counted  int  // those that were
+	counting bool     // ids are let go of
+	counted  int      // those that were
 	spans    [][]span // one for each splitter
 	word     wordScratch
 }
