@@ -84,7 +84,7 @@ func slowSuites() []suite {
 		{Name: "fuzz-demo", Shows: "50 such requests for each operation of the demo models"},
 		{Name: "soak-short", Shows: "each fault once under 100 streams, before a tritonserver"},
 		{Name: "soak-local", Shows: "the same with Triton in process"},
-		{Name: "mutations", Shows: "25 planted defects are found by the tests"},
+		{Name: "mutations", Shows: "each planted defect is caught by a test"},
 	}
 	for i := range list {
 		list[i].Slow = true
