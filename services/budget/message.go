@@ -104,10 +104,15 @@ func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.Fu
 	return m
 }
 
-// unruled are the limits of fields of KServe's schema, which has no rules.
+// unruled are the limits of fields of KServe's schema, which has no rules, and of fields that
+// the rules of the schema bound more tightly: a list that is a little too long is left to
+// them, as their errors carry the name of the field and the request's id.
 var unruled = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a constant table
 	"inference.ModelInferRequest.InferInputTensor.shape": Dimensions,
 	"inference.ModelInferRequest.raw_input_contents":     Tensors,
+	"trident.v1.ChatRequest.stop":                        Stops,
+	"trident.v1.CompleteRequest.stop":                    Stops,
+	"trident.v1.EmbedRequest.input":                      Embedded,
 }
 
 // mostOf is the schema's own limit, or that of the field's kind.

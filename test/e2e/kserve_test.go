@@ -142,7 +142,7 @@ const pythonParts = "describe\ninfer\nstreams\nshares\nasynchronous\ncancels\n"
 func TestKServeClient(t *testing.T) {
 	t.Parallel()
 	models := strained(t, kserveModels(t, "models", "models-ext"))
-	s, err := models.start(t, kservePorts()...).kserve(client)
+	s, err := models.start(t, append(kservePorts(), "--allow-shared-memory")...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestPerfAnalyzer(t *testing.T) {
 	t.Parallel()
 	options := kserveModels(t, "models", "models-kserve")
 	options.Args = []string{"--model-control-mode=explicit", "--load-model=echo", "--load-model=both", "--load-model=stream"}
-	s, err := strained(t, options).start(t, kservePorts()...).kserve(client)
+	s, err := strained(t, options).start(t, append(kservePorts(), "--allow-shared-memory")...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
 	}

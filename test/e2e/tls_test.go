@@ -116,7 +116,7 @@ func TestTLSClients(t *testing.T) {
 	t.Run("clients with certificates", func(t *testing.T) {
 		files := certify(t)
 		models := strained(t, kserveModels(t, "models", "models-ext"))
-		s := files.start(t, models, append(kservePorts(), "--tls-client-ca="+files.ca)...)
+		s := files.start(t, models, append(kservePorts(), "--allow-shared-memory", "--tls-client-ca="+files.ca)...)
 		known := files.client(t, files.Issue(t, "client"))
 		k, err := s.kserve(known)
 		if err != nil {
