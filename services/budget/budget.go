@@ -13,9 +13,12 @@ import "fmt"
 
 // Budgets of all texts and messages of a request.
 const (
-	// Stops and Embedded are how many stop sequences and inputs of embeddings of a typed
-	// service are read; the schema's rules take fewer.
-	Stops, Embedded = 64, 4096
+	// Stops is how many stop sequences of a typed service are read; the schema's rules
+	// take fewer.
+	Stops = 64
+	// Embedded is how many inputs of embeddings of a typed service are read; the schema's
+	// rules take fewer.
+	Embedded = 4096
 	// Depth is how deep lists and objects, or messages, may nest.
 	Depth = 128
 	// Values is how many values a text of JSON or a message may hold: strings, numbers,
