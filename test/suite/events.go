@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,21 @@ func (r *results) take(e event) {
 			r.failed = append(r.failed, key)
 		} else {
 			delete(r.output, key)
+		}
+	}
+}
+
+// addCoverage takes the coverage of another run of tests that r has, and its failures.
+func (r *results) addCoverage(other *results) {
+	maps.Copy(r.Coverage, other.Coverage)
+	maps.Copy(r.builds, other.builds)
+	for _, key := range other.failed {
+		r.failed = append(r.failed, key)
+		r.output[key] = other.output[key]
+		if key.Test == "" {
+			r.Packages[key.Package] = other.Packages[key.Package]
+		} else {
+			r.Tests[key] = other.Tests[key]
 		}
 	}
 }

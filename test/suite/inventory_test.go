@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -59,6 +60,42 @@ func TestFailedOnce(t *testing.T) {
 	r := readRecorded(t, recorded+strings.ReplaceAll(recorded, `"fail"`, `"pass"`))
 	if got := r.counts("services/b"); got.Failed != 2 {
 		t.Errorf("counts %v", got)
+	}
+}
+
+// TestParts runs packages that compute with the race detector and for their coverage by
+// themselves, and everything else once.
+func TestParts(t *testing.T) {
+	s := suite{Flags: []string{"-race", "-cover", "-bench=."}, Computes: []string{"services/budget"}}
+	packages := []string{module + "/services/auth", module + "/services/budget"}
+	want := []part{
+		{packages[:1], []string{"-race", "-cover", "-bench=."}, false},
+		{packages[1:], []string{"-race"}, false},
+		{packages[1:], []string{"-cover", "-bench=."}, true},
+	}
+	if got := s.parts(packages); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	s.Computes = nil
+	if got := s.parts(packages); len(got) != 1 || len(got[0].packages) != 2 {
+		t.Errorf("without packages that compute: %v", got)
+	}
+}
+
+// TestAddCoverage takes the coverage of a second run, and its failures, and nothing else.
+func TestAddCoverage(t *testing.T) {
+	first, second := newResults(), newResults()
+	for to, lines := range map[*results][]event{
+		first:  {{Action: "pass", Package: "p", Test: "TestA"}, {Action: "pass", Package: "p", Test: "TestB"}},
+		second: {{Action: "skip", Package: "p", Test: "TestA"}, {Action: "fail", Package: "p", Test: "TestB"}, {Action: "output", Package: "p", Output: "coverage: 81.5% of statements\n"}},
+	} {
+		for _, e := range lines {
+			to.take(e)
+		}
+	}
+	first.addCoverage(second)
+	if c := first.counts(""); c != (counts{Passed: 1, Failed: 1}) || first.Coverage["p"] != 81.5 || len(first.failed) != 1 {
+		t.Errorf("%v, coverage %v, failed %v", c, first.Coverage, first.failed)
 	}
 }
 

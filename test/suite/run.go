@@ -39,7 +39,56 @@ func goTest(ctx context.Context, s suite, out io.Writer) (*results, error) {
 		return nil, err
 	}
 	defer raw.Close() //nolint:errcheck // a copy for people
-	args := slices.Concat([]string{"test", "-json", "-count=1", fmt.Sprintf("-timeout=%s", s.Limit)}, s.Flags, packages)
+	r := newResults()
+	for _, part := range s.parts(packages) {
+		into := r
+		if part.coverageOnly {
+			into = newResults()
+		}
+		if err := goTestPart(ctx, s, part, into, raw, out); err != nil {
+			return r, err
+		}
+		if part.coverageOnly {
+			r.addCoverage(into)
+		}
+	}
+	return r, ctx.Err()
+}
+
+// part is one call of `go test` for some packages of a suite.
+type part struct {
+	packages     []string
+	flags        []string
+	coverageOnly bool // its tests run in another part too
+}
+
+// parts divides a suite's run: packages that compute run once with the race detector, and
+// once for their coverage, with their benchmarks.
+func (s suite) parts(packages []string) []part {
+	if len(s.Computes) == 0 {
+		return []part{{packages: packages, flags: s.Flags}}
+	}
+	var computing, others []string
+	for _, p := range packages {
+		if slices.Contains(s.Computes, shortPackage(p)) {
+			computing = append(computing, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	without := func(flags ...string) []string {
+		return slices.DeleteFunc(slices.Clone(s.Flags), func(f string) bool { return slices.Contains(flags, f) })
+	}
+	return []part{
+		{packages: others, flags: s.Flags},
+		{packages: computing, flags: without("-cover", "-bench=.", "-benchtime=1x")},
+		{packages: computing, flags: without("-race"), coverageOnly: true},
+	}
+}
+
+// goTestPart runs one part and adds what it shows to r.
+func goTestPart(ctx context.Context, s suite, p part, r *results, raw, out io.Writer) error {
+	args := slices.Concat([]string{"test", "-json", "-count=1", fmt.Sprintf("-timeout=%s", s.Limit)}, p.flags, p.packages)
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are in suites.go
 	cmd.Env = append(os.Environ(), s.Env...)
 	cmd.Stderr = out
@@ -47,21 +96,21 @@ func goTest(ctx context.Context, s suite, out io.Writer) (*results, error) {
 	cmd.WaitDelay = stopGrace
 	output, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	r, p := newResults(), &progress{out: out, running: map[testKey]time.Time{}}
-	stop := p.start()
-	err = r.read(io.TeeReader(output, raw), func(e event) { p.take(e, r) }, func(line string) { sayf(out, "%s", line) })
+	shown := &progress{out: out, running: map[testKey]time.Time{}}
+	stop := shown.start()
+	err = r.read(io.TeeReader(output, raw), func(e event) { shown.take(e, r) }, func(line string) { sayf(out, "%s", line) })
 	stop()
 	if ended := cmd.Wait(); ended != nil && !isExit(ended) {
 		err = errors.Join(err, ended)
 	} else if ended != nil && len(r.failed) == 0 {
 		err = errors.Join(err, fmt.Errorf("go test failed without a failed test: %w", ended))
 	}
-	return r, errors.Join(err, ctx.Err())
+	return err
 }
 
 func isExit(err error) bool {

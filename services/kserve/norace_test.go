@@ -1,5 +1,0 @@
-//go:build !race
-
-package kserve_test
-
-const raceDetector = false
