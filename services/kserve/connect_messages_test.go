@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // TestEmptyMessages sends requests of no bytes by gRPC's framing, which Connect asks no
@@ -99,7 +100,7 @@ func TestUnaskedCompression(t *testing.T) {
 // TestStreamMemory streams more than may be allocated for it: Connect must not keep
 // what each message was encoded into.
 func TestStreamMemory(t *testing.T) {
-	if raceDetector {
+	if tier.Race {
 		t.Skip("pools drop what comes back by chance: make bench-once")
 	}
 	const size, count = 256 << 10, 200

@@ -53,7 +53,7 @@ const (
 // TestInferJSONTime holds Trident to that, with that tritonserver behind it and,
 // under TRIDENT_TEST_LOCAL=1, with Triton in this process.
 func TestInferJSONTime(t *testing.T) {
-	if raceDetector {
+	if tier.Race {
 		t.Skip("compares times")
 	}
 	repositories := []string{tritontest.ExtensionRepository(t)}

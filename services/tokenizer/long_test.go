@@ -138,7 +138,10 @@ func TestTextBudget(t *testing.T) {
 // none stays.
 func TestLongTextsMemory(t *testing.T) {
 	// The race detector drops a part of what pools keep.
-	most := tier.BenchSize[uint64](240, 80)
+	most := uint64(80)
+	if tier.Race {
+		most = 240
+	}
 	for kind, file := range map[string]parts{"byte level": byteLevel(), "SentencePiece": fallback()} {
 		tok := file.parse(t)
 		for name, text := range longTexts {
