@@ -3,6 +3,7 @@ package budget_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 func repeated[T any](n int, value T) []T {
@@ -101,12 +103,18 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// encodings are the verdicts on a message's encodings.
+// encodings returns the results for the encodings of a message. Protobuf's JSON of large
+// messages takes seconds to write: in the check tier TestJSON has such texts.
 func encodings(t *testing.T, m proto.Message) map[string]error {
 	t.Helper()
 	wire, err := proto.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
+	}
+	of := budget.Of(m.ProtoReflect().Descriptor())
+	results := map[string]error{"wire": of.Check(wire)}
+	if len(wire) > tier.Size(largeMessage, math.MaxInt) {
+		return results
 	}
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -116,9 +124,12 @@ func encodings(t *testing.T, m proto.Message) map[string]error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := budget.Of(m.ProtoReflect().Descriptor())
-	return map[string]error{"wire": of.Check(wire), "JSON": of.CheckJSON(text), "JSON by proto names": of.CheckJSON(names)}
+	results["JSON"], results["JSON by proto names"] = of.CheckJSON(text), of.CheckJSON(names)
+	return results
 }
+
+// largeMessage is the size in bytes of messages whose JSON only the slow tier checks.
+const largeMessage = 64 << 10
 
 // TestTotals holds messages to what all their fields together may be.
 func TestTotals(t *testing.T) {
@@ -146,25 +157,39 @@ func TestTotals(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	chat := budget.Of((&tridentv1.ChatRequest{}).ProtoReflect().Descriptor())
+	embed := budget.Of((&tridentv1.EmbedRequest{}).ProtoReflect().Descriptor())
+	infer := budget.Of((&kserve.ModelInferRequest{}).ProtoReflect().Descriptor())
+	list := func(n int, element string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
+	}
+	texts := func(n, ids int) string { return `{"input":` + list(n, `{"tokenIds":{"ids":`+list(ids, "0")+`}}`) + `}` }
+	parts := `{"parts":` + list(budget.Values/budget.Messages, `{"text":""}`) + `}`
+	contents := `{"contents":{"bytesContents":` + list(budget.Values/2, `""`) + `}}`
 	tools := "[" + strings.Repeat("{},", budget.Tools) + "{}]"
 	for _, test := range []struct {
+		of               *budget.Message
 		name, text, want string
 	}{
-		{"a name in escapes", `{"\u0074ools":` + tools + `}`, "tools holds more than 1024 elements: send fewer"},
-		{"blanks", "\n{ \"tools\"\t:\r" + tools + "}", "tools holds more than 1024 elements: send fewer"},
-		{"a string that looks like one", `{"user":"\\\",\"tools\":` + strings.ReplaceAll(tools, `"`, `\"`) + `"}`, ""},
-		{"an unknown field", `{"x":` + tools + `}`, ""},
-		{"values of unknown fields", `{"x":["",` + strings.Repeat(`{"":true},`, budget.Values/2) + `0]}`, "the message holds more than 262144 values: send fewer"},
-		{"numbers of unknown fields", `{"x":[` + strings.Repeat(`1,`, budget.Values+1) + `1]}`, ""},
-		{"nested", strings.Repeat(`{"x":[`, budget.Depth/2) + strings.Repeat(`]}`, budget.Depth/2), ""},
-		{"nested too deep", strings.Repeat(`{"x":[`, budget.Depth/2) + `{}` + strings.Repeat(`]}`, budget.Depth/2), "the message holds more than 128 levels: send fewer"},
-		{"broken texts", `{"tools":[{"x":"`, ""},
-		{"another broken text", `]}{"tools":`, ""},
-		{"a literal", `null`, ""},
-		{"nothing", ``, ""},
+		{chat, "a name in escapes", `{"\u0074ools":` + tools + `}`, "tools holds more than 1024 elements: send fewer"},
+		{chat, "blanks", "\n{ \"tools\"\t:\r" + tools + "}", "tools holds more than 1024 elements: send fewer"},
+		{chat, "a string that looks like one", `{"user":"\\\",\"tools\":` + strings.ReplaceAll(tools, `"`, `\"`) + `"}`, ""},
+		{chat, "an unknown field", `{"x":` + tools + `}`, ""},
+		{chat, "values of unknown fields", `{"x":["",` + strings.Repeat(`{"":true},`, budget.Values/2) + `0]}`, "the message holds more than 262144 values: send fewer"},
+		{chat, "numbers of unknown fields", `{"x":[` + strings.Repeat(`1,`, budget.Values+1) + `1]}`, ""},
+		{chat, "nested", strings.Repeat(`{"x":[`, budget.Depth/2) + strings.Repeat(`]}`, budget.Depth/2), ""},
+		{chat, "nested too deep", strings.Repeat(`{"x":[`, budget.Depth/2) + `{}` + strings.Repeat(`]}`, budget.Depth/2), "the message holds more than 128 levels: send fewer"},
+		{chat, "broken texts", `{"tools":[{"x":"`, ""},
+		{chat, "another broken text", `]}{"tools":`, ""},
+		{chat, "a literal", `null`, ""},
+		{chat, "nothing", ``, ""},
+		{embed, "ids of one text", texts(1, budget.TokenIDs), ""},
+		{embed, "too many ids of many texts", texts(1024, budget.TokenIDs/1024+1), "input.token_ids.ids holds more than 1048576 numbers: send fewer"},
+		{chat, "parts of many messages", `{"messages":` + list(budget.Messages, parts) + `}`, "the message holds more than 262144 values: send fewer"},
+		{chat, "a field by its proto name", `{"stop_token_ids":` + list(budget.Words+1, "0") + `}`, "stop_token_ids holds more than 4096 elements: send fewer"},
+		{infer, "strings of many tensors", `{"inputs":` + list(3, contents) + `}`, "the message holds more than 262144 values: send fewer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := chat.CheckJSON([]byte(test.text))
+			err := test.of.CheckJSON([]byte(test.text))
 			if got := fmt.Sprint(err); (err != nil || test.want != "") && got != test.want {
 				t.Errorf("got %s, want %q", got, test.want)
 			}
@@ -218,7 +243,7 @@ func TestBroken(t *testing.T) {
 
 // TestMemory is that a check takes none, however large the message is.
 func TestMemory(t *testing.T) {
-	small, large := inParts(1, 1), inParts(2048, 400)
+	small, large := inParts(1, 1), inParts(tier.Size(64, 2048), 400)
 	of := budget.Of(small.ProtoReflect().Descriptor())
 	allocations := func(m proto.Message) float64 {
 		wire, err := proto.Marshal(m)
