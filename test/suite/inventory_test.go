@@ -2,6 +2,7 @@ package main
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -240,5 +241,29 @@ func TestLastLine(t *testing.T) {
 	}
 	if l.text != "second" {
 		t.Errorf("last line %q", l.text)
+	}
+}
+
+// TestEndOfLog: what failed stands below the table, where a log that is cut to its end
+// still shows it.
+func TestEndOfLog(t *testing.T) {
+	r := readRecorded(t, recorded)
+	list := []outcome{
+		{Name: "lint", Passed: true},
+		{Name: "unit", Wrong: wrong(r, inventoryError{"unit services/a TestOld is gone"})},
+		{Name: "many", Wrong: slices.Repeat([]string{"FAIL services/c TestX"}, maxWrong+3)},
+	}
+	var out strings.Builder
+	printTable(&out, list)
+	_, end, _ := strings.Cut(out.String(), "all ")
+	for _, want := range []string{
+		"unit: FAIL services/b TestBad/y\n", "unit: FAIL services/b\n", "unit: unit services/a TestOld is gone\n", "many: 3 more\n",
+	} {
+		if !strings.Contains(end, want) {
+			t.Errorf("the end lacks %q:\n%s", want, end)
+		}
+	}
+	if strings.Contains(end, "lint:") || strings.Count(end, "many: FAIL") != maxWrong {
+		t.Errorf("the end:\n%s", end)
 	}
 }

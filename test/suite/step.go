@@ -24,6 +24,7 @@ type outcome struct {
 	Found   string        `json:"found"`   // counts, or the last line that the step printed
 	Counts  counts        `json:"counts"`  // of Go tests
 	Slowest []slowTest    `json:"slowest"` // of Go tests
+	Wrong   []string      `json:"wrong"`   // names of failed tests, and differences from the inventory
 }
 
 type slowTest struct {
@@ -66,10 +67,23 @@ func runTests(ctx context.Context, s suite, out io.Writer, o *outcome) error {
 	if differs != nil {
 		o.Found += "; " + differs.Error()
 	}
+	o.Wrong = wrong(r, differs)
 	for _, key := range r.slowest(10) {
 		o.Slowest = append(o.Slowest, slowTest{key.Package + " " + key.Test, r.Tests[key].Elapsed})
 	}
 	return nil
+}
+
+// wrong names what failed, for the end of the log.
+func wrong(r *results, differs error) []string {
+	var list []string
+	for _, key := range r.failed {
+		list = append(list, strings.TrimSpace("FAIL "+key.Package+" "+key.Test))
+	}
+	if d, ok := errors.AsType[inventoryError](differs); ok {
+		return append(list, d...)
+	}
+	return list
 }
 
 // runTarget runs `make NAME`. What it found is the last line that it printed.
@@ -195,4 +209,21 @@ func printTable(out io.Writer, list []outcome) {
 		total += o.Took
 	}
 	sayf(out, "%-46s %9.0f\n", "all", total.Seconds())
+	printWrong(out, list)
+}
+
+// maxWrong bounds the lines that a suite may add to the end of the log.
+const maxWrong = 20
+
+// printWrong repeats what failed below the table, since logs are often cut to their end.
+func printWrong(out io.Writer, list []outcome) {
+	for _, o := range list {
+		for i, line := range o.Wrong {
+			if i == maxWrong {
+				sayf(out, "%s: %d more\n", o.Name, len(o.Wrong)-maxWrong)
+				break
+			}
+			sayf(out, "%s: %s\n", o.Name, line)
+		}
+	}
 }

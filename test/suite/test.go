@@ -43,6 +43,13 @@ func saveObserved(name string, seen *inventory) error {
 	return os.WriteFile(filepath.Join(stateDir, name+".inventory"), []byte(seen.String()), 0o600)
 }
 
+// inventoryError lists the differences between a run and the inventory.
+type inventoryError []string
+
+func (e inventoryError) Error() string {
+	return fmt.Sprintf("%d differences from %s", len(e), inventoryFile)
+}
+
 // compareWithFile holds a run to the inventory file, and the file to its own history.
 func compareWithFile(ctx context.Context, seen *inventory, out io.Writer) error {
 	inv, renames, err := loadInventory(".")
@@ -57,7 +64,7 @@ func compareWithFile(ctx context.Context, seen *inventory, out io.Writer) error 
 	d.Problems = append(d.Problems, inv.dropped(string(log), renames)...)
 	if len(d.Problems) > 0 {
 		sayf(out, "\nThe inventory of tests differs:\n  %s\n", strings.Join(d.Problems, "\n  "))
-		return fmt.Errorf("%d differences from %s", len(d.Problems), inventoryFile)
+		return inventoryError(d.Problems)
 	}
 	if d.New > 0 {
 		return fmt.Errorf("%d tests are not in %s: run make inventory and commit it", d.New, inventoryFile)
