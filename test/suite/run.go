@@ -76,14 +76,26 @@ func (s suite) parts(packages []string) []part {
 			others = append(others, p)
 		}
 	}
-	without := func(flags ...string) []string {
-		return slices.DeleteFunc(slices.Clone(s.Flags), func(f string) bool { return slices.Contains(flags, f) })
-	}
 	return []part{
 		{packages: others, flags: s.Flags},
-		{packages: computing, flags: without("-cover", "-bench=.", "-benchtime=1x")},
-		{packages: computing, flags: without("-race"), coverageOnly: true},
+		{packages: computing, flags: s.without(measuring...)},
+		{packages: computing, flags: s.without("-race"), coverageOnly: true},
 	}
+}
+
+// measuring are the flags of `go test` that add benchmarks and coverage to the tests.
+var measuring = []string{"-cover", "-bench=.", "-benchtime=1x"} //nolint:gochecknoglobals // a constant
+
+// without returns the suite's flags except some.
+func (s suite) without(flags ...string) []string {
+	return slices.DeleteFunc(slices.Clone(s.Flags), func(f string) bool { return slices.Contains(flags, f) })
+}
+
+// unmeasured returns the suite with its tests alone: no benchmarks and no coverage, so
+// that all its packages run once and together.
+func (s suite) unmeasured() suite {
+	s.Flags, s.Computes = s.without(measuring...), nil
+	return s
 }
 
 // goTestPart runs one part and adds what it shows to r.
