@@ -29,6 +29,11 @@ func withNoted(ctx context.Context) (context.Context, *noted) {
 	return context.WithValue(ctx, notedKey{}, n), n
 }
 
+// withoutNoted returns a context whose calls aren't noted.
+func withoutNoted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, notedKey{}, nil)
+}
+
 // all gives them sorted: how often a trial asks may be chance.
 func (n *noted) all() (apart, together []string) {
 	n.mu.Lock()
