@@ -44,6 +44,7 @@ func inParts(n, size int) *tridentv1.EmbedRequest {
 // TestMessages holds each kind of field to its budget, in both encodings: what is at the
 // limit passes, one more is an error that names the field and the limit.
 func TestMessages(t *testing.T) {
+	tier.Computes(t)
 	user := &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_USER}
 	part := &tridentv1.ContentPart{Part: &tridentv1.ContentPart_Text{Text: ""}}
 	for _, test := range []struct {
@@ -133,6 +134,7 @@ const largeMessage = 64 << 10
 
 // TestTotals holds messages to what all their fields together may be.
 func TestTotals(t *testing.T) {
+	tier.Computes(t)
 	many := &tridentv1.ChatMessage{Parts: repeated(budget.Values/budget.Messages, &tridentv1.ContentPart{Part: &tridentv1.ContentPart_Text{}})}
 	strings := &kserve.ModelInferRequest_InferInputTensor{Contents: &kserve.InferTensorContents{BytesContents: make([][]byte, budget.Strings/2)}}
 	for _, test := range []struct {
@@ -156,6 +158,7 @@ func TestTotals(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
+	tier.Computes(t)
 	chat := budget.Of((&tridentv1.ChatRequest{}).ProtoReflect().Descriptor())
 	embed := budget.Of((&tridentv1.EmbedRequest{}).ProtoReflect().Descriptor())
 	infer := budget.Of((&kserve.ModelInferRequest{}).ProtoReflect().Descriptor())

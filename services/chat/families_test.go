@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/test/golden"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // conversation is a chat in OpenAI's form.
@@ -213,6 +214,7 @@ func TestFamilies(t *testing.T) {
 // TestRealFamilies does so by the templates of some hundred real models, of whose
 // prompts only digests are recorded: the templates are not ours.
 func TestRealFamilies(t *testing.T) {
+	tier.Computes(t)
 	compareFamilies(t, realFamilies(t), golden.Oracle{File: "testdata/realfamilies.golden.gz", Digests: true})
 }
 

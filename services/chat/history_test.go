@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 func renderHistory(t *testing.T, source string, req *inference.Request) (string, error) {
@@ -113,6 +114,7 @@ func TestHistorySyntax(t *testing.T) {
 // TestHistoryBounds: no history template hangs or kills the process. The limits are a part of the real
 // ones, to be reached sooner.
 func TestHistoryBounds(t *testing.T) {
+	tier.Computes(t)
 	many := make([]inference.Message, 2000)
 	for i := range many {
 		many[i] = inference.Message{Role: "user", Text: "some text"}

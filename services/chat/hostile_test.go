@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // TestHostile: no template hangs the process or fills its memory, neither while it is
@@ -13,6 +14,7 @@ import (
 // allocates is bounded, garbage included. They get a part of the limits, but for one that
 // takes time and one that takes memory.
 func TestHostile(t *testing.T) {
+	tier.Computes(t)
 	if testing.Short() {
 		t.Skip("takes every limit to its end")
 	}

@@ -11,10 +11,12 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // TestTooManyValues: what a body is built into is bounded, whatever reads it.
 func TestTooManyValues(t *testing.T) {
+	tier.Computes(t)
 	many := "[" + strings.Repeat("1,", budget.Values) + "1]"
 	const message = "the request body holds too many values: numbers, strings, lists and objects together may be 262144"
 	for _, tt := range []struct{ name, body, param, message string }{
@@ -113,6 +115,7 @@ func decodeAs(t *testing.T, pattern, body string) error {
 
 // TestTokenIDsAreNoValues: a batch of long inputs has more ids than that.
 func TestTokenIDsAreNoValues(t *testing.T) {
+	tier.Computes(t)
 	ids := "[" + strings.Repeat("1,", budget.TokenIDs-1) + "1]"
 	if _, err := newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [`+ids+`]}`)); err != nil {
 		t.Error(err)

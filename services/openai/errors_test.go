@@ -15,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // TestNeutralValuesAreNotRefused: what says nothing is no reason for a 400.
@@ -39,6 +40,7 @@ func TestNeutralValuesAreNotRefused(t *testing.T) {
 
 // TestRefusalsAreShort: a client's own text comes back cut.
 func TestRefusalsAreShort(t *testing.T) {
+	tier.Computes(t)
 	server, _ := serve(t, Config{Strict: true}, inferencetest.Say("x"))
 	long := strings.Repeat("é", 1<<19)
 	for _, fields := range []string{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 func checkText(ctx context.Context, s *schemas, text string) error {
@@ -145,6 +146,7 @@ const (
 
 // TestSchemaBudget holds the schemas of a request together to their number.
 func TestSchemaBudget(t *testing.T) {
+	tier.Computes(t)
 	for _, form := range []string{formString, formRef} {
 		if err := checkText(t.Context(), &schemas{}, schemaOf(budget.Subschemas, form)); err != nil {
 			t.Errorf("at the limit: %v", err)
@@ -162,6 +164,7 @@ func TestSchemaBudget(t *testing.T) {
 // TestSchemaWork is that twice the schema takes twice the work, whatever it is made of. The
 // work is what is allocated, which doesn't depend on the machine.
 func TestSchemaWork(t *testing.T) {
+	tier.Computes(t)
 	work := func(n int, form string) float64 {
 		text := schemaOf(n, form)
 		var before, after runtime.MemStats
@@ -195,6 +198,7 @@ func TestSchemaEndsWithItsContext(t *testing.T) {
 }
 
 func TestSchemaPatterns(t *testing.T) {
+	tier.Computes(t)
 	for _, pattern := range []string{
 		"", "^a$", "(", ")", "[", "]", "[]]", "[^]]", "[]", "a{2}", "a{2,1}", "a{1001}", "(?i)a", "(?i", "(?-i:a)", "(?P<n>a)", "(?<n>a)", "(?=a)", "(?!a)", `\d\w\s`, `\p{L}`, `\pL`, `\p`, `\p{`, `\p{}`, `\p{Nope}`,
 		`\p{^Greek}`, `\P{Letter}`, `\p{lu}`, `[\p{L}\p{Nd}]`, `[a-\p{L}]`, `\Q(\E`, `\Q(`, `[(?i-k]`, `[[:alpha:](?i-k]`, `[[:nope:]]`, `\`, `[\]`, `[\]]`, `\[(?i)`, `(?imsU-s:a)`, `(?)`, `(?-)`, "\x00", "é[à-ü]", `\x{10FFFF}`, `\1`, `\cA`,
@@ -240,6 +244,7 @@ func TestRandomPatterns(t *testing.T) {
 
 // TestForms holds the texts of structured outputs to their sizes.
 func TestForms(t *testing.T) {
+	tier.Computes(t)
 	for _, tt := range []struct {
 		fields, param string
 		most          int

@@ -16,6 +16,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 const (
@@ -149,6 +150,7 @@ func TestValidateRefusesOtherThanOneJSONObject(t *testing.T) {
 
 // A body that is nothing but opening brackets must cost neither stack nor time.
 func TestValidateRefusesADepthBombAtOnce(t *testing.T) {
+	tier.Computes(t)
 	body := append([]byte(`{"messages":`), slices.Repeat([]byte("["), 64<<20)...)
 	v := newValidator(t)
 	allocated := testing.AllocsPerRun(1, func() {

@@ -124,6 +124,7 @@ var variants = []variant{
 // vocabularies too.
 func TestVariants(t *testing.T) {
 	t.Parallel()
+	tier.Computes(t)
 	questions := training(t)
 	var bases []string
 	for _, a := range (golden.Oracle{Script: script, File: "testdata/trained.golden.gz", Varies: true, Form: form}).Answers(t, questions) {

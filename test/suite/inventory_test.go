@@ -84,19 +84,19 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestAddCoverage takes the coverage of a second run, and its failures, and nothing else.
-func TestAddCoverage(t *testing.T) {
+// TestAddRun takes the coverage of a second run, its failures, and what passed there alone.
+func TestAddRun(t *testing.T) {
 	first, second := newResults(), newResults()
 	for to, lines := range map[*results][]event{
-		first:  {{Action: "pass", Package: "p", Test: "TestA"}, {Action: "pass", Package: "p", Test: "TestB"}},
-		second: {{Action: "skip", Package: "p", Test: "TestA"}, {Action: "fail", Package: "p", Test: "TestB"}, {Action: "output", Package: "p", Output: "coverage: 81.5% of statements\n"}},
+		first:  {{Action: "pass", Package: "p", Test: "TestA"}, {Action: "pass", Package: "p", Test: "TestB"}, {Action: "skip", Package: "p", Test: "TestC"}},
+		second: {{Action: "skip", Package: "p", Test: "TestA"}, {Action: "fail", Package: "p", Test: "TestB"}, {Action: "pass", Package: "p", Test: "TestC"}, {Action: "pass", Package: "p", Test: "TestC/x"}, {Action: "output", Package: "p", Output: "coverage: 81.5% of statements\n"}},
 	} {
 		for _, e := range lines {
 			to.take(e)
 		}
 	}
-	first.addCoverage(second)
-	if c := first.counts(""); c != (counts{Passed: 1, Failed: 1}) || first.Coverage["p"] != 81.5 || len(first.failed) != 1 {
+	first.addRun(second)
+	if c := first.counts(""); c != (counts{Passed: 3, Failed: 1}) || first.Coverage["p"] != 81.5 || len(first.failed) != 1 {
 		t.Errorf("%v, coverage %v, failed %v", c, first.Coverage, first.failed)
 	}
 }

@@ -42,14 +42,14 @@ func goTest(ctx context.Context, s suite, out io.Writer) (*results, error) {
 	r := newResults()
 	for _, part := range s.parts(packages) {
 		into := r
-		if part.coverageOnly {
+		if part.again {
 			into = newResults()
 		}
 		if err := goTestPart(ctx, s, part, into, raw, out); err != nil {
 			return r, err
 		}
-		if part.coverageOnly {
-			r.addCoverage(into)
+		if part.again {
+			r.addRun(into)
 		}
 	}
 	return r, ctx.Err()
@@ -57,13 +57,13 @@ func goTest(ctx context.Context, s suite, out io.Writer) (*results, error) {
 
 // part is one call of `go test` for some packages of a suite.
 type part struct {
-	packages     []string
-	flags        []string
-	coverageOnly bool // its tests run in another part too
+	packages []string
+	flags    []string
+	again    bool // most of its tests have run in another part
 }
 
 // parts divides a suite's run: packages that compute run once with the race detector, and
-// once for their coverage, with their benchmarks.
+// once without it for their coverage, their benchmarks and the tests that skip it (tier.Computes).
 func (s suite) parts(packages []string) []part {
 	if len(s.Computes) == 0 {
 		return []part{{packages: packages, flags: s.Flags}}
@@ -79,7 +79,7 @@ func (s suite) parts(packages []string) []part {
 	return []part{
 		{packages: others, flags: s.Flags},
 		{packages: computing, flags: s.without(measuring...)},
-		{packages: computing, flags: s.without("-race"), coverageOnly: true},
+		{packages: computing, flags: s.without("-race"), again: true},
 	}
 }
 
@@ -91,10 +91,9 @@ func (s suite) without(flags ...string) []string {
 	return slices.DeleteFunc(slices.Clone(s.Flags), func(f string) bool { return slices.Contains(flags, f) })
 }
 
-// unmeasured returns the suite with its tests alone: no benchmarks and no coverage, so
-// that all its packages run once and together.
+// unmeasured returns the suite with its tests alone: no benchmarks and no coverage.
 func (s suite) unmeasured() suite {
-	s.Flags, s.Computes = s.without(measuring...), nil
+	s.Flags = s.without(measuring...)
 	return s
 }
 

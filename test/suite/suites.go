@@ -31,7 +31,8 @@ func suites() []suite { return slices.Concat(checkSuites(), slowSuites()) }
 
 // computing lists the packages whose tests compute for seconds. The race detector watches
 // the counters of the coverage too: together they slow such tests down 2 to 6 times as much
-// as the race detector alone. A run without it measures their coverage in seconds.
+// as the race detector alone. A run without it measures their coverage in seconds, and runs
+// the tests that skip the race detector (tier.Computes).
 func computing() []string {
 	return []string{"services/budget", "services/chat", "services/chat/dialect", "services/chat/jinja", "services/openai", "services/tokenizer"}
 }

@@ -39,3 +39,14 @@ func BenchSize[T any](small, measured T) T {
 	}
 	return measured
 }
+
+// Computes skips a test of the check tier that was built with the race detector. It is for
+// tests that compute in one goroutine for seconds: the race detector makes them up to
+// twenty times as long and has nothing to find. The unit suite runs their packages
+// without it too (Computes in test/suite/suites.go), the slow tier runs them with it.
+func Computes(tb testing.TB) {
+	tb.Helper()
+	if Race && !Slow() {
+		tb.Skip("runs without the race detector, or in the slow tier")
+	}
+}

@@ -39,6 +39,7 @@ func long(o *inference.ParserOptions, size int) map[string]string {
 // each of which a parser of its own reads. A quadratic parser would take eight times as long. Time is the
 // thread's own, and the shortest of some runs counts, so that what else the machine does doesn't.
 func TestLinearInPieces(t *testing.T) {
+	tier.Computes(t)
 	size := tier.Size(inference.DefaultMaxParseBytes/8, inference.DefaultMaxParseBytes)
 	pieces := []int{1}
 	if tier.Slow() {
