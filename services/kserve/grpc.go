@@ -41,7 +41,8 @@ type Server struct {
 	abort     context.CancelCauseFunc
 	log       *slog.Logger
 	serving   sync.WaitGroup
-	calls     atomic.Int64 // in progress
+	connections *connections // nil before Start, and without a port
+	calls       atomic.Int64 // in progress
 }
 
 // Pings that clients may send are those of tritonserver's clients, and more: none
@@ -201,7 +202,8 @@ func (s *Server) Start(context.Context) error {
 	if !s.service.cfg.Enabled {
 		return nil
 	}
-	l := s.listener.grpc.Open()
+	l := newConnections(s.listener.grpc.Open())
+	s.connections = l
 	s.serving.Go(func() {
 		if err := s.grpc.Serve(l); err != nil {
 			s.abort(fmt.Errorf("serve KServe's gRPC: %w", err))
@@ -211,21 +213,55 @@ func (s *Server) Start(context.Context) error {
 	return nil
 }
 
-// Stop lets calls in flight end within the shutdown timeout and cancels the rest.
-// When it returns all have ended.
+// Stop waits for calls in flight until the shutdown timeout, cancels the rest and closes all
+// connections. It returns when all calls have ended. Idle connections don't delay it.
 func (s *Server) Stop(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(ctx, s.service.cfg.ShutdownTimeout)
 	defer cancel()
 	s.service.core.Drain(grace)
-	defer time.AfterFunc(lastWords, s.grpc.Stop).Stop()
-	s.grpc.GracefulStop()
+	stopped := make(chan struct{})
+	go func() { s.grpc.GracefulStop(); close(stopped) }()
+	if !s.partedFrom(stopped) {
+		if s.connections != nil {
+			s.connections.closeAll()
+		}
+		s.grpc.Stop()
+		<-stopped
+	}
 	s.serving.Wait()
 	s.service.streams.Wait()
 	return nil
 }
 
-// lastWords is what answers get to reach their clients.
-const lastWords = time.Second
+const (
+	// lastWords is how long the answers of calls that have ended may take to be sent.
+	lastWords = time.Second
+	// farewell is how long clients have to close a connection without calls.
+	farewell = 100 * time.Millisecond
+)
+
+// partedFrom reports whether all clients have closed their connections, as they do when
+// their last call has ended.
+func (s *Server) partedFrom(stopped <-chan struct{}) bool {
+	late := time.NewTimer(lastWords)
+	defer late.Stop()
+	for {
+		calls := s.calls.Load()
+		leave := time.NewTimer(farewell)
+		select {
+		case <-stopped:
+			leave.Stop()
+			return true
+		case <-late.C:
+			leave.Stop()
+			return false
+		case <-leave.C:
+			if calls == 0 {
+				return false
+			}
+		}
+	}
+}
 
 // nativeExchange is grpc-go's side of a stream.
 type nativeExchange struct{ grpc.ServerStream }

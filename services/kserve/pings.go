@@ -37,8 +37,8 @@ func (g gathering) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	if err != nil {
 		return conn, info, err
 	}
-	plain, ok := conn.(*net.TCPConn)
-	if !ok { // TLS: each write is a record of its own
+	plain := tcpOf(conn)
+	if plain == nil { // TLS: each write is a record of its own
 		return conn, info, nil
 	}
 	conn, err = withReady(&gatheringConn{Conn: conn, busy: g.busy, wait: g.wait}, plain)

@@ -102,6 +102,8 @@ type Server struct {
 	log          *slog.Logger
 	abort        context.CancelCauseFunc
 	serving      sync.WaitGroup
+	connections  connections
+	uploads      uploads
 }
 
 // readHeaderTimeout and idleTimeout end connections that send nothing.
@@ -125,17 +127,17 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 		return nil, err
 	}
 	door := NewDoor(cfg, listener, certificates, gate)
-	return &Server{
-		cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, log: log, abort: abort,
-		http: &http.Server{
-			Handler:           observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched())))))),
-			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-			ReadHeaderTimeout: readHeaderTimeout,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		},
-	}, nil
+	s := &Server{cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, log: log, abort: abort}
+	s.http = &http.Server{
+		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched()))))))),
+		ConnState:         s.connections.changed,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
 }
 
 // ServeHTTP answers a request as the port does, without a connection: for tests of what
@@ -165,45 +167,6 @@ func (s *Server) Serve() {
 			s.abort(fmt.Errorf("serve: %w", err))
 		}
 	})
-}
-
-// lastWords is what cancelled requests get to write their error.
-const lastWords = time.Second
-
-// Stop closes the listener, lets requests in flight end within the shutdown
-// timeout, cancels the rest and closes their connections. It returns when all
-// have ended.
-func (s *Server) Stop(ctx context.Context) error {
-	down := make(chan error, 1)
-	go func() { down <- s.http.Shutdown(ctx) }()
-	grace, cancel := context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
-	defer cancel()
-	drained := make(chan struct{})
-	go func() { s.core.Drain(grace); close(drained) }()
-	select {
-	case <-drained:
-	case <-grace.Done():
-		s.closeAfter(drained)
-	}
-	err := <-down
-	if err != nil {
-		err = errors.Join(err, s.http.Close())
-	}
-	s.serving.Wait()
-	return err
-}
-
-// closeAfter waits for requests that have been cancelled. One that doesn't end
-// waits for a client that reads nothing.
-func (s *Server) closeAfter(drained <-chan struct{}) {
-	late := time.NewTimer(lastWords)
-	defer late.Stop()
-	select {
-	case <-drained:
-	case <-late.C:
-		_ = s.http.Close() // the listener is closed already, and no more
-		<-drained
-	}
 }
 
 // RequestID is what a client has named its request, or a new name where it has none

@@ -1,0 +1,208 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+const (
+	// lastWords is how long canceled requests have to write their error.
+	lastWords = time.Second
+	// farewell is how long idle clients have to read that their connection ends.
+	farewell = 100 * time.Millisecond
+)
+
+// Stop closes the listener, waits for requests in flight until the shutdown timeout,
+// cancels the rest and closes all connections. It returns when all requests have ended.
+// Idle connections don't delay it, nor do requests whose body hasn't arrived yet: the
+// service would refuse them.
+func (s *Server) Stop(ctx context.Context) error {
+	shutdown, end := context.WithCancel(ctx)
+	defer end()
+	down := make(chan error, 1)
+	go func() { down <- s.http.Shutdown(shutdown) }()
+	leave := time.NewTimer(farewell)
+	defer leave.Stop()
+	grace, cancel := context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
+	defer cancel()
+	drained := make(chan struct{})
+	go func() { s.core.Drain(grace); close(drained) }()
+	select {
+	case <-drained:
+	case <-grace.Done():
+		s.closeAfter(drained)
+	}
+	s.uploads.end()
+	answers, enough := context.WithTimeout(context.WithoutCancel(grace), s.rest(grace))
+	defer enough()
+	var err error
+	select {
+	case err = <-down:
+	case <-leave.C:
+		s.connections.await(answers)
+		_ = s.http.Close() // the listener is closed already, and no more
+		end()
+		<-down
+	}
+	s.serving.Wait()
+	return err
+}
+
+// rest is how long answers that are being written may still take.
+func (*Server) rest(grace context.Context) time.Duration {
+	until, _ := grace.Deadline()
+	return max(time.Until(until), 0) + lastWords
+}
+
+// closeAfter waits for requests that have been canceled. A request that doesn't end waits
+// for a client that reads nothing.
+func (s *Server) closeAfter(drained <-chan struct{}) {
+	late := time.NewTimer(lastWords)
+	defer late.Stop()
+	select {
+	case <-drained:
+	case <-late.C:
+		_ = s.http.Close() // the listener is closed already, and no more
+		<-drained
+	}
+}
+
+// connections are the connections of a port that have a request. Its methods may be called
+// concurrently.
+type connections struct {
+	mu     sync.Mutex
+	active map[net.Conn]struct{}
+	none   chan struct{} // closed when no connection is active; nil unless somebody waits
+}
+
+// changed is the hook of [http.Server]. With HTTP/2 a connection is active while it has
+// streams.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state == http.StateActive {
+		if c.active == nil {
+			c.active = map[net.Conn]struct{}{}
+		}
+		c.active[conn] = struct{}{}
+		return
+	}
+	delete(c.active, conn)
+	if len(c.active) == 0 && c.none != nil {
+		close(c.none)
+		c.none = nil
+	}
+}
+
+// await waits until no connection is active, or ctx ends.
+func (c *connections) await(ctx context.Context) {
+	c.mu.Lock()
+	if len(c.active) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.none == nil {
+		c.none = make(chan struct{})
+	}
+	none := c.none
+	c.mu.Unlock()
+	select {
+	case <-none:
+	case <-ctx.Done():
+	}
+}
+
+// uploads are the bodies of the requests that are being served. Its methods may be called
+// concurrently.
+type uploads struct {
+	mu    sync.Mutex
+	all   map[*upload]struct{}
+	ended bool
+}
+
+// handler lists the body of each request while the request is served.
+func (u *uploads) handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			body := &upload{ReadCloser: r.Body, control: http.NewResponseController(w)}
+			u.add(body)
+			defer u.remove(body)
+			r.Body = body
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (u *uploads) add(body *upload) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.all == nil {
+		u.all = map[*upload]struct{}{}
+	}
+	u.all[body] = struct{}{}
+	body.ended.Store(u.ended)
+}
+
+func (u *uploads) remove(body *upload) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.all, body)
+}
+
+// end fails all reads of bodies, those under way and those to come.
+func (u *uploads) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ended = true
+	for body := range u.all {
+		body.end()
+	}
+}
+
+// upload is a body whose reads the server can end.
+type upload struct {
+	io.ReadCloser
+
+	control *http.ResponseController
+	ended   atomic.Bool
+}
+
+func (b *upload) end() {
+	b.ended.Store(true)
+	_ = b.control.SetReadDeadline(time.Now()) // ends the read under way; tests' recorders have none
+}
+
+// Read implements [io.Reader].
+func (b *upload) Read(p []byte) (int, error) {
+	if b.ended.Load() {
+		b.end() // net/http reads on before it closes the connection, by a deadline that the caller may have moved
+		return 0, errUploadEnded
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && b.ended.Load() {
+		err = errUploadEnded
+	}
+	return n, err
+}
+
+// errUploadEnded is the error of reads of a body that hadn't arrived when the server
+// stopped.
+var errUploadEnded = bodyError{
+	&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown, RetryAfter: uploadRetry, Message: uploadMessage},
+	connect.NewError(connect.CodeUnavailable, errors.New(uploadMessage)),
+}
+
+const (
+	uploadMessage = "the server is shutting down, and the request's body hadn't arrived: send the request again"
+	uploadRetry   = 5 * time.Second
+)
