@@ -8,15 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kong"
 	"go.uber.org/dig"
+	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/cmd/trident/hangup"
 	"github.com/trident-inference/trident/services/server"
@@ -24,7 +23,11 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	if forced, ok := errors.AsType[secondSignal](err); ok {
+		syscall.Exit(forced.exitCode()) // at once, whatever Triton's threads do; the log has the reason
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, message(err))
 		os.Exit(1)
 	}
@@ -100,7 +103,7 @@ func newParser(cli *commandLine) (*kong.Kong, error) {
 
 type serveCommand struct{}
 
-// Run serves until SIGINT, SIGTERM or a failure at start.
+// Run serves until SIGINT, SIGTERM or a failure. A second signal ends it at once.
 func (serveCommand) Run(f *flags) error {
 	cfg, err := f.config()
 	if err != nil {
@@ -113,33 +116,20 @@ func (serveCommand) Run(f *flags) error {
 	}
 	aborted, abort := context.WithCancelCause(context.Background())
 	defer abort(nil)
-	app := application(cfg, log, abort)
-	if err := app.Err(); err != nil {
+	first, second := stopSignals()
+	process := &serving{config: cfg, log: log}
+	process.app = application(cfg, log, abort, fx.Populate(&process.parts))
+	if err := process.app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
-	// Signals count from the first moment: a stop during start is a stop.
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer cancel()
-	if err := app.Start(ctx); err != nil {
-		if ctx.Err() != nil {
-			return errors.New("stopped while starting")
-		}
-		return dig.RootCause(err)
-	}
-	var failure error
+	ended := make(chan error, 1)
+	go func() { ended <- process.run(first, aborted) }()
 	select {
-	case <-ctx.Done():
-	case <-aborted.Done():
-		failure = context.Cause(aborted)
-		log.Error("stopping after a failure", "error", failure)
+	case err := <-ended:
+		return err
+	case sig := <-second:
+		return process.end(sig)
 	}
-	// A second signal kills. One that comes at once is the first again, as when a
-	// terminal and a supervisor both send it.
-	defer time.AfterFunc(secondSignal, cancel).Stop()
-	log.Info("stopping", "in_flight_timeout", cfg.Server.ShutdownTimeout)
-	stop, done := context.WithTimeout(context.Background(), app.StopTimeout())
-	defer done()
-	return errors.Join(failure, app.Stop(stop))
 }
 
 type versionCommand struct {
@@ -172,9 +162,3 @@ func (c versionCommand) Run() error {
 	_, err := fmt.Printf("trident %s\nengines: remote (tritonserver over gRPC), %s\n", strings.TrimSpace(version+" "+revision), inProcess)
 	return err
 }
-
-// secondSignal is when a signal counts as the second one.
-const secondSignal = time.Second
-
-// stopSlack is how much longer than its parts the whole stop may take.
-const stopSlack = 10 * time.Second

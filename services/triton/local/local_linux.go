@@ -53,6 +53,8 @@ type Engine struct {
 
 	mu   sync.Mutex
 	core *core // nil before Start and after Stop
+
+	remains atomic.Pointer[remains] // of the latest start; nil before
 }
 
 // core is a server that runs.
@@ -93,7 +95,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.core != nil {
 		return errors.New("the engine has been started already")
 	}
-	c, err := open(ctx, e.config, e.log)
+	c, err := open(ctx, e.config, e.log, &e.remains)
 	if err != nil {
 		return fmt.Errorf("in-process engine: %w", err)
 	}
@@ -101,8 +103,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// open makes a server without models and begins to load them.
-func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
+// open makes a server without models and begins to load them. It notes what a sudden end
+// would leave behind.
+func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Pointer[remains]) (*core, error) {
 	found, err := find(ctx, config)
 	if err != nil {
 		return nil, err
@@ -116,6 +119,7 @@ func open(ctx context.Context, config Config, log *slog.Logger) (*core, error) {
 	}
 	sweepDead(log)
 	c.prefix, c.lease = newPrefix(config.Options)
+	left.Store(&remains{prefix: c.prefix, installation: found})
 	c.regions = extension.NewRegistry(cudaRuntime{}, c.prefix)
 	warnSharedMemory(sharedMemory, minSharedMemory, log)
 	if err := c.makeServer(); err != nil {

@@ -30,3 +30,6 @@ func (*Engine) AwaitModels(context.Context) error { return nil }
 
 // Stop is never reached.
 func (*Engine) Stop(context.Context) error { return nil }
+
+// Kill is never reached.
+func (*Engine) Kill() {}

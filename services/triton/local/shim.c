@@ -8,10 +8,12 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "trace.h"
@@ -59,10 +61,49 @@ static uint64_t parked; // atomic
 static void (*terminate)(void);
 static void *(*exception_type)(void); // std::type_info *
 
+// Once this process is frozen, forks wait for ever: who kills its children misses none.
+static bool frozen;  // atomic
+static int forking;  // atomic
+
+static void before_fork(void) {
+  __atomic_add_fetch(&forking, 1, __ATOMIC_SEQ_CST);
+  if (!__atomic_load_n(&frozen, __ATOMIC_SEQ_CST)) return;
+  __atomic_sub_fetch(&forking, 1, __ATOMIC_SEQ_CST);
+  for (;;) pause();
+}
+
+static void after_fork(void) { __atomic_sub_fetch(&forking, 1, __ATOMIC_SEQ_CST); }
+
+bool tr_freeze(void) {
+  __atomic_store_n(&frozen, true, __ATOMIC_SEQ_CST);
+  return __atomic_load_n(&forking, __ATOMIC_SEQ_CST) == 0;
+}
+
+// system replaces the C library's for the libraries that are loaded here: Triton's python
+// backend calls it for each model that it starts. The C library's ignores SIGINT in the whole
+// process meanwhile, so that a signal to stop can get lost, and calls no handlers of forks.
+int system(const char *command) {
+  if (command == NULL) return 1; // there is a shell
+  char *arguments[] = {"sh", "-c", (char *)command, NULL};
+  pid_t child;
+  before_fork();
+  int failed = posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ);
+  after_fork();
+  if (failed != 0) {
+    errno = failed;
+    return -1;
+  }
+  int status;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return status;
+}
+
 static void on_terminate(void) {
   // After the table of virtual functions comes the mangled name.
   const char *const *type = exception_type();
-  if (type != NULL && strstr(type[1], "5boost12interprocess") != NULL) {
+  bool parks = type != NULL && strstr(type[1], "5boost12interprocess") != NULL;
+  if (parks || __atomic_load_n(&frozen, __ATOMIC_SEQ_CST)) {
     __atomic_add_fetch(&parked, 1, __ATOMIC_RELAXED);
     for (;;) pause();
   }
@@ -98,6 +139,7 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
     if (failure == NULL) {
       loaded = tr_duplicate(path);
       survive();
+      if (pthread_atfork(before_fork, after_fork, NULL) != 0) failure = tr_duplicate("out of memory for a handler of forks");
     }
   } else if (strcmp(loaded, path) != 0) {
     if (asprintf(&failure, "this process has loaded %s already", loaded) < 0) failure = tr_duplicate(NULL);

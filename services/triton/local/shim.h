@@ -192,6 +192,10 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor);
 // refuses from then on.
 void tr_abandon(void);
 
+// tr_freeze keeps threads of this process from starting others by fork from now on, and
+// those that end by an exception from ending it. It reports whether no fork is under way.
+bool tr_freeze(void);
+
 // tr_parked is how many threads of Triton's were kept from ending this process.
 uint64_t tr_parked(void);
 

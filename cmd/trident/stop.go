@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.uber.org/dig"
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton/local"
+)
+
+// sameSignal is how long after the first signal another one still is the first one: a
+// terminal and a supervisor may both send it. A signal that is sent 200 ms later is the
+// second one also where the first was delivered late.
+const sameSignal = 100 * time.Millisecond
+
+// stopSlack is how much longer than its parts the whole stop may take.
+const stopSlack = 10 * time.Second
+
+// stopSignals returns channels of the first and of the second signal that stops the server.
+// From now on these signals don't end the process by themselves.
+func stopSignals() (first, second <-chan os.Signal) {
+	all := make(chan os.Signal, 16)
+	signal.Notify(all, syscall.SIGINT, syscall.SIGTERM)
+	one, two := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	go func() {
+		one <- <-all
+		for began := time.Now(); ; {
+			if sig := <-all; time.Since(began) >= sameSignal {
+				two <- sig
+				return
+			}
+		}
+	}()
+	return one, two
+}
+
+// secondSignal is the end of a server by a second signal.
+type secondSignal struct{ syscall.Signal }
+
+// Error implements error.
+func (s secondSignal) Error() string { return "ended at once by a second signal: " + s.String() }
+
+// exitCode is 128 and the signal's number, as shells report a process that a signal ended.
+func (s secondSignal) exitCode() int { return 128 + int(s.Signal) }
+
+// parts are what a stop asks about the application.
+type parts struct {
+	fx.In
+
+	Service *inference.Service
+	Local   *local.Engine `optional:"true"`
+}
+
+// serving is one run of the application, from its start to its stop.
+type serving struct {
+	config config
+	log    *slog.Logger
+	app    *fx.App
+	parts  parts
+}
+
+// run serves until the first signal, or a failure, and stops in order.
+func (s *serving) run(first <-chan os.Signal, aborted context.Context) error { //nolint:revive // aborted is no call's context
+	started := make(chan error, 1)
+	go func() { started <- s.app.Start(context.Background()) }()
+	var err, failure error
+	select {
+	case err = <-started:
+	case sig := <-first:
+		s.log.Info("stopping once the start has ended; a second signal ends at once", "signal", sig.String())
+		if err = <-started; err == nil {
+			return s.stop()
+		}
+	}
+	if err != nil {
+		return dig.RootCause(err)
+	}
+	select {
+	case sig := <-first:
+		s.log.Info("stopping; a second signal ends at once", append(s.pending(), "signal", sig.String())...)
+	case <-aborted.Done():
+		failure = context.Cause(aborted)
+		s.log.Error("stopping after a failure; a second signal ends at once", append(s.pending(), "error", failure)...)
+	}
+	return errors.Join(failure, s.stop())
+}
+
+func (s *serving) stop() error {
+	began := time.Now()
+	ctx, done := context.WithTimeout(context.Background(), s.app.StopTimeout())
+	defer done()
+	err := s.app.Stop(ctx)
+	s.log.Info("stopped", "after", time.Since(began).Round(time.Millisecond))
+	return err
+}
+
+// pending are the attributes of what a stop waits for, and for how long at most.
+func (s *serving) pending() []any {
+	requests := inFlight(s.parts.Service.Figures())
+	attributes := []any{"requests_in_flight", len(requests), "in_flight_timeout", s.config.Server.ShutdownTimeout}
+	if len(requests) > 0 {
+		attributes = append(attributes, "requests", strings.Join(summary(requests), ", "))
+	}
+	if s.parts.Local != nil {
+		attributes = append(attributes, "models_to_unload", strings.Join(s.loaded(), ", "), "unload_timeout", s.config.Local.StopLimit())
+	}
+	return attributes
+}
+
+// inFlight has one element for each request in flight: its surface, operation and model.
+func inFlight(figures []inference.Figures) []string {
+	var all []string
+	for _, f := range figures {
+		name := string(f.Surface) + " " + string(f.Operation)
+		if f.Model != "" {
+			name += " by " + f.Model
+		}
+		all = append(all, slices.Repeat([]string{name}, max(f.InFlight, 0))...)
+	}
+	return all
+}
+
+// summary counts equal elements.
+func summary(requests []string) []string {
+	counts := map[string]int{}
+	for _, name := range requests {
+		counts[name]++
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		lines = append(lines, fmt.Sprintf("%d %s", counts[name], name))
+	}
+	return lines
+}
+
+// loaded are the models that Triton in this process unloads.
+func (s *serving) loaded() []string {
+	var names []string
+	for _, card := range s.parts.Service.Known(context.Background()).Cards {
+		if card.Engine == inference.Engine(s.parts.Local) && (card.State == inference.ModelReady || card.State == inference.ModelLoading) {
+			names = append(names, card.Name)
+		}
+	}
+	return names
+}
+
+// end ends the server at once: what its models' processes hold is gone then.
+func (s *serving) end(sig os.Signal) error {
+	requests := inFlight(s.parts.Service.Figures())
+	s.log.Warn("second signal: ending at once", "signal", sig.String(), "requests_cut", len(requests))
+	if s.parts.Local != nil {
+		s.parts.Local.Kill()
+	}
+	number, _ := sig.(syscall.Signal) // signals of this system are
+	return secondSignal{number}
+}
