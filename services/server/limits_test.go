@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -179,30 +178,5 @@ func TestSecurityHeaders(t *testing.T) {
 	resp, _ := send(t, http.MethodPost, url+"/v1/models", nil, map[string]string{"Origin": "https://evil.example"})
 	if resp.StatusCode != http.StatusForbidden || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("refused: %d %v", resp.StatusCode, resp.Header)
-	}
-}
-
-// TestSmuggling: requests whose length can be read in two ways are refused.
-func TestSmuggling(t *testing.T) {
-	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(w, r.Body)
-	})
-	for _, lines := range []string{
-		"Content-Length: 3\r\nContent-Length: 4\r\n", "Content-Length: +3\r\n", "Transfer-Encoding: chunked, chunked\r\n", "Transfer-Encoding: xchunked\r\n",
-		"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", "Content-Length : 3\r\n", "X: a\r\n b: c\x00\r\n",
-	} {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\n"+lines+"\r\nabc"); err != nil {
-			t.Fatal(err)
-		}
-		answer, err := bufio.NewReader(conn).ReadString('\n')
-		if err != nil || !strings.HasPrefix(answer, "HTTP/1.1 4") && !strings.HasPrefix(answer, "HTTP/1.1 501") {
-			t.Errorf("%q: %q, %v", lines, answer, err)
-		}
-		_ = conn.Close()
 	}
 }

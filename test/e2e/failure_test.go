@@ -176,6 +176,7 @@ func killStub(t *testing.T, server *tritonserver.Server) {
 // process is what /proc tells of one.
 type process struct {
 	id, parent  int
+	group       int
 	command     string // words with spaces between them
 	environment string // words with NULs between them
 }
@@ -204,6 +205,7 @@ func processes(t *testing.T, fits func(process) bool) []process {
 		p := process{command: strings.ReplaceAll(string(command), "\x00", " "), environment: string(environ)}
 		p.id, _ = strconv.Atoi(filepath.Base(folder))
 		p.parent, _ = strconv.Atoi(fields[1])
+		p.group, _ = strconv.Atoi(fields[2])
 		if fields[0] != "Z" {
 			all = append(all, p)
 		}

@@ -182,6 +182,15 @@ func TestLocalStop(t *testing.T) {
 		signalStop(t, s, syscall.SIGTERM)
 		s.checkEnded(t)
 	})
+	t.Run("a second signal", func(t *testing.T) {
+		t.Parallel()
+		s := startTalking(t)
+		watch(t, s.openChat(t, talk("Hello.", forever)))
+		line := s.stopTwice(t, syscall.SIGINT)
+		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by talk" || line.text("models_to_unload") != "talk" || line["unload_timeout"] == nil {
+			t.Errorf("the first signal logs %v", line)
+		}
+	})
 	t.Run("sudden death", func(t *testing.T) {
 		t.Parallel()
 		s := startTalking(t)

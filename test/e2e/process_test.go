@@ -40,7 +40,7 @@ func TestDrain(t *testing.T) {
 		}
 	})
 	t.Run("a second signal kills", func(t *testing.T) {
-		needsServer(t) // or who kills trident ends its models, too
+		needsServer(t) // TestLocalStop has the other case
 		s, err := models.launch(t, "")
 		if err != nil {
 			t.Fatal(err)
@@ -49,14 +49,28 @@ func TestDrain(t *testing.T) {
 		s.awaitReady(t)
 		events := s.openChat(t, longStory())
 		awaitRunning(t, s, 1)
-		if !poll(5*time.Second, func() bool { // as an operator would who has no patience
-			_ = s.cmd.Process.Signal(syscall.SIGTERM)
-			return s.awaitExit(100*time.Millisecond) == nil
-		}) {
-			t.Error("it goes on draining")
+		line := s.stopTwice(t, syscall.SIGTERM)
+		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by chat" || line["in_flight_timeout"] == nil || line["models_to_unload"] != nil {
+			t.Errorf("the first signal logs %v", line)
 		}
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
 		awaitRunning(t, s, 0)
+	})
+	t.Run("idle", func(t *testing.T) {
+		needsServer(t)
+		s, err := models.launch(t, "", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.kill() })
+		s.awaitReady(t) // its connection stays
+		for _, address := range s.addresses(t) {
+			for _, said := range []string{"", "GET / HTTP/1.1\r\nHost: loc", prefaceHTTP2} {
+				say(t, address, said)
+			}
+		}
+		signalStop(t, s, syscall.SIGTERM)
+		checkExit(t, s, idleLimit)
 	})
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run("streams that don't: "+signal.String(), func(t *testing.T) {

@@ -49,11 +49,25 @@ func launch(t *testing.T, flags ...string) (*trident, error) {
 // launchAt does so in another working directory, and with further variables in its environment.
 func launchAt(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
+	s, err := launchUnheard(t, dir, variables, flags...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.awaitListening(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// launchUnheard doesn't wait until trident listens. The process has a group of its own, as
+// one that a shell starts has.
+func launchUnheard(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
+	t.Helper()
 	flags = append([]string{"--host=127.0.0.1", "--openai-port=0", "--log-format=json"}, flags...)
 	s := &trident{cmd: exec.Command(tridentBinary(t), flags...), log: newLogLines(), exited: make(chan struct{})}
 	s.cmd.Dir, s.cmd.Env = dir, environment(slices.Concat(variables, []string{raceOptions})...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	s.cmd.WaitDelay = time.Second
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
@@ -62,16 +76,20 @@ func launchAt(t *testing.T, dir string, variables []string, flags ...string) (*t
 		defer close(s.exited)
 		_ = s.cmd.Wait() // exitError tells
 	}()
+	return s, nil
+}
+
+func (s *trident) awaitListening() error {
 	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening" || listening.MatchString(l.text("raw")) })
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("trident does not listen:\n%s", s.log), s.kill())
+		return errors.Join(fmt.Errorf("trident does not listen:\n%s", s.log), s.kill())
 	}
 	address := line.text("address")
 	if plain := listening.FindStringSubmatch(line.text("raw")); plain != nil {
 		address = plain[1]
 	}
 	s.url = "http://" + address
-	return s, nil
+	return nil
 }
 
 // listening is that line of a plain log.

@@ -321,6 +321,8 @@ func (c *core) end(ctx context.Context) error {
 	if err := c.awaitUsers(ctx); err != nil {
 		return err
 	}
+	began := time.Now()
+	defer func() { c.log.Debug("Triton has ended", "after", time.Since(began)) }()
 	c.unloadAll(ctx)
 	wait := C.uint(math.Ceil(c.config.ExitTimeout.Seconds()))
 	if c.queue.requests() > 0 || c.health.leaked.Load() {

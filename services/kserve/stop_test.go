@@ -1,0 +1,60 @@
+package kserve_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// TestNativeStopClosesIdleConnections: connections without calls don't hold a stop up, not
+// those either on which no HTTP/2 has been spoken yet.
+func TestNativeStopClosesIdleConnections(t *testing.T) {
+	t.Parallel()
+	const (
+		preface   = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+		stopLimit = 3 * time.Second // it took 10 s
+	)
+	for name, said := range map[string]string{"that said nothing": "", "that said half of it": preface[:10], "of HTTP/2": preface} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := open()
+			service, _ := newService(t, config)
+			listener := kserve.NewListener(config, nil)
+			if err := listener.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s, err := kserve.NewServer(service, listener, nil, nil, server.Default(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, said); err != nil {
+				t.Fatal(err)
+			}
+			// grpc-go sends its settings before it reads: the connection has been accepted.
+			if _, err := io.ReadFull(conn, make([]byte, 9)); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if err := s.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > stopLimit {
+				t.Errorf("the stop took %s", took)
+			}
+		})
+	}
+}

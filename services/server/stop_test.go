@@ -1,0 +1,129 @@
+package server
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// stopLimit bounds stops that nothing may hold up. Each of them takes some 100 ms on an idle
+// machine, and took 5 s and more when idle connections weren't closed.
+const stopLimit = 3 * time.Second
+
+// TestStopClosesIdleConnections: connections on which no request is being answered don't hold
+// a stop up.
+func TestStopClosesIdleConnections(t *testing.T) {
+	t.Parallel()
+	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	for _, test := range []struct{ name, said string }{
+		{"that said nothing", ""},
+		{"in the middle of a header", "GET / HTTP/1.1\r\nHost: loc"},
+		{"of HTTP/2", preface},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url, _, stop := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) {})
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, test.said); err != nil {
+				t.Fatal(err)
+			}
+			if test.said == preface { // the server's settings: the connection is one of HTTP/2
+				if _, err := io.ReadFull(conn, make([]byte, 9)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			send(t, http.MethodGet, url, nil, nil) // the server has accepted both by now
+			began := time.Now()
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > stopLimit {
+				t.Errorf("the stop took %s", took)
+			}
+			rest, err := io.ReadAll(conn)
+			if err != nil {
+				t.Errorf("the connection isn't closed in order: %v", err)
+			}
+			const goAway = 7 // the type of the frame (RFC 9113, section 6.8)
+			if test.said == preface && !strings.Contains(string(rest), string([]byte{0, 0, 8, goAway})) {
+				t.Errorf("no GOAWAY in %q", rest)
+			}
+		})
+	}
+}
+
+// TestStopEndsUploads: a request whose body doesn't come is refused once nothing else is in
+// flight, in a way that clients try again.
+func TestStopEndsUploads(t *testing.T) {
+	t.Parallel()
+	reading := make(chan struct{})
+	failed := make(chan error, 1)
+	url, _, stop := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
+		close(reading)
+		_, err := io.ReadAll(r.Body)
+		failed <- err
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	<-reading
+	began := time.Now()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > stopLimit {
+		t.Errorf("the stop took %s", took)
+	}
+	refusal, ok := errors.AsType[*inference.Error](<-failed)
+	if !ok || refusal.Code != inference.CodeUnavailable || refusal.Reason != inference.ReasonShuttingDown || refusal.RetryAfter == 0 {
+		t.Errorf("the body's error is %v", refusal)
+	}
+	if status, _, err := nextAnswer(bufio.NewReader(conn)); status != http.StatusServiceUnavailable || err != nil {
+		t.Errorf("the answer is %d, %v", status, err)
+	}
+}
+
+// TestStopWaitsForAnswers: an answer that is being written is written to its end, though the
+// core has nothing in flight any more.
+func TestStopWaitsForAnswers(t *testing.T) {
+	t.Parallel()
+	writing, stopping := make(chan struct{}), make(chan struct{})
+	url, _, stop := start(t, Default(), noWork{}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "[1,")
+		_ = http.NewResponseController(w).Flush()
+		close(writing)
+		<-stopping
+		<-time.After(3 * farewell) // longer than idle connections stay
+		_, _ = io.WriteString(w, "2]")
+	})
+	resp := open(t, url)
+	<-writing
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
+	close(stopping)
+	var list []int
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil || len(list) != 2 {
+		t.Errorf("the answer is %v, %v", list, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
