@@ -175,7 +175,7 @@ type flags struct {
 	CORSOrigin       []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
 	Playground       bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
 	WriteTimeout     time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
-	ShutdownTimeout  time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after a stop signal."`
+	ShutdownTimeout  time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after SIGINT or SIGTERM; then they are canceled. 0 cancels them at once. A second signal, 200 ms later or more, ends the process at once, at any time."`
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Length limit of answers whose request sets none; 0 is the room left in the model's context."`
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`

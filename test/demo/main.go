@@ -80,7 +80,7 @@ func (d demo) run(ctx context.Context) error {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // fails when it has ended
 		failed := <-exited
 		if ctx.Err() != nil {
-			return nil // stopped while starting, for which Trident's exit status is no success
+			return nil // stopped while starting
 		}
 		return errors.Join(fmt.Errorf("%w; the lines above say why", err), failed)
 	case err := <-exited:

@@ -185,8 +185,10 @@ func TestLocalStop(t *testing.T) {
 	t.Run("a second signal", func(t *testing.T) {
 		t.Parallel()
 		s := startTalking(t)
-		watch(t, s.openChat(t, talk("Hello.", forever)))
+		events := s.openChat(t, talk("Hello.", forever))
+		readUntil(t, events.response.Body, `"content":"`)
 		line := s.stopTwice(t, syscall.SIGINT)
+		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
 		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by talk" || line.text("models_to_unload") != "talk" || line["unload_timeout"] == nil {
 			t.Errorf("the first signal logs %v", line)
 		}
