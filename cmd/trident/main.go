@@ -24,7 +24,7 @@ import (
 
 func main() {
 	err := run(os.Args[1:])
-	if forced, ok := errors.AsType[secondSignal](err); ok {
+	if forced, ok := errors.AsType[secondSignalError](err); ok {
 		syscall.Exit(forced.exitCode()) // at once, whatever Triton's threads do; the log has the reason
 	}
 	if err != nil {
@@ -116,6 +116,8 @@ func (serveCommand) Run(f *flags) error {
 	}
 	aborted, abort := context.WithCancelCause(context.Background())
 	defer abort(nil)
+	failures := make(chan error, 1)
+	defer context.AfterFunc(aborted, func() { failures <- context.Cause(aborted) })()
 	first, second := stopSignals()
 	process := &serving{config: cfg, log: log}
 	process.app = application(cfg, log, abort, fx.Populate(&process.parts))
@@ -123,7 +125,7 @@ func (serveCommand) Run(f *flags) error {
 		return dig.RootCause(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- process.run(first, aborted) }()
+	go func() { ended <- process.run(first, failures) }()
 	select {
 	case err := <-ended:
 		return err

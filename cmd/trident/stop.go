@@ -46,14 +46,14 @@ func stopSignals() (first, second <-chan os.Signal) {
 	return one, two
 }
 
-// secondSignal is the end of a server by a second signal.
-type secondSignal struct{ syscall.Signal }
+// secondSignalError is the end of a server by a second signal.
+type secondSignalError struct{ syscall.Signal }
 
 // Error implements error.
-func (s secondSignal) Error() string { return "ended at once by a second signal: " + s.String() }
+func (s secondSignalError) Error() string { return "ended at once by a second signal: " + s.String() }
 
 // exitCode is 128 and the signal's number, as shells report a process that a signal ended.
-func (s secondSignal) exitCode() int { return 128 + int(s.Signal) }
+func (s secondSignalError) exitCode() int { return 128 + int(s.Signal) }
 
 // parts are what a stop asks about the application.
 type parts struct {
@@ -72,7 +72,7 @@ type serving struct {
 }
 
 // run serves until the first signal, or a failure, and stops in order.
-func (s *serving) run(first <-chan os.Signal, aborted context.Context) error { //nolint:revive // aborted is no call's context
+func (s *serving) run(first <-chan os.Signal, failures <-chan error) error {
 	started := make(chan error, 1)
 	go func() { started <- s.app.Start(context.Background()) }()
 	var err, failure error
@@ -90,8 +90,7 @@ func (s *serving) run(first <-chan os.Signal, aborted context.Context) error { /
 	select {
 	case sig := <-first:
 		s.log.Info("stopping; a second signal ends at once", append(s.pending(), "signal", sig.String())...)
-	case <-aborted.Done():
-		failure = context.Cause(aborted)
+	case failure = <-failures:
 		s.log.Error("stopping after a failure; a second signal ends at once", append(s.pending(), "error", failure)...)
 	}
 	return errors.Join(failure, s.stop())
@@ -164,5 +163,5 @@ func (s *serving) end(sig os.Signal) error {
 		s.parts.Local.Kill()
 	}
 	number, _ := sig.(syscall.Signal) // signals of this system are
-	return secondSignal{number}
+	return secondSignalError{number}
 }

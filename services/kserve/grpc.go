@@ -31,16 +31,16 @@ import (
 
 // Server serves the service by grpc-go on the listener's port.
 type Server struct {
-	service   *Service
-	listener  *Listener
-	gate      *auth.Gate
-	door      server.Door
-	secure    bool
-	grpc      *grpc.Server
-	telemetry *server.Telemetry
-	abort     context.CancelCauseFunc
-	log       *slog.Logger
-	serving   sync.WaitGroup
+	service     *Service
+	listener    *Listener
+	gate        *auth.Gate
+	door        server.Door
+	secure      bool
+	grpc        *grpc.Server
+	telemetry   *server.Telemetry
+	abort       context.CancelCauseFunc
+	log         *slog.Logger
+	serving     sync.WaitGroup
 	connections *connections // nil before Start, and without a port
 	calls       atomic.Int64 // in progress
 }

@@ -52,7 +52,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.connections.await(answers)
 		_ = s.http.Close() // the listener is closed already, and no more
 		end()
-		<-down
+		<-down //nolint:errcheck // it is of the context that has just ended
 	}
 	s.serving.Wait()
 	return err

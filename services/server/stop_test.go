@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -57,7 +58,7 @@ func TestStopClosesIdleConnections(t *testing.T) {
 				t.Errorf("the connection isn't closed in order: %v", err)
 			}
 			const goAway = 7 // the type of the frame (RFC 9113, section 6.8)
-			if test.said == preface && !strings.Contains(string(rest), string([]byte{0, 0, 8, goAway})) {
+			if test.said == preface && !bytes.Contains(rest, []byte{0, 0, 8, goAway}) {
 				t.Errorf("no GOAWAY in %q", rest)
 			}
 		})

@@ -27,6 +27,7 @@ func TestDrain(t *testing.T) {
 		for c := range events.chunks(t) {
 			if all = append(all, c); len(all) == 3 {
 				signalStop(t, s, syscall.SIGTERM)
+				signalStop(t, s, syscall.SIGTERM) // a supervisor's, at the same time: no second one
 				awaitRefused(t, s)
 			}
 		}

@@ -126,7 +126,8 @@ func TestLocalStopTwice(t *testing.T) {
 			})
 			t.Run("while a model loads", func(t *testing.T) {
 				s := startLocal(t, talkingModels, "TALK_LOAD_SECONDS=600")
-				if !poll(startLimit, func() bool { return len(s.models(t)) > 0 && strings.Contains(s.models(t)[0].command, " talk_0_0 ") }) {
+				loading := func(p process) bool { return strings.Contains(p.command, " talk_0_0 ") } // not the process that is asked for the configuration
+				if !poll(startLimit, func() bool { return slices.ContainsFunc(s.models(t), loading) }) {
 					t.Fatalf("no model starts:\n%s", s.log)
 				}
 				s.stopTwice(t, signal)
