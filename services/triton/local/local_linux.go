@@ -346,9 +346,10 @@ func (c *core) unloadAll(ctx context.Context) {
 	for _, row := range c.triton(true).GetModels() {
 		_ = c.unload(row.GetName(), false) // what fails is left to the deletion
 	}
+	keeps := c.health.lost.Load() || c.health.leaked.Load() // what Triton never gives back isn't waited for
 	unloaded := func() bool {
 		return !slices.ContainsFunc(c.triton(false).GetModels(), func(row *kserve.RepositoryIndexResponse_ModelIndex) bool {
-			return row.GetState() == unloading && len(c.stubsOfModel(row.GetName())) > 0
+			return row.GetState() == unloading && (!keeps || len(c.stubsOfModel(row.GetName())) > 0)
 		})
 	}
 	c.await(ctx, c.config.ExitTimeout, unloaded)
