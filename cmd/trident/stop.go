@@ -34,16 +34,19 @@ func stopSignals() (first, second <-chan os.Signal) {
 	all := make(chan os.Signal, 16)
 	signal.Notify(all, syscall.SIGINT, syscall.SIGTERM)
 	one, two := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	go func() {
-		one <- <-all
-		for began := time.Now(); ; {
-			if sig := <-all; time.Since(began) >= sameSignal {
-				two <- sig
-				return
-			}
-		}
-	}()
+	go sortSignals(all, one, two)
 	return one, two
+}
+
+// sortSignals passes the first signal and the second one on.
+func sortSignals(all <-chan os.Signal, first, second chan<- os.Signal) {
+	first <- <-all
+	for began := time.Now(); ; {
+		if sig := <-all; time.Since(began) >= sameSignal {
+			second <- sig
+			return
+		}
+	}
 }
 
 // secondSignalError is the end of a server by a second signal.
@@ -76,22 +79,26 @@ func (s *serving) run(first <-chan os.Signal, failures <-chan error) error {
 	started := make(chan error, 1)
 	go func() { started <- s.app.Start(context.Background()) }()
 	var err, failure error
+	var sig os.Signal
 	select {
 	case err = <-started:
-	case sig := <-first:
+	case sig = <-first:
 		s.log.Info("stopping once the start has ended; a second signal ends at once", "signal", sig.String())
-		if err = <-started; err == nil {
-			return s.stop()
-		}
+		err = <-started
 	}
 	if err != nil {
 		return dig.RootCause(err)
 	}
-	select {
-	case sig := <-first:
-		s.log.Info("stopping; a second signal ends at once", append(s.pending(), "signal", sig.String())...)
-	case failure = <-failures:
+	if sig == nil {
+		select {
+		case sig = <-first:
+		case failure = <-failures:
+		}
+	}
+	if failure != nil {
 		s.log.Error("stopping after a failure; a second signal ends at once", append(s.pending(), "error", failure)...)
+	} else {
+		s.log.Info("stopping; a second signal ends at once", append(s.pending(), "signal", sig.String())...)
 	}
 	return errors.Join(failure, s.stop())
 }

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// logOf is a log that may be read while it is written, and awaited.
+type logOf struct{ lines chan string }
+
+func newLogOf() (*logOf, *slog.Logger) {
+	l := &logOf{lines: make(chan string, 1000)}
+	return l, slog.New(slog.NewTextHandler(l, nil))
+}
+
+// Write implements [io.Writer].
+func (l *logOf) Write(p []byte) (int, error) {
+	l.lines <- string(p)
+	return len(p), nil
+}
+
+// await returns the next line that has the text.
+func (l *logOf) await(t *testing.T, text string) string {
+	t.Helper()
+	late := time.After(time.Minute)
+	for {
+		select {
+		case line := <-l.lines:
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-late:
+			t.Fatalf("no line has %q", text)
+		}
+	}
+}
+
+// newServing makes an application before a tritonserver that isn't there.
+func newServing(t *testing.T, more ...fx.Option) (*serving, *logOf) {
+	t.Helper()
+	cfg, err := parse("--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1", "--shutdown-timeout=7s", "--no-playground")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Table = io.Discard
+	lines, log := newLogOf()
+	s := &serving{config: cfg, log: log}
+	s.app = application(cfg, log, func(err error) { t.Error(err) }, append(more, fx.Populate(&s.parts))...)
+	if err := s.app.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return s, lines
+}
+
+// TestFirstSignal: the first signal stops the server in order, and logs for what it waits.
+func TestFirstSignal(t *testing.T) {
+	s, log := newServing(t)
+	first, ended := make(chan os.Signal, 1), make(chan error, 1)
+	go func() { ended <- s.run(first, nil) }()
+	log.await(t, "msg=listening")
+	first <- syscall.SIGINT
+	line := log.await(t, "msg=\"stopping;") // it may have been the start's end that the first line waits for
+	for _, part := range []string{"a second signal ends at once", "requests_in_flight=0", "in_flight_timeout=7s", "signal=interrupt"} {
+		if !strings.Contains(line, part) {
+			t.Errorf("%q isn't logged: %s", part, line)
+		}
+	}
+	log.await(t, "msg=stopped after=")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFirstSignalDuringStart: what has been started is stopped again.
+func TestFirstSignalDuringStart(t *testing.T) {
+	slow, begun := make(chan struct{}), make(chan struct{})
+	s, log := newServing(t, fx.Invoke(func(lc fx.Lifecycle) {
+		lc.Append(fx.StartHook(func() { close(begun); <-slow }))
+	}))
+	first, ended := make(chan os.Signal, 1), make(chan error, 1)
+	go func() { ended <- s.run(first, nil) }()
+	<-begun
+	first <- syscall.SIGTERM
+	if line := log.await(t, "msg=\"stopping"); !strings.Contains(line, "once the start has ended; a second signal ends at once") || !strings.Contains(line, "signal=terminated") {
+		t.Errorf("logged: %s", line)
+	}
+	close(slow)
+	log.await(t, "msg=\"stopping;")
+	log.await(t, "msg=stopped after=")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailureStops: a failure stops the server in order, and is the error of the run.
+func TestFailureStops(t *testing.T) {
+	s, log := newServing(t)
+	failures, ended, failed := make(chan error, 1), make(chan error, 1), errors.New("serve: gone")
+	go func() { ended <- s.run(nil, failures) }()
+	log.await(t, "msg=listening")
+	failures <- failed
+	if line := log.await(t, "msg=\"stopping after a failure"); !strings.Contains(line, `error="serve: gone"`) || !strings.Contains(line, "requests_in_flight=0") {
+		t.Errorf("logged: %s", line)
+	}
+	if err := <-ended; !errors.Is(err, failed) {
+		t.Errorf("the run's error is %v", err)
+	}
+}
+
+// TestSecondSignal: the error of a second signal has the exit code that shells report. The
+// tests of the whole program have the rest.
+func TestSecondSignal(t *testing.T) {
+	s, log := newServing(t)
+	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		err, ok := errors.AsType[secondSignalError](s.end(signal))
+		if !ok || err.exitCode() != code || !strings.Contains(err.Error(), signal.String()) {
+			t.Errorf("%s: %v, exit code %d", signal, err, err.exitCode())
+		}
+		if line := log.await(t, "second signal: ending at once"); !strings.Contains(line, "signal="+signal.String()) || !strings.Contains(line, "requests_cut=0") {
+			t.Errorf("logged: %s", line)
+		}
+	}
+	first := make(chan os.Signal, 1)
+	first <- syscall.SIGINT
+	if err := s.run(first, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSignalsAtOnce: signals that come with the first one are part of it.
+func TestSignalsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, first, second := make(chan os.Signal), make(chan os.Signal, 1), make(chan os.Signal, 1)
+		go sortSignals(all, first, second)
+		all <- syscall.SIGINT
+		time.Sleep(sameSignal / 2)
+		all <- syscall.SIGINT
+		time.Sleep(sameSignal/2 - 1)
+		all <- syscall.SIGHUP
+		synctest.Wait()
+		if len(first) != 1 || len(second) != 0 {
+			t.Errorf("%d first signals, %d second ones", len(first), len(second))
+		}
+		time.Sleep(1)
+		all <- syscall.SIGTERM
+		if got := <-second; got != syscall.SIGTERM {
+			t.Errorf("the second signal is %s", got)
+		}
+	})
+}
+
+// TestInFlight: the log of a stop counts requests by surface, operation and model.
+func TestInFlight(t *testing.T) {
+	figures := func(surface inference.Surface, operation inference.Operation, model string, n int) inference.Figures {
+		return inference.Figures{Series: inference.Series{Surface: surface, Operation: operation, Model: model}, InFlight: n}
+	}
+	requests := inFlight([]inference.Figures{
+		figures(inference.SurfaceOpenAI, inference.OperationChat, "chat", 2),
+		figures(inference.SurfaceKServe, inference.OperationInfer, "", 1),
+		figures(inference.SurfaceConnect, inference.OperationEmbeddings, "embedding", 0),
+	})
+	if got := strings.Join(summary(requests), ", "); len(requests) != 3 || got != "1 kserve infer, 2 openai chat by chat" {
+		t.Errorf("%d requests: %s", len(requests), got)
+	}
+}
