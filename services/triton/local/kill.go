@@ -63,12 +63,17 @@ func (e *Engine) Kill() {
 // none can come.
 func killChildren() bool {
 	frozen := bool(C.tr_freeze())
-	family := slices.DeleteFunc(descendants(os.Getpid()), func(pid int) bool {
+	return killBelow(os.Getpid()) && frozen
+}
+
+// killBelow kills the children of a process, and theirs. It reports whether none was left.
+func killBelow(pid int) bool {
+	family := slices.DeleteFunc(descendants(pid), func(pid int) bool {
 		_, dead := ended(pid)
 		return dead
 	})
 	for _, pid := range family {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // may have ended since
 	}
-	return frozen && len(family) == 0
+	return len(family) == 0
 }

@@ -1,0 +1,59 @@
+//go:build cgo && linux
+
+package local
+
+import (
+	"bufio"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestKillBelow kills a process's children and theirs, and none else. What a second signal
+// does to the whole program the end-to-end tests show.
+func TestKillBelow(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `sh -c 'sleep 600 & echo $!; wait; :' & echo $!; wait; echo ended; read line`)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(output)
+	var family []int
+	for range 2 {
+		if !lines.Scan() {
+			t.Fatal("the process doesn't tell of its children")
+		}
+		pid, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		family = append(family, pid)
+	}
+	late := time.Now().Add(time.Minute)
+	for !killBelow(cmd.Process.Pid) {
+		if time.Now().After(late) {
+			t.Fatal("some processes don't end")
+		}
+	}
+	for _, pid := range family {
+		if _, dead := ended(pid); !dead {
+			t.Errorf("process %d lives", pid)
+		}
+	}
+	if !lines.Scan() || strings.TrimSpace(lines.Text()) != "ended" { // it lives, and sees that they have ended
+		t.Errorf("the process itself says %q", lines.Text())
+	}
+	_ = input.Close()
+	if err := cmd.Wait(); err == nil {
+		t.Error("read had something to read")
+	}
+}
