@@ -144,15 +144,15 @@ func TestSignalsAtOnce(t *testing.T) {
 		all, first, second := make(chan os.Signal), make(chan os.Signal, 1), make(chan os.Signal, 1)
 		go sortSignals(all, first, second)
 		all <- syscall.SIGINT
-		time.Sleep(sameSignal / 2)
+		<-time.After(sameSignal / 2)
 		all <- syscall.SIGINT
-		time.Sleep(sameSignal/2 - 1)
+		<-time.After(sameSignal/2 - 1)
 		all <- syscall.SIGHUP
 		synctest.Wait()
 		if len(first) != 1 || len(second) != 0 {
 			t.Errorf("%d first signals, %d second ones", len(first), len(second))
 		}
-		time.Sleep(1)
+		<-time.After(1)
 		all <- syscall.SIGTERM
 		if got := <-second; got != syscall.SIGTERM {
 			t.Errorf("the second signal is %s", got)
