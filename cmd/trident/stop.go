@@ -151,15 +151,17 @@ func summary(requests []string) []string {
 	return lines
 }
 
-// loaded are the models that Triton in this process unloads.
+// loaded are the models that Triton in this process has, or is loading.
 func (s *serving) loaded() []string {
+	models, _ := s.parts.Local.Models(context.Background()) // none of an engine that doesn't answer
 	var names []string
-	for _, card := range s.parts.Service.Known(context.Background()).Cards {
-		if card.Engine == inference.Engine(s.parts.Local) && (card.State == inference.ModelReady || card.State == inference.ModelLoading) {
-			names = append(names, card.Name)
+	for _, m := range models {
+		if m.State == inference.ModelReady || m.State == inference.ModelLoading {
+			names = append(names, m.Name)
 		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // end ends the server at once: what its models' processes hold is gone then.
