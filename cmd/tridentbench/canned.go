@@ -122,9 +122,7 @@ type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
 
-func (noWork) TakeBody(int64) error { return nil }
-
-func (noWork) FreeBody(int64) {}
+func (noWork) Arrive(context.Context) *inference.Arrival { return nil }
 
 // serveCanned serves until the input ends. It says where by [announce], first by
 // HTTP, then by gRPC.

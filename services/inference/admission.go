@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -18,8 +17,7 @@ var errStopping = &Error{
 // admission bounds the requests in flight, and has those that find no place wait for
 // their turn.
 type admission struct {
-	bodies bodies
-	began  time.Time
+	began time.Time
 
 	idle     chan struct{} // closed when closed and nothing is left
 	draining chan struct{} // closed when closed
@@ -53,7 +51,6 @@ func newAdmission(b Bounds) *admission {
 // set changes the bounds. Requests that have been let in stay, and those that wait
 // get the places that there are now.
 func (a *admission) set(b Bounds) {
-	a.bodies.limit.Store(b.BodyBytes)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.bounds = b
@@ -78,6 +75,24 @@ type ask struct {
 	model    string // its own name, where it is known
 	known    bool   // it is one of the catalog's
 	priority int64
+	arrived  bool // the rates of its client and of the server have been spent already
+}
+
+// arrive refuses a request that would be refused whatever its model, and spends the rates
+// of its client and of the server.
+func (a *admission) arrive(ctx context.Context, now time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return errStopping
+	}
+	t := &ticket{admission: a, client: a.clientOf(ctx)}
+	if missing := t.missing(); missing != nil {
+		if full := a.full(t, missing); full != nil {
+			return full
+		}
+	}
+	return spend(now, &t.client.scope, &a.server)
 }
 
 // enter gives a request its place, when its turn has come. The ticket's context ends
@@ -127,7 +142,11 @@ func (a *admission) take(ctx context.Context, t *ticket, q ask) (waits bool, err
 			return false, full
 		}
 	}
-	if err := a.spend(t, q.now); err != nil {
+	scopes := []*scope{&t.client.scope, t.model, &a.server}
+	if q.arrived {
+		scopes = scopes[1:2]
+	}
+	if err := spend(q.now, scopes...); err != nil {
 		a.forget(t)
 		return false, err
 	}
@@ -220,29 +239,23 @@ func (a *admission) full(t *ticket, missing *scope) (err *Error) {
 	return err
 }
 
-// spend takes the request from the rates that there are, or from none.
-func (a *admission) spend(t *ticket, now time.Time) error {
-	if t.client.bucket == nil && a.server.bucket == nil && (t.model == nil || t.model.bucket == nil) {
-		return nil
-	}
+// spend takes a request from the rates that there are, or from none.
+func spend(now time.Time, scopes ...*scope) error {
 	var taken []*rate.Reservation
-	var err error
-	t.each(func(s *scope) {
-		if s.bucket == nil || err != nil {
-			return
+	for _, s := range scopes {
+		if s == nil || s.bucket == nil {
+			continue
 		}
 		one := s.bucket.ReserveN(now, 1)
 		taken = append(taken, one)
 		if wait := one.DelayFrom(now); wait > 0 {
-			err = s.fast(wait)
-		}
-	})
-	if err != nil {
-		for _, one := range taken {
-			one.CancelAt(now)
+			for _, one := range taken {
+				one.CancelAt(now)
+			}
+			return s.fast(wait)
 		}
 	}
-	return err
+	return nil
 }
 
 // seat counts a request that has its place.
@@ -391,22 +404,3 @@ func (a *admission) rate(ctx context.Context) (least Rate, ok bool) {
 	}
 	return least, ok
 }
-
-// bodies counts the bytes of requests' bodies. It may be used concurrently.
-type bodies struct{ limit, held atomic.Int64 }
-
-// take counts bytes that are about to be read. What alone is more than the limit is
-// taken when there is nothing else.
-func (b *bodies) take(n int64) error {
-	limit, held := b.limit.Load(), b.held.Add(n)
-	if limit > 0 && held > limit && held > n {
-		b.held.Add(-n)
-		return &Error{
-			Code: CodeOverloaded, Reason: ReasonOverloaded, RetryAfter: fullRetry,
-			Message: "the bodies of the requests being served take as much memory as this server has for them: try again",
-		}
-	}
-	return nil
-}
-
-func (b *bodies) free(n int64) { b.held.Add(-n) }

@@ -14,20 +14,13 @@ func (s *Service) SetBounds(b Bounds) error {
 		return err
 	}
 	s.admission.set(b)
+	s.ledger.set(b.intake())
 	return nil
 }
 
 // Rate tells how many requests may begin now, by the rate of the client under the
 // context or of the server, whichever leaves less; ok is false where there is none.
 func (s *Service) Rate(ctx context.Context) (left Rate, ok bool) { return s.admission.rate(ctx) }
-
-// TakeBody counts bytes of a request's body that is about to be read. Where
-// [Bounds.BodyBytes] leaves no room for them it is [CodeOverloaded]; otherwise
-// FreeBody must be called when the request has ended.
-func (s *Service) TakeBody(bytes int64) error { return s.admission.bodies.take(bytes) }
-
-// FreeBody gives back what TakeBody took.
-func (s *Service) FreeBody(bytes int64) { s.admission.bodies.free(bytes) }
 
 // finish ends what admitText and admitTensors began.
 func (t *ticket) finish(outcome Outcome, usage *Usage) {
@@ -76,7 +69,7 @@ func (s *Service) admit(ctx context.Context, operation Operation, named Named, p
 
 // enter waits for a place for a request of a model, which needn't be known.
 func (s *Service) enter(ctx context.Context, t *ticket, named Named, priority int64) error {
-	q := ask{now: t.measure.began, model: named.Name, priority: priority}
+	q := ask{now: t.measure.began, model: named.Name, priority: priority, arrived: ArrivalOf(ctx).enter()}
 	if q.now.IsZero() {
 		q.now = time.Now()
 	}

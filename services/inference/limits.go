@@ -53,6 +53,9 @@ type Bounds struct {
 	// BodyBytes bounds what the bodies of requests in flight take together; 0 for no
 	// bound.
 	BodyBytes int64
+	// Reading bounds the requests that are being read or decoded at once, and Decoding those
+	// of them that are being decoded; 0 for no bound.
+	Reading, Decoding int
 	// RequestTimeout ends a request after this long; 0 for never.
 	RequestTimeout time.Duration
 }
@@ -67,10 +70,19 @@ func (b Bounds) Validate() error {
 	switch {
 	case b.BodyBytes < 0:
 		return fmt.Errorf("--max-body-bytes-in-flight: %d is negative", b.BodyBytes)
+	case b.Reading < 0:
+		return fmt.Errorf("--max-reading: %d is negative", b.Reading)
+	case b.Decoding < 0:
+		return fmt.Errorf("--max-decoding: %d is negative", b.Decoding)
 	case b.RequestTimeout < 0:
 		return fmt.Errorf("--request-timeout: %s is negative", b.RequestTimeout)
 	}
 	return b.Server.validate("")
+}
+
+// intake is what the ledger goes by.
+func (b Bounds) intake() intakeLimits {
+	return intakeLimits{bytes: b.BodyBytes, reading: b.Reading, decoding: b.Decoding}
 }
 
 // model gives the limits of one.

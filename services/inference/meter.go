@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,11 @@ const (
 
 // Origin is where the requests under a context come from. A server puts it there, and
 // may fill it in later, until the request gets to the service.
-type Origin struct{ Surface Surface }
+type Origin struct {
+	Surface Surface
+	// Address of the client, as [AddressOf] has it.
+	Address netip.Addr
+}
 
 type originKey struct{}
 

@@ -37,7 +37,7 @@ func Default() Config {
 	return Config{
 		Bounds: Bounds{
 			Server:    Limits{InFlight: 1024, Queued: 1024},
-			BodyBytes: 4 << 30, RequestTimeout: 30 * time.Minute,
+			BodyBytes: 4 << 30, Reading: 8192, Decoding: 64, RequestTimeout: 30 * time.Minute,
 		},
 		MaxCallBytes: DefaultMaxParseBytes,
 	}
@@ -68,6 +68,8 @@ type Service struct {
 	catalog   *Catalog
 	images    ImageReader
 	admission *admission
+	ledger    *ledger
+	guard     atomic.Pointer[Guard]
 	meters    *meters
 	adapters  adapters
 	refused   [outcomes]atomic.Uint64 // at the door
@@ -79,10 +81,12 @@ func New(cfg Config, catalog *Catalog, images ImageReader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Service{
-		cfg: cfg, catalog: catalog, images: images, admission: newAdmission(cfg.Bounds),
+	s := &Service{
+		cfg: cfg, catalog: catalog, images: images, admission: newAdmission(cfg.Bounds), ledger: newLedger(),
 		meters: newMeters(func(model string) bool { return catalog.known.Load().cards[model] != nil }),
-	}, nil
+	}
+	s.ledger.set(cfg.intake())
+	return s, nil
 }
 
 // Drain refuses new requests, waits for those in flight until ctx ends and

@@ -58,6 +58,7 @@ func kinds() budget.Kinds {
 // make an internal error of an error of the codec's.
 type decoding struct {
 	message any
+	arrival *inference.Arrival // of the call; it waits for the decode slot
 	wrong   error
 }
 
@@ -86,6 +87,12 @@ func (c grpcCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	d, ok := v.(*decoding)
 	if !ok {
 		return c.unmarshal(data, v)
+	}
+	if _, runs := d.message.(*request); runs {
+		if d.wrong = d.arrival.Decode(); d.wrong != nil {
+			return nil
+		}
+		defer d.arrival.Decoded()
 	}
 	err := c.unmarshal(data, d.message)
 	if over, is := errors.AsType[*budget.Error](err); is {

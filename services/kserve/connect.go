@@ -28,7 +28,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 		return nil, err
 	}
 	mount := func(path string, handler http.Handler) {
-		methods, failure := server.Procedures(path, handler)
+		methods, failure := server.Procedures(path, handler, connectError)
 		routes, err = append(routes, methods...), errors.Join(err, failure)
 	}
 	for _, m := range s.methods() {
@@ -36,7 +36,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 		if m.name == streamName {
 			handler = withAbort(server.OpenBody(handler))
 		}
-		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: asSent(handler)})
+		routes = append(routes, server.Route{Pattern: procedure(m.name), Handler: asSent(handler), Refuse: server.CallErrors(connectError).Refuse})
 	}
 	routes = append(routes, typedRoutes(s, options)...)
 	mount(health1connect.NewHealthHandler(sharedHealth{s.core}, options...))
@@ -138,7 +138,7 @@ func clientsFault(code connect.Code) (inference.Code, bool) {
 // connectStream is the handler of ModelStreamInfer.
 func (s *Service) connectStream(options ...connect.HandlerOption) http.Handler {
 	return connect.NewBidiStreamHandler(procedure(streamName), func(ctx context.Context, stream *connect.BidiStream[request, reply]) error {
-		return s.streamInfer(ctx, connectExchange{stream, abortOf(ctx)}, s.optionsOf(stream.RequestHeader()))
+		return s.streamInfer(ctx, connectExchange{ctx, stream, abortOf(ctx)}, s.optionsOf(stream.RequestHeader()))
 	}, append(options, connect.WithSchema(schema(streamName)))...)
 }
 
@@ -149,12 +149,14 @@ func (s *Service) optionsOf(header http.Header) streamOptions {
 
 // connectExchange is Connect's side of a stream.
 type connectExchange struct {
+	ctx    context.Context //nolint:containedctx // the call's, which knows what is being decoded
 	stream *connect.BidiStream[request, reply]
 	end    func()
 }
 
 func (x connectExchange) receive() (*request, error) {
 	req, err := x.stream.Receive()
+	inference.ArrivalOf(x.ctx).Decoded()
 	if err != nil {
 		return nil, err
 	}

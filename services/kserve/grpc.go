@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
@@ -108,53 +110,10 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	}
 	s.grpc = grpc.NewServer(append(TransportOptions(security, s.busy),
 		grpc.ForceServerCodecV2(newGRPCCodec()),
-		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
-			ctx, call := s.begin(ctx, info.FullMethod, modelOf(req))
-			defer func() {
-				if err = call.end(ctx, recover(), err); err != nil {
-					_ = grpc.SetTrailer(ctx, call.metadata()) // nothing has been sent yet
-				} else if call.id != "" {
-					_ = grpc.SetHeader(ctx, call.metadata())
-				}
-			}()
-			ctx, err = s.admit(ctx, info.FullMethod)
-			if err != nil {
-				return nil, err
-			}
-			if body, ok := req.(*request); ok { // the one kind that is large
-				if err := body.AddParameters(service.forward.ofCall(ctx)); err != nil {
-					body.Free()
-					return nil, err
-				}
-				size := int64(body.Size())
-				if err := service.core.TakeBody(size); err != nil {
-					body.Free()
-					return nil, err
-				}
-				defer service.core.FreeBody(size)
-			}
-			return handler(ctx, req)
-		}),
-		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
-			ctx, call := s.begin(ss.Context(), info.FullMethod, "")
-			call.identify()
-			stream := &begunStream{ServerStream: ss, call: call}
-			defer func() {
-				err = call.end(ctx, recover(), err)
-				if !stream.answered.Load() {
-					ss.SetTrailer(call.metadata())
-				}
-			}()
-			ctx, err = s.admit(ctx, info.FullMethod)
-			if err != nil {
-				return err
-			}
-			stream.ctx = ctx
-			return handler(srv, stream)
-		}),
+		grpc.StreamInterceptor(s.serve),
 	)...)
-	s.grpc.RegisterService(s.description(), service)
-	grpc_health_v1.RegisterHealthServer(s.grpc, nativeHealth{core: service.core})
+	s.grpc.RegisterService(s.asStreams(s.description()), service)
+	s.grpc.RegisterService(s.asStreams(grpc_health_v1.Health_ServiceDesc), nativeHealth{core: service.core})
 	reflection.Register(s.grpc)
 	for service, info := range s.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {
@@ -166,18 +125,84 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	return s, nil
 }
 
-// admit returns the context of a call with its client, or why it isn't let in.
-func (s *Server) admit(ctx context.Context, procedure string) (context.Context, error) {
+// serve runs a call: it admits it, has its handler read and answer it, and logs it.
+func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	ctx, call := s.begin(ss.Context(), info.FullMethod)
+	stream := &begunStream{ServerStream: ss, call: call, single: !info.IsClientStream && !info.IsServerStream}
+	if !stream.single {
+		call.identify()
+	}
+	defer func() {
+		if err = call.end(ctx, recover(), err); !stream.answered.Load() {
+			ss.SetTrailer(call.metadata())
+		}
+	}()
+	ctx, err = s.admit(ctx, auth.Find(info.FullMethod))
+	if err != nil {
+		return err
+	}
+	defer inference.ArrivalOf(ctx).Leave()
+	stream.ctx = ctx
+	return handler(srv, stream)
+}
+
+// admit returns the context of a call with its client and its arrival, which must be left,
+// or why the call isn't let in. Nothing of its requests has been read yet.
+func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context, error) {
 	if err := s.door.Check(incoming(ctx)(":authority")); err != nil {
 		return ctx, err
 	}
-	return s.gate.Admit(ctx, auth.Find(procedure), valuesOf(ctx))
+	ctx, err := s.gate.Admit(ctx, route, valuesOf(ctx))
+	if err != nil {
+		return ctx, err
+	}
+	arrival := s.service.core.Arrive(ctx)
+	if route.Effect == auth.Runs {
+		if err := arrival.Admit(); err != nil {
+			return ctx, err
+		}
+	}
+	return arrival, nil
+}
+
+// asStreams has grpc-go run unary methods as streams. It reads the request of a unary
+// method before it calls anything of ours, and that of a stream when it is asked to: after
+// the call has been admitted.
+func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
+	streams := slices.Clone(d.Streams)
+	for _, m := range d.Methods {
+		streams = append(streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: func(srv any, ss grpc.ServerStream) error {
+			answer, err := m.Handler(srv, ss.Context(), ss.RecvMsg, s.complete)
+			if err != nil {
+				return err
+			}
+			return ss.SendMsg(answer)
+		}})
+	}
+	d.Methods, d.Streams = nil, streams
+	return &d
+}
+
+// complete counts a unary call's request that has been read, and adds the parameters that
+// come as headers.
+func (s *Server) complete(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if body, ok := req.(*request); ok { // the one kind that is large
+		err := body.AddParameters(s.service.forward.ofCall(ctx))
+		if err == nil {
+			err = inference.ArrivalOf(ctx).Take(int64(body.Size()))
+		}
+		if err != nil {
+			body.Free()
+			return nil, err
+		}
+	}
+	return handler(ctx, req)
 }
 
 // description is the service's to grpc-go. It isn't the generated one, as requests
 // and replies of inferences aren't decoded.
-func (s *Server) description() *grpc.ServiceDesc {
-	d := &grpc.ServiceDesc{
+func (s *Server) description() grpc.ServiceDesc {
+	d := grpc.ServiceDesc{
 		ServiceName: kserveconnect.GRPCInferenceServiceName,
 		HandlerType: (*any)(nil),
 		Metadata:    kserve.GRPCInferenceService_ServiceDesc.Metadata,
@@ -268,7 +293,7 @@ type nativeExchange struct{ grpc.ServerStream }
 
 func (x nativeExchange) receive() (*request, error) {
 	req := &request{}
-	d := decoding{message: req}
+	d := decoding{message: req, arrival: inference.ArrivalOf(x.Context())}
 	if err := x.RecvMsg(&d); err != nil {
 		return nil, err
 	}
@@ -298,7 +323,12 @@ func incoming(ctx context.Context) func(key string) string {
 // modelOf is the model that a request names, empty for none.
 func modelOf(req any) string {
 	switch req := req.(type) {
+	case *decoding:
+		return modelOf(req.message)
 	case *request:
+		if req.InferRequest == nil { // it couldn't be decoded
+			return ""
+		}
 		return req.Head().GetModelName()
 	case interface{ GetModelName() string }:
 		return req.GetModelName()
@@ -313,6 +343,7 @@ type begunStream struct {
 	grpc.ServerStream
 
 	call     *call
+	single   bool            // one request and one answer
 	ctx      context.Context //nolint:containedctx // grpc-go's way to hand it over
 	answered atomic.Bool     // the first message has been sent, or is being sent
 }
@@ -320,9 +351,18 @@ type begunStream struct {
 // Context implements [grpc.ServerStream].
 func (s *begunStream) Context() context.Context { return s.ctx }
 
+// RecvMsg implements it.
+func (s *begunStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil && s.single {
+		s.call.model = modelOf(m)
+	}
+	return err
+}
+
 // SendMsg implements it. The header goes with the first message.
 func (s *begunStream) SendMsg(m any) error {
-	if !s.answered.Swap(true) {
+	if !s.answered.Swap(true) && s.call.id != "" {
 		_ = s.SetHeader(s.call.metadata()) // nothing has been sent yet
 	}
 	return s.ServerStream.SendMsg(m)
@@ -339,16 +379,17 @@ type call struct {
 	started time.Time
 }
 
-// origin is that of all calls here.
-var origin = &inference.Origin{Surface: inference.SurfaceKServe} //nolint:gochecknoglobals // a constant
-
-func (s *Server) begin(ctx context.Context, method, model string) (context.Context, *call) {
+func (s *Server) begin(ctx context.Context, method string) (context.Context, *call) {
 	s.calls.Add(1)
-	c := &call{server: s, method: method, model: model, started: time.Now()}
+	c := &call{server: s, method: method, started: time.Now()}
 	if given := incoming(ctx)(requestIDKey); server.ValidRequestID(given) {
 		c.id = given
 	}
 	ctx, c.Call = s.telemetry.BeginGRPC(ctx, method, auth.Find(method).Surface == auth.SurfaceHealth)
+	origin := &inference.Origin{Surface: inference.SurfaceKServe}
+	if client, ok := peer.FromContext(ctx); ok {
+		origin.Address = inference.AddressOf(client.Addr)
+	}
 	return inference.WithOrigin(ctx, origin), c
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Names of what isn't like the other methods.
@@ -70,15 +71,12 @@ func unary[Req, Res any](name string, call func(context.Context, *Req) (*Res, er
 		name: name,
 		native: grpc.MethodDesc{MethodName: name, Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 			req := new(Req)
-			d := decoding{message: req}
+			d := decoding{message: req, arrival: inference.ArrivalOf(ctx)}
 			if err := decode(&d); err != nil {
 				return nil, err
 			}
-			if d.wrong != nil { // for who may call
-				if r, ok := any(req).(*request); ok {
-					r.decoded()
-				}
-				return intercept(ctx, req, info, func(context.Context, any) (any, error) { return nil, d.wrong })
+			if d.wrong != nil {
+				return nil, d.wrong
 			}
 			return intercept(ctx, req, info, handle)
 		}},

@@ -58,6 +58,9 @@ func (h *rest) Record(r *http.Request) *auth.Record {
 	return auth.Unmatched(auth.REST)
 }
 
+// Refuse implements [server.Refuser].
+func (*rest) Refuse(w http.ResponseWriter, r *http.Request, err error) { restFail(w, r, err) }
+
 // ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
 func (h *rest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {

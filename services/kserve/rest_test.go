@@ -159,14 +159,14 @@ func zipped(t *testing.T, name, text string) string {
 func TestCompressedBodies(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)
-	service, _ := newService(t, open(), engine)
+	service, core := newService(t, open(), engine)
 	limited := server.Default()
 	limited.MaxBody = 1000
 	routes, err := kserve.NewRoutes(service, limited)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := server.NewMux(nil, routes)
+	handler, err := server.NewMux(nil, core, routes)
 	if err != nil {
 		t.Fatal(err)
 	}

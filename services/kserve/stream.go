@@ -201,16 +201,59 @@ func (st *stream) read(ctx context.Context) {
 			return
 		}
 		weight := min(max(int64(req.Size()), leastWeight), streamRoom)
-		if st.room.Acquire(ctx, weight) != nil || !st.dispatch(ctx, req, weight) {
+		if st.room.Acquire(ctx, weight) != nil {
 			req.Free()
+			return
+		}
+		r := st.arrive(ctx, req)
+		if !st.dispatch(ctx, r, weight) {
+			r.leave()
+			return
+		}
+		if r.refused != nil && !st.pause(ctx, r.refused) {
 			return
 		}
 	}
 }
 
+// arrive makes a run of a request that has been read. The first one was let in with the call.
+func (st *stream) arrive(ctx context.Context, req *request) *run {
+	r := &run{stream: st, req: req, head: req.Head()}
+	ctx, r.refused = inference.Renew(ctx)
+	if r.refused != nil {
+		return r
+	}
+	r.arrival = st.service.core.Arrive(ctx)
+	if r.refused = r.arrival.Admit(); r.refused == nil {
+		r.refused = r.arrival.Take(int64(req.Size()))
+	}
+	return r
+}
+
+// leastPause is after a request that was refused for a reason that time doesn't change.
+const leastPause = time.Second
+
+// pause waits after a request that was refused, so that a stream is no way to have more
+// requests decoded than its client may send. It is false when no further one is read.
+func (st *stream) pause(ctx context.Context, refused error) bool {
+	length := leastPause
+	if after := inference.AsError(refused).RetryAfter; after > 0 {
+		length = after
+	}
+	wait := time.NewTimer(length)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return true
+	case <-ctx.Done():
+	case <-st.service.core.Draining():
+	}
+	return false
+}
+
 // dispatch starts a request, unless no further one is taken.
-func (st *stream) dispatch(ctx context.Context, req *request, weight int64) bool {
-	r := &run{stream: st, req: req, head: req.Head(), decoupled: st.service.core.Decoupled(ctx, req.Head().GetModelName())}
+func (st *stream) dispatch(ctx context.Context, r *run, weight int64) bool {
+	r.decoupled = st.service.core.Decoupled(ctx, r.head.GetModelName())
 	if !r.decoupled {
 		sent := make(chan struct{})
 		r.before, r.sent = st.order, sent
@@ -229,7 +272,7 @@ func (st *stream) dispatch(ctx context.Context, req *request, weight int64) bool
 	st.service.streams.Go(func() {
 		defer st.done()
 		defer st.room.Release(weight)
-		defer req.Free()
+		defer r.leave()
 		defer st.recover()
 		r.run(ctx)
 	})
@@ -284,6 +327,8 @@ type run struct {
 	stream    *stream
 	req       *request
 	head      *kserve.ModelInferRequest
+	arrival   *inference.Arrival // nil for one that was refused before it had its own
+	refused   error              // why it isn't served
 	decoupled bool
 	answered  bool // the model has responded
 
@@ -301,22 +346,29 @@ func (r *run) run(ctx context.Context) {
 	if r.previous != nil && !await(ctx, r.previous) {
 		return
 	}
-	ctx, err := inference.Renew(ctx)
-	if err != nil {
-		_ = r.answer(ctx, nil, err) // an error of it is the stream's
+	if r.refused != nil {
+		_ = r.answer(ctx, nil, r.refused) // an error of it is the stream's
 		return
 	}
-	core, size := r.stream.service.core, int64(r.req.Size())
-	if err := core.TakeBody(size); err != nil {
-		_ = r.answer(ctx, nil, err) // an error of it is the stream's
-		return
+	arrived := context.Context(r.arrival)
+	if r.previous != nil { // that may have taken long
+		var err error
+		if arrived, err = inference.Renew(arrived); err != nil {
+			_ = r.answer(ctx, nil, err) // likewise
+			return
+		}
 	}
-	defer core.FreeBody(size)
-	for resp, err := range core.Forward(ctx, r.req.InferRequest) {
+	for resp, err := range r.stream.service.core.Forward(arrived, r.req.InferRequest) {
 		if ctx.Err() != nil || r.answer(ctx, resp, err) != nil {
 			return
 		}
 	}
+}
+
+// leave gives back what the request held.
+func (r *run) leave() {
+	r.arrival.Leave()
+	r.req.Free()
 }
 
 // end lets the sequence's next request begin. That must not wait for a turn on the

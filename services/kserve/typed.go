@@ -20,11 +20,11 @@ func typedRoutes(s *Service, options []connect.HandlerOption) []server.Route {
 	}
 	return []server.Route{
 		{
-			Pattern: tridentv1connect.InferServiceInferProcedure,
+			Pattern: tridentv1connect.InferServiceInferProcedure, Refuse: server.CallErrors(connectError).Refuse,
 			Handler: asSent(connect.NewUnaryHandlerSimple(tridentv1connect.InferServiceInferProcedure, s.infer, append(options, schema("Infer"))...)),
 		},
 		{
-			Pattern: tridentv1connect.InferServiceInferStreamProcedure,
+			Pattern: tridentv1connect.InferServiceInferStreamProcedure, Refuse: server.CallErrors(connectError).Refuse,
 			Handler: asSent(withAbort(connect.NewServerStreamHandler(tridentv1connect.InferServiceInferStreamProcedure,
 				func(ctx context.Context, req *connect.Request[request], stream *connect.ServerStream[reply]) error {
 					server.RecordOf(ctx).Model = modelOf(req.Msg.decoded())

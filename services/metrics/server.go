@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -68,9 +69,8 @@ func NewServer(cfg Config, page *Page, listener *Listener, certificates *server.
 // of, and end by themselves.
 type idle struct{}
 
-func (idle) Drain(context.Context) {}
-func (idle) TakeBody(int64) error  { return nil }
-func (idle) FreeBody(int64)        {}
+func (idle) Drain(context.Context)                     {}
+func (idle) Arrive(context.Context) *inference.Arrival { return nil }
 
 // ServeHTTP answers a request as the port does, without a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }

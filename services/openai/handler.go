@@ -111,6 +111,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(h.withRate(w, r), r)
 }
 
+// Refuse implements [server.Refuser].
+func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	writeError(h.withRate(w, r), r, err)
+}
+
 // Record implements [server.Router].
 func (h *Handler) Record(r *http.Request) *auth.Record { return h.mux.Record(respelled(r)) }
 

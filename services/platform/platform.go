@@ -116,7 +116,7 @@ func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Rout
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mux, err := server.NewMux(gate, routes)
+	mux, err := server.NewMux(gate, service, routes)
 	if err != nil {
 		return nil, err
 	}

@@ -27,17 +27,16 @@ const (
 	drainTime  = 5 * time.Second
 )
 
-// limitBody bounds bodies, chunked ones too, their pauses, and what all take that are
-// being read or served. Handlers see a [http.MaxBytesError], [os.ErrDeadlineExceeded]
-// or the core's error.
-func limitBody(limit int64, pause time.Duration, core Core, next http.Handler) http.Handler {
+// limitBody bounds bodies, chunked ones too, their pauses, and by the request's arrival
+// what all take that are being read or served. Handlers see a [http.MaxBytesError],
+// [os.ErrDeadlineExceeded] or the core's error.
+func limitBody(limit int64, pause time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
 			body := &limitedBody{
 				ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, pause: pause,
-				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), core: core,
+				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), rec: RecordOf(r.Context()),
 			}
-			defer body.free()
 			body.patience(pause) // for handlers that never read
 			r.Body = body
 		}
@@ -56,14 +55,14 @@ type limitedBody struct {
 	expecting        bool          // the client waits to be told to send
 	header           http.Header
 	control          *http.ResponseController
-	core             Core
-	read, taken      int64 // taken is what the core has counted
+	rec              *Record
+	read, taken      int64 // taken is what the arrival has counted
 }
 
 // bodyStep is how many bytes of a body of unknown length are counted at a time.
 const bodyStep = 64 << 10
 
-// take has the core count the body before it is read: all of it, or where nobody has
+// take has the arrival count the body before it is read: all of it, or where nobody has
 // said how much that is, a little more than has come.
 func (b *limitedBody) take() error {
 	more := b.announced
@@ -73,20 +72,22 @@ func (b *limitedBody) take() error {
 	if more <= b.taken {
 		return nil
 	}
-	if err := b.core.TakeBody(more - b.taken); err != nil {
-		return bodyError{err, connect.NewError(connect.CodeUnavailable, errors.New(inference.AsError(err).Message))}
+	if err := b.rec.arrival.Take(more - b.taken); err != nil {
+		return refusedBody(err)
 	}
 	b.taken = more
 	return nil
 }
-
-func (b *limitedBody) free() { b.core.FreeBody(b.taken) }
 
 // bodyError is the core's error, and Connect's for handlers of Connect's own, which
 // take another for a defect.
 type bodyError struct {
 	error
 	connect *connect.Error
+}
+
+func refusedBody(err error) error {
+	return bodyError{err, connect.NewError(connect.CodeUnavailable, errors.New(inference.AsError(err).Message))}
 }
 
 // Unwrap gives both.
@@ -98,7 +99,7 @@ func (b *limitedBody) Read(p []byte) (n int, err error) {
 	} else if err = b.take(); err == nil {
 		began := time.Now()
 		b.patience(min(b.pause, b.pause+time.Duration(b.read)*(time.Second/leastRate)-b.waited))
-		n, err = b.ReadCloser.Read(p[:min(len(p), b.room())])
+		n, err = b.rec.receive(b.ReadCloser, p[:min(len(p), b.room())])
 		b.read += int64(n)
 		b.waited += time.Since(began)
 	}
@@ -143,17 +144,40 @@ func (b *limitedBody) drain() {
 	b.rest = nil
 }
 
+// receive reads a piece of a body and waits for a decode slot before it is decoded. While
+// the client sends nothing the request has none for long.
+func (rec *Record) receive(body io.Reader, p []byte) (int, error) {
+	if !rec.decodes {
+		return body.Read(p)
+	}
+	rec.arrival.Await()
+	n, err := body.Read(p)
+	if refused := rec.arrival.Decode(); refused != nil && (err == nil || errors.Is(err, io.EOF)) {
+		return 0, refusedBody(refused)
+	}
+	return n, err
+}
+
 // OpenBody is for handlers of streams, which go on and may stay silent for as long
 // as their clients like: what they read is neither bounded nor timed. Such a handler
-// bounds each message by itself.
+// bounds each message by itself, and says when it has decoded one.
 func OpenBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if body, limited := r.Body.(*limitedBody); limited {
 			if open, ok := body.rest.(io.ReadCloser); ok {
 				_ = body.control.SetReadDeadline(time.Time{})
-				r.Body = open
+				r.Body = openBody{open, body.rec}
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// openBody is a stream's.
+type openBody struct {
+	io.ReadCloser
+
+	rec *Record
+}
+
+func (b openBody) Read(p []byte) (int, error) { return b.rec.receive(b.ReadCloser, p) }

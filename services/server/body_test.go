@@ -13,36 +13,12 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
-
-// room is a core with room for so many bytes.
-type room struct {
-	noWork
-
-	mu         sync.Mutex
-	left, most int64 // most is what was taken at once
-}
-
-func (r *room) TakeBody(n int64) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n > r.left {
-		return &inference.Error{Code: inference.CodeOverloaded, Message: "no room"}
-	}
-	r.left -= n
-	r.most = max(r.most, n)
-	return nil
-}
-
-func (r *room) FreeBody(n int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left += n
-}
 
 // TestBodiesInFlight: a body is counted before it is read, and until its request ends.
 func TestBodiesInFlight(t *testing.T) {
-	core := &room{left: 200 << 10}
+	core := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{BodyBytes: 400 << 10}}, inferencetest.New())
 	read, end := make(chan struct{}), make(chan struct{})
 	url, _, _ := start(t, Default(), core, func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
@@ -60,6 +36,10 @@ func TestBodiesInFlight(t *testing.T) {
 		}
 		return body
 	}
+	const (
+		full  = "the bodies of the requests being served take as much memory as this server has for them: try again unavailable"
+		share = "the bodies of this client's requests take as much memory as this server has for one client now: try again unavailable"
+	)
 	var stays sync.WaitGroup
 	stays.Go(func() { _, _ = send(t, http.MethodPost, url+"/stays", body(100<<10, false), nil) })
 	<-read
@@ -69,10 +49,11 @@ func TestBodiesInFlight(t *testing.T) {
 		chunked    bool
 	}{
 		{"room", "102400 <nil> unknown", 100 << 10, false},
-		{"no room", "0 no room unavailable", 101 << 10, false},
+		{"no room", "0 " + full, 301 << 10, false},
+		{"no room for one client", "0 " + share, 101 << 10, false},
 		{"room, chunked", "20480 <nil> unknown", 20 << 10, true},
-		{"no room, chunked", " no room unavailable", 120 << 10, true},
-		{"a large one still gets its answer", "0 no room unavailable", 20 << 20, false},
+		{"no room for one client, chunked", " " + share, 120 << 10, true},
+		{"a large one still gets its answer", "0 " + full, 20 << 20, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, got := send(t, http.MethodPost, url, body(tt.size, tt.chunked), nil); !strings.HasSuffix(got, tt.want) || got[0] != tt.want[0] && tt.want[0] != ' ' {
@@ -82,8 +63,8 @@ func TestBodiesInFlight(t *testing.T) {
 	}
 	close(end)
 	stays.Wait()
-	if core.left != 200<<10 || core.most != 100<<10 {
-		t.Errorf("%d bytes are left, of which %d were taken at once", core.left, core.most)
+	if each, all := core.Holdings(); len(each) != 0 || all.Bytes != 0 || all.Reading != 0 {
+		t.Errorf("requests that have ended hold %+v", all)
 	}
 }
 

@@ -2,7 +2,9 @@ package server
 
 import (
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -17,18 +19,24 @@ var errorWriter = connect.NewErrorWriter() //nolint:gochecknoglobals // a consta
 // assetsPath is where the playground's files are.
 const assetsPath = "/assets/"
 
-// deny answers a request that the gate has refused, in the form of the API that was asked.
+// deny answers a request that the gate or the core has refused, in the form of the API that
+// was asked.
 func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error) {
 	RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
 	status, code := http.StatusUnauthorized, connect.CodeUnauthenticated
-	switch e.Code { //nolint:exhaustive // the gate has no others
+	kind := "invalid_request_error"
+	switch e.Code { //nolint:exhaustive // there are no others
 	case inference.CodeForbidden:
 		status, code = http.StatusForbidden, connect.CodePermissionDenied
-	case inference.CodeUnavailable:
-		status, code = http.StatusServiceUnavailable, connect.CodeUnavailable
+	case inference.CodeUnavailable, inference.CodeOverloaded:
+		status, code, kind = http.StatusServiceUnavailable, connect.CodeUnavailable, "server_error"
+	case inference.CodeLimited:
+		status, code, kind = http.StatusTooManyRequests, connect.CodeResourceExhausted, "rate_limit_error"
 	}
-	kind := "invalid_request_error"
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
 	switch e.Reason {
 	case inference.ReasonInvalidKey:
 		w.Header().Set("WWW-Authenticate", "Bearer")

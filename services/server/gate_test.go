@@ -40,7 +40,7 @@ func through(tb testing.TB, gate *auth.Gate) *Mux {
 	for _, record := range auth.Records() {
 		routes = append(routes, Route{Pattern: record.Pattern, Handler: name})
 	}
-	mux, err := NewMux(gate, routes)
+	mux, err := NewMux(gate, noWork{}, routes)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestDenials(t *testing.T) {
 
 // TestUnrecordedRoutes: a route that nothing says who may call ends the start.
 func TestUnrecordedRoutes(t *testing.T) {
-	if _, err := NewMux(nil, []Route{{Pattern: "GET /v1/new", Handler: http.NotFoundHandler()}}); err == nil || !strings.Contains(err.Error(), "the route GET /v1/new has no record") {
+	if _, err := NewMux(nil, noWork{}, []Route{{Pattern: "GET /v1/new", Handler: http.NotFoundHandler()}}); err == nil || !strings.Contains(err.Error(), "the route GET /v1/new has no record") {
 		t.Error(err)
 	}
 	operations := NewOperations(auth.OpenAI)
@@ -130,7 +130,7 @@ func TestUnrecordedRoutes(t *testing.T) {
 	if err := operations.Err(); err == nil || !strings.Contains(err.Error(), "POST /v1/new has no record") {
 		t.Error(err)
 	}
-	if _, err := Procedures("/trident.v1.NoService/", http.NotFoundHandler()); err == nil {
+	if _, err := Procedures("/trident.v1.NoService/", http.NotFoundHandler(), nil); err == nil {
 		t.Error("a service that isn't described has routes")
 	}
 }
@@ -203,7 +203,7 @@ func BenchmarkGate(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			gate, _ := newGate(b, cfg)
-			h, err := NewMux(gate, []Route{{Pattern: "POST /v1/chat/completions", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}})
+			h, err := NewMux(gate, noWork{}, []Route{{Pattern: "POST /v1/chat/completions", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -42,8 +42,10 @@ type Record struct {
 	// where no route does.
 	Route string
 
-	match match
-	span  trace.Span
+	match   match
+	span    trace.Span
+	arrival *inference.Arrival // nil for requests without a body
+	decodes bool               // the body is decoded with a slot
 }
 
 type recordKey struct{}
@@ -70,6 +72,7 @@ func (rec *Record) matched(route *auth.Record) {
 func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger, mux *Mux, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &Record{RequestID: RequestID(r.Header.Get("X-Request-Id")), Started: time.Now(), match: mux.find(r)}
+		rec.Address = inference.ParseAddress(r.RemoteAddr)
 		rec.matched(rec.match.record)
 		w.Header().Set("X-Request-Id", rec.RequestID)
 		sw := newWriter(w, writeTimeout)

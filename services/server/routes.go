@@ -18,6 +18,15 @@ type Route struct {
 	Handler http.Handler
 	// Record of the route. Nil is the pattern's own, or that of a [Router].
 	Record *auth.Record
+	// Refuse answers a request that the core turns away before anything of it is read, in
+	// the form of the route's API. Nil is that of OpenAI's API, or a [Refuser]'s own.
+	Refuse func(w http.ResponseWriter, r *http.Request, err error)
+}
+
+// Refuser is a handler that answers requests that the core turns away before anything of
+// them is read.
+type Refuser interface {
+	Refuse(w http.ResponseWriter, r *http.Request, err error)
 }
 
 // Router is a handler with routes of its own.
@@ -27,22 +36,26 @@ type Router interface {
 	Record(r *http.Request) *auth.Record
 }
 
-// Mux finds the route of each request and has the gate admit it by the route's record
-// before the route's handler sees it. It may be used concurrently.
+// Mux finds the route of each request and has the gate and the core admit it by the route's
+// record before the route's handler sees it. It may be used concurrently.
 type Mux struct {
 	mux    *http.ServeMux
 	routes map[string]Route // by pattern
 	gate   *auth.Gate
+	core   Core
 }
 
 // NewMux makes a mux of routes, each of which must have a record.
-func NewMux(gate *auth.Gate, routes []Route) (*Mux, error) {
-	m := &Mux{mux: http.NewServeMux(), routes: map[string]Route{}, gate: gate}
+func NewMux(gate *auth.Gate, core Core, routes []Route) (*Mux, error) {
+	m := &Mux{mux: http.NewServeMux(), routes: map[string]Route{}, gate: gate, core: core}
 	for _, route := range routes {
 		if _, routes := route.Handler.(Router); !routes && route.Record == nil {
 			if route.Record = auth.Find(route.Pattern); route.Record == nil {
 				return nil, errNoRecord(route.Pattern)
 			}
+		}
+		if refuser, ok := route.Handler.(Refuser); ok && route.Refuse == nil {
+			route.Refuse = refuser.Refuse
 		}
 		m.routes[route.Pattern] = route
 		m.mux.Handle(route.Pattern, route.Handler)
@@ -58,6 +71,7 @@ func errNoRecord(route string) error {
 type match struct {
 	handler http.Handler
 	record  *auth.Record
+	refuse  func(w http.ResponseWriter, r *http.Request, err error) // nil for the form of OpenAI's API
 }
 
 // find matches a request. One that is redirected to the clean form of its path has the
@@ -66,18 +80,18 @@ func (m *Mux) find(r *http.Request) match {
 	handler, pattern := m.mux.Handler(r)
 	route, found := m.routes[pattern]
 	if !found {
-		return match{handler, auth.Unmatched(auth.Pages)}
+		return match{handler: handler, record: auth.Unmatched(auth.Pages)}
 	}
 	if router, routes := route.Handler.(Router); routes {
-		return match{handler, router.Record(r)}
+		return match{handler, router.Record(r), route.Refuse}
 	}
-	return match{handler, route.Record}
+	return match{handler, route.Record, route.Refuse}
 }
 
 // Record returns the record of the route that would serve a request.
 func (m *Mux) Record(r *http.Request) *auth.Record { return m.find(r).record }
 
-// ServeHTTP serves requests that the gate admits.
+// ServeHTTP serves requests that the gate and the core admit.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.serve(m.find(r), w, r) }
 
 // matched serves requests whose route has been found already.
@@ -96,10 +110,33 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	if client := inference.ClientOf(ctx); client != nil {
 		rec.Client = client.Name
 	}
+	runs := found.record.Effect == auth.Runs
+	if rec.arrival == nil && (runs || r.ContentLength != 0) { // a platform's request comes here twice
+		if rec.arrival = m.core.Arrive(ctx); rec.arrival != nil {
+			ctx = rec.arrival
+			defer rec.arrival.Leave()
+		}
+	}
 	if ctx != r.Context() {
 		r = r.WithContext(ctx)
 	}
+	rec.decodes = rec.decodes || runs
+	if runs {
+		if err := rec.arrival.Admit(); err != nil {
+			found.turnAway(w, r, err)
+			return
+		}
+	}
 	found.handler.ServeHTTP(w, r)
+}
+
+// turnAway answers a request that the core has refused.
+func (m match) turnAway(w http.ResponseWriter, r *http.Request, err error) {
+	if m.refuse == nil {
+		deny(w, r, m.record, err)
+		return
+	}
+	m.refuse(w, r, err)
 }
 
 // Operations is a mux of the operations of an API for the handlers that oapi-codegen
@@ -146,9 +183,22 @@ func (o *Operations) Record(r *http.Request) *auth.Record {
 // ServeHTTP implements [http.Handler].
 func (o *Operations) ServeHTTP(w http.ResponseWriter, r *http.Request) { o.mux.ServeHTTP(w, r) }
 
+// CallErrors makes the error of an RPC in the form of its service, and notes it for the log.
+type CallErrors func(rec *Record, err error) error
+
+// Refuse is [Route.Refuse] of procedures. A request that is no call gets the form of
+// OpenAI's API.
+func (e CallErrors) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if !errorWriter.IsSupported(r) {
+		deny(w, r, auth.Unmatched(auth.Procedure), err)
+		return
+	}
+	_ = errorWriter.Write(w, r, e(RecordOf(r.Context()), err)) // a client that has left needs none
+}
+
 // Procedures are the routes of a service of gRPC and Connect, by the path and the handler
 // that the generated code gives: one for each method, and one for what is none.
-func Procedures(path string, handler http.Handler) ([]Route, error) {
+func Procedures(path string, handler http.Handler, failed CallErrors) ([]Route, error) {
 	name := protoreflect.FullName(strings.Trim(path, "/"))
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
 	if err != nil {
@@ -158,9 +208,9 @@ func Procedures(path string, handler http.Handler) ([]Route, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s is no service", name)
 	}
-	routes := []Route{{Pattern: path, Handler: handler, Record: auth.Unmatched(auth.Procedure)}}
+	routes := []Route{{Pattern: path, Handler: handler, Record: auth.Unmatched(auth.Procedure), Refuse: failed.Refuse}}
 	for i := range service.Methods().Len() {
-		routes = append(routes, Route{Pattern: path + string(service.Methods().Get(i).Name()), Handler: handler})
+		routes = append(routes, Route{Pattern: path + string(service.Methods().Get(i).Name()), Handler: handler, Refuse: failed.Refuse})
 	}
 	return routes, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Config of the shared port, and of what all ports of HTTP have in common.
@@ -84,10 +85,9 @@ func (c Config) Validate() error {
 type Core interface {
 	// Drain lets requests in flight end; it returns when none is left.
 	Drain(ctx context.Context)
-	// TakeBody counts bytes of bodies that are about to be read, of all ports together,
-	// or refuses them; FreeBody gives them back.
-	TakeBody(bytes int64) error
-	FreeBody(bytes int64)
+	// Arrive begins to follow a request whose client is known, if it has one. Nil follows
+	// none.
+	Arrive(ctx context.Context) *inference.Arrival
 }
 
 // Server serves routes on a port: HTTP/1.1, and HTTP/2 for Connect and gRPC
@@ -122,14 +122,14 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mux, err := NewMux(gate, routes)
+	mux, err := NewMux(gate, core, routes)
 	if err != nil {
 		return nil, err
 	}
 	door := NewDoor(cfg, listener, certificates, gate)
 	s := &Server{cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, log: log, abort: abort}
 	s.http = &http.Server{
-		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, core, mux.matched()))))))),
+		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, mux.matched()))))))),
 		ConnState:         s.connections.changed,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: readHeaderTimeout,

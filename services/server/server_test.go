@@ -30,9 +30,7 @@ type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
 
-func (noWork) TakeBody(int64) error { return nil }
-
-func (noWork) FreeBody(int64) {}
+func (noWork) Arrive(context.Context) *inference.Arrival { return nil }
 
 // syncBuffer takes a log from several goroutines.
 type syncBuffer struct {
@@ -278,7 +276,7 @@ func TestPausedBody(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = fmt.Fprint(w, errors.Is(err, os.ErrDeadlineExceeded))
 		})
-		server := httptest.NewServer(limitBody(1000, 100*time.Millisecond, noWork{}, handler))
+		server := httptest.NewServer(limitBody(1000, 100*time.Millisecond, handler))
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func TestTelemetryCounts(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusTeapot)
 	})
-	mux, err := NewMux(nil, []Route{
+	mux, err := NewMux(nil, noWork{}, []Route{
 		{Pattern: "/v1/", Handler: teapot, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "GET /health/live", Handler: teapot}, {Pattern: "GET /v2/health/ready", Handler: teapot},
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func TestSpanName(t *testing.T) {
 // BenchmarkObserve asks what all requests of HTTP pay for their id, counts and log
 // line, that is not written here, without traces. Compare by benchstat.
 func BenchmarkObserve(b *testing.B) {
-	mux, err := NewMux(nil, []Route{{Pattern: "POST /v1/chat/completions", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}})
+	mux, err := NewMux(nil, noWork{}, []Route{{Pattern: "POST /v1/chat/completions", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}})
 	if err != nil {
 		b.Fatal(err)
 	}
