@@ -166,17 +166,21 @@ func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context
 }
 
 // asStreams has grpc-go run unary methods as streams. It reads the request of a unary
-// method before it calls anything of ours, and that of a stream when it is asked to: after
+// method before it calls an interceptor, and that of a stream when it is asked to: after
 // the call has been admitted.
 func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 	streams := slices.Clone(d.Streams)
 	for _, m := range d.Methods {
-		streams = append(streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: func(srv any, ss grpc.ServerStream) error {
+		info := &grpc.StreamServerInfo{FullMethod: "/" + d.ServiceName + "/" + m.MethodName}
+		handler := func(srv any, ss grpc.ServerStream) error {
 			answer, err := m.Handler(srv, ss.Context(), ss.RecvMsg, s.complete)
 			if err != nil {
 				return err
 			}
 			return ss.SendMsg(answer)
+		}
+		streams = append(streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: func(srv any, ss grpc.ServerStream) error {
+			return s.serve(srv, ss, info, handler) // grpc-go calls interceptors for other streams only
 		}})
 	}
 	d.Methods, d.Streams = nil, streams
