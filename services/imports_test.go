@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
 	"services/platform":                {"services/auth", "services/budget", "services/inference", "services/server"},
 	"services/server":                  {"services/auth", "services/budget", "services/inference", "web"},
-	"services/metrics":                 {"services/inference", "services/server"},
+	"services/metrics":                 {"services/auth", "services/inference", "services/server"},
 	"services/tracing":                 {},
 	"services/server/servertest":       {},
 	"services/openai":                  {"gen/go/openai", "openapi", "services/auth", "services/budget", "services/inference", "services/server"},

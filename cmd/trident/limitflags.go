@@ -20,7 +20,9 @@ type limitFlags struct {
 	MaxQueuedPerModel    []perModel    `sep:"\n" type:"lines" placeholder:"[MODEL=]N" help:"Those that wait for it, of the ones above; repeatable."`
 	RequestsPerSecond    float64       `default:"0" help:"Requests that begin each second on average, 0 for no bound; more get 429."`
 	Burst                int           `default:"0" help:"How many of them may begin at once; 0 is those of a second."`
-	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Bytes of the bodies of all requests being read or served, 0 for no bound; more get 503."`
+	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Bytes of the bodies of all requests being read or served, 0 for no bound; more get 503. One client may hold as many as are still free then for others."`
+	MaxReading           int           `default:"${max_reading}" help:"Requests whose bodies are read or decoded at once, 0 for no bound; more get 503."`
+	MaxDecoding          int           `default:"${max_decoding}" help:"Requests whose bodies are decoded at once, 0 for no bound; more wait, clients by turns. One client has at most half."`
 	RequestTimeout       time.Duration `default:"${request_timeout}" help:"End a request after this long, its waiting included; 0 for never. Clients may ask for less by the header x-request-timeout."`
 }
 
@@ -31,6 +33,8 @@ func limitDefaults() kong.Vars {
 		"max_in_flight":            strconv.Itoa(b.Server.InFlight),
 		"max_queued":               strconv.Itoa(b.Server.Queued),
 		"max_body_bytes_in_flight": strconv.FormatInt(b.BodyBytes, 10),
+		"max_reading":              strconv.Itoa(b.Reading),
+		"max_decoding":             strconv.Itoa(b.Decoding),
 		"request_timeout":          b.RequestTimeout.String(),
 	}
 }
@@ -39,7 +43,7 @@ func limitDefaults() kong.Vars {
 func (f *limitFlags) bounds() (inference.Bounds, error) {
 	b := inference.Bounds{
 		Server:    inference.Limits{InFlight: f.MaxInFlight, Queued: queued(f.MaxQueued), Rate: f.RequestsPerSecond, Burst: f.Burst},
-		BodyBytes: f.MaxBodyBytesInFlight, RequestTimeout: f.RequestTimeout,
+		BodyBytes: f.MaxBodyBytesInFlight, Reading: f.MaxReading, Decoding: f.MaxDecoding, RequestTimeout: f.RequestTimeout,
 	}
 	inFlight, err := numbers("--max-in-flight-per-model", f.MaxInFlightPerModel)
 	waiting, err2 := numbers("--max-queued-per-model", f.MaxQueuedPerModel)

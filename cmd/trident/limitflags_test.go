@@ -12,7 +12,7 @@ import (
 func TestLimitFlags(t *testing.T) {
 	t.Setenv("TRIDENT_MAX_QUEUED_PER_MODEL", "chat=0\nother=4")
 	got, err := parse("--max-in-flight=9", "--max-queued=0", "--max-in-flight-per-model=2", "--max-in-flight-per-model=chat=3",
-		"--requests-per-second=0.5", "--burst=7", "--max-body-bytes-in-flight=100", "--request-timeout=5s")
+		"--requests-per-second=0.5", "--burst=7", "--max-body-bytes-in-flight=100", "--max-reading=30", "--max-decoding=0", "--request-timeout=5s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestLimitFlags(t *testing.T) {
 		Models: map[string]inference.Limits{
 			"": {InFlight: 2}, "chat": {InFlight: 3, Queued: inference.NoQueue}, "other": {InFlight: 2, Queued: 4},
 		},
-		BodyBytes: 100, RequestTimeout: 5 * time.Second,
+		BodyBytes: 100, Reading: 30, RequestTimeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Inference.Bounds, want) {
 		t.Errorf("got %+v", got.Inference.Bounds)
@@ -34,6 +34,8 @@ func TestLimitFlags(t *testing.T) {
 		"--requests-per-second=NaN":      "--requests-per-second: NaN is no rate",
 		"--burst=-1":                     "--burst: -1 is negative",
 		"--max-body-bytes-in-flight=-1":  "--max-body-bytes-in-flight: -1 is negative",
+		"--max-reading=-1":               "--max-reading: -1 is negative",
+		"--max-decoding=-1":              "--max-decoding: -1 is negative",
 		"--max-in-flight-per-model=1\n2": "is given twice for all models",
 	} {
 		if _, err := parse(flag); err == nil || !strings.Contains(err.Error(), message) {

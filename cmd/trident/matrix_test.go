@@ -170,7 +170,7 @@ func matrixRequests(tb testing.TB) []matrixRequest {
 			if err != nil {
 				continue
 			}
-			r := http.Request{Method: method, URL: u, RequestURI: target, Host: "localhost:9000", Proto: "HTTP/2.0", ProtoMajor: 2, RemoteAddr: "127.0.0.1:1234"}
+			r := http.Request{Method: method, URL: u, RequestURI: target, Host: "localhost:9000", Proto: "HTTP/2.0", ProtoMajor: 2, RemoteAddr: fmt.Sprintf("10.0.%d.%d:1234", len(all)>>8, len(all)&255)}
 			if u.Host != "" {
 				r.Host = u.Host
 			}

@@ -55,7 +55,7 @@ func limitReload(service *inference.Service) reload {
 	return reload{
 		flags: []string{
 			"max-in-flight", "max-queued", "max-in-flight-per-model", "max-queued-per-model", "requests-per-second", "burst",
-			"max-body-bytes-in-flight", "request-timeout",
+			"max-body-bytes-in-flight", "max-reading", "max-decoding", "request-timeout",
 		},
 		prepare: func(_ *flags, cfg config) (func(), error) {
 			if err := cfg.Inference.Bounds.Validate(); err != nil {

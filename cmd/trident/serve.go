@@ -165,17 +165,19 @@ type flags struct {
 
 	platformFlags `group:"Hosting platforms"`
 
-	Host             string        `group:"Listener" default:"${host}" help:"Address to listen on."`
-	OpenAIPort       int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
-	TLSCert          string        `group:"Listener" name:"tls-cert" aliases:"ssl-certfile" placeholder:"FILE" help:"Serve all ports with TLS by this certificate (PEM). A file that changes is read again."`
-	TLSKey           string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
-	TLSClientCA      string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"Serve only clients with a certificate of these authorities (PEM)."`
-	HTTPMaxInputSize int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
-	AllowedHost      []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Name in Host by which a server on a loopback address may be asked without a key, besides addresses, localhost and this machine's name; repeatable. For a proxy that passes its own name on."`
-	CORSOrigin       []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
-	Playground       bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
-	WriteTimeout     time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
-	ShutdownTimeout  time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after SIGINT or SIGTERM; then they are canceled. 0 cancels them at once. A second signal, 200 ms later or more, ends the process at once, at any time."`
+	Host                     string        `group:"Listener" default:"${host}" help:"Address to listen on."`
+	OpenAIPort               int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
+	TLSCert                  string        `group:"Listener" name:"tls-cert" aliases:"ssl-certfile" placeholder:"FILE" help:"Serve all ports with TLS by this certificate (PEM). A file that changes is read again."`
+	TLSKey                   string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
+	TLSClientCA              string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"Serve only clients with a certificate of these authorities (PEM)."`
+	HTTPMaxInputSize         int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
+	AllowedHost              []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Name in Host by which a server on a loopback address may be asked without a key, besides addresses, localhost and this machine's name; repeatable. For a proxy that passes its own name on."`
+	CORSOrigin               []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
+	Playground               bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
+	MaxConnections           int           `group:"Listener" default:"${max_connections}" help:"Open connections of each port, 0 for no bound; more are closed at once."`
+	MaxConnectionsPerAddress int           `group:"Listener" default:"${max_connections_per_address}" help:"Open connections from one address, or one IPv6 network (/64), to each port; 0 for no bound. Loopback addresses have none. A proxy on another machine is one address."`
+	WriteTimeout             time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
+	ShutdownTimeout          time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after SIGINT or SIGTERM; then they are canceled. 0 cancels them at once. A second signal, 200 ms later or more, ends the process at once, at any time."`
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Length limit of answers whose request sets none; 0 is the room left in the model's context."`
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`
@@ -208,25 +210,27 @@ const tritonEndpoint = "localhost:8001"
 func defaults() kong.Option {
 	t, i, p, o, s := triton.Default(), inference.Default(), images.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(platformDefaults()).CloneWith(limitDefaults()).CloneWith(observeDefaults()).CloneWith(kong.Vars{
-		"triton_endpoint":           tritonEndpoint,
-		"first_response_timeout":    t.FirstResponse.String(),
-		"inactivity_timeout":        t.Inactivity.String(),
-		"sse_header_timeout":        t.KeepAlive.String(),
-		"default_max_tokens":        strconv.Itoa(i.DefaultMaxTokens),
-		"max_tool_call_parse_bytes": strconv.Itoa(i.MaxCallBytes),
-		"image_max_count":           strconv.Itoa(p.MaxCount),
-		"image_max_bytes":           strconv.FormatInt(p.MaxBytes, 10),
-		"image_max_total_bytes":     strconv.FormatInt(p.MaxTotalBytes, 10),
-		"image_fetch_timeout":       p.FetchTimeout.String(),
-		"responses_store_size":      strconv.Itoa(o.ResponsesStoreSize),
-		"responses_store_bytes":     strconv.FormatInt(o.ResponsesStoreBytes, 10),
-		"responses_store_ttl":       o.ResponsesStoreTTL.String(),
-		"write_timeout":             s.WriteTimeout.String(),
-		"host":                      s.Host,
-		"openai_port":               strconv.Itoa(s.Port),
-		"playground":                strconv.FormatBool(s.Playground),
-		"http_max_input_size":       strconv.FormatInt(s.MaxBody, 10),
-		"shutdown_timeout":          s.ShutdownTimeout.String(),
+		"triton_endpoint":             tritonEndpoint,
+		"first_response_timeout":      t.FirstResponse.String(),
+		"inactivity_timeout":          t.Inactivity.String(),
+		"sse_header_timeout":          t.KeepAlive.String(),
+		"default_max_tokens":          strconv.Itoa(i.DefaultMaxTokens),
+		"max_tool_call_parse_bytes":   strconv.Itoa(i.MaxCallBytes),
+		"image_max_count":             strconv.Itoa(p.MaxCount),
+		"image_max_bytes":             strconv.FormatInt(p.MaxBytes, 10),
+		"image_max_total_bytes":       strconv.FormatInt(p.MaxTotalBytes, 10),
+		"image_fetch_timeout":         p.FetchTimeout.String(),
+		"responses_store_size":        strconv.Itoa(o.ResponsesStoreSize),
+		"responses_store_bytes":       strconv.FormatInt(o.ResponsesStoreBytes, 10),
+		"responses_store_ttl":         o.ResponsesStoreTTL.String(),
+		"write_timeout":               s.WriteTimeout.String(),
+		"max_connections":             strconv.Itoa(s.MaxConnections),
+		"max_connections_per_address": strconv.Itoa(s.MaxConnectionsPerAddress),
+		"host":                        s.Host,
+		"openai_port":                 strconv.Itoa(s.Port),
+		"playground":                  strconv.FormatBool(s.Playground),
+		"http_max_input_size":         strconv.FormatInt(s.MaxBody, 10),
+		"shutdown_timeout":            s.ShutdownTimeout.String(),
 	})
 }
 
@@ -249,6 +253,7 @@ func (f *flags) config() (config, error) {
 		Server: server.Config{
 			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
+			MaxConnections: f.MaxConnections, MaxConnectionsPerAddress: f.MaxConnectionsPerAddress,
 			TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
 			ProfileAddress: f.ProfileAddress, Playground: f.Playground,
 		},

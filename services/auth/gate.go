@@ -43,6 +43,7 @@ func (c Config) Validate() error {
 // concurrently.
 type Gate struct {
 	keys         *keys
+	failures     *failures
 	restrictions restrictions
 	kserve       kserveRestrictions
 }
@@ -61,13 +62,21 @@ func New(cfg Config, log *slog.Logger) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{keys: keys, restrictions: restrictions, kserve: kserve}, nil
+	return &Gate{keys: keys, failures: newFailures(log), restrictions: restrictions, kserve: kserve}, nil
 }
 
 // Prepare reads the file of keys again, and takes the section as it is now. The keys stay
 // as they are until apply is called; the error says why they can't be used, and names no
 // key. A gate with keys isn't opened to all by this, one without may be closed.
 func (g *Gate) Prepare(section KeySection) (apply func(), err error) { return g.keys.prepare(section) }
+
+// Failures is how many failed authentications were refused as too many of their address.
+func (g *Gate) Failures() uint64 {
+	if g == nil {
+		return 0
+	}
+	return g.failures.count()
+}
 
 // Keyed reports whether clients need a key now. New settings may bring the first ones.
 func (g *Gate) Keyed() bool { return g != nil && g.keys.wanted() }
@@ -82,7 +91,7 @@ func (g *Gate) Admit(ctx context.Context, route *Record, values func(name string
 	if route.Access != Open && g.keys.wanted() {
 		client, err := g.keys.client(values)
 		if err != nil {
-			return ctx, err
+			return ctx, g.failures.bound(inference.AddressIn(ctx), err)
 		}
 		ctx = inference.WithClient(ctx, client)
 		if route.Access == Operator {

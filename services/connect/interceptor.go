@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -21,7 +22,7 @@ type interceptor struct{ validator protovalidate.Validator }
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		rec := server.RecordOf(ctx)
-		err := i.check(rec, req.Any())
+		err := i.check(ctx, rec, req.Any())
 		var answer connect.AnyResponse
 		if err == nil {
 			answer, err = next(ctx, req)
@@ -37,7 +38,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		rec := server.RecordOf(ctx)
-		if err := next(ctx, checkedConn{conn, i, rec}); err != nil {
+		if err := next(ctx, checkedConn{conn, ctx, i, rec}); err != nil {
 			return connectError(rec, err)
 		}
 		return nil
@@ -53,6 +54,7 @@ func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect
 type checkedConn struct {
 	connect.StreamingHandlerConn
 
+	ctx         context.Context //nolint:containedctx // the call's
 	interceptor interceptor
 	rec         *server.Record
 }
@@ -62,11 +64,12 @@ func (c checkedConn) Receive(msg any) error {
 	if err := c.StreamingHandlerConn.Receive(msg); err != nil {
 		return err
 	}
-	return c.interceptor.check(c.rec, msg)
+	return c.interceptor.check(c.ctx, c.rec, msg)
 }
 
-// check notes the model for the log and holds a request to its rules.
-func (i interceptor) check(rec *server.Record, msg any) error {
+// check notes the model for the log, and holds a request to the models of its key and then
+// to its rules.
+func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) error {
 	switch m := msg.(type) {
 	case interface{ GetModel() string }:
 		rec.Model = m.GetModel()
@@ -78,6 +81,11 @@ func (i interceptor) check(rec *server.Record, msg any) error {
 	m, ok := msg.(proto.Message)
 	if !ok {
 		return nil
+	}
+	if rec.Model != "" { // one that is missing breaks a rule
+		if err := inference.MayUse(ctx, rec.Model); err != nil {
+			return err
+		}
 	}
 	if err := i.validator.Validate(m); err != nil {
 		return invalid(err)

@@ -80,19 +80,19 @@ type ask struct {
 
 // arrive refuses a request that would be refused whatever its model, and spends the rates
 // of its client and of the server.
-func (a *admission) arrive(ctx context.Context, now time.Time) error {
+func (a *admission) arrive(ctx context.Context, now time.Time) (refusal, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return errStopping
+		return refusedStopping, errStopping
 	}
 	t := &ticket{admission: a, client: a.clientOf(ctx)}
 	if missing := t.missing(); missing != nil {
 		if full := a.full(t, missing); full != nil {
-			return full
+			return refusedFull, full
 		}
 	}
-	return spend(now, &t.client.scope, &a.server)
+	return refusedRate, spend(now, &t.client.scope, &a.server)
 }
 
 // enter gives a request its place, when its turn has come. The ticket's context ends

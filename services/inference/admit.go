@@ -69,6 +69,9 @@ func (s *Service) admit(ctx context.Context, operation Operation, named Named, p
 
 // enter waits for a place for a request of a model, which needn't be known.
 func (s *Service) enter(ctx context.Context, t *ticket, named Named, priority int64) error {
+	if err := MayUse(ctx, named.Name); err != nil {
+		return err
+	}
 	q := ask{now: t.measure.began, model: named.Name, priority: priority, arrived: ArrivalOf(ctx).enter()}
 	if q.now.IsZero() {
 		q.now = time.Now()

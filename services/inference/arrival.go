@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 )
@@ -74,12 +75,12 @@ func (a *Arrival) Admit() error {
 		return nil
 	}
 	s := a.service
-	if err := s.admission.arrive(a.Context, time.Now()); err != nil {
-		return s.turnAway(err)
+	if why, err := s.admission.arrive(a.Context, time.Now()); err != nil {
+		return s.turnAway(why, err)
 	}
 	if guard := s.guard.Load(); guard != nil && *guard != nil {
 		if err := (*guard)(s.ledger.holding(a.party)); err != nil {
-			return s.turnAway(err)
+			return s.turnAway(refusedLoad, err)
 		}
 	}
 	s.ledger.mu.Lock()
@@ -119,8 +120,38 @@ func (a *Arrival) enter() (spent bool) {
 	return a.admitted
 }
 
+// refusal is why a request was refused before it was read.
+type refusal uint8
+
+const (
+	refusedFull refusal = iota
+	refusedRate
+	refusedStopping
+	refusedLoad
+	refusedReading
+	refusedBytes
+	refusals
+)
+
+// String is the value of the label of metrics.
+func (r refusal) String() string {
+	return [...]string{"full", "rate", "stopping", "load", "reading", "body_bytes"}[r]
+}
+
+// Refusals gives how often each reason had requests refused before they were read.
+func (s *Service) Refusals() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for why := range s.early {
+			if !yield(refusal(why).String(), s.early[why].Load()) {
+				return
+			}
+		}
+	}
+}
+
 // turnAway counts a request that is refused before it is read.
-func (s *Service) turnAway(err error) error {
+func (s *Service) turnAway(why refusal, err error) error {
+	s.early[why].Add(1)
 	s.refused[outcomeOf(err)].Add(1)
 	return err
 }
@@ -141,10 +172,10 @@ func (a *Arrival) Take(bytes int64) error {
 	defer l.drop(acc)
 	begins := !a.reading && a.bytes == 0
 	if begins && fits(int64(l.limits.reading), int64(l.all.Reading), int64(acc.Reading), 0, 1) != roomy {
-		return a.service.turnAway(errReading(l.all.Reading, acc.Reading))
+		return a.service.turnAway(refusedReading, errReading(l.all.Reading, acc.Reading))
 	}
 	if room := fits(l.limits.bytes, l.all.Bytes, acc.Bytes, a.bytes, bytes); room != roomy {
-		return a.service.turnAway(errBytes(room))
+		return a.service.turnAway(refusedBytes, errBytes(room))
 	}
 	if begins {
 		a.reading = true

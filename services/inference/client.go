@@ -22,9 +22,10 @@ func (c *Client) May(model string) bool {
 	return c == nil || c.Models == nil || slices.Contains(c.Models, model)
 }
 
-// allowed is nil for a model that the client of a request may use. Of others it
-// isn't told whether they are there.
-func allowed(ctx context.Context, model string) error {
+// MayUse is nil for a model that the client of a request may use. Of others it isn't told
+// whether they are there. Frontends ask it once they know the model, before they check the
+// rest of a request; the service asks it again.
+func MayUse(ctx context.Context, model string) error {
 	if ClientOf(ctx).May(model) {
 		return nil
 	}

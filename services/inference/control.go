@@ -17,7 +17,7 @@ import (
 // unloads of one model take turns. A load isn't bounded by the limit of requests
 // in flight, and the end of ctx doesn't stop it in the engine.
 func (s *Service) LoadModel(ctx context.Context, name string) (*Card, error) {
-	if err := allowed(ctx, name); err != nil {
+	if err := MayUse(ctx, name); err != nil {
 		return nil, err
 	}
 	ctx, leave, err := s.admission.enterControl(ctx)
@@ -36,7 +36,7 @@ func (s *Service) LoadModel(ctx context.Context, name string) (*Card, error) {
 // flight end first, new ones fail. Errors and turns are those of
 // [Service.LoadModel]; a model that isn't loaded is [CodeInvalid].
 func (s *Service) UnloadModel(ctx context.Context, name string) error {
-	if err := allowed(ctx, name); err != nil {
+	if err := MayUse(ctx, name); err != nil {
 		return err
 	}
 	ctx, leave, err := s.admission.enterControl(ctx)

@@ -34,7 +34,7 @@ func (s *Service) Engines() []Engine { return s.catalog.engines }
 // else the first that lists it. For a model that none has it is the first. A model
 // that the client may not use is [CodeNotFound].
 func (s *Service) EngineOf(ctx context.Context, model string) (Engine, error) {
-	if err := allowed(ctx, model); err != nil {
+	if err := MayUse(ctx, model); err != nil {
 		return nil, err
 	}
 	return s.catalog.engineOf(ctx, model), nil
@@ -249,7 +249,7 @@ func (r *Response) End(req *kserve.ModelInferRequest) bool {
 // limit and no deadline, as [Service.LoadModel]. Without any repository it is
 // [CodeUnsupported].
 func (s *Service) Control(ctx context.Context, model string, meanwhile ModelState, change func(context.Context, Repository) error) error {
-	if err := allowed(ctx, model); err != nil {
+	if err := MayUse(ctx, model); err != nil {
 		return err
 	}
 	ctx, leave, err := s.admission.enterControl(ctx)

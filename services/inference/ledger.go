@@ -33,11 +33,16 @@ func partyOf(ctx context.Context) Party {
 	if client := ClientOf(ctx); client != nil {
 		return Party{Client: client.Name}
 	}
-	origin, _ := ctx.Value(originKey{}).(*Origin)
-	if origin == nil {
-		return Party{}
+	return Party{Address: AddressIn(ctx)}
+}
+
+// AddressIn returns the address from which a context's request came; invalid where nobody
+// has said it.
+func AddressIn(ctx context.Context) netip.Addr {
+	if origin, ok := ctx.Value(originKey{}).(*Origin); ok {
+		return origin.Address
 	}
-	return Party{Address: origin.Address}
+	return netip.Addr{}
 }
 
 // networkBits of an IPv6 address are its network's; the others are the host's own choice,

@@ -138,7 +138,7 @@ func (s *Service) Models(ctx context.Context) []Named {
 // Model finds one generation or embedding model by any of its names; hidden ones
 // too. An adapter of a model whose adapters aren't known may not be there.
 func (s *Service) Model(ctx context.Context, name string) (Named, error) {
-	if err := allowed(ctx, name); err != nil {
+	if err := MayUse(ctx, name); err != nil {
 		return Named{}, err
 	}
 	named, err := s.catalog.Find(ctx, name, s.cfg.LoRASeparator)

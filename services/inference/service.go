@@ -73,6 +73,7 @@ type Service struct {
 	meters    *meters
 	adapters  adapters
 	refused   [outcomes]atomic.Uint64 // at the door
+	early     [refusals]atomic.Uint64 // of them, before they were read
 }
 
 // New makes a service over the catalog's engines, whose requests' pictures images

@@ -25,11 +25,11 @@ func (c *connections) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	tcp, ok := conn.(*net.TCPConn)
-	if !ok {
+	tcp := tcpOf(conn)
+	if tcp == nil {
 		return conn, nil
 	}
-	accepted := &connection{TCPConn: tcp, of: c}
+	accepted := &connection{TCPConn: tcp, below: conn, of: c}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open[accepted] = struct{}{}
@@ -43,7 +43,7 @@ func (c *connections) closeAll() {
 	c.open = map[*connection]struct{}{}
 	c.mu.Unlock()
 	for conn := range all {
-		_ = conn.TCPConn.Close() // nothing of it is awaited any more
+		_ = conn.below.Close() // nothing of it is awaited any more
 	}
 }
 
@@ -51,7 +51,8 @@ func (c *connections) closeAll() {
 type connection struct {
 	*net.TCPConn
 
-	of *connections
+	below net.Conn // what was accepted, which counts among the port's until it is closed
+	of    *connections
 }
 
 // Close implements [net.Conn].
@@ -59,16 +60,19 @@ func (c *connection) Close() error {
 	c.of.mu.Lock()
 	delete(c.of.open, c)
 	c.of.mu.Unlock()
-	return c.TCPConn.Close()
+	return c.below.Close()
 }
+
+// TCP is the connection below.
+func (c *connection) TCP() *net.TCPConn { return c.TCPConn }
 
 // tcpOf returns the TCP connection below a connection without TLS, and nil for others.
 func tcpOf(conn net.Conn) *net.TCPConn {
 	switch c := conn.(type) {
 	case *net.TCPConn:
 		return c
-	case *connection:
-		return c.TCPConn
+	case interface{ TCP() *net.TCPConn }:
+		return c.TCP()
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
@@ -37,6 +38,7 @@ type Server struct {
 	listener    *Listener
 	gate        *auth.Gate
 	door        server.Door
+	shared      server.Config
 	secure      bool
 	grpc        *grpc.Server
 	telemetry   *server.Telemetry
@@ -102,7 +104,7 @@ func TransportOptions(security credentials.TransportCredentials, busy func() boo
 func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	s := &Server{
 		service: service, listener: listener, gate: gate, door: server.NewDoor(cfg, listener.grpc, certificates, gate),
-		secure: certificates != nil, telemetry: telemetry, abort: abort, log: log,
+		shared: cfg, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log,
 	}
 	security := insecure.NewCredentials()
 	if s.secure {
@@ -111,6 +113,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	s.grpc = grpc.NewServer(append(TransportOptions(security, s.busy),
 		grpc.ForceServerCodecV2(newGRPCCodec()),
 		grpc.StreamInterceptor(s.serve),
+		grpc.InTapHandle(checkHeader),
 	)...)
 	s.grpc.RegisterService(s.asStreams(s.description()), service)
 	s.grpc.RegisterService(s.asStreams(grpc_health_v1.Health_ServiceDesc), nativeHealth{core: service.core})
@@ -149,6 +152,10 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 // admit returns the context of a call with its client and its arrival, which must be left,
 // or why the call isn't let in. Nothing of its requests has been read yet.
 func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context, error) {
+	if err, long := ctx.Value(longHeaderKey{}).(error); long {
+		s.telemetry.RefusedHeader()
+		return ctx, err
+	}
 	if err := s.door.Check(incoming(ctx)(":authority")); err != nil {
 		return ctx, err
 	}
@@ -163,6 +170,18 @@ func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context
 		}
 	}
 	return arrival, nil
+}
+
+type longHeaderKey struct{}
+
+// checkHeader notes that a call's metadata have too many lines. It is grpc-go's tap, as
+// contexts give all metadata as a copy only. It refuses nothing itself: grpc-go would keep
+// the context of what a tap refuses until the call's deadline, which is the client's choice.
+func checkHeader(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if err := server.CheckHeader(info.Header); err != nil {
+		return context.WithValue(ctx, longHeaderKey{}, err), nil
+	}
+	return ctx, nil
 }
 
 // asStreams has grpc-go run unary methods as streams. It reads the request of a unary
@@ -231,7 +250,7 @@ func (s *Server) Start(context.Context) error {
 	if !s.service.cfg.Enabled {
 		return nil
 	}
-	l := newConnections(s.listener.grpc.Open())
+	l := newConnections(server.LimitConnections(s.listener.grpc.Open(), s.shared, s.telemetry, s.log))
 	s.connections = l
 	s.serving.Go(func() {
 		if err := s.grpc.Serve(l); err != nil {
@@ -431,6 +450,10 @@ func (c *call) end(ctx context.Context, p any, err error) error {
 	case codes.OK:
 	case codes.Internal, codes.Unknown, codes.Unavailable, codes.DeadlineExceeded, codes.DataLoss:
 		level = slog.LevelError
+	case codes.ResourceExhausted:
+		if level = slog.LevelInfo; inference.AsError(err).Reason == auth.ReasonFailures {
+			level = slog.LevelDebug // the gate tells of them together
+		}
 	default:
 		level = slog.LevelInfo
 	}

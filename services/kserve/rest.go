@@ -9,6 +9,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserverest"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -82,8 +83,16 @@ func servable(escaped string) bool {
 // prepare makes the body what handlers read.
 func (h *rest) prepare(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		server.RecordOf(r.Context()).Model = r.PathValue("model")
-		if err := h.openBody(w, r); err != nil {
+		model := r.PathValue("model")
+		server.RecordOf(r.Context()).Model = model
+		err := error(nil)
+		if model != "" {
+			err = inference.MayUse(r.Context(), model)
+		}
+		if err == nil {
+			err = h.openBody(w, r)
+		}
+		if err != nil {
 			restFail(w, r, err)
 			return
 		}

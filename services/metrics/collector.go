@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -20,6 +21,7 @@ type collector struct {
 	service   *inference.Service
 	catalog   *inference.Catalog
 	telemetry *server.Telemetry
+	gate      *auth.Gate
 	settings  Settings
 	version   string
 }
@@ -44,6 +46,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			out.value(c.refused, float64(n), inference.Outcome(i).String())
 		}
 	}
+	c.collectIntake(out)
 	out.value(c.waiting, float64(max(waiting, 0)))
 	out.value(c.running, float64(max(running, 0)))
 	c.collectLoRAs(out)
@@ -53,6 +56,21 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out.value(c.limit, float64(c.service.MaxInFlight()))
 	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
+}
+
+// collectIntake tells of what comes in and of what is refused before it is read.
+func (c *collector) collectIntake(out sink) {
+	for reason, n := range c.telemetry.Refusals() {
+		out.value(c.refusals, float64(n), reason)
+	}
+	for reason, n := range c.service.Refusals() {
+		out.value(c.refusals, float64(n), reason)
+	}
+	out.value(c.refusals, float64(c.gate.Failures()), "authentication_failures")
+	_, held := c.service.Holdings()
+	out.value(c.bodyBytes, float64(held.Bytes))
+	out.value(c.decoding, float64(held.Decoding))
+	out.value(c.decodeWaiting, float64(held.Waiting))
 }
 
 // collectSeries tells of one model, surface and operation.

@@ -34,6 +34,8 @@ type families struct {
 
 	firstToken, interToken, duration, tokenUsage *family
 
+	refusals, bodyBytes, decoding, decodeWaiting *family
+
 	httpRequests, grpcRequests, panics *family
 
 	ready, modelReady, limit, mixed, build *family
@@ -63,6 +65,11 @@ func newFamilies(gateway string) *families {
 		interToken: newFamily("gen_ai_server_time_per_output_token_seconds", "Time between two tokens of streamed answers.", histogram, genAI...),
 		duration:   newFamily("gen_ai_server_request_duration_seconds", "Time of whole requests; error_type is empty for those that succeeded.", histogram, append(genAI, "error_type")...),
 		tokenUsage: newFamily("gen_ai_client_token_usage", "Tokens of requests that have succeeded: input or output.", histogram, append(genAI, "gen_ai_token_type")...),
+
+		refusals:      newFamily("trident_refusals_total", "Connections and requests that were refused before anything of a body was read, by reason: connections and connections_per_address for those limits, header_lines, authentication_failures beyond an address's bound, rate, full for slots and queues, stopping, load, reading for the requests being read, body_bytes.", counter, "reason"),
+		bodyBytes:     newFamily("trident_body_bytes_in_flight", "Bytes of the bodies of requests that are being read or served.", gauge),
+		decoding:      newFamily("trident_requests_decoding", "Requests that have a decode slot.", gauge),
+		decodeWaiting: newFamily("trident_requests_waiting_to_decode", "Requests that wait for a decode slot.", gauge),
 
 		httpRequests: newFamily("trident_http_requests_total", "Answers by HTTP, by surface and status, of all ports.", counter, labelSurface, labelCode),
 		grpcRequests: newFamily("trident_grpc_requests_total", "Calls of KServe's own port of gRPC that have ended, by gRPC's code.", counter, labelCode),
@@ -94,6 +101,7 @@ func (f *families) list() []*family {
 	return []*family{
 		f.requests, f.inFlight, f.queued, f.waitingTurn, f.promptTokens, f.generatedTokens, f.inferDuration, f.refused,
 		f.firstToken, f.interToken, f.duration, f.tokenUsage,
+		f.refusals, f.bodyBytes, f.decoding, f.decodeWaiting,
 		f.httpRequests, f.grpcRequests, f.panics,
 		f.ready, f.modelReady, f.limit, f.mixed, f.build,
 		f.reloads, f.reloaded, f.reloadedAt,

@@ -19,6 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -111,7 +112,7 @@ type Page struct {
 
 // NewPage makes the page of a service, of the ports that share the telemetry, and of the
 // settings.
-func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, settings Settings, log *slog.Logger) (*Page, error) {
+func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, log *slog.Logger) (*Page, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog,
 		families: newFamilies(cfg.GatewayPrefix), registry: prometheus.NewRegistry(), log: log,
 		scrapes: make(chan struct{}, maxScrapes), failing: map[string]bool{},
 	}
-	own := &collector{families: p.families, service: service, catalog: catalog, telemetry: telemetry, settings: settings, version: cfg.Version}
+	own := &collector{families: p.families, service: service, catalog: catalog, telemetry: telemetry, gate: gate, settings: settings, version: cfg.Version}
 	for _, c := range []prometheus.Collector{own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := p.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

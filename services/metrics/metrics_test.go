@@ -70,7 +70,7 @@ func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string)
 	if err := catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), settings{}, slog.New(slog.DiscardHandler))
+	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), nil, settings{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func TestValidate(t *testing.T) {
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
 	service, catalog := inferencetest.WithCatalog(b, inference.Config{}, e)
-	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), settings{}, slog.New(slog.DiscardHandler))
+	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), nil, settings{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -205,6 +205,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, 
 	if err != nil {
 		return nil, err
 	}
+	if err := mayUse(r.Context(), raw); err != nil {
+		return nil, err
+	}
 	body, err := h.validator.Validate(r.Pattern, raw)
 	switch {
 	case err != nil || len(body.Unknown) == 0:
@@ -215,6 +218,25 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, 
 	server.RecordOf(r.Context()).Ignored = body.Unknown
 	w.Header().Set("X-Trident-Ignored-Fields", headerList(body.Unknown))
 	return body, nil
+}
+
+// mayUse holds a request to the models of its key before anything else in it is looked at.
+// A body that can't be read, or names no model, breaks a rule of its schema.
+func mayUse(ctx context.Context, raw []byte) error {
+	if client := inference.ClientOf(ctx); client == nil || client.Models == nil {
+		return nil
+	}
+	var refused error
+	_ = readJSON(raw, func(r *jsonReader) error { // the validator tells what is wrong with it
+		return r.object(func(key string) error {
+			value, err := r.value(key == "model")
+			if model, ok := value.(string); ok && key == "model" && model != "" && refused == nil {
+				refused = inference.MayUse(ctx, model)
+			}
+			return err
+		})
+	})
+	return refused
 }
 
 // maxHeaderList bounds the header: the names come from the client.

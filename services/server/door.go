@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -90,28 +89,9 @@ func validateHost(name string) error {
 func (d Door) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := d.Check(r.Host); err != nil {
-			misdirected(w, r, err)
+			refuseEarly(w, r, err, http.StatusMisdirectedRequest, connect.CodePermissionDenied)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// misdirected answers in the form of the API that was asked. The protocols of streams say
-// it in what follows status 200.
-func misdirected(w http.ResponseWriter, r *http.Request, err error) {
-	rec := RecordOf(r.Context())
-	rec.Error = err
-	message := inference.AsError(err).Message
-	kind := r.Header.Get("Content-Type")
-	switch route := rec.match.record; {
-	case route == nil || route.API != auth.Procedure && route.API != auth.REST:
-		refuse(w, http.StatusMisdirectedRequest, message, "invalid_request_error", `"`+reasonHost+`"`)
-	case route.API == auth.REST:
-		answerJSON(w, http.StatusMisdirectedRequest, `{"error":"`+message+`"}`)
-	case strings.HasPrefix(kind, "application/grpc"), strings.HasPrefix(kind, "application/connect+"):
-		_ = errorWriter.Write(w, r, connect.NewError(connect.CodePermissionDenied, errors.New(message))) // a client that has left needs none
-	default:
-		answerJSON(w, http.StatusMisdirectedRequest, `{"code":"permission_denied","message":"`+message+`"}`)
-	}
 }

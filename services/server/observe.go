@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -214,7 +215,7 @@ func (rec *Record) probing() bool {
 // unless it was sent before the failure came.
 func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
-	case rec.probing(): // who isn't ready says so once
+	case rec.probing(), tooManyFailures(rec.Error): // who isn't ready says so once; the gate tells of failures together
 		return slog.LevelDebug
 	case status == http.StatusServiceUnavailable && rec.Error != nil && !ours(rec.Error): // too much is asked for
 		return slog.LevelInfo
@@ -228,6 +229,12 @@ func (rec *Record) level(r *http.Request, status int) slog.Level {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
+}
+
+// tooManyFailures reports whether a request is one of many whose authentication fails.
+func tooManyFailures(err error) bool {
+	e, ok := errors.AsType[*inference.Error](err)
+	return ok && e.Reason == auth.ReasonFailures
 }
 
 // ours tells failures of this server or of Triton from what clients do. Such a

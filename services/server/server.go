@@ -37,6 +37,9 @@ type Config struct {
 	// AllowedHosts are names in Host by which a loopback port may be asked without a key,
 	// besides addresses and this machine's own names.
 	AllowedHosts []string
+	// MaxConnections bounds the open connections of a port, and MaxConnectionsPerAddress
+	// those from one address; 0 is no bound.
+	MaxConnections, MaxConnectionsPerAddress int
 	// ProfileAddress (host:port) is where Go's profiles of this process are
 	// served; empty for nowhere.
 	ProfileAddress string
@@ -46,7 +49,7 @@ type Config struct {
 
 // Default is the configuration without flags, as Triton's own frontend has it.
 func Default() Config {
-	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, Playground: true}
+	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, MaxConnections: 16384, MaxConnectionsPerAddress: 4096, Playground: true}
 }
 
 // Validate names the field that can't be used.
@@ -59,8 +62,13 @@ func (c Config) Validate() error {
 	case c.ShutdownTimeout < 0:
 		return fmt.Errorf("--shutdown-timeout: %s is negative", c.ShutdownTimeout)
 	}
-	if c.WriteTimeout <= 0 {
+	switch {
+	case c.WriteTimeout <= 0:
 		return fmt.Errorf("--write-timeout: %s is not positive", c.WriteTimeout)
+	case c.MaxConnections < 0:
+		return fmt.Errorf("--max-connections: %d is negative", c.MaxConnections)
+	case c.MaxConnectionsPerAddress < 0:
+		return fmt.Errorf("--max-connections-per-address: %d is negative", c.MaxConnectionsPerAddress)
 	}
 	if err := c.TLS.validate(); err != nil {
 		return err
@@ -99,6 +107,7 @@ type Server struct {
 	gate         *auth.Gate
 	http         *http.Server
 	core         Core
+	telemetry    *Telemetry
 	log          *slog.Logger
 	abort        context.CancelCauseFunc
 	serving      sync.WaitGroup
@@ -127,9 +136,9 @@ func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.
 		return nil, err
 	}
 	door := NewDoor(cfg, listener, certificates, gate)
-	s := &Server{cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, log: log, abort: abort}
+	s := &Server{cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, telemetry: telemetry, log: log, abort: abort}
 	s.http = &http.Server{
-		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, mux.matched()))))))),
+		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(limitHeaders(telemetry, door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, mux.matched())))))))),
 		ConnState:         s.connections.changed,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -163,7 +172,7 @@ func (s *Server) warnIfOpen() {
 // Serve serves on the listener until Stop.
 func (s *Server) Serve() {
 	s.serving.Go(func() {
-		if err := s.certificates.Serve(s.http, s.listener.open); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.certificates.Serve(s.http, LimitConnections(s.listener.open, s.cfg, s.telemetry, s.log)); !errors.Is(err, http.ErrServerClosed) {
 			s.abort(fmt.Errorf("serve: %w", err))
 		}
 	})

@@ -30,6 +30,7 @@ type Telemetry struct {
 	http   [len(surfaces)][600]atomic.Uint64
 	grpc   [grpccodes.Unauthenticated + 1]atomic.Uint64
 	panics atomic.Uint64
+	early  [refusals]atomic.Uint64
 }
 
 // NewTelemetry makes a telemetry whose traces go to the provider; nil for none.
@@ -70,6 +71,41 @@ func (t *Telemetry) GRPC() iter.Seq2[grpccodes.Code, uint64] {
 		}
 	}
 }
+
+// refusal is why a port has refused a connection or a request before it knew whose it is.
+type refusal uint8
+
+const (
+	refusedConnections refusal = iota
+	refusedAddress
+	refusedHeaders
+	refusals
+)
+
+// String is the value of the label of metrics.
+func (r refusal) String() string {
+	return [...]string{"connections", "connections_per_address", "header_lines"}[r]
+}
+
+// Refusals gives how often each reason had connections and requests refused.
+func (t *Telemetry) Refusals() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for why := range t.early {
+			if !yield(refusal(why).String(), t.early[why].Load()) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Telemetry) refused(why refusal) {
+	if t != nil {
+		t.early[why].Add(1)
+	}
+}
+
+// RefusedHeader counts a call that was refused for its metadata.
+func (t *Telemetry) RefusedHeader() { t.refused(refusedHeaders) }
 
 // Panics are those that were recovered from.
 func (t *Telemetry) Panics() uint64 { return t.panics.Load() }
