@@ -131,6 +131,12 @@ func Predict() *Record { return predict }
 
 var predict = &Record{Name: "predict", API: Pages, Surface: inference.SurfaceOther, Group: Free, Effect: Runs, Cost: Model} //nolint:gochecknoglobals // a constant
 
+// Redirect is the record of a platform's request that names the path that it is meant for:
+// it needs a key, and all else by the record of that route.
+func Redirect() *Record { return redirect }
+
+var redirect = &Record{Name: "redirect", API: Pages, Surface: inference.SurfaceOther, Group: Free, Effect: Reads, Cost: Constant} //nolint:gochecknoglobals // a constant
+
 var unmatched = map[API]*Record{ //nolint:gochecknoglobals // a constant table
 	Pages:     {API: Pages, Surface: inference.SurfaceOther},
 	OpenAI:    {API: OpenAI, Surface: inference.SurfaceOpenAI},

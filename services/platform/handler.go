@@ -69,6 +69,9 @@ func (h *handler) Record(r *http.Request) *auth.Record {
 	case h.health:
 		return auth.Find(http.MethodGet + " " + h.healthPath())
 	case h.predict:
+		if h.redirect != "" && r.Header.Get(h.redirect) != "" {
+			return auth.Redirect()
+		}
 		return auth.Predict()
 	}
 	return auth.Unmatched(auth.Pages)
