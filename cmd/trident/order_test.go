@@ -92,6 +92,7 @@ func hostiles(tb testing.TB) (all []hostile) {
 			all = append(all, h)
 			h.listener = "Vertex AI by redirect"
 			all = append(all, h)
+		case auth.Pages: // the platforms', below
 		case auth.Procedure:
 			for _, kind := range []string{"application/json", "application/proto", "application/connect+proto", "application/grpc", "application/grpc-web+proto"} {
 				if streams(record) == (kind == "application/json" || kind == "application/proto") || kind == "application/connect+proto" && !streams(record) {
@@ -360,10 +361,11 @@ func TestHeaderLines(t *testing.T) {
 	}
 	conn := dial(t, target.native)
 	for lines, want := range map[int]codes.Code{80: codes.Unauthenticated, 110: codes.ResourceExhausted} {
-		ctx := t.Context()
+		md := metadata.MD{}
 		for i := range lines {
-			ctx = metadata.AppendToOutgoingContext(ctx, fmt.Sprintf("x-line-%d", i%7), "v")
+			md.Append(fmt.Sprintf("x-line-%d", i%7), "v")
 		}
+		ctx := metadata.NewOutgoingContext(t.Context(), md)
 		if err := conn.Invoke(ctx, "/inference.GRPCInferenceService/ModelInfer", &emptypb.Empty{}, &emptypb.Empty{}); grpcstatus.Code(err) != want {
 			t.Errorf("gRPC, %d lines: %v", lines, err)
 		}

@@ -69,7 +69,7 @@ func (s *Service) Holdings() (each []Holding, all Holding) { return s.ledger.hol
 // Admit refuses a request that would be refused whatever it asks for, by the limits of its
 // client or of the server, and spends their rates. The service counts no rate of theirs
 // again for this arrival. Once let in, a request is let in again. Below an arrival that has
-// been let in, such as that of a stream's call, the first one is let in in its place.
+// been let in, such as that of a stream's call, the first one takes that over.
 func (a *Arrival) Admit() error {
 	if a == nil || a.spent() || a.succeed() {
 		return nil

@@ -380,7 +380,7 @@ func TestArrivalEndsDecoding(t *testing.T) {
 			if err := errors.Join(a.Admit(), a.Take(10), a.Decode()); err != nil {
 				t.Fatal(err)
 			}
-			defer a.Leave()
+			t.Cleanup(a.Leave)
 			c.ask(a, name)
 		}
 		wantHeld(t, c.service, "key a: 20 bytes, 0 read, 0 decoded, 0 wait", "all: 20 bytes, 0 read, 0 decoded, 0 wait")

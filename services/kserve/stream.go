@@ -358,7 +358,7 @@ func (r *run) run(ctx context.Context) {
 			return
 		}
 	}
-	for resp, err := range r.stream.service.core.Forward(arrived, r.req.InferRequest) {
+	for resp, err := range r.stream.service.core.Forward(arrived, r.req.InferRequest) { //nolint:contextcheck // the arrival's is below the stream's
 		if ctx.Err() != nil || r.answer(ctx, resp, err) != nil {
 			return
 		}

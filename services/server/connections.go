@@ -81,7 +81,8 @@ func (l *connections) leave(address netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--
-	if l.by[address]--; l.by[address] == 0 {
+	l.by[address]--
+	if l.by[address] == 0 {
 		delete(l.by, address)
 	}
 }
@@ -121,7 +122,7 @@ func (s *seldom) warn(text string, attrs ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); s.last.IsZero() || now.Sub(s.last) >= seldomPause {
-		s.log.Warn(text, append(attrs, "since_the_last_line", s.more)...)
+		s.log.Warn(text, append(attrs, "since_the_last_line", s.more)...) //nolint:sloglint // the callers' are constants
 		s.last, s.more = now, 0
 		return
 	}

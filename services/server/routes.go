@@ -102,7 +102,7 @@ func (m *Mux) matched() http.Handler {
 func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	rec := RecordOf(r.Context())
 	rec.matched(found.record)
-	ctx, err := m.gate.Admit(r.Context(), found.record, r.Header.Values)
+	ctx, err := m.gate.Admit(r.Context(), found.record, r.Header.Values) //nolint:contextcheck // the request's, and below its arrival's
 	if err != nil {
 		deny(w, r, found.record, err)
 		return

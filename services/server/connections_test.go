@@ -1,0 +1,110 @@
+package server
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestConnectionLimit: beyond the limit of a port connections are closed at once, and one that
+// ends makes room.
+func TestConnectionLimit(t *testing.T) {
+	cfg := Default()
+	cfg.MaxConnections = 2
+	url, log, _ := start(t, cfg, noWork{}, func(http.ResponseWriter, *http.Request) {})
+	address := strings.TrimPrefix(url, "http://")
+	served := func(conn net.Conn) bool {
+		if conn == nil { // it was closed before it was there
+			return false
+		}
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			return false
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
+	open := func() net.Conn {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		if errors.Is(err, syscall.ECONNRESET) {
+			return nil
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	first, second := open(), open()
+	if !served(first) || !served(second) {
+		t.Fatal("connections within the limit aren't served")
+	}
+	for range 3 {
+		if served(open()) {
+			t.Error("a connection beyond the limit is served")
+		}
+	}
+	if !served(first) {
+		t.Error("an open connection isn't served any more")
+	}
+	_ = second.Close()
+	for again := false; !again; again = served(open()) { // until the server has seen it
+		if t.Context().Err() != nil {
+			t.Fatal("the connection that has ended made no room")
+		}
+	}
+	if text := log.String(); strings.Count(text, "connections were closed") != 1 || !strings.Contains(text, "flag=--max-connections ") {
+		t.Errorf("the log has not one line: %s", text)
+	}
+}
+
+// TestConnectionsOfAddresses: an address has its own limit, but for those of this machine.
+func TestConnectionsOfAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, telemetry := &syncBuffer{}, NewTelemetry(nil)
+		l := &connections{all: 7, each: 2, telemetry: telemetry, by: map[netip.Addr]int{}, log: newSeldom(slog.New(slog.NewTextHandler(log, nil)))}
+		one, two, own := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8:1:2::"), netip.MustParseAddr("127.0.0.1")
+		for _, step := range []struct {
+			address netip.Addr
+			enters  bool
+		}{{one, true}, {one, true}, {one, false}, {two, true}, {own, true}, {own, true}, {own, true}, {two, true}, {own, false}, {netip.MustParseAddr("192.0.2.9"), false}} {
+			if got := l.enter(step.address); got != step.enters {
+				t.Errorf("%s: %t", step.address, got)
+			}
+		}
+		l.leave(one)
+		if !l.enter(one) || l.enter(one) {
+			t.Error("a connection that ended made no room, or too much")
+		}
+		<-time.After(seldomPause)
+		if l.enter(one) {
+			t.Error("beyond both limits")
+		}
+		if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "since_the_last_line=3") || !strings.Contains(text, "address=192.0.2.1") {
+			t.Errorf("log: %s", text)
+		}
+		if got := maps.Collect(telemetry.Refusals()); got["connections"] != 4 || got["connections_per_address"] != 1 || got["header_lines"] != 0 {
+			t.Errorf("counted: %v", got)
+		}
+		for address, n := range maps.Clone(l.by) {
+			for range n {
+				l.leave(address)
+			}
+		}
+		if l.open != 0 || len(l.by) != 0 {
+			t.Errorf("%d connections of %v are left", l.open, l.by)
+		}
+	})
+}
