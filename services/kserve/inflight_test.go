@@ -2,6 +2,7 @@ package kserve_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,5 +62,54 @@ func TestBodiesInFlight(t *testing.T) {
 	<-first
 	if _, err := client.ModelInfer(t.Context(), sized(t, 30<<10)); status.Code(err) == codes.Unavailable {
 		t.Errorf("after the first has ended: %v", err)
+	}
+}
+
+// TestStreamSpendsOnce: each request of a stream spends the rate once, the first one when the
+// call begins; one beyond it is refused in the stream, and another stream as a call.
+func TestStreamSpendsOnce(t *testing.T) {
+	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+		send(&inference.Response{Final: true})
+		return nil
+	})
+	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
+	config := open()
+	service, core := newService(t, config, engine)
+	if err := core.SetBounds(inference.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 3}, Decoding: 1}); err != nil {
+		t.Fatal(err)
+	}
+	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))
+	ctx, cancel := context.WithCancel(t.Context())
+	stream, err := client.ModelStreamInfer(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		if err := stream.Send(sized(t, 1<<10)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := stream.Recv()
+		if refused := strings.Contains(m.GetErrorMessage(), "requests come faster than 0.001 a second"); err != nil || refused != (i == 3) {
+			t.Fatalf("request %d: %v, %v", i, m, err)
+		}
+	}
+	if _, all := core.Holdings(); all.Decoding != 0 || all.Reading != 0 {
+		t.Errorf("an idle stream holds %+v", all)
+	}
+	if err := stream.Send(sized(t, 1<<10)); err != nil { // isn't read before Retry-After has passed
+		t.Fatal(err)
+	}
+	other, err := client.ModelStreamInfer(t.Context())
+	if err == nil {
+		_, err = other.Recv()
+	}
+	if status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("another stream: %v", err)
+	}
+	cancel()
+	for err = nil; err == nil; _, err = stream.Recv() {
+	}
+	if status.Code(err) != codes.Canceled {
+		t.Errorf("the stream ended with %v", err)
 	}
 }

@@ -105,8 +105,10 @@ func TestErrorsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := map[string]bool{
-		"403 invalid_request_error origin_not_allowed": true, // TestBadRequests of the end-to-end tests
-		"421 invalid_request_error host_not_allowed":   true, // TestDoors of them
+		"403 invalid_request_error origin_not_allowed":          true, // TestBadRequests of the end-to-end tests
+		"421 invalid_request_error host_not_allowed":            true, // TestDoors of them
+		"429 rate_limit_error too_many_authentication_failures": true, // TestAuthenticationFailures of the program
+		"431 invalid_request_error too_many_headers":            true, // TestHeaderLines of the program
 	}
 	for line := range bytes.Lines(raw) {
 		var e goldenError
