@@ -10,10 +10,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// connections is a listener that closes what is beyond the limits of its port as soon as
+// limitedListener is a listener that closes what is beyond the limits of its port as soon as
 // it has been accepted, before anything is read of it. A client learns nothing of why, as
 // an answer would take what the limits are to save.
-type connections struct {
+type limitedListener struct {
 	net.Listener
 
 	all, each int // limits; 0 is none
@@ -29,14 +29,14 @@ type connections struct {
 // them, and those of one address. Connections from a loopback address count among all
 // alone: they are those of this machine, such as a proxy's for all of its clients.
 func LimitConnections(l net.Listener, cfg Config, telemetry *Telemetry, log *slog.Logger) net.Listener {
-	return &connections{
+	return &limitedListener{
 		Listener: l, all: cfg.MaxConnections, each: cfg.MaxConnectionsPerAddress, telemetry: telemetry, by: map[netip.Addr]int{},
 		log: newSeldom(log.With("port", l.Addr().String())),
 	}
 }
 
 // Accept implements [net.Listener].
-func (l *connections) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
@@ -56,7 +56,7 @@ func (l *connections) Accept() (net.Conn, error) {
 }
 
 // enter counts a connection if there is room for it.
-func (l *connections) enter(address netip.Addr) bool {
+func (l *limitedListener) enter(address netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -72,12 +72,12 @@ func (l *connections) enter(address netip.Addr) bool {
 	return true
 }
 
-func (l *connections) refuse(why refusal, text string, attrs ...any) {
+func (l *limitedListener) refuse(why refusal, text string, attrs ...any) {
 	l.telemetry.refused(why)
 	l.log.warn(text, attrs...)
 }
 
-func (l *connections) leave(address netip.Addr) {
+func (l *limitedListener) leave(address netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--

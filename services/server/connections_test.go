@@ -74,7 +74,7 @@ func TestConnectionLimit(t *testing.T) {
 func TestConnectionsOfAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, telemetry := &syncBuffer{}, NewTelemetry(nil)
-		l := &connections{all: 7, each: 2, telemetry: telemetry, by: map[netip.Addr]int{}, log: newSeldom(slog.New(slog.NewTextHandler(log, nil)))}
+		l := &limitedListener{all: 7, each: 2, telemetry: telemetry, by: map[netip.Addr]int{}, log: newSeldom(slog.New(slog.NewTextHandler(log, nil)))}
 		one, two, own := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8:1:2::"), netip.MustParseAddr("127.0.0.1")
 		for _, step := range []struct {
 			address netip.Addr
