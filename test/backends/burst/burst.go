@@ -36,6 +36,8 @@ type Model struct {
 	Pace time.Duration
 	// Counts makes answers that tell whose they are, see [Token]. Python doesn't know it.
 	Counts bool
+	// Context is how many tokens the model takes, 1,000,000 at 0.
+	Context int
 	// Outputs says where they are made; empty for Host, the one that Python knows.
 	Outputs Memory
 	// Echo is a model of another kind: it gives its input back as output, a list of
@@ -114,7 +116,7 @@ func (m Model) Backend() string {
 func (Model) Words() string { return words }
 
 func (m Model) write(ctx context.Context, dir string) error {
-	m.Outputs = cmp.Or(m.Outputs, Host)
+	m.Outputs, m.Context = cmp.Or(m.Outputs, Host), cmp.Or(m.Context, 1_000_000)
 	if m.Python && m.Outputs != Host {
 		return errors.New("a python model makes its outputs in host memory")
 	}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"slices"
+)
+
+// halfBody is half of the default --http-max-input-size, in bytes.
+const halfBody = 32 << 20
+
+// stepsOfFour is how many sizes a field is filled to.
+const stepsOfFour = 4
+
+// course is a target measured by one encoding: the sizes up to the reader's limit, or those
+// beyond it up to half of the largest body.
+type course struct {
+	target *target
+	zip    bool
+	steps  []*step
+}
+
+func (c *course) String() string {
+	if c.zip {
+		return c.target.String() + ", gzipped"
+	}
+	return c.target.String()
+}
+
+// worst is the step that took the most CPU.
+func (c *course) worst() *step {
+	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.cpu - b.cpu) })
+}
+
+// measure fills a target's field.
+func (m *meter) measure(ctx context.Context, t *target) ([]*course, error) {
+	if _, err := m.base(ctx, t.call); err != nil {
+		return nil, err
+	}
+	top := t.units(halfBody)
+	limit, err := m.limit(ctx, t, top)
+	if err != nil {
+		return nil, err
+	}
+	var list []*course
+	for _, units := range [][]int{sizes(limit, 0), sizes(top, limit)} {
+		if len(units) == 0 {
+			continue
+		}
+		for _, zip := range []bool{false, true} {
+			steps, err := m.steps(ctx, t, units, zip)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, &course{t, zip, steps})
+		}
+	}
+	return list, nil
+}
+
+// sizes are up to four, each a quarter of the next, up to the most and above the least.
+func sizes(most, least int) []int {
+	var list []int
+	for n := most; n > least && len(list) < stepsOfFour; n /= 4 {
+		list = append(list, n)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// limit finds the largest number of units that is answered otherwise than the top, to some
+// percent: the reader's limit, or 0 where the top is answered as one unit is.
+func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
+	of := func(n int) (string, error) {
+		p, err := t.pack(t.body(n), false)
+		if err != nil {
+			return "", err
+		}
+		m.sent++
+		got, err := m.client.send(ctx, p)
+		return got.class(), err
+	}
+	at, err := of(top)
+	if err != nil {
+		return 0, err
+	}
+	within, beyond := 0, top
+	for n := 1; n < top; n *= 4 {
+		class, err := of(n)
+		if err != nil {
+			return 0, err
+		}
+		if class == at {
+			beyond = n
+			break
+		}
+		within = n
+	}
+	const close = 64 // of which one part may lie between
+	for beyond-within > max(1, within/close) {
+		middle := (within + beyond) / 2
+		class, err := of(middle)
+		if err != nil {
+			return 0, err
+		}
+		if class == at {
+			beyond = middle
+		} else {
+			within = middle
+		}
+	}
+	return within, nil
+}
+
+// greatest is the step that took the most memory beside what its size allows.
+func (c *course) greatest() *step {
+	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.memory - a.memoryBound() - b.memory + b.memoryBound()) })
+}
+
+// excess is the memory of that step without what its size allows.
+func (c *course) excess() int64 { return c.greatest().memory - memoryTimes*int64(c.greatest().decoded) }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// Bounds of a request's cost.
+const (
+	// stepTimes is how many times the CPU time of a request the one of a request four times
+	// as large may be, if that is more than stepFrom.
+	stepTimes = 6
+	stepFrom  = 5 * time.Millisecond
+	// mostCPU is the CPU time of any request.
+	mostCPU = 500 * time.Millisecond
+	// freeMemory and memoryTimes of the decoded bytes are the peak memory of any request.
+	freeMemory  = 32 << 20
+	memoryTimes = 10
+)
+
+const mebibyte = 1 << 20
+
+// step is what requests of one size cost.
+type step struct {
+	units   int
+	decoded int // bytes
+	sent    int // bytes, compressed
+	cpu     time.Duration
+	memory  int64
+	runs    int // whose mean it is
+	answer  answer
+}
+
+func (s *step) String() string {
+	return fmt.Sprintf("%d units, %s (%s sent): %s, %s of memory, %s", s.units, size(int64(s.decoded)), size(int64(s.sent)), s.cpu.Round(10*time.Microsecond), size(s.memory), s.answer.short())
+}
+
+func (a answer) short() string {
+	const short = 100
+	if a.ok {
+		return "ok"
+	}
+	return "refused: " + a.text[:min(len(a.text), short)]
+}
+
+func size(bytes int64) string {
+	switch {
+	case bytes >= mebibyte:
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/mebibyte)
+	default:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+}
+
+// over reports whether a step takes more CPU time than its bounds allow; before is the one
+// of a quarter of the size, nil for the first.
+func (s *step) over(before *step) bool {
+	return s.cpu > mostCPU || before != nil && s.cpu > stepFrom && s.cpu > stepTimes*before.cpu
+}
+
+// memoryBound is the memory that a request may take.
+func (s *step) memoryBound() int64 { return freeMemory + memoryTimes*int64(s.decoded) }
+
+// judge names what goes beyond a bound in requests that grow by steps of four.
+func judge(steps []*step) []string {
+	var found []string
+	for i, s := range steps {
+		if s.cpu > mostCPU {
+			found = append(found, fmt.Sprintf("takes %s of CPU, more than %s: %s", s.cpu.Round(time.Millisecond), mostCPU, s))
+		}
+		if i > 0 && s.cpu > stepFrom && s.cpu > stepTimes*steps[i-1].cpu {
+			found = append(found, fmt.Sprintf("takes more than %d times the CPU of a quarter of it: %s, before %s", stepTimes, s, steps[i-1]))
+		}
+		if s.memory > s.memoryBound() {
+			found = append(found, fmt.Sprintf("takes %s, more than %s: %s", size(s.memory), size(s.memoryBound()), s))
+		}
+	}
+	return found
+}

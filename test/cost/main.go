@@ -1,0 +1,105 @@
+// Command cost measures what hostile requests cost a real trident. It makes them of the
+// OpenAPI documents and the proto descriptors: each repeated, mapped, nested or free field
+// of each surface, filled up to the reader's limit and beyond it. It fails when the CPU time
+// of one grows faster than its size, or its CPU time or memory is more than a bound.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := command(ctx, os.Args[1:], os.Stdout)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1) //nolint:forbidigo // this is main
+	}
+}
+
+// options of a run.
+type options struct {
+	Only string `placeholder:"PATTERN" help:"Measure only the requests whose names match this regular expression."`
+	List bool   `help:"List the requests and measure nothing."`
+}
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	parser, err := kong.New(&o, kong.Name("cost"), kong.Description("Measures what hostile requests cost. Run it from the source tree, after make setup-test."))
+	if err != nil {
+		return err
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return err
+	}
+	only, err := regexp.Compile(o.Only)
+	if err != nil {
+		return fmt.Errorf("--only: %w", err)
+	}
+	targets, err := all()
+	if err != nil {
+		return err
+	}
+	targets = slices.DeleteFunc(targets, func(t *target) bool { return !only.MatchString(t.String()) })
+	if len(targets) == 0 {
+		return fmt.Errorf("--only: no request's name matches %s", o.Only)
+	}
+	if o.List {
+		return write(out, targets)
+	}
+	f, err := launch(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(measureAll(ctx, f, targets, out), f.stop()) //nolint:contextcheck // the context may have ended
+}
+
+func write(out io.Writer, targets []*target) error {
+	for _, t := range targets {
+		if _, err := fmt.Fprintln(out, t); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(out, "%d requests\n", len(targets))
+	return err
+}
+
+// measureAll measures targets and writes what they cost.
+func measureAll(ctx context.Context, f *fleet, targets []*target, out io.Writer) error {
+	m := newMeter(newClient(f.shared, f.native), f.process)
+	if err := m.warm(ctx, targets); err != nil {
+		return err
+	}
+	r := &report{out: out, began: time.Now(), of: len(targets)}
+	for _, t := range targets {
+		courses, err := m.measure(ctx, t)
+		if err != nil {
+			return err
+		}
+		r.add(t, courses)
+	}
+	return r.end(m.sent)
+}
+
+// warm has each call's smallest request answered, and takes the memory after that as the
+// least.
+func (m *meter) warm(ctx context.Context, targets []*target) error {
+	for _, t := range targets {
+		if _, err := m.base(ctx, t.call); err != nil {
+			return err
+		}
+	}
+	return m.free()
+}

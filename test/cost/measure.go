@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// meter measures what requests cost one process.
+type meter struct {
+	client  *client
+	process *process
+	floor   int64 // least resident memory of the process at rest
+	bases   map[*call]time.Duration
+	sent    int // requests
+}
+
+func newMeter(c *client, p *process) *meter { return &meter{client: c, process: p, bases: map[*call]time.Duration{}} }
+
+const (
+	enoughRuns = 20
+	// enoughTime of CPU in all is enough for a mean of fewer runs.
+	enoughTime = 150 * time.Millisecond
+	// repeats is how often a step beyond a bound is measured again; the least counts, as
+	// other work on the machine adds and never takes.
+	repeats = 3
+)
+
+// run returns the CPU time of a number of runs.
+func (m *meter) run(ctx context.Context, p *parcel, runs int) (time.Duration, answer, error) {
+	var last answer
+	before, err := m.process.rest(ctx)
+	if err != nil {
+		return 0, last, err
+	}
+	for range runs {
+		m.sent++
+		if last, err = m.client.send(ctx, p); err != nil {
+			return 0, last, err
+		}
+	}
+	after, err := m.process.rest(ctx)
+	return after - before, last, err
+}
+
+// base is the CPU time of the smallest valid request of a call.
+func (m *meter) base(ctx context.Context, c *call) (time.Duration, error) {
+	if known, ok := m.bases[c]; ok {
+		return known, nil
+	}
+	p, err := c.pack(c.base, false)
+	if err != nil {
+		return 0, err
+	}
+	if _, _, err := m.run(ctx, p, 1); err != nil { // connections are made
+		return 0, err
+	}
+	used, _, err := m.run(ctx, p, enoughRuns)
+	m.bases[c] = used / enoughRuns
+	return m.bases[c], err
+}
+
+// once measures one run, with its memory.
+func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
+	base, err := m.base(ctx, p.call)
+	if err != nil {
+		return nil, err
+	}
+	s := &step{units: units, decoded: p.decoded, sent: len(p.body), runs: 1}
+	var used time.Duration
+	if used, s.memory, s.answer, err = m.peak(ctx, p); err != nil {
+		return nil, err
+	}
+	s.cpu = max(0, used-base)
+	if s.memory > s.memoryBound() { // more than this request's, maybe
+		if err := m.free(); err != nil {
+			return nil, err
+		}
+		_, s.memory, _, err = m.peak(ctx, p)
+	}
+	return s, err
+}
+
+// peak runs a request once. The memory is what it took at most above the least that the
+// process had at rest: what requests before left behind is in it, unless it was freed.
+func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answer, error) {
+	if err := m.process.resetPeak(); err != nil {
+		return 0, 0, answer{}, err
+	}
+	used, got, err := m.run(ctx, p, 1)
+	if err != nil {
+		return 0, 0, got, err
+	}
+	_, peak, err := m.process.resident()
+	return used, peak - m.floor, got, err
+}
+
+// free has the process give its memory back, which is the floor of later measures.
+func (m *meter) free() error {
+	if err := m.process.free(); err != nil {
+		return err
+	}
+	now, _, err := m.process.resident()
+	m.floor = now
+	return err
+}
+
+// refine measures a step by more runs.
+func (m *meter) refine(ctx context.Context, p *parcel, s *step, runs int) error {
+	used, _, err := m.run(ctx, p, runs)
+	s.cpu, s.runs = max(0, used/time.Duration(runs)-m.bases[p.call]), runs
+	return err
+}
+
+// runsFor is how many runs make a mean of a step.
+func runsFor(s *step) int {
+	return max(1, min(enoughRuns, int(enoughTime/max(s.cpu, time.Microsecond))))
+}
+
+// steps measures bodies of some sizes. Steps whose costs matter are measured by more runs.
+func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]*step, error) {
+	steps, parcels := make([]*step, len(units)), make([]*parcel, len(units))
+	for i, n := range units {
+		var err error
+		if parcels[i], err = t.pack(t.body(n), zip); err != nil {
+			return nil, err
+		}
+		if steps[i], err = m.once(ctx, parcels[i], n); err != nil {
+			return nil, fmt.Errorf("%s with %d units: %w", t, n, err)
+		}
+	}
+	for i, s := range steps {
+		if i == 0 && s.cpu <= mostCPU || i > 0 && !s.over(steps[i-1]) {
+			continue
+		}
+		for range repeats {
+			if err := m.again(ctx, parcels, steps, i); err != nil {
+				return nil, err
+			}
+			if i == 0 && s.cpu <= mostCPU || i > 0 && !s.over(steps[i-1]) {
+				break
+			}
+		}
+	}
+	return steps, nil
+}
+
+// again measures a step that is beyond a bound and the one before it by more runs.
+func (m *meter) again(ctx context.Context, parcels []*parcel, steps []*step, i int) error {
+	if i > 0 {
+		if err := m.refine(ctx, parcels[i-1], steps[i-1], enoughRuns); err != nil {
+			return err
+		}
+	}
+	first := steps[i].cpu
+	if err := m.refine(ctx, parcels[i], steps[i], runsFor(steps[i])); err != nil {
+		return err
+	}
+	if steps[i].runs == 1 {
+		steps[i].cpu = min(first, steps[i].cpu)
+	}
+	return nil
+}

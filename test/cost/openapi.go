@@ -1,0 +1,264 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// document is a surface that an OpenAPI document describes.
+type document struct {
+	surface string
+	text    []byte
+	// bases are the smallest valid bodies of operations, where the schema's required fields
+	// alone don't make one.
+	bases map[string]string
+	// fields are bodies for one field of an operation, by "operation field", where it can't
+	// be beside the others.
+	fields map[string]string
+	// once leaves out operations whose body has the schema of one before.
+	once bool
+}
+
+// targets are those of all operations with a body.
+func (d *document) targets() ([]*target, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(d.text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.surface, err)
+	}
+	var list []*target
+	seen := map[string]bool{}
+	for _, path := range doc.Paths.InMatchingOrder() {
+		for _, method := range slices.Sorted(maps.Keys(doc.Paths.Value(path).Operations())) {
+			op := doc.Paths.Value(path).Operations()[method]
+			if op.RequestBody == nil {
+				continue
+			}
+			schema := op.RequestBody.Value.Content["application/json"].Schema
+			if d.once && seen[schema.Ref] {
+				continue
+			}
+			seen[schema.Ref] = true
+			found, err := d.operation(op.OperationID, path, schema)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, found...)
+			if op.RequestBody.Value.Content["application/octet-stream"] != nil {
+				list = append(list, binaryTensors(found[0].call))
+			}
+		}
+	}
+	return list, nil
+}
+
+func (d *document) operation(id, path string, schema *openapi3.SchemaRef) ([]*target, error) {
+	body := minimal(schema, nil)
+	if text, ok := d.bases[id]; ok {
+		if err := json.Unmarshal([]byte(text), &body); err != nil {
+			return nil, fmt.Errorf("the body for %s: %w", id, err)
+		}
+	}
+	base, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	model := textModel
+	if strings.Contains(id, "infer") {
+		model = tensorModel
+	}
+	path = strings.NewReplacer("{model}", model, "{version}", "1", "{region}", "r", "{repository}", "models").Replace(path)
+	w := &walk{
+		document: d, seen: map[*openapi3.Schema]bool{},
+		call: &call{surface: d.surface, operation: id, path: path, content: "application/json", base: base},
+	}
+	w.visit(schema, spot{})
+	return w.targets, nil
+}
+
+// walk finds the fields of one body.
+type walk struct {
+	*document
+
+	call    *call
+	seen    map[*openapi3.Schema]bool
+	targets []*target
+}
+
+// spot is a position in a body, with what stands before and after it.
+type spot struct{ path, before, after string }
+
+func (s spot) at(step, before, after string) spot {
+	return spot{s.path + step, s.before + before, after + s.after}
+}
+
+// add makes a target. A quoted "@n" before or after the spot becomes the number of units.
+func (w *walk) add(s spot, fills ...fill) {
+	for _, f := range fills {
+		w.targets = append(w.targets, &target{call: w.call, field: strings.TrimPrefix(s.path, "."), fill: f.name, body: func(n int) []byte {
+			count := strings.NewReplacer(`"@n"`, fmt.Sprint(n))
+			return []byte(count.Replace(s.before) + f.make(n) + count.Replace(s.after))
+		}})
+	}
+}
+
+// visit adds what a position of a schema can be filled with, and goes to what it holds.
+func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
+	schema := ref.Value
+	within := w.seen[schema]
+	w.seen[schema] = true
+	for _, other := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf) {
+		if !within || other.Value.Type.Is("array") {
+			w.visit(other, s)
+		}
+	}
+	switch {
+	case schema.Type.Is("array"):
+		w.array(schema, s, within)
+	case schema.Type.Is("object"):
+		w.object(schema, s, within)
+	case schema.Type.Is("string"):
+		w.text(schema, s)
+	case schema.Type == nil && len(schema.OneOf)+len(schema.AnyOf)+len(schema.AllOf) == 0:
+		w.add(s, free()...)
+	}
+}
+
+// enough is the length from which a text may be long.
+const enough = 1 << 10
+
+func (w *walk) text(schema *openapi3.Schema, s spot) {
+	switch {
+	case len(schema.Enum) > 0:
+	case schema.MaxLength != nil && *schema.MaxLength < enough:
+		w.add(s, texts()[0])
+	default:
+		w.add(s, texts()...)
+	}
+}
+
+func (w *walk) array(schema *openapi3.Schema, s spot, within bool) {
+	element := encoded(minimal(schema.Items, nil))
+	w.add(s, list("many elements", element))
+	if strings.HasPrefix(element, "{") && element != "{}" {
+		w.add(s, list("many empty objects", "{}"))
+	}
+	if !within {
+		w.visit(schema.Items, s.at("[]", "[", "]"))
+	}
+}
+
+func (w *walk) object(schema *openapi3.Schema, s spot, within bool) {
+	more := schema.AdditionalProperties
+	switch {
+	case more.Schema != nil:
+		w.add(s, keys("many keys", encoded(minimal(more.Schema, nil))))
+		if !within {
+			w.visit(more.Schema, s.at(".*", `{"0":`, "}"))
+		}
+	case len(schema.Properties) == 0:
+		w.add(s, free()...)
+	case s.path == "":
+		w.add(s, unknownKeys(w.call.base))
+	}
+	if within {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		w.visit(schema.Properties[name], w.beside(schema, s, name))
+	}
+}
+
+// unknownKeys adds members to a body.
+func unknownKeys(body []byte) fill {
+	return around("many unknown keys", strings.TrimSuffix(string(body), "}")+`,"unknown":`, keys("", "0"), "}")
+}
+
+// beside is the position of a property in an object with what it needs beside.
+func (w *walk) beside(schema *openapi3.Schema, s spot, name string) spot {
+	members := map[string]any{}
+	text := encoded(minimal(&openapi3.SchemaRef{Value: schema}, nil))
+	if s.path == "" {
+		text = string(w.call.base)
+	}
+	if special, ok := w.fields[w.call.operation+s.path+" "+name]; ok {
+		text = special
+	}
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
+		members = map[string]any{} // the schema has no object there
+	}
+	delete(members, name)
+	before := strings.TrimSuffix(encoded(members), "}")
+	if len(members) > 0 {
+		before += ","
+	}
+	return s.at("."+name, before+fmt.Sprintf("%q:", name), "}")
+}
+
+func encoded(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "null" // what was decoded can be encoded
+	}
+	return string(text)
+}
+
+// minimal is the least value that a schema allows, as far as types tell.
+func minimal(ref *openapi3.SchemaRef, within []*openapi3.Schema) any {
+	schema := ref.Value
+	if slices.Contains(within, schema) {
+		return nil
+	}
+	within = append(within, schema)
+	for _, alternatives := range []openapi3.SchemaRefs{schema.OneOf, schema.AnyOf, schema.AllOf} {
+		if len(alternatives) > 0 {
+			return minimal(alternatives[0], within)
+		}
+	}
+	switch {
+	case len(schema.Enum) > 0:
+		return schema.Enum[0]
+	case schema.Type.Is("array"):
+		return slices.Repeat([]any{minimal(schema.Items, within)}, int(schema.MinItems))
+	case schema.Type.Is("object"):
+		object := map[string]any{}
+		for _, name := range schema.Required {
+			object[name] = minimal(schema.Properties[name], within)
+		}
+		if _, ok := object["model"]; ok {
+			object["model"] = textModel
+		}
+		return object
+	case schema.Type.Is("string"):
+		return unitText
+	case schema.Type.Is("boolean"):
+		return false
+	case schema.Min != nil && *schema.Min > 0:
+		return *schema.Min
+	}
+	return 0
+}
+
+// binaryTensors is a request whose elements follow its JSON: strings of no bytes.
+func binaryTensors(of *call) *target {
+	const header = "Inference-Header-Content-Length"
+	c := *of
+	c.content = "application/octet-stream"
+	head := func(n int) string {
+		return fmt.Sprintf(`{"inputs":[{"name":"input","datatype":"BYTES","shape":[%d],"parameters":{"binary_data_size":%d}}]}`, n, 4*n)
+	}
+	c.header = func(payload []byte) map[string]string {
+		end := slices.Index(payload, 0)
+		if end < 0 {
+			end = len(payload)
+		}
+		return map[string]string{header: fmt.Sprint(end)}
+	}
+	return &target{call: &c, field: "binary elements", fill: "many empty strings", body: func(n int) []byte {
+		return append([]byte(head(n)), make([]byte, 4*n)...)
+	}}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is the one whose CPU time and memory are measured.
+type process struct {
+	pid   int
+	probe net.Conn
+	line  *bufio.Reader
+}
+
+// open connects to the probe in a process, which listens from the process's start on.
+func open(ctx context.Context, pid int, socket string) (*process, error) {
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+		if err == nil {
+			return &process{pid: pid, probe: conn, line: bufio.NewReader(conn)}, nil
+		}
+		if waitErr := pause(ctx, 10*time.Millisecond); waitErr != nil {
+			return nil, errors.Join(waitErr, err)
+		}
+	}
+}
+
+func (p *process) close() error { return p.probe.Close() }
+
+// cpu is what all threads of the process have used, those that have ended too. It is the
+// process's own CPU clock, in nanoseconds: clock_getcpuclockid(3).
+func (p *process) cpu() (time.Duration, error) {
+	const scheduled = 2 // CPUCLOCK_SCHED
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^p.pid)<<3|scheduled, &t); err != nil {
+		return 0, fmt.Errorf("CPU clock of process %d: %w", p.pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// A process is at rest when it used less than restful in each of calmChecks pauses.
+const (
+	restPause  = time.Millisecond
+	restful    = 60 * time.Microsecond
+	calmChecks = 2
+	restLimit  = 10 * time.Second
+)
+
+// rest waits until the process does nothing, as a collection that the last request caused
+// goes on after its answer, and returns the CPU time used until then.
+func (p *process) rest(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, restLimit)
+	defer cancel()
+	last, err := p.cpu()
+	if err != nil {
+		return 0, err
+	}
+	for calm := 0; calm < calmChecks; {
+		if err := pause(ctx, restPause); err != nil {
+			return 0, fmt.Errorf("process %d still works %s after the answer: %w", p.pid, restLimit, err)
+		}
+		now, err := p.cpu()
+		if err != nil {
+			return 0, err
+		}
+		calm++
+		if now-last > restful {
+			calm = 0
+		}
+		last = now
+	}
+	return last, nil
+}
+
+// free has the process collect its garbage and give free memory back.
+func (p *process) free() error {
+	if _, err := io.WriteString(p.probe, "free\n"); err != nil {
+		return err
+	}
+	_, err := p.line.ReadString('\n')
+	return err
+}
+
+// resident returns the memory of the process that is in RAM, in bytes, and the peak of it
+// since the last call of resetPeak.
+func (p *process) resident() (now, peak int64, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for name, to := range map[string]*int64{"VmRSS:": &now, "VmHWM:": &peak} {
+		_, rest, _ := bytes.Cut(text, []byte(name))
+		line, _, _ := bytes.Cut(rest, []byte("kB"))
+		kib, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("%s of process %d: %w", name, p.pid, err)
+		}
+		*to = kib << 10
+	}
+	return now, peak, nil
+}
+
+// resetPeak begins the peak of the resident memory anew.
+func (p *process) resetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// report writes what requests cost as they are measured, and a table in the end.
+type report struct {
+	out     io.Writer
+	began   time.Time
+	of      int // targets
+	done    int
+	surface string
+	courses []*course
+	found   []string // beyond a bound
+	failed  error    // to write
+}
+
+func (r *report) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(r.out, format, args...); err != nil {
+		r.failed = err
+	}
+}
+
+func (r *report) add(t *target, courses []*course) {
+	if t.call.String() != r.surface {
+		r.surface = t.call.String()
+		r.printf("%4.0f s  %4d of %d  %s\n", time.Since(r.began).Seconds(), r.done, r.of, r.surface)
+	}
+	r.done++
+	for _, c := range courses {
+		for _, what := range judge(c.steps) {
+			r.found = append(r.found, fmt.Sprintf("%s %s", c, what))
+			r.printf("BEYOND  %s\n", r.found[len(r.found)-1])
+		}
+	}
+	r.courses = append(r.courses, courses...)
+}
+
+// dearest is how many courses the table has.
+const dearest = 10
+
+// end writes the table and fails if something was beyond a bound.
+func (r *report) end(sent int) error {
+	steps := 0
+	for _, c := range r.courses {
+		steps += len(c.steps)
+	}
+	r.printf("%.0f s: %d fillings of fields, %d sizes and encodings, %d requests\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, sent)
+	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.worst().cpu - a.worst().cpu) })
+	for _, c := range r.courses[:min(dearest, len(r.courses))] {
+		r.printf("%8s  %s: %s\n", c.worst().cpu.Round(100*time.Microsecond), c, c.worst())
+	}
+	r.printf("\nThe most memory beside ten times the bytes:\n")
+	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.excess() - a.excess()) })
+	for _, c := range r.courses[:min(dearest, len(r.courses))] {
+		r.printf("%10s  %s: %s\n", size(c.excess()), c, c.greatest())
+	}
+	if r.failed != nil {
+		return r.failed
+	}
+	if len(r.found) > 0 {
+		return fmt.Errorf("%d costs are beyond their bounds, the first: %s", len(r.found), r.found[0])
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// client sends requests to one trident.
+type client struct {
+	shared, native string // URLs
+	one, two       *http.Client
+}
+
+const answerLimit = time.Minute
+
+func newClient(shared, native string) *client {
+	protocol := func(two bool) *http.Client {
+		var p http.Protocols
+		p.SetHTTP1(!two)
+		p.SetUnencryptedHTTP2(two)
+		return &http.Client{Timeout: answerLimit, Transport: &http.Transport{Protocols: &p, DisableCompression: true, ReadBufferSize: 1 << 16, WriteBufferSize: 1 << 16}}
+	}
+	return &client{shared, native, protocol(false), protocol(true)}
+}
+
+// parcel is an encoded request.
+type parcel struct {
+	call    *call
+	decoded int // bytes without compression
+	body    []byte
+	header  map[string]string
+}
+
+const (
+	gzipName    = "gzip"
+	frameHeader = 5 // bytes
+)
+
+// pack encodes a body.
+func (c *call) pack(body []byte, zip bool) (*parcel, error) {
+	p := &parcel{call: c, decoded: len(body), body: body, header: map[string]string{"Content-Type": c.content}}
+	if c.header != nil {
+		p.header = c.header(body)
+		p.header["Content-Type"] = c.content
+	}
+	if zip {
+		packed, err := compress(body)
+		if err != nil {
+			return nil, err
+		}
+		p.body = packed
+	}
+	encoding := "Content-Encoding"
+	if c.framing != unframed {
+		frame := make([]byte, frameHeader, frameHeader+len(p.body))
+		if zip {
+			frame[0] = 1
+		}
+		binary.BigEndian.PutUint32(frame[1:], uint32(len(p.body)))
+		p.body = append(frame, p.body...)
+		encoding = "Connect-Content-Encoding"
+	}
+	if c.framing == grpc {
+		encoding = "Grpc-Encoding"
+		p.header["Te"] = "trailers"
+	}
+	if zip {
+		p.header[encoding] = gzipName
+	}
+	return p, nil
+}
+
+// Trident refuses what grows to more than freeBytes and more than 100 times its size.
+const (
+	freeBytes = 4 << 20
+	mostTimes = 95
+)
+
+// compress packs a body as tightly as Trident takes it: flushes make it longer.
+func compress(body []byte) ([]byte, error) {
+	for piece := len(body); ; piece = min(piece, 64<<10) / 2 {
+		var packed bytes.Buffer
+		w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+		if err != nil {
+			return nil, err
+		}
+		for rest := body; len(rest) > 0; {
+			n := min(len(rest), piece)
+			if _, err := w.Write(rest[:n]); err != nil {
+				return nil, err
+			}
+			if rest = rest[n:]; len(rest) > 0 {
+				if err := w.Flush(); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if err := w.Close(); err != nil {
+			return nil, err
+		}
+		if len(body) <= freeBytes || len(body) < mostTimes*packed.Len() {
+			return packed.Bytes(), nil
+		}
+	}
+}
+
+// answer is what came of a request.
+type answer struct {
+	ok   bool
+	text string // of a refusal
+}
+
+// class is the same for answers that say the same, numbers aside.
+func (a answer) class() string {
+	if a.ok {
+		return "ok"
+	}
+	return digits.ReplaceAllString(a.text, "0")
+}
+
+var digits = regexp.MustCompile(`\d+`) //nolint:gochecknoglobals // a constant
+
+// send has the request answered, to the end.
+func (c *client) send(ctx context.Context, p *parcel) (answer, error) {
+	url, by := c.shared, c.one
+	if p.call.native {
+		url = c.native
+	}
+	if p.call.framing == grpc {
+		by = c.two
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+p.call.path, bytes.NewReader(p.body))
+	if err != nil {
+		return answer{}, err
+	}
+	for name, value := range p.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := by.Do(req)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s: %w", p.call, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	if p.call.endless && resp.StatusCode == http.StatusOK && resp.Header.Get("Grpc-Status") == "" {
+		_, err := io.ReadFull(resp.Body, make([]byte, frameHeader))
+		return answer{ok: true}, err
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s: %w", p.call, err)
+	}
+	return p.call.read(resp, text)
+}
+
+// messageBytes is how much of an error's text is kept.
+const messageBytes = 300
+
+// read finds how an answer ended.
+func (c *call) read(resp *http.Response, text []byte) (answer, error) {
+	if c.framing == grpc {
+		status, message := resp.Trailer.Get("Grpc-Status"), resp.Trailer.Get("Grpc-Message")
+		if status == "" {
+			status, message = resp.Header.Get("Grpc-Status"), resp.Header.Get("Grpc-Message")
+		}
+		return answer{status == "0", cut(status + " " + message)}, nil
+	}
+	if c.framing == connectStream && resp.StatusCode == http.StatusOK {
+		return endOfStream(text)
+	}
+	return answer{resp.StatusCode < http.StatusBadRequest, cut(fmt.Sprint(resp.StatusCode, " ", string(text)))}, nil
+}
+
+// endOfStream reads the last message of Connect's streams, which has the error.
+func endOfStream(text []byte) (answer, error) {
+	for len(text) >= frameHeader {
+		flags, size := text[0], int(binary.BigEndian.Uint32(text[1:]))
+		message := text[frameHeader:min(len(text), frameHeader+size)]
+		text = text[frameHeader+len(message):]
+		if flags&2 == 0 {
+			continue
+		}
+		var end struct {
+			Error json.RawMessage `json:"error"`
+		}
+		if err := json.Unmarshal(message, &end); err != nil {
+			return answer{}, err
+		}
+		return answer{end.Error == nil, cut(string(end.Error))}, nil
+	}
+	return answer{}, fmt.Errorf("the stream has no end: %w", io.ErrUnexpectedEOF)
+}
+
+func cut(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), messageBytes)], "")
+}
