@@ -31,18 +31,44 @@ func (c *course) worst() *step {
 	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.cpu - b.cpu) })
 }
 
+// scope is how much is measured: make cost takes three minutes, cost --all an hour.
+type scope struct {
+	all bool
+}
+
+// probeSize is enough for most readers to refuse a body, in bytes, and textSize enough for
+// what reads the content of strings.
+const (
+	probeSize = 8 << 20
+	textSize  = 4 << 20
+)
+
+// has reports whether a target is measured.
+func (s scope) has(t *target) bool { return s.all || !t.fill.further }
+
+// most is the size of a target's largest body.
+func (s scope) most(t *target) int {
+	if t.text && !s.all {
+		return textSize
+	}
+	return halfBody
+}
+
 // measure fills a target's field.
-func (m *meter) measure(ctx context.Context, t *target) ([]*course, error) {
+func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, error) {
 	if _, err := m.base(ctx, t.call); err != nil {
 		return nil, err
 	}
-	top := t.units(halfBody)
-	limit, err := m.limit(ctx, t, top)
+	top, limit, err := m.reach(ctx, t, s)
 	if err != nil {
 		return nil, err
 	}
+	beyond := sizes(top, limit)
+	if limit > 0 && !s.all {
+		beyond = []int{top}
+	}
 	var list []*course
-	for _, units := range [][]int{sizes(limit, 0), sizes(top, limit)} {
+	for _, units := range [][]int{sizes(limit, 0), beyond} {
 		if len(units) == 0 {
 			continue
 		}
@@ -55,6 +81,22 @@ func (m *meter) measure(ctx context.Context, t *target) ([]*course, error) {
 		}
 	}
 	return list, nil
+}
+
+// reach finds the largest body to send and the reader's limit, both in units. A limit of 0
+// is none.
+func (m *meter) reach(ctx context.Context, t *target, s scope) (top, limit int, err error) {
+	sizes := []int{s.most(t)}
+	if !s.all && sizes[0] > probeSize {
+		sizes = []int{probeSize, sizes[0]}
+	}
+	for _, size := range sizes {
+		top = t.units(size)
+		if limit, err = m.limit(ctx, t, top); err != nil || limit > 0 {
+			break
+		}
+	}
+	return top, limit, err
 }
 
 // sizes are up to four, each a quarter of the next, up to the most and above the least.
@@ -70,22 +112,13 @@ func sizes(most, least int) []int {
 // limit finds the largest number of units that is answered otherwise than the top, to some
 // percent: the reader's limit, or 0 where the top is answered as one unit is.
 func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
-	of := func(n int) (string, error) {
-		p, err := t.pack(t.body(n), false)
-		if err != nil {
-			return "", err
-		}
-		m.sent++
-		got, err := m.client.send(ctx, p)
-		return got.class(), err
-	}
-	at, err := of(top)
+	at, err := m.classOf(ctx, t, top)
 	if err != nil {
 		return 0, err
 	}
 	within, beyond := 0, top
 	for n := 1; n < top; n *= 4 {
-		class, err := of(n)
+		class, err := m.classOf(ctx, t, n)
 		if err != nil {
 			return 0, err
 		}
@@ -95,10 +128,10 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 		}
 		within = n
 	}
-	const close = 64 // of which one part may lie between
-	for beyond-within > max(1, within/close) {
+	const part = 64 // of the limit, which the answer may be off by
+	for beyond-within > max(1, within/part) {
 		middle := (within + beyond) / 2
-		class, err := of(middle)
+		class, err := m.classOf(ctx, t, middle)
 		if err != nil {
 			return 0, err
 		}
@@ -109,6 +142,17 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 		}
 	}
 	return within, nil
+}
+
+// classOf has a body of so many units answered.
+func (m *meter) classOf(ctx context.Context, t *target, units int) (string, error) {
+	p, err := t.pack(t.body(units), false)
+	if err != nil {
+		return "", err
+	}
+	m.sent++
+	got, err := m.client.send(ctx, p)
+	return got.class(), err
 }
 
 // greatest is the step that took the most memory beside what its size allows.

@@ -91,14 +91,10 @@ func (f *fleet) repository(ctx context.Context, root string) error {
 	if err := burst.Repository(ctx, models, burst.Model{Name: textModel, Context: contextTokens}, burst.Model{Name: tensorModel, Echo: true}); err != nil {
 		return err
 	}
-	contract := filepath.Join(root, "test", "models-contract")
-	if err := os.CopyFS(filepath.Join(models, vectorModel), os.DirFS(filepath.Join(contract, vectorModel))); err != nil {
+	if err := os.Symlink(filepath.Join(root, "test", "models-contract", vectorModel), filepath.Join(models, vectorModel)); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(f.folder, "chat.jinja"), chatTemplate, 0o600); err != nil {
-		return err
-	}
-	return nil
+	return os.WriteFile(filepath.Join(f.folder, "chat.jinja"), chatTemplate, 0o600)
 }
 
 // build makes the trident that is measured: the program of this tree with a probe in it,

@@ -32,6 +32,7 @@ func main() {
 // options of a run.
 type options struct {
 	Only string `placeholder:"PATTERN" help:"Measure only the requests whose names match this regular expression."`
+	All  bool   `help:"Fill fields in all ways, and up to half of the largest body beyond what readers take; takes an hour."`
 	List bool   `help:"List the requests and measure nothing."`
 }
 
@@ -48,11 +49,12 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--only: %w", err)
 	}
+	s := scope{all: o.All}
 	targets, err := all()
 	if err != nil {
 		return err
 	}
-	targets = slices.DeleteFunc(targets, func(t *target) bool { return !only.MatchString(t.String()) })
+	targets = slices.DeleteFunc(targets, func(t *target) bool { return !s.has(t) || !only.MatchString(t.String()) })
 	if len(targets) == 0 {
 		return fmt.Errorf("--only: no request's name matches %s", o.Only)
 	}
@@ -63,7 +65,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(measureAll(ctx, f, targets, out), f.stop()) //nolint:contextcheck // the context may have ended
+	return errors.Join(measureAll(ctx, f, s, targets, out), f.stop()) //nolint:contextcheck // the context may have ended
 }
 
 func write(out io.Writer, targets []*target) error {
@@ -77,14 +79,14 @@ func write(out io.Writer, targets []*target) error {
 }
 
 // measureAll measures targets and writes what they cost.
-func measureAll(ctx context.Context, f *fleet, targets []*target, out io.Writer) error {
+func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, out io.Writer) error {
 	m := newMeter(newClient(f.shared, f.native), f.process)
 	if err := m.warm(ctx, targets); err != nil {
 		return err
 	}
 	r := &report{out: out, began: time.Now(), of: len(targets)}
 	for _, t := range targets {
-		courses, err := m.measure(ctx, t)
+		courses, err := m.measure(ctx, t, s)
 		if err != nil {
 			return err
 		}

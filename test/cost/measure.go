@@ -15,7 +15,9 @@ type meter struct {
 	sent    int // requests
 }
 
-func newMeter(c *client, p *process) *meter { return &meter{client: c, process: p, bases: map[*call]time.Duration{}} }
+func newMeter(c *client, p *process) *meter {
+	return &meter{client: c, process: p, bases: map[*call]time.Duration{}}
+}
 
 const (
 	enoughRuns = 20

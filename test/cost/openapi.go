@@ -20,8 +20,8 @@ type document struct {
 	// fields are bodies for one field of an operation, by "operation field", where it can't
 	// be beside the others.
 	fields map[string]string
-	// once leaves out operations whose body has the schema of one before.
-	once bool
+	// schemas are those that were walked. What another operation has of them is read alike.
+	schemas map[*openapi3.Schema]bool
 }
 
 // targets are those of all operations with a body.
@@ -31,18 +31,17 @@ func (d *document) targets() ([]*target, error) {
 		return nil, fmt.Errorf("%s: %w", d.surface, err)
 	}
 	var list []*target
-	seen := map[string]bool{}
-	for _, path := range doc.Paths.InMatchingOrder() {
+	d.schemas = map[*openapi3.Schema]bool{}
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
 		for _, method := range slices.Sorted(maps.Keys(doc.Paths.Value(path).Operations())) {
 			op := doc.Paths.Value(path).Operations()[method]
 			if op.RequestBody == nil {
 				continue
 			}
 			schema := op.RequestBody.Value.Content["application/json"].Schema
-			if d.once && seen[schema.Ref] {
+			if d.schemas[schema.Value] {
 				continue
 			}
-			seen[schema.Ref] = true
 			found, err := d.operation(op.OperationID, path, schema)
 			if err != nil {
 				return nil, err
@@ -73,8 +72,8 @@ func (d *document) operation(id, path string, schema *openapi3.SchemaRef) ([]*ta
 	}
 	path = strings.NewReplacer("{model}", model, "{version}", "1", "{region}", "r", "{repository}", "models").Replace(path)
 	w := &walk{
-		document: d, seen: map[*openapi3.Schema]bool{},
-		call: &call{surface: d.surface, operation: id, path: path, content: "application/json", base: base},
+		document: d,
+		call:     &call{surface: d.surface, operation: id, path: path, content: "application/json", base: base},
 	}
 	w.visit(schema, spot{})
 	return w.targets, nil
@@ -85,7 +84,6 @@ type walk struct {
 	*document
 
 	call    *call
-	seen    map[*openapi3.Schema]bool
 	targets []*target
 }
 
@@ -97,9 +95,9 @@ func (s spot) at(step, before, after string) spot {
 }
 
 // add makes a target. A quoted "@n" before or after the spot becomes the number of units.
-func (w *walk) add(s spot, fills ...fill) {
+func (w *walk) add(s spot, text bool, fills ...fill) {
 	for _, f := range fills {
-		w.targets = append(w.targets, &target{call: w.call, field: strings.TrimPrefix(s.path, "."), fill: f.name, body: func(n int) []byte {
+		w.targets = append(w.targets, &target{call: w.call, field: strings.TrimPrefix(s.path, "."), fill: f.name, text: text, body: func(n int) []byte {
 			count := strings.NewReplacer(`"@n"`, fmt.Sprint(n))
 			return []byte(count.Replace(s.before) + f.make(n) + count.Replace(s.after))
 		}})
@@ -109,8 +107,8 @@ func (w *walk) add(s spot, fills ...fill) {
 // visit adds what a position of a schema can be filled with, and goes to what it holds.
 func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
 	schema := ref.Value
-	within := w.seen[schema]
-	w.seen[schema] = true
+	within := w.schemas[schema]
+	w.schemas[schema] = true
 	for _, other := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf) {
 		if !within || other.Value.Type.Is("array") {
 			w.visit(other, s)
@@ -124,7 +122,7 @@ func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
 	case schema.Type.Is("string"):
 		w.text(schema, s)
 	case schema.Type == nil && len(schema.OneOf)+len(schema.AnyOf)+len(schema.AllOf) == 0:
-		w.add(s, free()...)
+		w.add(s, false, free()...)
 	}
 }
 
@@ -135,17 +133,17 @@ func (w *walk) text(schema *openapi3.Schema, s spot) {
 	switch {
 	case len(schema.Enum) > 0:
 	case schema.MaxLength != nil && *schema.MaxLength < enough:
-		w.add(s, texts()[0])
+		w.add(s, true, texts()[0])
 	default:
-		w.add(s, texts()...)
+		w.add(s, true, texts()...)
 	}
 }
 
 func (w *walk) array(schema *openapi3.Schema, s spot, within bool) {
 	element := encoded(minimal(schema.Items, nil))
-	w.add(s, list("many elements", element))
+	w.add(s, false, list(first("many elements"), element))
 	if strings.HasPrefix(element, "{") && element != "{}" {
-		w.add(s, list("many empty objects", "{}"))
+		w.add(s, false, list(further("many empty objects"), "{}"))
 	}
 	if !within {
 		w.visit(schema.Items, s.at("[]", "[", "]"))
@@ -156,14 +154,14 @@ func (w *walk) object(schema *openapi3.Schema, s spot, within bool) {
 	more := schema.AdditionalProperties
 	switch {
 	case more.Schema != nil:
-		w.add(s, keys("many keys", encoded(minimal(more.Schema, nil))))
+		w.add(s, false, keys(first("many keys"), encoded(minimal(more.Schema, nil))))
 		if !within {
 			w.visit(more.Schema, s.at(".*", `{"0":`, "}"))
 		}
 	case len(schema.Properties) == 0:
-		w.add(s, free()...)
+		w.add(s, false, free()...)
 	case s.path == "":
-		w.add(s, unknownKeys(w.call.base))
+		w.add(s, false, unknownKeys(w.call.base))
 	}
 	if within {
 		return
@@ -175,7 +173,7 @@ func (w *walk) object(schema *openapi3.Schema, s spot, within bool) {
 
 // unknownKeys adds members to a body.
 func unknownKeys(body []byte) fill {
-	return around("many unknown keys", strings.TrimSuffix(string(body), "}")+`,"unknown":`, keys("", "0"), "}")
+	return around(first("many unknown keys"), strings.TrimSuffix(string(body), "}")+`,"unknown":`, keys(inner(), "0"), "}")
 }
 
 // beside is the position of a property in an object with what it needs beside.
@@ -258,7 +256,7 @@ func binaryTensors(of *call) *target {
 		}
 		return map[string]string{header: fmt.Sprint(end)}
 	}
-	return &target{call: &c, field: "binary elements", fill: "many empty strings", body: func(n int) []byte {
+	return &target{call: &c, field: "binary elements", fill: first("many empty strings"), body: func(n int) []byte {
 		return append([]byte(head(n)), make([]byte, 4*n)...)
 	}}
 }

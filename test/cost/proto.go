@@ -128,11 +128,12 @@ func valueOf(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 
 // fieldFill fills a field with n units: in JSON its value, on the wire all its occurrences.
 type fieldFill struct {
-	name string
+	name fillName
 	make func(n int) []byte
 }
 
 func (w *messages) add(root protoreflect.MessageDescriptor, path []link, f fieldFill) error {
+	text := len(path) > 0 && path[len(path)-1].field.Kind() == protoreflect.StringKind && !path[len(path)-1].field.IsList()
 	names := make([]string, len(path))
 	for i, l := range path {
 		names[i] = string(l.field.Name())
@@ -143,7 +144,7 @@ func (w *messages) add(root protoreflect.MessageDescriptor, path []link, f field
 	if _, err := w.encode(path, root, f.make, 1); err != nil {
 		return fmt.Errorf("%s %s: %w", w.call, strings.Join(names, "."), err)
 	}
-	w.targets = append(w.targets, &target{call: w.call, field: strings.Join(names, "."), fill: f.name, body: func(n int) []byte {
+	w.targets = append(w.targets, &target{call: w.call, field: strings.Join(names, "."), fill: f.name, text: text, body: func(n int) []byte {
 		body, err := w.encode(path, root, f.make, n)
 		if err != nil {
 			return nil // the encoding of one unit has shown that it has no error

@@ -21,15 +21,18 @@ func jsonFills(f protoreflect.FieldDescriptor) []fieldFill {
 	var list []fill
 	switch {
 	case f.IsMap():
-		list = append(list, keys("many keys", elementText(f.MapValue())))
+		list = append(list, keys(first("many keys"), elementText(f.MapValue())))
 	case f.IsList():
 		list = elementsOf(f)
 	case f.Kind() == protoreflect.StringKind:
-		list = texts()
+		for _, t := range texts() {
+			t.name.further = true // the wire format has the first
+			list = append(list, t)
+		}
 	case f.Kind() == protoreflect.BytesKind:
-		list = append(list, fill{"many bytes", func(n int) string { return strconv.Quote(base64.StdEncoding.EncodeToString(make([]byte, n))) }})
+		list = append(list, fill{first("many bytes"), func(n int) string { return strconv.Quote(base64.StdEncoding.EncodeToString(make([]byte, n))) }})
 	case f.Message() != nil:
-		list = append(list, deep("deep objects", `{"a":`, "0", "}"), keys("many unknown keys", "0"))
+		list = append(list, deep(first("deep objects"), `{"a":`, "0", "}"), keys(further("many unknown keys"), "0"))
 	}
 	fills := make([]fieldFill, len(list))
 	for i, l := range list {
@@ -40,9 +43,9 @@ func jsonFills(f protoreflect.FieldDescriptor) []fieldFill {
 
 func elementsOf(f protoreflect.FieldDescriptor) []fill {
 	element := elementText(f)
-	fills := []fill{list("many elements", element)}
+	fills := []fill{list(first("many elements"), element)}
 	if f.Message() != nil && element != "{}" {
-		fills = append(fills, list("many empty messages", "{}"))
+		fills = append(fills, list(first("many empty messages"), "{}"))
 	}
 	return fills
 }
@@ -58,25 +61,25 @@ func elementText(f protoreflect.FieldDescriptor) string {
 func (w *messages) wireFills(f protoreflect.FieldDescriptor) []fieldFill {
 	switch {
 	case f.IsMap():
-		return []fieldFill{{"many keys", func(n int) []byte { return w.entries(f, n) }}}
+		return []fieldFill{{first("many keys"), func(n int) []byte { return w.entries(f, n) }}}
 	case f.IsList() && f.Message() != nil:
 		return w.wireMessages(f)
 	case f.IsList() && f.Kind() == protoreflect.StringKind, f.IsList() && f.Kind() == protoreflect.BytesKind:
 		return []fieldFill{
-			{"many elements", func(n int) []byte { return distinct(f, n) }},
-			{"many empty elements", func(n int) []byte { return times(n, delimited(f, nil)) }},
+			{first("many elements"), func(n int) []byte { return distinct(f, n) }},
+			{first("many empty elements"), func(n int) []byte { return times(n, delimited(f, nil)) }},
 		}
 	case f.IsList():
 		number := scalar(f)
 		single := append(protowire.AppendTag(nil, f.Number(), number.wire), number.one...)
 		return []fieldFill{
-			{"many elements", func(n int) []byte { return delimited(f, times(n, number.one)) }},
-			{"many elements, unpacked", func(n int) []byte { return times(n, single) }},
+			{first("many elements"), func(n int) []byte { return delimited(f, times(n, number.one)) }},
+			{first("many elements, unpacked"), func(n int) []byte { return times(n, single) }},
 		}
 	case f.Message() != nil:
-		return []fieldFill{{"many occurrences", func(n int) []byte { return times(n, delimited(f, nil)) }}}
+		return []fieldFill{{first("many occurrences"), func(n int) []byte { return times(n, delimited(f, nil)) }}}
 	case f.Kind() == protoreflect.BytesKind:
-		return []fieldFill{{"many bytes", func(n int) []byte { return delimited(f, make([]byte, n)) }}}
+		return []fieldFill{{first("many bytes"), func(n int) []byte { return delimited(f, make([]byte, n)) }}}
 	case f.Kind() == protoreflect.StringKind:
 		return w.wireTexts(f)
 	}
@@ -84,10 +87,10 @@ func (w *messages) wireFills(f protoreflect.FieldDescriptor) []fieldFill {
 }
 
 func (w *messages) wireMessages(f protoreflect.FieldDescriptor) []fieldFill {
-	fills := []fieldFill{{"many empty messages", func(n int) []byte { return times(n, delimited(f, nil)) }}}
+	fills := []fieldFill{{first("many empty messages"), func(n int) []byte { return times(n, delimited(f, nil)) }}}
 	element, err := w.message(f.Message(), nil, string(f.FullName()), 1)
 	if err == nil && len(element) > 0 {
-		fills = append(fills, fieldFill{"many elements", func(n int) []byte { return times(n, delimited(f, element)) }})
+		fills = append(fills, fieldFill{first("many elements"), func(n int) []byte { return times(n, delimited(f, element)) }})
 	}
 	return fills
 }
@@ -97,15 +100,23 @@ func (w *messages) wireMessages(f protoreflect.FieldDescriptor) []fieldFill {
 func (w *messages) wireTexts(f protoreflect.FieldDescriptor) []fieldFill {
 	var list []fieldFill
 	for _, t := range texts() {
-		list = append(list, fieldFill{t.name, func(n int) []byte { return delimited(f, []byte(strings.Trim(t.make(n), `"`))) }})
+		list = append(list, fieldFill{w.alike(t.name), func(n int) []byte { return delimited(f, []byte(strings.Trim(t.make(n), `"`))) }})
 	}
 	if w.framing == grpc {
 		return list
 	}
 	for _, t := range free() {
-		list = append(list, fieldFill{"JSON: " + t.name, func(n int) []byte { return delimited(f, []byte(t.make(n))) }})
+		list = append(list, fieldFill{further("JSON: " + t.name.name), func(n int) []byte { return delimited(f, []byte(t.make(n))) }})
 	}
 	return list
+}
+
+// alike marks a fill that other protocols have.
+func (w *messages) alike(name fillName) fillName {
+	if w.framing == grpc {
+		name.further = true
+	}
+	return name
 }
 
 // entries are those of a map.
@@ -141,12 +152,12 @@ func times(n int, unit []byte) []byte { return []byte(strings.Repeat(string(unit
 // unknown are fields that the message doesn't have.
 func (w *messages) unknown() fieldFill {
 	if w.json {
-		members := around("", `"unknown":`, keys("", "0"), "")
-		return fieldFill{"many unknown keys", func(n int) []byte { return []byte(members.make(n)) }}
+		members := around(inner(), `"unknown":`, keys(inner(), "0"), "")
+		return fieldFill{first("many unknown keys"), func(n int) []byte { return []byte(members.make(n)) }}
 	}
 	const number = 1 << 14
 	unit := protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.VarintType), 1)
-	return fieldFill{"many unknown fields", func(n int) []byte { return times(n, unit) }}
+	return fieldFill{first("many unknown fields"), func(n int) []byte { return times(n, unit) }}
 }
 
 // number is how a scalar 1 is encoded.

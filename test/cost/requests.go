@@ -63,7 +63,7 @@ func openAIDocument() document {
 func kserveDocument() document {
 	const infer = `{"inputs":[{"name":"input","datatype":"UINT8","shape":[1],"data":[0]}]}`
 	return document{
-		surface: "KServe REST", text: openapi.KServe(), once: true,
+		surface: "KServe REST", text: openapi.KServe(),
 		bases: map[string]string{
 			"inferModel":                       infer,
 			"generateModel":                    `{"text_input":"a","sampling_parameters":"{\"max_tokens\":1}"}`,

@@ -87,30 +87,42 @@ const (
 
 // compress packs a body as tightly as Trident takes it: flushes make it longer.
 func compress(body []byte) ([]byte, error) {
-	for piece := len(body); ; piece = min(piece, 64<<10) / 2 {
-		var packed bytes.Buffer
-		w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-		if err != nil {
-			return nil, err
-		}
-		for rest := body; len(rest) > 0; {
-			n := min(len(rest), piece)
-			if _, err := w.Write(rest[:n]); err != nil {
+	piece := len(body)
+	if len(body) > freeBytes {
+		const sample = 1 << 20
+		for piece = 64 << 10; ; piece /= 2 {
+			packed, err := squeeze(body[len(body)/2:][:sample], piece)
+			if err != nil {
 				return nil, err
 			}
-			if rest = rest[n:]; len(rest) > 0 {
-				if err := w.Flush(); err != nil {
-					return nil, err
-				}
+			if sample < mostTimes*len(packed) {
+				break
 			}
 		}
-		if err := w.Close(); err != nil {
+	}
+	return squeeze(body, piece)
+}
+
+// squeeze packs pieces of a body.
+func squeeze(body []byte, piece int) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	for rest := body; len(rest) > 0; {
+		n := min(len(rest), piece)
+		if _, err := w.Write(rest[:n]); err != nil {
 			return nil, err
 		}
-		if len(body) <= freeBytes || len(body) < mostTimes*packed.Len() {
-			return packed.Bytes(), nil
+		if rest = rest[n:]; len(rest) > 0 {
+			if err := w.Flush(); err != nil {
+				return nil, err
+			}
 		}
 	}
+	err = w.Close()
+	return packed.Bytes(), err
 }
 
 // answer is what came of a request.

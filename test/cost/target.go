@@ -36,12 +36,21 @@ type target struct {
 	*call
 
 	field string
-	fill  string
+	fill  fillName
+	text  bool // the field is a string
 	body  func(n int) []byte
 }
 
+// fillName says what a field is filled with.
+type fillName struct {
+	name string
+	// further is true where another fill of the field costs about the same: make cost has
+	// the others, and cost --all has all.
+	further bool
+}
+
 func (t *target) String() string {
-	return fmt.Sprintf("%s: %s, %s", t.call, cmp.Or(t.field, "the message"), t.fill)
+	return fmt.Sprintf("%s: %s, %s", t.call, cmp.Or(t.field, "the message"), t.fill.name)
 }
 
 // units is how many units make a body of about that many bytes.
@@ -57,16 +66,23 @@ func (t *target) units(size int) int {
 
 // fill is a way to fill a field: a JSON value of n units.
 type fill struct {
-	name string
+	name fillName
 	make func(n int) string
 }
+
+func first(name string) fillName { return fillName{name: name} }
+
+func further(name string) fillName { return fillName{name, true} }
+
+// inner is the fill of a part.
+func inner() fillName { return fillName{} }
 
 // unitText is the least string that fields take.
 const unitText = "a"
 
 // list has n elements. Each has a string of its own where the element has one, as lists of
 // equal elements may be refused.
-func list(name, element string) fill {
+func list(name fillName, element string) fill {
 	head, tail, numbered := strings.Cut(element, strconv.Quote(unitText))
 	return fill{name, func(n int) string {
 		var b strings.Builder
@@ -89,7 +105,7 @@ func list(name, element string) fill {
 }
 
 // keys is an object of n members.
-func keys(name, value string) fill {
+func keys(name fillName, value string) fill {
 	return fill{name, func(n int) string { return object(n, value) }}
 }
 
@@ -110,49 +126,49 @@ func object(n int, value string) string {
 }
 
 // around puts a value between two texts.
-func around(name, head string, inner fill, tail string) fill {
-	return fill{name, func(n int) string { return head + inner.make(n) + tail }}
+func around(name fillName, head string, part fill, tail string) fill {
+	return fill{name, func(n int) string { return head + part.make(n) + tail }}
 }
 
 // repeated is a text of n units between two others.
-func repeated(name, head, unit, tail string) fill {
+func repeated(name fillName, head, unit, tail string) fill {
 	return fill{name, func(n int) string { return head + strings.Repeat(unit, n) + tail }}
 }
 
-func deep(name, open, inner, closing string) fill {
-	return fill{name, func(n int) string { return strings.Repeat(open, n) + inner + strings.Repeat(closing, n) }}
+func deep(name fillName, open, inside, closing string) fill {
+	return fill{name, func(n int) string { return strings.Repeat(open, n) + inside + strings.Repeat(closing, n) }}
 }
 
 // texts fill a string.
 func texts() []fill {
 	return []fill{
-		repeated("a long word", `"`, "a", `"`),
-		repeated("many words", `"`, "a ", `"`),
-		repeated("brackets", `"`, "(", `"`),
+		repeated(first("many words"), `"`, "a ", `"`),
+		repeated(further("a long word"), `"`, "a", `"`),
+		repeated(further("brackets"), `"`, "(", `"`),
 	}
 }
 
 // free fill a field that may hold any JSON.
 func free() []fill {
 	return append(forms(),
-		keys("many keys", "0"),
-		around("a long list", `{"a":`, list("", "0"), "}"),
-		deep("deep objects", `{"a":`, "0", "}"),
-		around("deep lists", `{"a":`, deep("", "[", "", "]"), "}"),
-		around("a long text", `{"a":`, repeated("", `"`, "a", `"`), "}"),
+		keys(first("many keys"), "0"),
+		around(first("a long list"), `{"a":`, list(inner(), "0"), "}"),
+		deep(first("deep objects"), `{"a":`, "0", "}"),
+		around(further("deep lists"), `{"a":`, deep(inner(), "[", "", "]"), "}"),
+		around(further("a long text"), `{"a":`, repeated(inner(), `"`, "a", `"`), "}"),
 	)
 }
 
 // forms fill a field that may hold a JSON Schema.
 func forms() []fill {
 	return []fill{
-		around("properties", `{"type":"object","properties":`, keys("", "{}"), "}"),
-		around("patterns", `{"type":"object","properties":`, keys("", `{"type":"string","pattern":"^[a-z]{1,9}$"}`), "}"),
-		around("required", `{"type":"object","required":`, list("", `"a"`), "}"),
-		around("anyOf", `{"anyOf":`, list("", "{}"), "}"),
-		around("enum", `{"enum":`, list("", `"a"`), "}"),
-		around("references", `{"$defs":{"a":{"type":"string"}},"type":"object","properties":`, keys("", `{"$ref":"#/$defs/a"}`), "}"),
-		around("deep schemas", "", deep("", `{"items":`, "{}", "}"), ""),
-		around("a long pattern", `{"type":"string","pattern":`, repeated("", `"`, "a|", `"`), "}"),
+		around(first("properties"), `{"type":"object","properties":`, keys(inner(), "{}"), "}"),
+		around(first("patterns"), `{"type":"object","properties":`, keys(inner(), `{"type":"string","pattern":"^[a-z]{1,9}$"}`), "}"),
+		around(further("required"), `{"type":"object","required":`, list(inner(), `"a"`), "}"),
+		around(first("anyOf"), `{"anyOf":`, list(inner(), "{}"), "}"),
+		around(further("enum"), `{"enum":`, list(inner(), `"a"`), "}"),
+		around(first("references"), `{"$defs":{"a":{"type":"string"}},"type":"object","properties":`, keys(inner(), `{"$ref":"#/$defs/a"}`), "}"),
+		around(further("deep schemas"), "", deep(inner(), `{"items":`, "{}", "}"), ""),
+		around(further("a long pattern"), `{"type":"string","pattern":`, repeated(inner(), `"`, "a|", `"`), "}"),
 	}
 }
