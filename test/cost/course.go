@@ -67,18 +67,24 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 	if limit > 0 && !s.all {
 		beyond = []int{top}
 	}
+	type plan struct {
+		units []int
+		zip   bool
+	}
+	plans := []plan{{sizes(limit, 0), false}, {beyond, false}, {sizes(limit, 0), true}, {beyond, true}}
+	if !m.zips[t.call] { // whatever is in it, it is refused
+		plans[2].units, plans[3].units = nil, []int{top}
+	}
 	var list []*course
-	for _, units := range [][]int{sizes(limit, 0), beyond} {
-		if len(units) == 0 {
+	for _, p := range plans {
+		if len(p.units) == 0 {
 			continue
 		}
-		for _, zip := range []bool{false, true} {
-			steps, err := m.steps(ctx, t, units, zip)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, &course{t, zip, steps})
+		steps, err := m.steps(ctx, t, p.units, p.zip)
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, &course{t, p.zip, steps})
 	}
 	return list, nil
 }

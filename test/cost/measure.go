@@ -12,11 +12,12 @@ type meter struct {
 	process *process
 	floor   int64 // least resident memory of the process at rest
 	bases   map[*call]time.Duration
-	sent    int // requests
+	zips    map[*call]bool // whether the smallest request is answered alike when it is gzipped
+	sent    int            // requests
 }
 
 func newMeter(c *client, p *process) *meter {
-	return &meter{client: c, process: p, bases: map[*call]time.Duration{}}
+	return &meter{client: c, process: p, bases: map[*call]time.Duration{}, zips: map[*call]bool{}}
 }
 
 const (
@@ -50,16 +51,27 @@ func (m *meter) base(ctx context.Context, c *call) (time.Duration, error) {
 	if known, ok := m.bases[c]; ok {
 		return known, nil
 	}
-	p, err := c.pack(c.base, false)
-	if err != nil {
-		return 0, err
+	var classes []string
+	for _, zip := range []bool{true, false} {
+		p, err := c.pack(c.base, zip)
+		if err != nil {
+			return 0, err
+		}
+		_, got, err := m.run(ctx, p, 1) // connections are made
+		if err != nil {
+			return 0, err
+		}
+		if classes = append(classes, got.class()); zip {
+			continue
+		}
+		used, _, err := m.run(ctx, p, enoughRuns)
+		if err != nil {
+			return 0, err
+		}
+		m.bases[c] = used / enoughRuns
 	}
-	if _, _, err := m.run(ctx, p, 1); err != nil { // connections are made
-		return 0, err
-	}
-	used, _, err := m.run(ctx, p, enoughRuns)
-	m.bases[c] = used / enoughRuns
-	return m.bases[c], err
+	m.zips[c] = classes[0] == classes[1]
+	return m.bases[c], nil
 }
 
 // once measures one run, with its memory.

@@ -228,13 +228,7 @@ func mapKey(f protoreflect.FieldDescriptor, i int) []byte {
 
 // message is the smallest valid one without a field, and without what excludes that.
 func (w *messages) message(d protoreflect.MessageDescriptor, without protoreflect.FieldDescriptor, leaf string, n int) ([]byte, error) {
-	text := smallest(d, nil)
-	for _, special := range specialMessages() {
-		if special.message == string(d.FullName()) && strings.HasPrefix(leaf, special.leaf) {
-			text = strings.ReplaceAll(special.text, `"@n"`, strconv.Itoa(n))
-			break
-		}
-	}
+	text := strings.ReplaceAll(smallest(d, leaf, nil), `"@n"`, strconv.Itoa(n))
 	m := dynamicpb.NewMessage(d)
 	if err := protojson.Unmarshal([]byte(text), m); err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", text, d.FullName(), err)
@@ -259,8 +253,14 @@ func (w *messages) message(d protoreflect.MessageDescriptor, without protoreflec
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
 
-// smallest is the JSON of the smallest message that the rules of its fields allow.
-func smallest(d protoreflect.MessageDescriptor, within []protoreflect.FullName) string {
+// smallest is the JSON of the smallest message that the rules of its fields allow, for a
+// request with the field leaf.
+func smallest(d protoreflect.MessageDescriptor, leaf string, within []protoreflect.FullName) string {
+	for _, special := range specialMessages() {
+		if special.message == string(d.FullName()) && strings.HasPrefix(leaf, special.leaf) {
+			return special.text
+		}
+	}
 	if slices.Contains(within, d.FullName()) {
 		return "{}"
 	}
@@ -299,7 +299,7 @@ func smallestValue(f protoreflect.FieldDescriptor, within []protoreflect.FullNam
 		}
 		return strconv.Quote(unitText)
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return smallest(f.Message(), within)
+		return smallest(f.Message(), "", within)
 	case protoreflect.BoolKind:
 		return "false"
 	default:
