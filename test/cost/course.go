@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // halfBody is half of the default --http-max-input-size, in bytes.
@@ -59,6 +60,14 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 	if _, err := m.base(ctx, t.call); err != nil {
 		return nil, err
 	}
+	if skip, err := m.ignores(ctx, t); skip || err != nil {
+		return nil, err
+	}
+	if t.text && !s.all {
+		if list, err := m.glance(ctx, t, s); len(list) > 0 || err != nil {
+			return list, err
+		}
+	}
 	top, limit, err := m.reach(ctx, t, s)
 	if err != nil {
 		return nil, err
@@ -72,8 +81,12 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 		zip   bool
 	}
 	plans := []plan{{sizes(limit, 0), false}, {beyond, false}, {sizes(limit, 0), true}, {beyond, true}}
-	if !m.zips[t.call] { // whatever is in it, it is refused
+	if !m.zips[t.call] { // whatever is in it, it is refused: one shows it
 		plans[2].units, plans[3].units = nil, []int{top}
+		if m.refused[t.call] {
+			plans[3].units = nil
+		}
+		m.refused[t.call] = true
 	}
 	var list []*course
 	for _, p := range plans {
@@ -87,6 +100,34 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 		list = append(list, &course{t, p.zip, steps})
 	}
 	return list, nil
+}
+
+// ignores reports whether a field that a JSON Schema would fill isn't read as one.
+func (m *meter) ignores(ctx context.Context, t *target) (bool, error) {
+	if t.schema == nil {
+		return false, nil
+	}
+	var classes []string
+	for _, value := range []string{`{"type":0}`, `{"a":0}`} {
+		class, err := m.answered(ctx, t.call, t.schema(value))
+		if err != nil {
+			return false, err
+		}
+		classes = append(classes, class)
+	}
+	return classes[0] == classes[1], nil
+}
+
+// readingTime is the CPU time that a text of textSize may take that is only passed on.
+const readingTime = 60 * time.Millisecond
+
+// glance measures a long text alone. Nothing more is to be seen of those that are cheap.
+func (m *meter) glance(ctx context.Context, t *target, s scope) ([]*course, error) {
+	steps, err := m.steps(ctx, t, []int{t.units(s.most(t))}, false)
+	if err != nil || !steps[0].answer.ok || steps[0].cpu > readingTime {
+		return nil, err
+	}
+	return []*course{{t, false, steps}}, nil
 }
 
 // reach finds the largest body to send and the reader's limit, both in units. A limit of 0
@@ -152,7 +193,11 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 
 // classOf has a body of so many units answered.
 func (m *meter) classOf(ctx context.Context, t *target, units int) (string, error) {
-	p, err := t.pack(t.body(units), false)
+	return m.answered(ctx, t.call, t.body(units))
+}
+
+func (m *meter) answered(ctx context.Context, c *call, body []byte) (string, error) {
+	p, err := c.pack(body, false)
 	if err != nil {
 		return "", err
 	}

@@ -152,8 +152,9 @@ func (f *fleet) startTrident(ctx context.Context, root, binary string) error {
 	f.command = exec.Command(binary, //nolint:gosec,noctx // our own program, which is stopped in order
 		"--triton-endpoint="+f.triton.GRPC(), "--host=127.0.0.1", "--openai-port="+strconv.Itoa(shared), "--log-format=json",
 		"--enable-kserve-frontends", "--kserve-grpc-port="+strconv.Itoa(native), "--kserve-http-port=0", "--metrics-port=0", "--allow-shared-memory",
-		"--tokenizer="+filepath.Join(root, tokenizerFolder), "--chat-template="+textModel+"="+filepath.Join(f.folder, "chat.jinja"), "--tool-call-parser=hermes",
+		"--tokenizer="+textModel+"="+filepath.Join(root, tokenizerFolder), "--chat-template="+textModel+"="+filepath.Join(f.folder, "chat.jinja"), "--tool-call-parser=hermes",
 	)
+	f.command.Dir = root // where the tokenizer of vectorModel is found
 	f.command.Env = append(os.Environ(), probe.Variable+"="+socket)
 	f.command.Stdout, f.command.Stderr = log, log
 	exited, err := tritonserver.Guarded(f.command, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/test/cost/probe"
 )
 
 func main() {
@@ -103,5 +105,5 @@ func (m *meter) warm(ctx context.Context, targets []*target) error {
 			return err
 		}
 	}
-	return m.free()
+	return m.settle(probe.Free)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/trident-inference/trident/test/cost/probe"
 )
 
 // meter measures what requests cost one process.
@@ -13,11 +15,12 @@ type meter struct {
 	floor   int64 // least resident memory of the process at rest
 	bases   map[*call]time.Duration
 	zips    map[*call]bool // whether the smallest request is answered alike when it is gzipped
+	refused map[*call]bool // those of which a gzipped request was measured, as not
 	sent    int            // requests
 }
 
 func newMeter(c *client, p *process) *meter {
-	return &meter{client: c, process: p, bases: map[*call]time.Duration{}, zips: map[*call]bool{}}
+	return &meter{client: c, process: p, bases: map[*call]time.Duration{}, zips: map[*call]bool{}, refused: map[*call]bool{}}
 }
 
 const (
@@ -86,13 +89,21 @@ func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
 		return nil, err
 	}
 	s.cpu = max(0, used-base)
-	if s.memory > s.memoryBound() { // more than this request's, maybe
-		if err := m.free(); err != nil {
-			return nil, err
-		}
-		_, s.memory, _, err = m.peak(ctx, p)
+	if s.memory > s.memoryBound() { // with what requests before left, and garbage
+		err = m.held(ctx, p, s)
 	}
 	return s, err
+}
+
+// held measures the memory that a request holds.
+func (m *meter) held(ctx context.Context, p *parcel, s *step) (err error) {
+	if err := m.settle(probe.Tight); err != nil {
+		return err
+	}
+	if _, s.memory, _, err = m.peak(ctx, p); err != nil {
+		return err
+	}
+	return m.settle(probe.Free)
 }
 
 // peak runs a request once. The memory is what it took at most above the least that the
@@ -109,9 +120,9 @@ func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answ
 	return used, peak - m.floor, got, err
 }
 
-// free has the process give its memory back, which is the floor of later measures.
-func (m *meter) free() error {
-	if err := m.process.free(); err != nil {
+// settle has the process give its memory back, which is the floor of later measures.
+func (m *meter) settle(command string) error {
+	if err := m.process.tell(command); err != nil {
 		return err
 	}
 	now, _, err := m.process.resident()

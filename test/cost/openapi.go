@@ -114,15 +114,25 @@ func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
 			w.visit(other, s)
 		}
 	}
-	switch {
+	switch alternatives := len(schema.OneOf)+len(schema.AnyOf)+len(schema.AllOf) > 0; {
 	case schema.Type.Is("array"):
 		w.array(schema, s, within)
-	case schema.Type.Is("object"):
+	case schema.Type.Is("object") && (len(schema.Properties) > 0 || !alternatives):
 		w.object(schema, s, within)
 	case schema.Type.Is("string"):
 		w.text(schema, s)
-	case schema.Type == nil && len(schema.OneOf)+len(schema.AnyOf)+len(schema.AllOf) == 0:
-		w.add(s, false, free()...)
+	case schema.Type == nil && !alternatives:
+		w.free(s)
+	}
+}
+
+// free adds a field that may hold any JSON.
+func (w *walk) free(s spot) {
+	w.add(s, false, free()...)
+	before := len(w.targets)
+	w.add(s, false, forms()...)
+	for _, t := range w.targets[before:] {
+		t.schema = func(text string) []byte { return []byte(s.before + text + s.after) }
 	}
 }
 
@@ -159,7 +169,7 @@ func (w *walk) object(schema *openapi3.Schema, s spot, within bool) {
 			w.visit(more.Schema, s.at(".*", `{"0":`, "}"))
 		}
 	case len(schema.Properties) == 0:
-		w.add(s, false, free()...)
+		w.free(s)
 	case s.path == "":
 		w.add(s, false, unknownKeys(w.call.base))
 	}

@@ -82,9 +82,10 @@ func (p *process) rest(ctx context.Context) (time.Duration, error) {
 	return last, nil
 }
 
-// free has the process collect its garbage and give free memory back.
-func (p *process) free() error {
-	if _, err := io.WriteString(p.probe, "free\n"); err != nil {
+// tell has the process collect its garbage and give free memory back: a command of the
+// probe's.
+func (p *process) tell(command string) error {
+	if _, err := io.WriteString(p.probe, command+"\n"); err != nil {
 		return err
 	}
 	_, err := p.line.ReadString('\n')

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,7 +106,7 @@ func (w *messages) wireTexts(f protoreflect.FieldDescriptor) []fieldFill {
 	if w.framing == grpc {
 		return list
 	}
-	for _, t := range free() {
+	for _, t := range slices.Concat(free(), forms()) {
 		list = append(list, fieldFill{further("JSON: " + t.name.name), func(n int) []byte { return delimited(f, []byte(t.make(n))) }})
 	}
 	return list

@@ -39,6 +39,9 @@ type target struct {
 	fill  fillName
 	text  bool // the field is a string
 	body  func(n int) []byte
+	// schema makes a body with a value of the field, where the fill is for fields that are
+	// read as JSON Schemas; nil for all others.
+	schema func(value string) []byte
 }
 
 // fillName says what a field is filled with.
@@ -150,13 +153,13 @@ func texts() []fill {
 
 // free fill a field that may hold any JSON.
 func free() []fill {
-	return append(forms(),
+	return []fill{
 		keys(first("many keys"), "0"),
 		around(first("a long list"), `{"a":`, list(inner(), "0"), "}"),
 		deep(first("deep objects"), `{"a":`, "0", "}"),
 		around(further("deep lists"), `{"a":`, deep(inner(), "[", "", "]"), "}"),
 		around(further("a long text"), `{"a":`, repeated(inner(), `"`, "a", `"`), "}"),
-	)
+	}
 }
 
 // forms fill a field that may hold a JSON Schema.
@@ -164,11 +167,11 @@ func forms() []fill {
 	return []fill{
 		around(first("properties"), `{"type":"object","properties":`, keys(inner(), "{}"), "}"),
 		around(first("patterns"), `{"type":"object","properties":`, keys(inner(), `{"type":"string","pattern":"^[a-z]{1,9}$"}`), "}"),
-		around(further("required"), `{"type":"object","required":`, list(inner(), `"a"`), "}"),
+		around(first("required"), `{"type":"object","required":`, list(inner(), `"a"`), "}"),
 		around(first("anyOf"), `{"anyOf":`, list(inner(), "{}"), "}"),
-		around(further("enum"), `{"enum":`, list(inner(), `"a"`), "}"),
+		around(first("enum"), `{"enum":`, list(inner(), `"a"`), "}"),
 		around(first("references"), `{"$defs":{"a":{"type":"string"}},"type":"object","properties":`, keys(inner(), `{"$ref":"#/$defs/a"}`), "}"),
-		around(further("deep schemas"), "", deep(inner(), `{"items":`, "{}", "}"), ""),
-		around(further("a long pattern"), `{"type":"string","pattern":`, repeated(inner(), `"`, "a|", `"`), "}"),
+		around(first("deep schemas"), "", deep(inner(), `{"items":`, "{}", "}"), ""),
+		around(first("a long pattern"), `{"type":"string","pattern":`, repeated(inner(), `"`, "a|", `"`), "}"),
 	}
 }

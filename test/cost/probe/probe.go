@@ -1,6 +1,6 @@
-// Package probe lets `make cost` have a program give its free memory back to the kernel, so
-// that the program's peak afterwards is that of one request. It is linked into a trident
-// that is built for that, and into a server of the tests.
+// Package probe lets `make cost` have a program give its free memory back to the kernel and
+// collect garbage early, so that the program's peak afterwards is what one request holds. It
+// is linked into a trident that is built for that, and into a server of the tests.
 package probe
 
 import (
@@ -15,7 +15,19 @@ import (
 // listens. Without it the package does nothing.
 const Variable = "TRIDENT_COST_PROBE"
 
-// Listen answers each line on the socket with a line, once free memory is given back.
+// Commands, each a line. Both have the program give free memory back and are answered with
+// a line.
+const (
+	// Free has the program collect garbage as usual afterwards.
+	Free = "free"
+	// Tight has the program collect garbage whenever it is a tenth of the heap. The garbage
+	// of one request is otherwise left until it is as much as all else.
+	Tight = "tight"
+)
+
+const usual, tenth = 100, 10
+
+// Listen answers commands on the socket.
 func Listen() error {
 	path := os.Getenv(Variable)
 	if path == "" {
@@ -40,6 +52,10 @@ func Listen() error {
 func answer(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // the other end has what it waits for
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		debug.SetGCPercent(usual)
+		if lines.Text() == Tight {
+			debug.SetGCPercent(tenth)
+		}
 		debug.FreeOSMemory()
 		if _, err := io.WriteString(conn, "ok\n"); err != nil {
 			return
