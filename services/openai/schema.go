@@ -140,6 +140,9 @@ func (w *schemaWalk) schema(ctx context.Context, node map[string]any, in *schema
 	if err != nil {
 		return w.explain(node, err)
 	}
+	if w.tooMany(below) {
+		return errTooManySchemas
+	}
 	if err := draft.meta.Validate(seen); err != nil {
 		return w.explain(node, err)
 	}
@@ -155,6 +158,21 @@ func (w *schemaWalk) schema(ctx context.Context, node map[string]any, in *schema
 	}
 	w.trail = w.trail[:depth]
 	return nil
+}
+
+// tooMany reports whether subschemas that weren't seen yet are more than the budget has left.
+// They are counted before the metaschema looks at the list or object that holds them.
+func (w *schemaWalk) tooMany(below []schemaBelow) bool {
+	left := budget.Subschemas - w.schemas.count
+	if len(below) <= left {
+		return false
+	}
+	for _, b := range below {
+		if !w.seen[reflect.ValueOf(b.node).Pointer()] {
+			left--
+		}
+	}
+	return left < 0
 }
 
 // explain says where in the schema which value can't stand. The library's own text is

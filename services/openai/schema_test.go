@@ -187,6 +187,45 @@ func TestSchemaWork(t *testing.T) {
 	}
 }
 
+// TestSchemaTooWide is that a list of too many subschemas is refused before the metaschema
+// looks at it: each form of such a list takes less work than the largest schema within the budget.
+func TestSchemaTooWide(t *testing.T) {
+	work := func(n int, form func(n int) string) (float64, error) {
+		text := json.RawMessage(form(n))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var request schemas
+		err := request.check(t.Context(), &inference.Structured{Value: text, Param: "p"})
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs - before.Mallocs), err
+	}
+	for name, form := range map[string]func(n int) string{
+		"anyOf":      func(n int) string { return `{"anyOf":[` + strings.Repeat("{},", n-1) + "{}]}" },
+		"properties": func(n int) string { return `{"properties":` + numbered(n) + "}" },
+	} {
+		_, _ = work(10, form) // compiles the metaschemas
+		within, err := work(budget.Subschemas-1, form)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		beyond, err := work(budget.FreeValues/2, form)
+		if err == nil || !strings.Contains(err.Error(), "more than 10000 subschemas") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if beyond > within {
+			t.Errorf("%s: %.0f allocations to refuse %d subschemas, and %.0f for all that may be", name, beyond, budget.FreeValues/2, within)
+		}
+	}
+}
+
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"%d":{}`, i)
+	}
+	return "{" + b.String()[1:] + "}"
+}
+
 // TestSchemaEndsWithItsContext counts what is checked after the client has left.
 func TestSchemaEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
