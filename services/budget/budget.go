@@ -16,8 +16,8 @@ const (
 	// Stops is how many stop sequences of a typed service are read; the schema's rules
 	// take fewer.
 	Stops = 64
-	// Embedded is how many inputs of embeddings of a typed service are read; the schema's
-	// rules take fewer.
+	// Embedded is how many inputs of embeddings, or prompts, are read; a request may have
+	// fewer.
 	Embedded = 4096
 	// Depth is how deep lists and objects, or messages, may nest.
 	Depth = 128
@@ -71,12 +71,15 @@ const (
 // Budgets of texts that are tokenized: of one text TextBytes, or TextBytesPerToken for each
 // token of the model's context if that is more; of several together TextsBytes, or what one
 // may have if that is more. Words of more than LongWord bytes, which take many times as long
-// as others, may together be as long as one text.
+// as others, may together have TextBytes, or LongWordBytesPerToken for each token of the
+// context if that is more.
 const (
 	TextBytes         = 512 << 10
 	TextBytesPerToken = 16
 	TextsBytes        = 16 << 20
 	LongWord          = 4 << 10
+
+	LongWordBytesPerToken = 8
 )
 
 // Text is how many bytes a text may have that is tokenized for a model whose context has
@@ -85,7 +88,12 @@ func Text(context int) int {
 	return max(TextBytes, TextBytesPerToken*min(context, 1<<40))
 }
 
-// Texts is the same for several texts of a request together.
+// LongWords is how many bytes the words of more than [LongWord] bytes of a request may have.
+func LongWords(context int) int {
+	return max(TextBytes, LongWordBytesPerToken*min(context, 1<<40))
+}
+
+// Texts is [Text] for several texts of a request together.
 func Texts(context int) int { return max(TextsBytes, Text(context)) }
 
 // Budgets of compressed messages: InflatedBytes, or InflatedTimes the compressed size if

@@ -315,6 +315,11 @@ func TestText(t *testing.T) {
 			t.Errorf("context %d: %d", context, got)
 		}
 	}
+	for context, want := range map[int]int{0: 512 << 10, 64 << 10: 512 << 10, 128 << 10: 1 << 20} {
+		if got := budget.LongWords(context); got != want {
+			t.Errorf("long words, context %d: %d", context, got)
+		}
+	}
 	for compressed, want := range map[int64]int64{0: 4 << 20, 40 << 10: 4 << 20, 1 << 20: 100 << 20} {
 		if got := budget.Inflated(compressed); got != want {
 			t.Errorf("compressed %d: %d", compressed, got)
@@ -355,7 +360,7 @@ func TestDocs(t *testing.T) {
 		"a grammar":                     fmt.Sprintf("%d MiB", budget.GrammarBytes>>20),
 		"one text":                      fmt.Sprintf("%d KiB, or %d bytes per token", budget.TextBytes>>10, budget.TextBytesPerToken),
 		"several texts":                 fmt.Sprintf("%d MiB together", budget.TextsBytes>>20),
-		fmt.Sprintf("words of more than %d KiB", budget.LongWord>>10): "together as long as one text",
+		fmt.Sprintf("words of more than %d KiB", budget.LongWord>>10): fmt.Sprintf("%d KiB together, or %d bytes per token", budget.TextBytes>>10, budget.LongWordBytesPerToken),
 		"parameters of a request":                                     number(budget.Keys),
 		"inputs, outputs":                                             number(budget.Tensors),
 		"dimensions":                                                  number(budget.Dimensions),

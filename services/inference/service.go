@@ -303,6 +303,9 @@ func plainPrompts(ctx context.Context, card *Card, req *Request) ([]string, erro
 		if p.TokenIDs == nil {
 			continue
 		}
+		if err := card.holds(req, p.TokenIDs); err != nil {
+			return nil, err
+		}
 		var err error
 		if texts[i], err = card.textOf(ctx, p.TokenIDs, left); err != nil {
 			return nil, err

@@ -41,8 +41,7 @@ var ErrTextTooLong = errors.New("the text is too long to be tokenized")
 
 // oneText is the budget of a request with one text.
 func (c *Card) oneText() *TextBudget {
-	most := budget.Text(c.ContextLength)
-	return &TextBudget{Bytes: most, LongWords: most}
+	return &TextBudget{Bytes: budget.Text(c.ContextLength), LongWords: budget.LongWords(c.ContextLength)}
 }
 
 // texts is the budget of a request with so many.
@@ -109,6 +108,18 @@ func (c *Card) textOf(ctx context.Context, ids []int, left *TextBudget) (string,
 	return text, nil
 }
 
+// holds refuses a prompt of more token ids than the context has before its text is made.
+func (c *Card) holds(req *Request, ids []int) error {
+	if c.Tokenizer == nil || c.ContextLength == 0 || len(ids) < c.ContextLength || req.Sampling.TruncatePromptTokens != nil {
+		return nil
+	}
+	asked := 0
+	if p := req.Sampling.MaxTokens; p != nil {
+		asked = *p
+	}
+	return c.tooLong(req.TextParam(), len(ids), asked)
+}
+
 // decodeFactor is how much longer than a text that is tokenized the text of token ids may
 // be: there are tokens of some hundred bytes.
 const decodeFactor = 4
@@ -136,7 +147,7 @@ func (c *Card) errTokenize(param, text string, err error) error {
 		e.Message = fmt.Sprintf("%s has %d bytes, and at most %d are tokenized for this model: %s", param, len(text), one, advice)
 	} else {
 		e.Message = fmt.Sprintf("%s is too long to be tokenized: in their normal form the texts of a request may have %d bytes, and their longest words %d: %s",
-			param, budget.Texts(c.ContextLength), one, advice)
+			param, budget.Texts(c.ContextLength), budget.LongWords(c.ContextLength), advice)
 	}
 	return e
 }

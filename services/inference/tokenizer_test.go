@@ -51,6 +51,7 @@ func TestPromptsAreCounted(t *testing.T) {
 		{"token ids", inference.Input{TokenIDs: []int{2, 1, 0}}, 1, "abba", "1", ""},
 		{"token ids with the beginning", inference.Input{TokenIDs: []int{3, 2, 1, 0}}, 1, "abba", "1", ""},
 		{"token ids that aren't read so", inference.Input{TokenIDs: []int{0, 1}}, 1, "", "", "prompt holds token ids that their text isn't read as: send it as text"},
+		{"more token ids than fit, whatever their text is", inference.Input{TokenIDs: []int{0, 1, 0, 1, 0, 1, 0, 1}}, 1, "", "", "this model's context is 8 tokens, but prompt has 8 and 1 were asked for in the answer"},
 		{"no token", inference.Input{TokenIDs: []int{0, 4}}, 1, "", "", "prompt holds the token id 4, but the model `m` has 4 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -75,8 +75,10 @@ func TestFieldBudgets(t *testing.T) {
 	}{
 		{"biases", budget.Keys, chatPattern, func(n int) string { return chatBody(`,"logit_bias":` + members(n)) }, "logit_bias", "logit_bias must be an object of at most 4096 keys"},
 		{"variables", budget.Keys, chatPattern, func(n int) string { return chatBody(`,"chat_template_kwargs":` + members(n)) }, "chat_template_kwargs", "chat_template_kwargs must be an object of at most 4096 keys"},
-		{"stop ids", budget.Words, chatPattern, func(n int) string { return chatBody(`,"stop_token_ids":` + items(n, "1")) }, "stop_token_ids", "stop_token_ids must be a list of at most 4096 items, got a list of 4097"},
+		{"stop ids", budget.Words, chatPattern, func(n int) string { return chatBody(`,"stop_token_ids":` + items(n, "1")) }, "stop_token_ids", "stop_token_ids must be a list of at most 4096 items"},
 		{"bad words", budget.Words, chatPattern, func(n int) string { return chatBody(`,"bad_words":` + items(n, `"a"`)) }, "bad_words", "bad_words must be a list of at most 4096 items"},
+		{"inputs", budget.Embedded, embeddingPattern, func(n int) string { return `{"model":"m","input":` + items(n, `"a"`) + `}` }, "input", "input holds more than 4096 entries: send fewer"},
+		{"lists of ids", budget.Embedded, embeddingPattern, func(n int) string { return `{"model":"m","input":` + items(n, "[1]") + `}` }, "input", "input holds more than 4096 entries: send fewer"},
 		{"choices", budget.Choices, chatPattern, func(n int) string { return chatBody(`,"guided_choice":` + items(n, `"a"`)) }, "guided_choice", "guided_choice must be a list of at most 16384 items"},
 		{"messages", budget.Messages, chatPattern, func(n int) string { return `{"model":"m","messages":` + items(n, user) + `}` }, "messages[16384]", "messages[16384] is beyond the 16384 messages that a request may have"},
 		{"items", budget.Messages, "POST /v1/responses", func(n int) string { return `{"model":"m","input":` + items(n, input) + `}` }, "input[16384]", "input[16384] is beyond the 16384 items that a request may have"},
@@ -95,6 +97,14 @@ func decodeAs(t *testing.T, pattern, body string) error {
 	t.Helper()
 	validated, err := newValidator(t).Validate(pattern, []byte(body))
 	if err != nil {
+		return err
+	}
+	if pattern == embeddingPattern {
+		var embedding api.CreateEmbeddingRequest
+		if err := runtime.BindJSONBody(&http.Request{Body: validated}, &embedding); err != nil {
+			t.Fatal(err)
+		}
+		_, err = DecodeInput(embedding.Input)
 		return err
 	}
 	if pattern == chatPattern {

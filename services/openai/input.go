@@ -2,8 +2,11 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -43,6 +46,9 @@ func decodeTexts(param string, raw json.RawMessage, text func(*jsonReader) (stri
 	return inputs, nil
 }
 
+// errTooManyEntries is returned for a list of more texts, or of more lists, than are built.
+var errTooManyEntries = errors.New("too many entries")
+
 // inputList reads a list, whose first item says of what.
 func inputList(r *jsonReader, text func(*jsonReader) (string, error)) ([]inference.Input, error) {
 	var inputs []inference.Input
@@ -51,6 +57,9 @@ func inputList(r *jsonReader, text func(*jsonReader) (string, error)) ([]inferen
 	err := r.array(func(i int) (err error) {
 		if i == 0 {
 			first = r.peek()
+		}
+		if i >= budget.Embedded && (first == '"' || first == '[') {
+			return errTooManyEntries
 		}
 		var input inference.Input
 		switch first {
@@ -65,6 +74,9 @@ func inputList(r *jsonReader, text func(*jsonReader) (string, error)) ([]inferen
 		inputs = append(inputs, input)
 		return err
 	})
+	if errors.Is(err, errTooManyEntries) {
+		return nil, &jsonError{message: fmt.Sprintf("holds more than %d entries: send fewer", budget.Embedded), named: true}
+	}
 	if ids != nil {
 		inputs = []inference.Input{{TokenIDs: ids}}
 	}

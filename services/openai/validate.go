@@ -120,7 +120,7 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 			most:           mostValues(property.Value),
 			keys:           mostKeys(property.Value),
 			over:           overBudget(property.Value),
-			ids:            property.Value.Items != nil && property.Value.Items.Value.Type.Is(openapi3.TypeInteger),
+			ids:            manyIDs(property.Value),
 			nullIsAbsent:   optional,
 			objectIsAbsent: optional && permits(property.Value, openapi3.TypeObject),
 			listIsAbsent:   optional && permits(property.Value, openapi3.TypeArray),
@@ -149,6 +149,12 @@ func mostValues(schema *openapi3.Schema) int {
 		return max(budget.FieldValues, int(*schema.MaxProps)+1)
 	}
 	return budget.FieldValues
+}
+
+// manyIDs reports whether the schema is a list of token ids that may have all of a request's.
+// The ids of shorter lists count as values: those beyond the list's limit aren't built.
+func manyIDs(schema *openapi3.Schema) bool {
+	return schema.Items != nil && schema.Items.Value.Type.Is(openapi3.TypeInteger) && schema.MaxItems != nil && *schema.MaxItems >= budget.TokenIDs
 }
 
 func mostKeys(schema *openapi3.Schema) int {

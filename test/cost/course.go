@@ -9,8 +9,11 @@ import (
 // halfBody is half of the default --http-max-input-size, in bytes.
 const halfBody = 32 << 20
 
-// stepsOfFour is how many sizes a field is filled to.
-const stepsOfFour = 4
+// A field is filled to some sizes, each sizeFactor times the one before.
+const (
+	sizeCount  = 4
+	sizeFactor = 4
+)
 
 // course is a target measured by one encoding: the sizes up to the reader's limit, or those
 // beyond it up to half of the largest body.
@@ -149,7 +152,7 @@ func (m *meter) reach(ctx context.Context, t *target, s scope) (top, limit int, 
 // sizes are up to four, each a quarter of the next, up to the most and above the least.
 func sizes(most, least int) []int {
 	var list []int
-	for n := most; n > least && len(list) < stepsOfFour; n /= 4 {
+	for n := most; n > least && len(list) < sizeCount; n /= sizeFactor {
 		list = append(list, n)
 	}
 	slices.Reverse(list)
@@ -164,7 +167,7 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 		return 0, err
 	}
 	within, beyond := 0, top
-	for n := 1; n < top; n *= 4 {
+	for n := 1; n < top; n *= sizeFactor {
 		class, err := m.classOf(ctx, t, n)
 		if err != nil {
 			return 0, err

@@ -50,13 +50,14 @@ type fleet struct {
 
 const readyTimeout = 2 * time.Minute
 
-// launch starts all in the source tree's .cache. On an error everything has ended.
+// launch starts all in a folder of the source tree's .cache. On an error everything has
+// ended, and the folder with the logs stays.
 func launch(ctx context.Context) (*fleet, error) {
 	root, err := tritonserver.SourceRoot()
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{folder: filepath.Join(root, ".cache", "cost")}
+	f := &fleet{}
 	if err := f.start(ctx, root); err != nil {
 		return nil, errors.Join(err, f.stop()) //nolint:contextcheck // the context may have ended
 	}
@@ -84,9 +85,15 @@ func (f *fleet) start(ctx context.Context, root string) error {
 }
 
 func (f *fleet) repository(ctx context.Context, root string) error {
-	if err := os.RemoveAll(f.folder); err != nil {
+	cache := filepath.Join(root, ".cache")
+	if err := os.MkdirAll(cache, 0o750); err != nil {
 		return err
 	}
+	folder, err := os.MkdirTemp(cache, "cost-")
+	if err != nil {
+		return err
+	}
+	f.folder = folder
 	models := filepath.Join(f.folder, "models")
 	if err := burst.Repository(ctx, models, burst.Model{Name: textModel, Context: contextTokens}, burst.Model{Name: tensorModel, Echo: true}); err != nil {
 		return err
@@ -216,3 +223,6 @@ func (f *fleet) stop() error {
 	}
 	return err
 }
+
+// remove removes the folder.
+func (f *fleet) remove() error { return os.RemoveAll(f.folder) }

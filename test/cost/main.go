@@ -33,9 +33,10 @@ func main() {
 
 // options of a run.
 type options struct {
-	Only string `placeholder:"PATTERN" help:"Measure only the requests whose names match this regular expression."`
-	All  bool   `help:"Fill fields in all ways, and up to half of the largest body beyond what readers take; takes an hour."`
-	List bool   `help:"List the requests and measure nothing."`
+	Only  string `placeholder:"PATTERN" help:"Measure only the requests whose names match this regular expression."`
+	All   bool   `help:"Fill fields in all ways, and up to half of the largest body beyond what readers take; takes an hour."`
+	Steps bool   `help:"Write the cost of each size."`
+	List  bool   `help:"List the requests and measure nothing."`
 }
 
 func command(ctx context.Context, args []string, out io.Writer) error {
@@ -67,7 +68,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(measureAll(ctx, f, s, targets, out), f.stop()) //nolint:contextcheck // the context may have ended
+	return errors.Join(measureAll(ctx, f, s, targets, &report{out: out, steps: o.Steps}), f.stop(), f.remove()) //nolint:contextcheck // the context may have ended
 }
 
 func write(out io.Writer, targets []*target) error {
@@ -81,12 +82,12 @@ func write(out io.Writer, targets []*target) error {
 }
 
 // measureAll measures targets and writes what they cost.
-func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, out io.Writer) error {
+func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, r *report) error {
 	m := newMeter(newClient(f.shared, f.native), f.process)
 	if err := m.warm(ctx, targets); err != nil {
 		return err
 	}
-	r := &report{out: out, began: time.Now(), of: len(targets)}
+	r.began, r.of = time.Now(), len(targets)
 	for _, t := range targets {
 		courses, err := m.measure(ctx, t, s)
 		if err != nil {

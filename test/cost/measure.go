@@ -170,18 +170,19 @@ func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]
 	return steps, nil
 }
 
-// again measures a step that is beyond a bound and the one before it by more runs.
+// again measures a step that is beyond a bound by more runs, and the one before it by four
+// times as many: as many bytes make about as much garbage, and as many collections.
 func (m *meter) again(ctx context.Context, parcels []*parcel, steps []*step, i int) error {
+	first, runs := steps[i].cpu, runsFor(steps[i])
 	if i > 0 {
-		if err := m.refine(ctx, parcels[i-1], steps[i-1], enoughRuns); err != nil {
+		if err := m.refine(ctx, parcels[i-1], steps[i-1], sizeFactor*runs); err != nil {
 			return err
 		}
 	}
-	first := steps[i].cpu
-	if err := m.refine(ctx, parcels[i], steps[i], runsFor(steps[i])); err != nil {
+	if err := m.refine(ctx, parcels[i], steps[i], runs); err != nil {
 		return err
 	}
-	if steps[i].runs == 1 {
+	if runs == 1 {
 		steps[i].cpu = min(first, steps[i].cpu)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 // report writes what requests cost as they are measured, and a table in the end.
 type report struct {
 	out     io.Writer
+	steps   bool // writes each
 	began   time.Time
 	of      int // targets
 	done    int
@@ -32,6 +33,11 @@ func (r *report) add(t *target, courses []*course) {
 	}
 	r.done++
 	for _, c := range courses {
+		for _, step := range c.steps {
+			if r.steps {
+				r.printf("%s: %s, mean of %d\n", c, step, step.runs)
+			}
+		}
 		for _, what := range judge(c.steps) {
 			r.found = append(r.found, fmt.Sprintf("%s %s", c, what))
 			r.printf("BEYOND  %s\n", r.found[len(r.found)-1])
