@@ -65,6 +65,9 @@ func (s *step) memoryBound() int64 { return freeMemory + memoryTimes*int64(s.dec
 func judge(steps []*step) []string {
 	var found []string
 	for i, s := range steps {
+		if s.answer.none {
+			found = append(found, fmt.Sprintf("isn't answered within %s: %s", answerLimit, s))
+		}
 		if s.cpu > mostCPU {
 			found = append(found, fmt.Sprintf("takes %s of CPU, more than %s: %s", s.cpu.Round(time.Millisecond), mostCPU, s))
 		}

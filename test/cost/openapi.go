@@ -183,7 +183,11 @@ func (w *walk) object(schema *openapi3.Schema, s spot, within bool) {
 
 // unknownKeys adds members to a body.
 func unknownKeys(body []byte) fill {
-	return around(first("many unknown keys"), strings.TrimSuffix(string(body), "}")+`,"unknown":`, keys(inner(), "0"), "}")
+	head := strings.TrimSuffix(string(body), "}")
+	if head != "{" {
+		head += ","
+	}
+	return around(first("many unknown keys"), head+`"unknown":`, keys(inner(), "0"), "}")
 }
 
 // beside is the position of a property in an object with what it needs beside.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +21,8 @@ type client struct {
 	one, two       *http.Client
 }
 
-const answerLimit = time.Minute
+// answerLimit is how long an answer may take. It is no measure: it finds requests that wait.
+const answerLimit = 20 * time.Second
 
 func newClient(shared, native string) *client {
 	protocol := func(two bool) *http.Client {
@@ -128,6 +130,7 @@ func squeeze(body []byte, piece int) ([]byte, error) {
 // answer is what came of a request.
 type answer struct {
 	ok   bool
+	none bool   // none came in time
 	text string // of a refusal
 }
 
@@ -160,6 +163,9 @@ func (c *client) send(ctx context.Context, p *parcel) (answer, error) {
 		req.Header.Set(name, value)
 	}
 	resp, err := by.Do(req)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return answer{text: "no answer", none: true}, nil
+	}
 	if err != nil {
 		return answer{}, fmt.Errorf("%s: %w", p.call, err)
 	}
@@ -185,12 +191,12 @@ func (c *call) read(resp *http.Response, text []byte) (answer, error) {
 		if status == "" {
 			status, message = resp.Header.Get("Grpc-Status"), resp.Header.Get("Grpc-Message")
 		}
-		return answer{status == "0", cut(status + " " + message)}, nil
+		return answer{ok: status == "0", text: cut(status + " " + message)}, nil
 	}
 	if c.framing == connectStream && resp.StatusCode == http.StatusOK {
 		return endOfStream(text)
 	}
-	return answer{resp.StatusCode < http.StatusBadRequest, cut(fmt.Sprint(resp.StatusCode, " ", string(text)))}, nil
+	return answer{ok: resp.StatusCode < http.StatusBadRequest, text: cut(fmt.Sprint(resp.StatusCode, " ", string(text)))}, nil
 }
 
 // endOfStream reads the last message of Connect's streams, which has the error.
@@ -208,7 +214,7 @@ func endOfStream(text []byte) (answer, error) {
 		if err := json.Unmarshal(message, &end); err != nil {
 			return answer{}, err
 		}
-		return answer{end.Error == nil, cut(string(end.Error))}, nil
+		return answer{ok: end.Error == nil, text: cut(string(end.Error))}, nil
 	}
 	return answer{}, fmt.Errorf("the stream has no end: %w", io.ErrUnexpectedEOF)
 }
