@@ -210,6 +210,11 @@ cross: ## Build without cgo, for all platforms
 measured: setup-test ## Run the tests that hold times and memory to bounds
 	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve
 
+# It measures CPU time and memory of one process: other work on the machine adds to both.
+.PHONY: cost
+cost: setup-test ## Measure what hostile requests cost, made for each field of each API (three minutes; COST='--only logit_bias')
+	go run ./test/cost $(COST)
+
 .PHONY: bench-quick
 bench-quick: setup build ## Run the main scenarios of the bench and a comparison for seconds, to see that all works
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench

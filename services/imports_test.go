@@ -47,6 +47,8 @@ var arrows = map[string][]string{
 	"openapi":                          {},
 	"web/client":                       {},
 	"web":                              {},
+	"test/cost":                        {"gen/go/kserve", "gen/go/trident/v1", "openapi", "services/triton/tritonserver", "test/backends/burst", "test/cost/probe"},
+	"test/cost/probe":                  {},
 	"test/backends/burst":              {"services/triton/tritonserver"},
 	"test/demo":                        {"services/triton/tritonserver"},
 	"test/deploy":                      {},

@@ -95,7 +95,11 @@ func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, r *re
 		}
 		r.add(t, courses)
 	}
-	return r.end(m.sent)
+	used, err := f.process.cpu()
+	if err != nil {
+		return err
+	}
+	return r.end(m.sent, used)
 }
 
 // warm has each call's smallest request answered, and takes the memory after that as the

@@ -50,12 +50,12 @@ func (r *report) add(t *target, courses []*course) {
 const dearest = 10
 
 // end writes the table and fails if something was beyond a bound.
-func (r *report) end(sent int) error {
+func (r *report) end(sent int, used time.Duration) error {
 	steps := 0
 	for _, c := range r.courses {
 		steps += len(c.steps)
 	}
-	r.printf("%.0f s: %d fillings of fields, %d sizes and encodings, %d requests\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, sent)
+	r.printf("%.0f s: %d fillings of fields, %d sizes and encodings, %d requests; CPU time of trident %.0f s\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, sent, used.Seconds())
 	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.worst().cpu - a.worst().cpu) })
 	for _, c := range r.courses[:min(dearest, len(r.courses))] {
 		r.printf("%8s  %s: %s\n", c.worst().cpu.Round(100*time.Microsecond), c, c.worst())

@@ -61,7 +61,8 @@ func openAIDocument() document {
 }
 
 func kserveDocument() document {
-	const infer = `{"inputs":[{"name":"input","datatype":"UINT8","shape":[1],"data":[0]}]}`
+	// The output is binary, so that the answer costs little beside the request.
+	const infer = `{"inputs":[{"name":"input","datatype":"UINT8","shape":[1],"data":[0]}],"outputs":[{"name":"output","parameters":{"binary_data":true}}]}`
 	return document{
 		surface: "KServe REST", text: openapi.KServe(),
 		bases: map[string]string{

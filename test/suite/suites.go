@@ -87,6 +87,7 @@ func slowSuites() []suite {
 		},
 		{Name: "test-asan", Shows: "the in-process engine under the address sanitizer"},
 		{Name: "measured", Shows: "tests that hold times and memory to bounds, without the race detector"},
+		{Name: "cost", Shows: "CPU time and memory of hostile requests, made for each field of each API"},
 		{Name: "bench-quick", Shows: "the bench runs, each scenario for seconds"},
 		{Name: "fuzz-targets", Shows: "all Go fuzz targets, 30 s each"},
 		{Name: "fuzz-contract", Shows: "200 requests made of the OpenAPI document for each operation"},
