@@ -50,9 +50,6 @@ const (
 	Choices = 1 << 14
 	// TokenIDs is how many token ids a request may hold, in all its lists together.
 	TokenIDs = 1 << 20
-	// ControlBytes is the size of a request of KServe that names models, regions and
-	// settings, and isn't an inference or a load.
-	ControlBytes = 64 << 10
 	// Tensors is how many inputs, and how many outputs, a request of KServe may name, and
 	// Dimensions the length of a shape.
 	Tensors    = 1 << 14

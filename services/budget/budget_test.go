@@ -364,7 +364,6 @@ func TestDocs(t *testing.T) {
 		"parameters of a request":                                     number(budget.Keys),
 		"inputs, outputs":                                             number(budget.Tensors),
 		"dimensions":                                                  number(budget.Dimensions),
-		"names and settings":                                          fmt.Sprintf("%d KiB together", budget.ControlBytes>>10),
 		"members of a control request":                                number(budget.Keys),
 	} {
 		_, rest, ok := strings.Cut(section, "\n| "+row)

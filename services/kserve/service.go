@@ -5,14 +5,10 @@ package kserve
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/trident-inference/trident/gen/go/kserve"
-	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -75,9 +71,6 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 	if err := mayParametrise(ctx, req.GetParameters()); err != nil {
 		return nil, err
 	}
-	if err := passable(len(req.GetModelName())); err != nil {
-		return nil, err
-	}
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
 		return nil, unsupported("a model is loaded as its repository has it: configurations and files of a load's own need --allow-model-upload")
 	}
@@ -99,9 +92,6 @@ func (s *Service) RepositoryModelUnload(ctx context.Context, req *kserve.Reposit
 		return nil, err
 	}
 	if err := mayParametrise(ctx, req.GetParameters()); err != nil {
-		return nil, err
-	}
-	if err := passable(len(req.GetModelName())); err != nil {
 		return nil, err
 	}
 	return &kserve.RepositoryModelUnloadResponse{}, s.core.Control(ctx, req.GetModelName(), inference.ModelUnloading, func(ctx context.Context, repository inference.Repository) error {
@@ -159,22 +149,8 @@ func (s *Service) serves(ctx context.Context, engine inference.Engine, model str
 	return err == nil && own == engine
 }
 
-// passable refuses names and settings that are too long for Triton. Its errors repeat them, and
-// errors of some MiB don't come back by gRPC: the call would never end.
-func passable(bytes int) error {
-	if bytes <= budget.ControlBytes {
-		return nil
-	}
-	return &inference.Error{Code: inference.CodeInvalid, Message: fmt.Sprintf("the names and settings of the request have more than %d bytes: send less", budget.ControlBytes)}
-}
-
 // ask calls a method of an interface that an engine may have.
 func ask[Interface, Req, Res any](ctx context.Context, engine inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
-	if message, ok := any(req).(proto.Message); ok {
-		if err := passable(proto.Size(message)); err != nil {
-			return nil, err
-		}
-	}
 	able, ok := engine.(Interface)
 	if !ok {
 		return nil, unsupported("the engine can't do that")

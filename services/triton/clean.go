@@ -17,19 +17,43 @@ const (
 // Names of models and tensors, shapes and ratios stay. Of an unquoted path that
 // holds spaces only the part before the first one is known to be a path.
 func clean(text string) string {
-	return strings.TrimSpace(hide(requestID.ReplaceAllString(text, "")))
+	_, text = cutRequestID(text)
+	return strings.TrimSpace(hide(text))
 }
 
 // forTritonsClients is the text as tritonserver's own clients know it, with the
 // request's id, but for what they mustn't see.
 func forTritonsClients(text string) string {
-	id := requestID.FindString(text)
-	return id + hide(text[len(id):])
+	id, text := cutRequestID(text)
+	return id + hide(text)
 }
+
+// cutRequestID returns what tritonserver writes before errors of requests that have an id, and
+// the error.
+func cutRequestID(text string) (id, rest string) {
+	const before, after = "[request id: ", "] "
+	if !strings.HasPrefix(text, before) {
+		return "", text
+	}
+	end := strings.IndexByte(text, after[0])
+	if end < 0 || !strings.HasPrefix(text[end:], after) {
+		return "", text
+	}
+	end += len(after)
+	return text[:end], text[end:]
+}
+
+// maxText is how many bytes of an error are searched and shown. tritonserver's errors repeat
+// names and values of the request, which may be as long as a body, and the search takes a
+// microsecond a byte.
+const maxText = 8 << 10
 
 func hide(text string) string {
 	text, _, _ = strings.Cut(text, "\n\nAt:\n")
 	text = cutTraceback(text)
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + " ..."
+	}
 	text = hostArgument.ReplaceAllString(text, "${1}="+hiddenAddress)
 	text = anyURL.ReplaceAllString(text, hiddenAddress)
 	text = slashed.ReplaceAllStringFunc(text, hidePath)
@@ -72,7 +96,6 @@ const (
 )
 
 var (
-	requestID    = regexp.MustCompile(`^\[request id: [^]]*\] `)
 	hostArgument = regexp.MustCompile(`(?i)\b(host(?:name)?)\s*=\s*(?:'[^'\n]*'|"[^"\n]*"|[^\s,;)\]}]+)(?:,\s*port\s*=\s*'?\d+'?)?`)
 	anyURL       = regexp.MustCompile("[A-Za-z][A-Za-z0-9+.-]*://" + `(?:\[[^]\s]*\])?` + "(?:[^\\s'\"<>()\\[\\]{}`]*[^\\s'\"<>()\\[\\]{}`.,;:!?])?")
 	ipv4         = regexp.MustCompile(`\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d{1,5})?\b`)

@@ -1,6 +1,9 @@
 package triton
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestClean(t *testing.T) {
 	const stack = "Traceback (most recent call last):\n  File \"/models/m/1/model.py\", line 8, in execute\n    raise ValueError(\"no\")\n    ~~~~~^^^\n"
@@ -82,5 +85,27 @@ func TestClean(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestLongErrors is that only the beginning of a long error is searched and shown, with its
+// request's id, and the line of a Python exception.
+func TestLongErrors(t *testing.T) {
+	long := strings.Repeat("a ", 2<<20)
+	for _, test := range []struct{ name, text, prefix string }{
+		{"a name", "/opt/model.py: unexpected inference output '" + long + "'", "(path): unexpected inference output 'a a a"},
+		{"an id", "[request id: " + long + "] unexpected '" + long + "'", "unexpected 'a a a"},
+		{"a stack", traceback + "\n  " + long + "\nValueError: at 10.0.0.1: " + long, "ValueError: at (address): a a a"},
+	} {
+		got := clean(test.text)
+		if !strings.HasPrefix(got, test.prefix) || !strings.HasSuffix(got, " ...") || len(got) > maxText+100 {
+			t.Errorf("%s: %d bytes, %.60s", test.name, len(got), got)
+		}
+	}
+	if got, want := forTritonsClients("[request id: a]b] /opt/x"), "[request id: a]b] (path)"; got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := forTritonsClients("[request id: " + long + "] no"); got != "[request id: "+long+"] no" {
+		t.Errorf("an id is %d bytes", len(got))
 	}
 }
