@@ -17,8 +17,8 @@ type document struct {
 	// bases are the smallest valid bodies of operations, where the schema's required fields
 	// alone don't make one.
 	bases map[string]string
-	// fields are bodies for one field of an operation, by "operation field", where it can't
-	// be beside the others.
+	// fields are objects around fields, by "operation.path", or around one, by "operation.path
+	// field", where the schema's required fields alone don't make a valid one.
 	fields map[string]string
 	// schemas are those that were walked. What another operation has of them is read alike.
 	schemas map[*openapi3.Schema]bool
@@ -197,8 +197,10 @@ func (w *walk) beside(schema *openapi3.Schema, s spot, name string) spot {
 	if s.path == "" {
 		text = string(w.call.base)
 	}
-	if special, ok := w.fields[w.call.operation+s.path+" "+name]; ok {
-		text = special
+	for _, key := range []string{w.call.operation + s.path, w.call.operation + s.path + " " + name} {
+		if special, ok := w.fields[key]; ok {
+			text = special
+		}
 	}
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
 		members = map[string]any{} // the schema has no object there

@@ -73,6 +73,8 @@ func kserveDocument() document {
 			"registerSystemSharedMemoryRegion": `{"key":"/none","byte_size":1}`,
 		},
 		fields: map[string]string{
+			"inferModel.inputs[]":      `{"name":"input","datatype":"UINT8","shape":[1],"data":[0]}`,
+			"inferModel.outputs[]":     `{"name":"output"}`,
 			"inferModel.inputs[] data": `{"name":"input","datatype":"UINT8","shape":["@n"]}`,
 		},
 	}
