@@ -178,7 +178,7 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 		}
 		within = n
 	}
-	const part = 64 // of the limit, which the answer may be off by
+	const part = 32 // of the limit, which the answer may be off by
 	for beyond-within > max(1, within/part) {
 		middle := (within + beyond) / 2
 		class, err := m.classOf(ctx, t, middle)
@@ -205,6 +205,7 @@ func (m *meter) answered(ctx context.Context, c *call, body []byte) (string, err
 		return "", err
 	}
 	m.sent++
+	m.atRest = false
 	got, err := m.client.send(ctx, p)
 	return got.class(), err
 }

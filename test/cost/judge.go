@@ -52,10 +52,12 @@ func size(bytes int64) string {
 	}
 }
 
-// over reports whether a step takes more CPU time than its bounds allow; before is the one
-// of a quarter of the size, nil for the first.
-func (s *step) over(before *step) bool {
-	return s.cpu > mostCPU || before != nil && s.cpu > stepFrom && s.cpu > stepTimes*before.cpu
+// over reports whether a step takes more CPU time than its bounds allow.
+func over(steps []*step, i int) bool { return steps[i].cpu > mostCPU || steep(steps, i) }
+
+// steep reports whether a step takes more CPU time than the one before explains.
+func steep(steps []*step, i int) bool {
+	return i > 0 && steps[i].cpu > stepFrom && steps[i].cpu > stepTimes*steps[i-1].cpu
 }
 
 // memoryBound is the memory that a request may take.
@@ -71,7 +73,7 @@ func judge(steps []*step) []string {
 		if s.cpu > mostCPU {
 			found = append(found, fmt.Sprintf("takes %s of CPU, more than %s: %s", s.cpu.Round(time.Millisecond), mostCPU, s))
 		}
-		if i > 0 && s.cpu > stepFrom && s.cpu > stepTimes*steps[i-1].cpu {
+		if steep(steps, i) {
 			found = append(found, fmt.Sprintf("takes more than %d times the CPU of a quarter of it: %s, before %s", stepTimes, s, steps[i-1]))
 		}
 		if s.memory > s.memoryBound() {

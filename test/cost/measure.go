@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trident-inference/trident/test/cost/probe"
@@ -12,6 +13,7 @@ import (
 type meter struct {
 	client  *client
 	process *process
+	atRest  bool  // nothing was sent since the process was
 	floor   int64 // least resident memory of the process at rest
 	bases   map[*call]time.Duration
 	zips    map[*call]bool // whether the smallest request is answered alike when it is gzipped
@@ -29,13 +31,13 @@ const (
 	enoughTime = 150 * time.Millisecond
 	// repeats is how often a step beyond a bound is measured again; the least counts, as
 	// other work on the machine adds and never takes.
-	repeats = 3
+	repeats = 5
 )
 
 // run returns the CPU time of a number of runs.
 func (m *meter) run(ctx context.Context, p *parcel, runs int) (time.Duration, answer, error) {
 	var last answer
-	before, err := m.process.rest(ctx)
+	before, err := m.start(ctx)
 	if err != nil {
 		return 0, last, err
 	}
@@ -46,7 +48,16 @@ func (m *meter) run(ctx context.Context, p *parcel, runs int) (time.Duration, an
 		}
 	}
 	after, err := m.process.rest(ctx)
+	m.atRest = err == nil
 	return after - before, last, err
+}
+
+// start returns the CPU time that the process has used, once it is at rest.
+func (m *meter) start(ctx context.Context) (time.Duration, error) {
+	if m.atRest {
+		return m.process.cpu()
+	}
+	return m.process.rest(ctx)
 }
 
 // base is the CPU time of the smallest valid request of a call.
@@ -142,28 +153,34 @@ func runsFor(s *step) int {
 	return max(1, min(enoughRuns, int(enoughTime/max(s.cpu, time.Microsecond))))
 }
 
-// steps measures bodies of some sizes. Steps whose costs matter are measured by more runs.
+// steps measures bodies of some sizes, from the largest on. Where one takes so little that it
+// isn't compared with smaller ones, those aren't measured. Steps beyond a bound are measured
+// by more runs.
 func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]*step, error) {
-	steps, parcels := make([]*step, len(units)), make([]*parcel, len(units))
-	for i, n := range units {
-		var err error
-		if parcels[i], err = t.pack(t.body(n), zip); err != nil {
+	var steps []*step
+	var parcels []*parcel
+	for _, n := range slices.Backward(units) {
+		p, err := t.pack(t.body(n), zip)
+		if err != nil {
 			return nil, err
 		}
-		if steps[i], err = m.once(ctx, parcels[i], n); err != nil {
+		s, err := m.once(ctx, p, n)
+		if err != nil {
 			return nil, fmt.Errorf("%s with %d units: %w", t, n, err)
 		}
-	}
-	for i, s := range steps {
-		if i == 0 && s.cpu <= mostCPU || i > 0 && !s.over(steps[i-1]) {
-			continue
+		compared := len(steps) == 0 || steps[0].cpu > stepFrom
+		steps, parcels = slices.Insert(steps, 0, s), slices.Insert(parcels, 0, p)
+		if !compared || s.answer.none {
+			break
 		}
+	}
+	for i := range steps {
 		for range repeats {
+			if steps[i].answer.none || !over(steps, i) {
+				break
+			}
 			if err := m.again(ctx, parcels, steps, i); err != nil {
 				return nil, err
-			}
-			if i == 0 && s.cpu <= mostCPU || i > 0 && !s.over(steps[i-1]) {
-				break
 			}
 		}
 	}
