@@ -127,9 +127,15 @@ func TestRESTBudgets(t *testing.T) {
 		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
 	}
 	in := tensorJSON("IN", "UINT8", "[1]", "[7]")
+	withParameters := func(tensor string, n int) string {
+		return strings.TrimSuffix(tensor, "}") + `,"parameters":{` + members(n) + `}}`
+	}
 	for _, test := range []struct{ name, path, body, want string }{
 		{"parameters", "infer", `{"inputs":[` + in + `],"parameters":{` + members(budget.Keys+1) + `}}`, "parameters holds more than 4096 elements: send fewer"},
 		{"parameters at the limit", "infer", `{"inputs":[` + in + `],"parameters":{` + members(budget.Keys) + `}}`, ""},
+		{"parameters of an input", "infer", `{"inputs":[` + withParameters(in, budget.Keys+1) + `]}`, "parameters holds more than 4096 elements: send fewer"},
+		{"parameters of an input at the limit", "infer", `{"inputs":[` + withParameters(in, budget.Keys) + `]}`, ""},
+		{"parameters of an output", "infer", `{"inputs":[` + in + `],"outputs":[` + withParameters(`{"name":"OUT"}`, budget.Keys+1) + `]}`, "parameters holds more than 4096 elements: send fewer"},
 		{"inputs", "infer", `{"inputs":` + list(budget.Tensors+1, in) + `}`, "inputs holds more than 16384 elements: send fewer"},
 		{"outputs", "infer", `{"inputs":[` + in + `],"outputs":` + list(budget.Tensors+1, `{"name":"OUT"}`) + `}`, "outputs holds more than 16384 elements: send fewer"},
 		{"shape", "infer", inputs(tensorJSON("IN", "UINT8", list(budget.Dimensions+1, "1"), "[7]")), "shape holds more than 256 elements: send fewer"},

@@ -246,8 +246,26 @@ func parameterOf(name string, v jsonValue) (*kserve.InferParameter, *inference.E
 	return nil, invalid("parameter '%s' has invalid type. It should be either 'int', 'bool', or 'string'.", name)
 }
 
+// fewParameters holds those of a tensor to their budget: they are gone through for each that is
+// looked for.
+func fewParameters(parameters jsonValue) error {
+	if parameters.kind() != '{' {
+		return nil
+	}
+	n := 0
+	for range parameters.members {
+		if n++; n > budget.Keys {
+			return overBudget(keyParameters, budget.Keys)
+		}
+	}
+	return nil
+}
+
 func (q *restRequest) readInput(input jsonValue, tensors *tensorData) error {
 	data, parameters := input.member(keyData), input.member(keyParameters)
+	if err := fewParameters(parameters); err != nil {
+		return err
+	}
 	binarySize := parameters.member(keyBinarySize)
 	if err := checkSources(data, binarySize, parameters.member(keyRegion)); err != nil {
 		return err
@@ -388,6 +406,9 @@ func sharedParameters(parameters jsonValue) (map[string]*kserve.InferParameter, 
 
 func (q *restRequest) readOutput(output jsonValue) error {
 	parameters := output.member(keyParameters)
+	if err := fewParameters(parameters); err != nil {
+		return err
+	}
 	if err := checkForm(parameters); err != nil {
 		return err
 	}

@@ -214,7 +214,7 @@ func TestTargets(t *testing.T) {
 		if len(few) >= len(many) {
 			t.Errorf("%s: %d bytes for 2 units, %d for 40", made, len(few), len(many))
 		}
-		if strings.HasSuffix(made.content, "json") && !(json.Valid(few) && json.Valid(many)) {
+		if strings.HasSuffix(made.content, "json") && (!json.Valid(few) || !json.Valid(many)) {
 			t.Errorf("%s: %s isn't JSON", made, few)
 		}
 		if strings.HasSuffix(made.content, "proto") {
@@ -269,7 +269,7 @@ func TestNewFields(t *testing.T) {
 	for _, m := range file.GetMessageType() {
 		if m.GetName() == "FunctionTool" {
 			m.Field = append(m.Field, &descriptorpb.FieldDescriptorProto{
-				Name: proto.String("planted"), JsonName: proto.String("planted"), Number: proto.Int32(99),
+				Name: new("planted"), JsonName: new("planted"), Number: new(int32(99)),
 				Type: descriptorpb.FieldDescriptorProto_TYPE_UINT32.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(),
 			})
 		}

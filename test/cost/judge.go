@@ -27,7 +27,7 @@ type step struct {
 	sent    int // bytes, compressed
 	cpu     time.Duration
 	memory  int64
-	runs    int // whose mean it is
+	runs    int // whose least CPU time it is
 	answer  answer
 }
 

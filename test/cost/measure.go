@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -27,11 +28,10 @@ func newMeter(c *client, p *process) *meter {
 
 const (
 	enoughRuns = 20
-	// enoughTime of CPU in all is enough for a mean of fewer runs.
+	// enoughTime of CPU in all is enough for fewer runs.
 	enoughTime = 150 * time.Millisecond
-	// repeats is how often a step beyond a bound is measured again; the least counts, as
-	// other work on the machine adds and never takes.
-	repeats = 5
+	// repeats is how often a step beyond a bound is measured again.
+	repeats = 3
 )
 
 // run returns the CPU time of a number of runs.
@@ -141,14 +141,22 @@ func (m *meter) settle(command string) error {
 	return err
 }
 
-// refine measures a step by more runs.
+// refine measures a step by more runs, of which the least counts: collections of garbage, new
+// pages of memory and other work on the machine add to some runs, and never take.
 func (m *meter) refine(ctx context.Context, p *parcel, s *step, runs int) error {
-	used, _, err := m.run(ctx, p, runs)
-	s.cpu, s.runs = max(0, used/time.Duration(runs)-m.bases[p.call]), runs
-	return err
+	least := time.Duration(math.MaxInt64)
+	for range runs {
+		used, _, err := m.run(ctx, p, 1)
+		if err != nil {
+			return err
+		}
+		least = min(least, used)
+	}
+	s.cpu, s.runs = max(0, least-m.bases[p.call]), runs
+	return nil
 }
 
-// runsFor is how many runs make a mean of a step.
+// runsFor is how many runs a step is measured by.
 func runsFor(s *step) int {
 	return max(1, min(enoughRuns, int(enoughTime/max(s.cpu, time.Microsecond))))
 }
@@ -187,20 +195,17 @@ func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]
 	return steps, nil
 }
 
-// again measures a step that is beyond a bound by more runs, and the one before it by four
-// times as many: as many bytes make about as much garbage, and as many collections.
+// again measures a step that is beyond a bound, and the one before it, by more runs.
 func (m *meter) again(ctx context.Context, parcels []*parcel, steps []*step, i int) error {
 	first, runs := steps[i].cpu, runsFor(steps[i])
 	if i > 0 {
-		if err := m.refine(ctx, parcels[i-1], steps[i-1], sizeFactor*runs); err != nil {
+		if err := m.refine(ctx, parcels[i-1], steps[i-1], runs); err != nil {
 			return err
 		}
 	}
 	if err := m.refine(ctx, parcels[i], steps[i], runs); err != nil {
 		return err
 	}
-	if runs == 1 {
-		steps[i].cpu = min(first, steps[i].cpu)
-	}
+	steps[i].cpu = min(first, steps[i].cpu)
 	return nil
 }

@@ -156,25 +156,24 @@ func (w *messages) add(root protoreflect.MessageDescriptor, path []link, f field
 
 // encode makes a message whose field at the end of the path is filled with n units. Other
 // fields are those of the smallest valid messages on the way.
-func (w *messages) encode(path []link, root protoreflect.MessageDescriptor, make func(int) []byte, n int) ([]byte, error) {
+func (w *messages) encode(path []link, root protoreflect.MessageDescriptor, filled func(int) []byte, n int) ([]byte, error) {
 	if len(path) == 0 {
 		base, err := w.message(root, nil, "", n)
-		if err != nil || make == nil {
+		if err != nil || filled == nil {
 			return base, err
 		}
-		return w.join(base, make(n)), nil
+		return w.join(base, filled(n)), nil
 	}
 	leaf := string(path[len(path)-1].field.FullName())
 	var content []byte
-	for i := len(path) - 1; i >= 0; i-- {
-		l := path[i]
+	for i, l := range slices.Backward(path) {
 		base, err := w.message(l.message, l.field, leaf, n)
 		if err != nil {
 			return nil, err
 		}
-		value := content
+		var value []byte
 		if i == len(path)-1 {
-			value = make(n)
+			value = filled(n)
 		} else {
 			value = w.occurrence(l.field, content)
 		}

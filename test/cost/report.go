@@ -35,7 +35,7 @@ func (r *report) add(t *target, courses []*course) {
 	for _, c := range courses {
 		for _, step := range c.steps {
 			if r.steps {
-				r.printf("%s: %s, mean of %d\n", c, step, step.runs)
+				r.printf("%s: %s, least of %d\n", c, step, step.runs)
 			}
 		}
 		for _, what := range judge(c.steps) {

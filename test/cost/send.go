@@ -142,7 +142,7 @@ func (a answer) class() string {
 	return digits.ReplaceAllString(a.text, "0")
 }
 
-var digits = regexp.MustCompile(`\d+`) //nolint:gochecknoglobals // a constant
+var digits = regexp.MustCompile(`\d+`)
 
 // send has the request answered, to the end.
 func (c *client) send(ctx context.Context, p *parcel) (answer, error) {

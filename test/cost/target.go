@@ -133,9 +133,9 @@ func around(name fillName, head string, part fill, tail string) fill {
 	return fill{name, func(n int) string { return head + part.make(n) + tail }}
 }
 
-// repeated is a text of n units between two others.
-func repeated(name fillName, head, unit, tail string) fill {
-	return fill{name, func(n int) string { return head + strings.Repeat(unit, n) + tail }}
+// repeated is a string of n units.
+func repeated(name fillName, unit string) fill {
+	return fill{name, func(n int) string { return `"` + strings.Repeat(unit, n) + `"` }}
 }
 
 func deep(name fillName, open, inside, closing string) fill {
@@ -145,9 +145,9 @@ func deep(name fillName, open, inside, closing string) fill {
 // texts fill a string.
 func texts() []fill {
 	return []fill{
-		repeated(first("many words"), `"`, "a ", `"`),
-		repeated(further("a long word"), `"`, "a", `"`),
-		repeated(further("brackets"), `"`, "(", `"`),
+		repeated(first("many words"), "a "),
+		repeated(further("a long word"), "a"),
+		repeated(further("brackets"), "("),
 	}
 }
 
@@ -158,7 +158,7 @@ func free() []fill {
 		around(first("a long list"), `{"a":`, list(inner(), "0"), "}"),
 		deep(first("deep objects"), `{"a":`, "0", "}"),
 		around(further("deep lists"), `{"a":`, deep(inner(), "[", "", "]"), "}"),
-		around(further("a long text"), `{"a":`, repeated(inner(), `"`, "a", `"`), "}"),
+		around(further("a long text"), `{"a":`, repeated(inner(), "a"), "}"),
 	}
 }
 
@@ -172,6 +172,6 @@ func forms() []fill {
 		around(first("enum"), `{"enum":`, list(inner(), `"a"`), "}"),
 		around(first("references"), `{"$defs":{"a":{"type":"string"}},"type":"object","properties":`, keys(inner(), `{"$ref":"#/$defs/a"}`), "}"),
 		around(first("deep schemas"), "", deep(inner(), `{"items":`, "{}", "}"), ""),
-		around(first("a long pattern"), `{"type":"string","pattern":`, repeated(inner(), `"`, "a|", `"`), "}"),
+		around(first("a long pattern"), `{"type":"string","pattern":`, repeated(inner(), "a|"), "}"),
 	}
 }
