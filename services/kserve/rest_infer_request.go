@@ -254,7 +254,8 @@ func fewParameters(parameters jsonValue) error {
 	}
 	n := 0
 	for range parameters.members {
-		if n++; n > budget.Keys {
+		n++
+		if n > budget.Keys {
 			return overBudget(keyParameters, budget.Keys)
 		}
 	}
