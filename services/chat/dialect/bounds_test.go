@@ -41,7 +41,21 @@ func endless() map[string]string {
 		"deepseek_v31": deepseekCall + "f" + deepseekSep + "{\"x\": \"", "mistral": "[TOOL_CALLS]f[ARGS]{\"x\": \"", "llama4_pythonic": "[f(x=\"",
 		"llama3_json": `{"name": "f", "parameters": {"x": "`, "qwen3_coder": "<tool_call><function=f><parameter=x>", "granite": `<|tool_call|>[{"name": "f", "arguments": {"x": "`,
 		"granite-20b-fc": `<function_call>{"name": "f", "arguments": {"x": "`, "hermes": `<tool_call>{"arguments": {"x": "`, "jamba": `<tool_calls>[{"name": "f", "arguments": {"x": "`,
-		"phi4_mini_json": `functools[{"name": "f", "arguments": {"x": "`, "pythonic": "[f(x=\"", "json": `{"name": "f", "arguments": {"x": "`,
+		"deepseek_v32": `<｜DSML｜function_calls><｜DSML｜invoke name="f"><｜DSML｜parameter name="x" string="true">`,
+		"deepseek_v4":  `<｜DSML｜tool_calls><｜DSML｜invoke name="f"><｜DSML｜parameter name="x" string="true">`,
+		"deepseek_v41": `<｜DSML｜ calls><｜DSML｜ invoke name="f"><｜DSML｜ parameter name="x" string="true">`,
+		"kimi_k2":      `<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": "`,
+		"kimi_k3":      `<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="x" type="string"<|sep|>`,
+		"minimax_m2":   `<minimax:tool_call><invoke name="f"><parameter name="x">`, "minimax_m3": m3Outer + m3Call + `"f">` + m3Open + "x>",
+		"glm45": "<tool_call>f<arg_key>x</arg_key><arg_value>", "hy_v3": "<tool_calls><tool_call>f<tool_sep><arg_key>x</arg_key><arg_value>",
+		"gemma4": `<|tool_call>call:f{x:<|"|>`, "functiongemma": "<start_function_call>call:f{x:<escape>", "seed_oss": "<seed:tool_call><function=f><parameter=x>",
+		"mimo": "<tool_call><function=f><parameter=x>", "minicpm5": `<function name="f"><param name="x">`, "lfm2": `<|tool_call_start|>[f(x="`, "olmo3": `<function_calls>f(x="`,
+		"step3":   `<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f"><steptml:parameter name="x">`,
+		"longcat": `<longcat_tool_call>{"name": "f", "arguments": {"x": "`, "apertus": `<|tools_prefix|>[{"f": {"x": "`, "internlm": `<|action_start|><|plugin|>{"name": "f", "parameters": {"x": "`,
+		"gigachat3": `<|function_call|>{"name": "f", "arguments": {"x": "`, "hunyuan_a13b": `<tool_calls>[{"name": "f", "arguments": {"x": "`, "ernie45": `<tool_call>{"name": "f", "arguments": {"x": "`,
+		"xlam": "```json\n[{\"name\": \"f\", \"arguments\": {\"x\": \"", "cohere_command3": `<|START_ACTION|>[{"tool_name": "f", "parameters": {"x": "`,
+		"cohere_command4": `<|START_ACTION|>[{"tool_name": "f", "parameters": {"x": "`,
+		"phi4_mini_json":  `functools[{"name": "f", "arguments": {"x": "`, "pythonic": "[f(x=\"", "json": `{"name": "f", "arguments": {"x": "`,
 	}
 }
 
@@ -76,12 +90,27 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// altersText tells that text without calls isn't all that comes of it: the answer starts
+// in the reasoning, or text has wrappers.
+func altersText(t *testing.T, o *inference.ParserOptions) bool {
+	t.Helper()
+	d, err := toolsNamed(o.Tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := reasoningNamed(o.Reasoning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.drop != nil || r.drop != nil || r.lead != "" || r.tags != nil && r.tags("").assumed
+}
+
 // TestBoundIsForCalls reads a long text that looks like calls again and again.
 func TestBoundIsForCalls(t *testing.T) {
 	text := strings.Repeat("\n{ <tool_call> {\"name\": [TOOL_CALLS] x\n", 5000)
 	for _, o := range every() {
 		got := parse(t, o, text)
-		if o.Choice.Mode == inference.ToolAuto && o.Reasoning != "deepseek_r1" && (got.Text != text || got.State != inference.ParseOpen) {
+		if o.Choice.Mode == inference.ToolAuto && !altersText(t, o) && (got.Text != text || got.State != inference.ParseOpen) {
 			t.Errorf("%s %s: state %d, %d of %d bytes of text", o.Tools, o.Reasoning, got.State, len(got.Text), len(text))
 		}
 	}
@@ -230,13 +259,13 @@ func FuzzParsers(f *testing.F) {
 		if len(text) > 10_000 {
 			return
 		}
-		plainText := !bytes.ContainsAny(text, "<[{Hft")
+		plainText := !bytes.ContainsAny(text, "<[]{Hft`助")
 		for _, o := range every() {
 			whole := parse(t, o, string(text))
 			if parts := cut(text, seed); !parse(t, o, parts...).equal(whole) {
 				t.Fatalf("%s %s: in parts %q\ngot  %+v\nwhole %+v", o.Tools, o.Reasoning, parts, parse(t, o, parts...), whole)
 			}
-			if shown := whole.Reasoning + whole.Text; plainText && shown != string(text) && (o.Reasoning == "" || strings.TrimSpace(shown) != strings.TrimSpace(string(text))) {
+			if shown := whole.Reasoning + whole.Text; plainText && o.Reasoning != "minimax_m2_append_think" && shown != string(text) && (o.Reasoning == "" || strings.TrimSpace(shown) != strings.TrimSpace(string(text))) {
 				t.Fatalf("%s %s: of %q\ngot %+v", o.Tools, o.Reasoning, text, whole)
 			}
 			if utf8.Valid(text) {
@@ -298,8 +327,16 @@ func fragments() []string {
 			f = append(f, d.markers.texts...)
 		case *mistral:
 			f = append(f, d.markers.texts...)
-		case *deepseek:
-			f = append(f, d.markers.texts...)
+		case *headedCalls:
+			f = append(append(f, d.markers.texts...), d.headed.sep, d.headed.callEnd)
+		case *xmlCalls:
+			f = append(append(append(f, d.opens.texts...), d.format.param, d.format.keyEnd, d.format.paramEnd, d.format.callEnd), d.format.outerEnd...)
+		case *hyV3:
+			f = append(f, hyV3Calls, d.format.call, d.format.nameEnd[0])
+		case *gemma:
+			f = append(append(f, d.opens.texts...), d.ends.texts...)
+		case *miniMaxM3:
+			f = append(append(f, d.opens.texts...), m3CallEnd, m3OuterEnd, m3Open, m3Close)
 		case *pythonic:
 			f = append(f, d.markers.texts...)
 		case *harmony:
@@ -332,7 +369,7 @@ func TestFragments(t *testing.T) {
 		if split := cut(text, random.Uint64()); !parse(t, o, split...).equal(whole) {
 			t.Fatalf("%s %s: in parts %q\ngot   %+v\nwhole %+v", o.Tools, o.Reasoning, split, parse(t, o, split...), whole)
 		}
-		if len(whole.Calls) == 0 && o.Reasoning == "" && o.Tools != "openai" && whole.Text != string(text) {
+		if len(whole.Calls) == 0 && o.Reasoning == "" && o.Tools != "openai" && !altersText(t, o) && whole.Text != string(text) {
 			t.Fatalf("%s: of %q\ngot %+v", o.Tools, text, whole)
 		}
 		if utf8.Valid(text) {

@@ -20,9 +20,30 @@ const (
 // {"name": …, "arguments": {…}}; "parameters" means the same.
 type format struct {
 	open  []string // texts that announce calls
-	end   string   // text that closes what was announced; it may be missing
+	end   []string // texts that close what was announced; they may be missing
 	bare  bare
-	array bool // the objects may stand in an array
+	array bool     // the objects may stand in an array
+	keyed bool     // the objects are {"name": {…}}
+	name  string   // key of the name; "" is "name"
+	id    string   // key of the call's id; "" where the model gives none
+	drop  wrappers // of text
+}
+
+// keyOf tells what a key's value is for.
+func (f *format) keyOf(key string, named bool) valueKind {
+	switch {
+	case f.keyed && !named:
+		return valueArguments
+	case f.keyed:
+		return valueOther
+	case key == f.name, key == "name" && f.name == "":
+		return valueName
+	case f.id != "" && key == f.id:
+		return valueID
+	case key == "arguments", key == "parameters":
+		return valueArguments
+	}
+	return valueOther
 }
 
 // jsonCalls reads calls that are JSON objects. A call is certain, and is shown,
@@ -48,6 +69,7 @@ type jsonCall struct {
 	scan    scanner
 	value   valueKind
 	name    string
+	id      string // that the model gives; "" for a random one
 	named   bool
 	begun   bool   // the arguments
 	alone   bool   // the arguments stand alone, their name was before them
@@ -60,6 +82,7 @@ type valueKind uint8
 const (
 	valueOther     valueKind = iota // passed over
 	valueName                       // the function
+	valueID                         // a string that is the call's id
 	valueArguments                  // an object, shown as it comes
 	valueQuoted                     // the arguments as a string that holds JSON
 )
@@ -81,7 +104,7 @@ const (
 
 func newJSONCalls(r *reader, f *format) *jsonCalls {
 	c := &jsonCalls{reader: *r, format: f}
-	texts := f.open
+	texts := append(slices.Clip(f.open), f.drop.texts()...)
 	if f.bare != bareNever {
 		texts = append(slices.Clip(texts), "{")
 	}
@@ -89,8 +112,8 @@ func newJSONCalls(r *reader, f *format) *jsonCalls {
 		texts = append(texts, "[")
 	}
 	c.markers = newMarkers(texts...)
-	if f.end != "" {
-		c.ends = newMarkers(f.end)
+	if len(f.end) > 0 {
+		c.ends = newMarkers(f.end...)
 	}
 	return c
 }
@@ -127,12 +150,12 @@ func (c *jsonCalls) step() bool {
 }
 
 // argumentsOf begins the arguments of a call whose name was read before them.
-func (c *jsonCalls) argumentsOf(name string) {
+func (c *jsonCalls) argumentsOf(name, id string) {
 	if c.in[0] != '{' || !isName(name) {
 		c.nothing()
 		return
 	}
-	c.call = jsonCall{pending: c.call.pending[:0], name: name, named: true, begun: true, alone: true, value: valueArguments}
+	c.call = jsonCall{pending: c.call.pending[:0], name: name, id: id, named: true, begun: true, alone: true, value: valueArguments}
 	c.certain()
 	c.at = inValue
 }
@@ -151,10 +174,14 @@ func isName(text string) bool {
 func (c *jsonCalls) search() bool {
 	at, which := c.markers.find(c.in, c.final, c.begins)
 	c.text(at)
-	if which < 0 {
+	announced := len(c.format.open)
+	switch {
+	case which < 0:
 		return false
+	case which >= announced && which < announced+len(c.format.drop):
+		return c.drop(c.format.drop[which-announced])
 	}
-	c.list, c.bare, c.at = false, which >= len(c.format.open), atStart
+	c.list, c.bare, c.at = false, which >= announced, atStart
 	c.doubt = c.bare && (c.shown || c.calls > 0)
 	if !c.bare {
 		c.take(len(c.markers.texts[which]))
@@ -164,7 +191,7 @@ func (c *jsonCalls) search() bool {
 
 // begins tells whether a bracket stands where a bare call may.
 func (c *jsonCalls) begins(at, which int) bool {
-	if which < len(c.format.open) {
+	if which < len(c.format.open)+len(c.format.drop) {
 		return true
 	}
 	if c.format.bare == bareStart {
@@ -236,12 +263,9 @@ func (c *jsonCalls) key() bool {
 		return c.wrong()
 	case yes:
 	}
-	c.call.value = valueOther
-	switch key {
-	case "name":
-		c.call.value = valueName
-	case "arguments", "parameters":
-		c.call.value = valueArguments
+	c.call.value = c.format.keyOf(key, c.call.named)
+	if c.format.keyed && !c.call.named {
+		c.call.name, c.call.named = key, key != ""
 	}
 	c.at = atColon
 	return true
@@ -285,6 +309,8 @@ func (c *jsonCalls) beginValue() bool {
 	switch {
 	case call.value == valueName && !call.named:
 		return c.nameValue()
+	case call.value == valueID && c.in[0] == '"':
+		return c.idValue()
 	case call.value != valueArguments || call.begun || c.in[0] == 'n':
 		call.value = valueOther
 	case c.in[0] == '"':
@@ -312,11 +338,27 @@ func (c *jsonCalls) nameValue() bool {
 	return true
 }
 
+// idValue reads an id. One that comes too late or is no short string is passed over.
+func (c *jsonCalls) idValue() bool {
+	id, v := c.quoted()
+	switch v {
+	case more:
+		c.at = atValue
+		return false
+	case no:
+		c.call.value = valueOther
+		return true
+	case yes:
+	}
+	c.call.id, c.at = id, atComma
+	return true
+}
+
 // certain makes the call once its name and its arguments are there.
 func (c *jsonCalls) certain() {
 	call := &c.call
 	if call.named && call.begun && !c.inCall {
-		c.open(call.name)
+		c.openAs(call.name, call.id)
 		c.arguments(c.sink.join(call.pending, nil))
 		call.pending = call.pending[:0]
 	}
@@ -420,7 +462,7 @@ func (c *jsonCalls) objectEnd() bool {
 		return true
 	}
 	if !c.inCall {
-		c.open(call.name)
+		c.openAs(call.name, call.id)
 	}
 	c.take(1)
 	return c.wrong()
@@ -431,8 +473,8 @@ func (c *jsonCalls) between() bool {
 	if c.list {
 		return c.inList()
 	}
-	if c.format.end != "" && !c.comma {
-		switch c.match(c.format.end) {
+	if !c.comma {
+		switch _, v := c.first(c.format.end...); v {
 		case yes:
 			c.forget()
 			c.at = atText
@@ -480,7 +522,7 @@ func (c *jsonCalls) broken() bool {
 	if which < 0 {
 		return false
 	}
-	c.take(len(c.format.end))
+	c.take(len(c.format.end[which]))
 	c.close()
 	c.at = atText
 	return true

@@ -31,7 +31,7 @@ func (n *named) step() bool {
 		return false
 	}
 	n.read = true
-	n.argumentsOf(n.name)
+	n.argumentsOf(n.name, "")
 	return true
 }
 

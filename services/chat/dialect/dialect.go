@@ -28,6 +28,8 @@ type toolDialect struct {
 	text bool
 	// id shapes random letters and digits; nil makes OpenAI's ids.
 	id func(random string) string
+	// drop are wrappers of text, which are left out where no calls are read, too.
+	drop func() wrappers
 }
 
 // toolDialects are in the order in which templates are tried. They are made once: each
@@ -37,14 +39,40 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, teaches: teachesHarmony},
 		{names: []string{"deepseek_v3"}, read: newDeepseekV3, teaches: teachesDeepseekV3},
 		{names: []string{"deepseek_v31"}, read: newDeepseekV31, teaches: teachesDeepseekV31},
+		{names: []string{"deepseek_v41"}, read: newDeepseekV41, teaches: teachesDeepseekV41},
+		{names: []string{"deepseek_v4"}, read: newDeepseekV4, teaches: teachesDeepseekV4},
+		{names: []string{"deepseek_v32"}, read: newDeepseekV32, teaches: teachesDeepseekV32},
+		{names: []string{"kimi_k3"}, read: newKimiK3, teaches: teachesKimiK3, drop: kimiK3Wrappers},
+		{names: []string{"kimi_k2"}, read: newKimiK2, teaches: teachesKimiK2},
+		{names: []string{"minimax_m3"}, read: newMiniMaxM3, teaches: teachesMiniMaxM3},
+		{names: []string{"minimax_m2"}, read: newMiniMaxM2, teaches: teachesMiniMaxM2},
+		{names: []string{"hy_v3"}, read: newHYV3, teaches: teachesHYV3},
+		{names: []string{"glm45", "glm47", "ling3"}, read: newGLM45, teaches: teachesGLM45},
+		{names: []string{"gemma4"}, read: newGemma4, teaches: teachesGemma4},
+		{names: []string{"functiongemma"}, read: newFunctionGemma, teaches: teachesFunctionGemma},
+		{names: []string{"cohere_command4"}, read: newCohere4, teaches: teachesCohere4, drop: cohere4Wrappers},
+		{names: []string{"cohere_command3"}, read: newCohere3, teaches: teachesCohere3, drop: cohere3Wrappers},
+		{names: []string{"step3"}, read: newStep3, teaches: teachesStep3},
+		{names: []string{"seed_oss"}, read: newSeedOSS, teaches: teachesSeedOSS},
+		{names: []string{"longcat"}, read: newLongCat, teaches: teachesLongCat},
+		{names: []string{"apertus"}, read: newApertus, teaches: teachesApertus},
+		{names: []string{"internlm"}, read: newInternLM, teaches: teachesInternLM},
+		{names: []string{"gigachat3"}, read: newGigaChat3, teaches: teachesGigaChat3, drop: gigaChatWrappers},
+		{names: []string{"lfm2"}, read: newLFM2, teaches: teachesLFM2},
+		{names: []string{"olmo3"}, read: newOlmo3, teaches: teachesOlmo3},
+		{names: []string{"minicpm5"}, read: newMiniCPM5, teaches: teachesMiniCPM5},
 		{names: []string{"mistral"}, read: newMistral, teaches: teachesMistral, id: mistralID},
 		{names: []string{"llama4_pythonic"}, read: newLlama4, teaches: teachesLlama4},
 		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, teaches: teachesLlama3},
-		{names: []string{"qwen3_coder", "qwen3_xml"}, read: newQwen3Coder, teaches: teachesQwen3Coder},
+		{names: []string{"mimo"}, read: newMiMo, teaches: teachesMiMo},
+		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, teaches: teachesQwen3Coder},
 		{names: []string{"granite"}, read: newGranite, teaches: teachesGranite},
 		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, teaches: teachesGranite20bFC},
+		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, teaches: teachesHunyuanA13B, drop: hunyuanWrappers},
 		{names: []string{"jamba"}, read: newJamba, teaches: teachesJamba},
-		{names: []string{"hermes", "granite4"}, read: newHermes, teaches: teachesHermes},
+		{names: []string{"ernie45"}, read: newErnie45, teaches: teachesErnie45, drop: ernieWrappers},
+		{names: []string{"xlam"}, read: newXLAM, teaches: teachesXLAM},
+		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, teaches: teachesHermes},
 		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, teaches: teachesFunctools},
 		{names: []string{"pythonic"}, read: newPythonic, teaches: neverTaught, text: true},
 		{names: []string{"json"}, read: newJSON, teaches: neverTaught, text: true},
@@ -54,19 +82,40 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 // reasoningDialect is one way to mark reasoning.
 type reasoningDialect struct {
 	names   []string // as in vLLM's --reasoning-parser
-	tags    func() *tags
+	tags    func(prompt string) *tags
 	teaches func(template string) bool
 	special bool // it is written with special tokens
+	// drop are wrappers of the text after the reasoning.
+	drop func() wrappers
+	// lead goes before the answer, all of which is text.
+	lead string
 }
+
+// fixed are tags that no prompt changes.
+func fixed(t func() *tags) func(string) *tags { return func(string) *tags { return t() } }
 
 var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:gochecknoglobals // never changed
 	return []reasoningDialect{
 		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, teaches: teachesHarmony, special: true},
-		{names: []string{"mistral"}, tags: mistralTags, teaches: func(t string) bool { return containsAll(t, "[THINK]") }, special: true},
-		{names: []string{"granite"}, tags: graniteTags, teaches: func(t string) bool { return containsAll(t, "Here is my thought process:") }},
-		{names: []string{"seed_oss"}, tags: seedTags, teaches: func(t string) bool { return containsAll(t, "<seed:think>") }},
-		{names: []string{"deepseek_r1", "minimax_m2", "step3"}, tags: deepseekR1Tags, teaches: teachesDeepseekR1},
-		{names: []string{"qwen3", "mimo", "nemotron_v3", "deepseek_v3", "glm45", "kimi_k2", "olmo3"}, tags: qwen3Tags, teaches: func(t string) bool { return containsAll(t, "</think>") }},
+		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), teaches: teachesKimiK3, special: true, drop: kimiK3Wrappers},
+		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), teaches: func(t string) bool { return containsAll(t, "<|channel>", "<channel|>") }, special: true},
+		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), teaches: func(t string) bool { return containsAll(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
+		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), teaches: func(t string) bool { return containsAll(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers},
+		{names: []string{"mistral"}, tags: fixed(mistralTags), teaches: func(t string) bool { return containsAll(t, "[THINK]") }, special: true},
+		{names: []string{"granite"}, tags: fixed(graniteTags), teaches: func(t string) bool { return containsAll(t, "Here is my thought process:") }},
+		{names: []string{"seed_oss"}, tags: fixed(seedTags), teaches: func(t string) bool { return containsAll(t, "<seed:think>") }},
+		{names: []string{"minimax_m3"}, tags: fixed(miniMaxM3Tags), teaches: func(t string) bool { return containsAll(t, "<mm:think>") }},
+		{names: []string{"minimax_m2"}, tags: fixed(miniMaxM2Tags), teaches: func(t string) bool { return containsAll(t, "<minimax:tool_call>", "<think>") }},
+		{names: []string{"minimax_m2_append_think"}, lead: "<think>", teaches: neverTaught},
+		{names: []string{"deepseek_v4", "deepseek_v41"}, tags: fixed(deepseekV4Tags), teaches: func(t string) bool { return containsAll(t, "｜DSML｜", "</think>") }},
+		{names: []string{"hy_v3"}, tags: hyV3Tags, teaches: teachesHYV3},
+		{names: []string{"glm45", "glm47", "ling3"}, tags: fixed(glm45Tags), teaches: func(t string) bool { return teachesGLM45(t) && containsAll(t, "</think>") }},
+		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), teaches: func(t string) bool { return teachesKimiK2(t) && containsAll(t, "</think>") }},
+		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), teaches: func(t string) bool { return containsAll(t, "</think>", "<answer>") }, drop: hunyuanWrappers},
+		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), teaches: func(t string) bool { return containsAll(t, "</think>", "<response>") }, drop: ernieWrappers},
+		{names: []string{"deepseek_r1", "step3"}, tags: fixed(deepseekR1Tags), teaches: teachesDeepseekR1},
+		{names: []string{"step3p5", "step5"}, tags: fixed(step3p5Tags), teaches: neverTaught},
+		{names: []string{"qwen3", "mimo", "nemotron_v3", "granite_thinking_parser", "deepseek_v3", "holo2", "olmo3", "minicpmv"}, tags: fixed(qwen3Tags), teaches: func(t string) bool { return containsAll(t, "</think>") }},
 	}
 })
 
@@ -164,9 +213,13 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	p := &parser{}
 	r := newReader(&p.sink, options, tools.id)
 	speaksHarmony := slices.Contains(tools.names, "harmony") || slices.Contains(reasoning.names, "harmony")
-	p.dialect = answer(r, options, tools, speaksHarmony)
+	drop := tools.drop
+	if drop == nil {
+		drop = reasoning.drop
+	}
+	p.dialect, p.lead = answer(r, options, tools, speaksHarmony, drop), reasoning.lead
 	if reasoning.tags != nil && !speaksHarmony {
-		p.thinking = newThinking(&p.sink, reasoning.tags(), options, p.dialect)
+		p.thinking = newThinking(&p.sink, reasoning.tags(options.Prompt), options, p.dialect)
 	}
 	return p, nil
 }
@@ -186,15 +239,17 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 }
 
 // answer reads what follows the reasoning.
-func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool) dialect {
+func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool, drop func() wrappers) dialect {
 	demanded := demandedCalls(r, options.Choice)
 	switch none := options.Choice.Mode == inference.ToolNone || tools.read == nil; {
 	case speaksHarmony:
 		return newHarmony(r, !none, demanded)
 	case demanded != nil:
 		return demanded
+	case none && drop != nil:
+		return newPlain(r, drop())
 	case none:
-		return &plain{reader: *r}
+		return newPlain(r, nil)
 	}
 	return tools.read(r)
 }
@@ -212,19 +267,12 @@ func demandedCalls(r *reader, choice inference.ToolChoice) dialect {
 	}
 }
 
-// plain passes all text on.
-type plain struct{ reader }
-
-func (p *plain) step() bool {
-	p.text(len(p.in))
-	return false
-}
-
 // parser is a chain of a reasoning dialect, if any, and one of tool calls.
 type parser struct {
 	sink     sink
 	thinking *thinking
 	dialect  dialect
+	lead     string // to show before the answer
 }
 
 // Parse reads more of the text.
@@ -241,6 +289,10 @@ func (p *parser) Finish() []inference.Piece {
 
 func (p *parser) feed(text []byte, final bool) {
 	p.sink.reset()
+	if p.lead != "" && len(text) > 0 {
+		text = p.sink.join([]byte(p.lead), text)
+		p.lead = ""
+	}
 	switch {
 	case p.dialect.base().state != inference.ParseOpen:
 	case p.thinking != nil:

@@ -5,7 +5,7 @@ import "strings"
 // newHermes reads <tool_call>{"name": …, "arguments": {…}}</tool_call>, as the
 // Hermes models write it, Qwen 2.5 and 3, Granite 4 and many others.
 func newHermes(r *reader) dialect {
-	return newJSONCalls(r, &format{open: []string{"<tool_call>"}, end: "</tool_call>", array: true})
+	return newJSONCalls(r, &format{open: []string{"<tool_call>"}, end: []string{"</tool_call>"}, array: true})
 }
 
 // teachesHermes tells the JSON calls from other ones with the same tag. The JSON

@@ -28,7 +28,7 @@ func (m *mistral) step() bool {
 	case !m.spaces():
 		return false
 	case m.name != "":
-		m.argumentsOf(m.name)
+		m.argumentsOf(m.name, "")
 		m.name = ""
 	case m.in[0] == '[' || m.in[0] == '{':
 		return m.start()

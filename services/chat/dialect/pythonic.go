@@ -1,14 +1,19 @@
 package dialect
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // pythonic reads [name(key=value, …), …]: calls as Python would write them, with
 // literals as values, as Llama 4 and ToolACE write them. They stand where the
-// answer starts, or between Llama 4's own markers. Each value is shown, as JSON,
-// when it is complete.
+// answer starts, or between markers. Each value is shown, as JSON, when it is
+// complete.
 type pythonic struct {
 	reader
 	markers *markers
+	bare    bool   // the first marker is the bracket of calls that nothing announces
+	lines   bool   // calls stand on lines, not in brackets
 	end     string // marker after the calls, where there is one
 	at      pythonState
 
@@ -31,10 +36,29 @@ const (
 	pythonEnd               // after the bracket
 )
 
-func newPythonic(r *reader) dialect { return &pythonic{reader: *r, markers: newMarkers("[")} }
+func newPythonic(r *reader) dialect {
+	return &pythonic{reader: *r, markers: newMarkers("["), bare: true}
+}
 
 func newLlama4(r *reader) dialect {
-	return &pythonic{reader: *r, markers: newMarkers("[", "<|python_start|>"), end: "<|python_end|>"}
+	return &pythonic{reader: *r, markers: newMarkers("[", "<|python_start|>"), bare: true, end: "<|python_end|>"}
+}
+
+// newLFM2 reads <|tool_call_start|>[name(key=value)]<|tool_call_end|> of LFM 2.
+func newLFM2(r *reader) dialect {
+	return &pythonic{reader: *r, markers: newMarkers("<|tool_call_start|>"), end: "<|tool_call_end|>"}
+}
+
+func teachesLFM2(template string) bool { return containsAll(template, "<|tool_call_start|>") }
+
+// newOlmo3 reads <function_calls> with a call name(key=value) on each line, as Olmo 3
+// writes it.
+func newOlmo3(r *reader) dialect {
+	return &pythonic{reader: *r, markers: newMarkers("<function_calls>"), lines: true, end: "</function_calls>"}
+}
+
+func teachesOlmo3(template string) bool {
+	return containsAll(template, "<function_calls>", "</function_calls>") && !strings.Contains(template, "DSML")
 }
 
 func teachesLlama4(template string) bool {
@@ -68,16 +92,16 @@ func (p *pythonic) step() bool {
 
 func (p *pythonic) search() bool {
 	at, which := p.markers.find(p.in, p.final, func(at, which int) bool {
-		return which > 0 || !p.shown && p.calls == 0 && len(bytes.TrimLeft(p.in[:at], blanks)) == 0
+		return which > 0 || !p.bare || !p.shown && p.calls == 0 && len(bytes.TrimLeft(p.in[:at], blanks)) == 0
 	})
 	p.text(at)
 	if which < 0 {
 		return false
 	}
 	p.take(len(p.markers.texts[which]))
-	p.at = pythonName
-	if which > 0 {
-		p.at = pythonList
+	p.at = pythonList
+	if p.lines || p.bare && which == 0 {
+		p.at = pythonName
 	}
 	return true
 }
@@ -211,6 +235,9 @@ func (p *pythonic) callEnd() bool {
 }
 
 func (p *pythonic) afterCall() bool {
+	if p.lines {
+		return p.nextLine()
+	}
 	switch p.in[0] {
 	case ',':
 		p.take(1)
@@ -222,6 +249,19 @@ func (p *pythonic) afterCall() bool {
 	default:
 		return p.nothing()
 	}
+	return true
+}
+
+// nextLine reads on after a call that stands on its line: another call, or the end.
+func (p *pythonic) nextLine() bool {
+	if strings.HasPrefix(p.end, string(p.in[:min(len(p.in), len(p.end))])) {
+		p.at = pythonEnd
+		return true
+	}
+	if p.in[0] == ',' || p.in[0] == ';' {
+		p.take(1)
+	}
+	p.at = pythonName
 	return true
 }
 

@@ -139,6 +139,21 @@ func (r *reader) match(literal string) verdict {
 	return no
 }
 
+// first reads the first literal of a list that stands next.
+func (r *reader) first(literals ...string) (which int, v verdict) {
+	v = no
+	for i, literal := range literals {
+		switch r.match(literal) {
+		case yes:
+			return i, yes
+		case more:
+			v = more
+		case no:
+		}
+	}
+	return 0, v
+}
+
 // spaces reads white space, and tells whether anything follows.
 func (r *reader) spaces() bool {
 	r.take(len(r.in) - len(bytes.TrimLeft(r.in, blanks)))
@@ -210,11 +225,17 @@ func (r *reader) track(text []byte) {
 }
 
 // open makes a call: from here on it is one, whatever comes.
-func (r *reader) open(name string) {
+func (r *reader) open(name string) { r.openAs(name, "") }
+
+// openAs makes a call with the id that the model gave it; "" is a random one.
+func (r *reader) openAs(name, id string) {
 	r.close()
+	if id == "" {
+		id = r.ids()
+	}
 	r.sink.pieces = append(r.sink.pieces, inference.Piece{
 		Kind: inference.PieceCall,
-		Call: inference.ToolCallPiece{Index: r.calls, ID: r.ids(), Name: name},
+		Call: inference.ToolCallPiece{Index: r.calls, ID: id, Name: name},
 	})
 	r.calls++
 	r.inCall, r.argued = true, false

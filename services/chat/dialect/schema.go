@@ -53,7 +53,11 @@ func (p *properties) isText(name string) bool {
 // append appends the JSON of a value. It is a string unless the schema allows
 // something else and the text is that.
 func (p *properties) append(dst []byte, name string, value []byte) []byte {
-	may := p.allowed(name)
+	return appendTyped(dst, p.allowed(name), value)
+}
+
+// appendTyped appends the JSON of a value that may be of these types.
+func appendTyped(dst []byte, may may, value []byte) []byte {
 	text := bytes.TrimSpace(value)
 	switch word := string(bytes.ToLower(text)); {
 	case word == "null" || word == "none":

@@ -10,7 +10,7 @@ import (
 
 // tags are how a dialect marks reasoning, which stands where the answer starts.
 type tags struct {
-	open, shut []string
+	open, shut []string // one that starts with another stands before it
 	// keep are texts that end the reasoning too and are read as what follows.
 	keep []string
 	// assumed: the answer starts inside the reasoning although nothing says so.
@@ -19,26 +19,73 @@ type tags struct {
 
 func thinkTags() *tags { return &tags{open: []string{"<think>"}, shut: []string{"</think>"}} }
 
-// qwen3Tags end where a call begins too: Qwen 3.5 calls without closing <think>.
-func qwen3Tags() *tags {
-	t := thinkTags()
-	t.keep = []string{qwenCall + "\n" + qwenFunction}
+// ends adds texts that end the reasoning too: the calls of models that don't always
+// close their reasoning before a call.
+func (t *tags) ends(keep ...string) *tags {
+	t.keep = append(t.keep, keep...)
 	return t
 }
 
-// deepseekR1Tags are for models whose template opens the reasoning, or that leave
-// the opening tag out.
-func deepseekR1Tags() *tags {
-	t := thinkTags()
+// always is for models whose template opens the reasoning, or that leave the opening
+// tag out.
+func (t *tags) always() *tags {
 	t.assumed = true
 	return t
 }
 
+// qwenCalls begins Qwen 3.5's calls. The tag alone may stand in its thoughts.
+const qwenCalls = qwenCall + "\n" + qwenFunction
+
+func qwen3Tags() *tags      { return thinkTags().ends(qwenCalls) }
+func deepseekR1Tags() *tags { return thinkTags().always() }
+func step3p5Tags() *tags    { return thinkTags().always().ends(qwenCalls) }
+func glm45Tags() *tags      { return thinkTags().ends(qwenCall) }
+func kimiK2Tags() *tags     { return thinkTags().ends("<|tool_calls_section_begin|>") }
+func miniMaxM2Tags() *tags  { return thinkTags().always().ends("<minimax:tool_call>") }
+
+func deepseekV4Tags() *tags {
+	return thinkTags().ends("<｜DSML｜tool_calls>", "<｜DSML｜toolcalls>", "<｜DSML｜tool>", "<｜DSML｜ calls>")
+}
+
+func miniMaxM3Tags() *tags {
+	return (&tags{open: []string{"<mm:think>"}, shut: []string{"</mm:think>"}}).ends(m3Outer)
+}
+
 func seedTags() *tags {
-	return &tags{open: []string{"<seed:think>"}, shut: []string{"</seed:think>"}}
+	return (&tags{open: []string{"<seed:think>"}, shut: []string{"</seed:think>"}}).ends("<seed:tool_call>")
+}
+
+func kimiK3Tags() *tags {
+	t := &tags{open: []string{"<|open|>think<|sep|>"}, shut: []string{"<|close|>think<|sep|>"}}
+	return t.ends("<|open|>response<|sep|>", "<|open|>tools<|sep|>")
+}
+
+func cohereTags() *tags {
+	t := &tags{open: []string{"<|START_THINKING|>"}, shut: []string{"<|END_THINKING|>"}}
+	return t.ends("<|START_ACTION|>", "<|START_RESPONSE|>", "<|START_TEXT|>")
+}
+
+// gemma4Tags are those of a channel, whose name is no part of the reasoning.
+func gemma4Tags() *tags {
+	t := &tags{open: []string{"<|channel>thought\n", "<|channel>thought", "<|channel>"}, shut: []string{"<channel|>"}}
+	return t.ends("<|tool_call>")
 }
 
 func mistralTags() *tags { return &tags{open: []string{"[THINK]"}, shut: []string{"[/THINK]"}} }
+
+// hyV3Tags have a suffix in some checkpoints, such as <think:opensource>. The prompt
+// ends with such a tag, which is where the suffix is known from.
+func hyV3Tags(prompt string) *tags {
+	suffix := ""
+	prompt = strings.TrimRight(prompt, blanks)
+	if i := strings.LastIndexByte(prompt, '<'); i >= 0 {
+		tag, closed := strings.CutSuffix(strings.TrimPrefix(prompt[i+1:], "/"), ">")
+		if rest, found := strings.CutPrefix(tag, "think"); found && closed && isName(rest) && rest[0] == ':' {
+			suffix = rest
+		}
+	}
+	return &tags{open: []string{"<think" + suffix + ">"}, shut: []string{"</think" + suffix + ">"}}
+}
 
 // graniteTags are sentences in Granite 3.2, and "Here's" in its quantized models.
 func graniteTags() *tags {
@@ -116,11 +163,11 @@ func (t *thinking) start(in []byte, final bool) []byte {
 	rest := bytes.TrimLeft(in, blanks)
 	wait := len(rest) == 0 && len(in) <= maxBlank
 	for _, open := range t.tags.open {
-		if bytes.HasPrefix(rest, []byte(open)) {
+		if bytes.HasPrefix(rest, []byte(open)) && !wait {
 			t.state = thinkingInside
 			return rest[len(open):]
 		}
-		wait = wait || len(rest) > 0 && strings.HasPrefix(open, string(rest))
+		wait = wait || !final && len(rest) > 0 && strings.HasPrefix(open, string(rest))
 	}
 	switch {
 	case wait && !final:

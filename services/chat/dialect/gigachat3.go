@@ -1,0 +1,13 @@
+package dialect
+
+// newGigaChat3 reads GigaChat 3's call: an object after "function call<|role_sep|>" or
+// <|function_call|>.
+func newGigaChat3(r *reader) dialect {
+	return newJSONCalls(r, &format{open: []string{"function call<|role_sep|>", "<|function_call|>"}, drop: gigaChatWrappers()})
+}
+
+func gigaChatWrappers() wrappers { return around("<|message_sep|>", "</s>") }
+
+func teachesGigaChat3(template string) bool {
+	return containsAll(template, "function call", "<|role_sep|>") || containsAll(template, "<|function_call|>", "<|message_sep|>")
+}
