@@ -34,7 +34,7 @@ func teachesDeepseekV31(template string) bool {
 func dsml(space string, outer ...string) *xmlFormat {
 	f := &xmlFormat{
 		call: "<｜DSML｜" + space + "invoke name=", nameEnd: []string{">"}, callEnd: "</｜DSML｜" + space + "invoke>",
-		param: "<｜DSML｜" + space + "parameter name=", keyEnd: ">", paramEnd: "</｜DSML｜" + space + "parameter>", key: dsmlKey,
+		param: "<｜DSML｜" + space + "parameter name=", keyEnd: ">", paramEnd: "</｜DSML｜" + space + "parameter>", key: dsmlKey, tokens: true,
 	}
 	for _, o := range outer {
 		f.outer = append(f.outer, "<｜DSML｜"+space+o+">")

@@ -13,7 +13,7 @@ const (
 func newGLM45(r *reader) dialect {
 	return newXMLCalls(r, &xmlFormat{
 		call: qwenCall, nameEnd: []string{argKey}, callEnd: qwenCallEnd,
-		param: argKey, keyEnd: argKeyEnd, value: argValue, paramEnd: argValueEnd,
+		param: argKey, keyEnd: argKeyEnd, value: argValue, paramEnd: argValueEnd, tokens: true,
 	})
 }
 

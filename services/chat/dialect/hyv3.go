@@ -23,7 +23,7 @@ func hyV3Format(suffix string) *xmlFormat {
 	return &xmlFormat{
 		outer: []string{tag("tool_calls")}, outerEnd: []string{tag("/tool_calls")},
 		call: tag("tool_call"), nameEnd: []string{tag("tool_sep"), tag("arg_key")}, callEnd: tag("/tool_call"),
-		param: tag("arg_key"), keyEnd: tag("/arg_key"), value: tag("arg_value"), paramEnd: tag("/arg_value"),
+		param: tag("arg_key"), keyEnd: tag("/arg_key"), value: tag("arg_value"), paramEnd: tag("/arg_value"), tokens: true,
 	}
 }
 

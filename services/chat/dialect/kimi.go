@@ -31,7 +31,7 @@ func newKimiK3(r *reader) dialect {
 	return newXMLCalls(r, &xmlFormat{
 		outer: []string{"<|open|>tools<|sep|>"}, outerEnd: []string{"<|close|>tools<|sep|>", "<|close|>message<|sep|>"},
 		call: "<|open|>call ", nameEnd: []string{"<|sep|>"}, callEnd: "<|close|>call<|sep|>", name: kimiK3Name,
-		param: "<|open|>argument ", keyEnd: "<|sep|>", paramEnd: "<|close|>argument<|sep|>", key: kimiK3Key, drop: kimiK3Wrappers(),
+		param: "<|open|>argument ", keyEnd: "<|sep|>", paramEnd: "<|close|>argument<|sep|>", key: kimiK3Key, tokens: true, drop: kimiK3Wrappers(),
 	})
 }
 

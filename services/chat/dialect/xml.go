@@ -25,6 +25,7 @@ type xmlFormat struct {
 	value    string // prefix of the value; "" where the value follows the key
 	paramEnd string
 	lines    bool     // line breaks next to the tags belong to the tags
+	tokens   bool     // the tags are tokens, which don't stand in a value
 	drop     wrappers // of text
 
 	// name reads what stands between call and nameEnd; nil removes quotes.
@@ -109,7 +110,7 @@ const (
 )
 
 func newXMLCalls(r *reader, f *xmlFormat) *xmlCalls {
-	return &xmlCalls{
+	x := &xmlCalls{
 		reader: *r, format: f,
 		opens: newMarkers(append(append([]string{f.call}, f.outer...), f.drop.texts()...)...),
 		names: newMarkers(append(slices.Clip(f.nameEnd), f.callEnd)...),
@@ -117,6 +118,10 @@ func newXMLCalls(r *reader, f *xmlFormat) *xmlCalls {
 		// counts only at the start of a line, where models put those that they mean.
 		values: newMarkers(f.paramEnd, "\n"+f.param, "\n"+f.callEnd),
 	}
+	if f.tokens {
+		x.values = newMarkers(f.paramEnd, f.param, f.callEnd)
+	}
+	return x
 }
 
 func (x *xmlCalls) step() bool {
