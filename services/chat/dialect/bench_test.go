@@ -1,7 +1,10 @@
 package dialect
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +56,7 @@ func BenchmarkArguments(b *testing.B) {
 func TestLinear(t *testing.T) {
 	units := []string{
 		"<", "<tool_call>", "\n{\"name\": ", "[TOOL_CALLS]a", " \n", "[", "{", "[f(x=[", "<function=", "<function=f>\n<parameter=", "<function=f>\n<parameter=x>\n",
-		deepseekCall + "f", deepseekCall + "f" + deepseekSep, "<|channel|>a", "<|channel|><|message|>", "{\"arguments\": {\"x\": \"", "Here", "<think>", "\\", "[f(x=1, y='",
+		deepseekCall + "f", deepseekCall + "f" + deepseekSep, "<|channel|>a", "<|channel|><|message|>", "{\"arguments\": {\"x\": \"", "Here", "<think>", "<tool_call>f<arg_key>", "<|tool_call>call:f{x:[", m3Outer + m3Call + "f>" + m3Open + "a>", "<｜DSML｜invoke name=", "<|open|>", "</co", "<function_calls>f(x=1)\n", "\\", "[f(x=1, y='",
 	}
 	size := tier.Size(1<<14, 1<<17)
 	limit := time.Duration(size) * 40 * time.Microsecond // 5 s for 128 KiB
@@ -90,4 +93,61 @@ func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
 	}
 	p.Finish()
 	return most
+}
+
+// BenchmarkFormats asks what a token costs in each format: text, and calls with nested
+// arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a token. Compare with
+// `go test -bench Formats -count 6` and benchstat.
+func BenchmarkFormats(b *testing.B) {
+	paths, err := filepath.Glob("testdata/vectors/*.json")
+	if err != nil || len(paths) == 0 {
+		b.Fatalf("no vectors: %v", err)
+	}
+	for _, path := range paths {
+		f, tokens := benchTokens(b, path)
+		b.Run("format="+f.Format, func(b *testing.B) {
+			o := options(f.Format, "")
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := Dialects{}.Parser(o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, token := range tokens {
+					p.Parse(token)
+				}
+				p.Finish()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(tokens)), "ns/token")
+		})
+	}
+}
+
+// benchTokens are the answers of a file that have calls, in tokens.
+func benchTokens(b *testing.B, path string) (*vectorFile, [][]byte) {
+	b.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var f vectorFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat("Some words of an answer that make up most of what a model writes. ", 10)
+	for range 10 {
+		for _, v := range f.Vectors {
+			switch v.Name {
+			case "nested", "parallel", "code in an argument", "quotes and line breaks":
+				text += v.In + "\n"
+			}
+		}
+	}
+	var tokens [][]byte
+	for text != "" {
+		n := min(4, len(text))
+		tokens = append(tokens, []byte(text[:n]))
+		text = text[n:]
+	}
+	return &f, tokens
 }

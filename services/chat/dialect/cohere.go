@@ -15,7 +15,7 @@ func newCohere(r *reader, drop wrappers) dialect {
 
 // cohere3Wrappers stand around text, and around parts of it that cite a source.
 func cohere3Wrappers() wrappers {
-	return append(around("<|START_RESPONSE|>", "<|END_RESPONSE|>"), wrapper{text: "<co>", inline: true}, wrapper{text: "</co", until: ">", inline: true})
+	return append(around("<|START_RESPONSE|>", "<|END_RESPONSE|>"), wrapper{text: "<co>", inline: true}, wrapper{text: "</co: ", until: ">", inline: true})
 }
 
 func cohere4Wrappers() wrappers {

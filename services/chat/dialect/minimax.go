@@ -129,22 +129,14 @@ func (m *miniMaxM3) inBody() bool {
 	if which == 0 {
 		m.take(len(m3CallEnd))
 	}
-	var schema json.RawMessage
-	if m.tool != nil {
-		schema = m.tool.Parameters
+	out := (m3Writer{}).arguments(m3Elements(m.body), m.tool)
+	if which < 0 {
+		out = out[:len(out)-1] // the end of the text cut the call off: an object that has no end tells so
 	}
-	elements := m3Elements(m.body)
-	switch {
-	case which >= 0:
-		m.arguments(m3Object(nil, elements, readM3Schema(schema), maxDepth))
+	m.arguments(out)
+	if which >= 0 {
 		m.close()
 		m.at = m3Ended
-	case len(elements) > 0:
-		// The end of the text cut the call off: an object that has no end tells so.
-		out := m3Object(nil, elements, readM3Schema(schema), maxDepth)
-		m.arguments(out[:len(out)-1])
-	default:
-		m.arguments([]byte("{"))
 	}
 	return which >= 0
 }
@@ -207,18 +199,57 @@ type m3Schema struct {
 	Type       any               `json:"type"`
 	AnyOf      []json.RawMessage `json:"anyOf"`
 	OneOf      []json.RawMessage `json:"oneOf"`
-	raw        json.RawMessage
+	types      may
 	list       bool
 	object     bool
 }
 
-// readM3Schema reads a schema, or the first of its alternatives that is a list or an object.
-func readM3Schema(raw json.RawMessage) m3Schema {
-	var s m3Schema
-	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
-		return m3Schema{}
+// has tells whether the schema names a type.
+func (s *m3Schema) has(name string) bool {
+	if list, ok := s.Type.([]any); ok {
+		return slices.Contains(list, any(name))
 	}
-	s.raw = raw
+	return s.Type == name
+}
+
+// property is the schema of an element.
+func (s *m3Schema) property(name string) json.RawMessage {
+	if p, ok := s.Properties[name]; ok {
+		return p
+	}
+	return s.Additional
+}
+
+// m3Writer makes JSON of elements. It keeps the schemas that it has read, by where they
+// stand: a list has one schema for all its items.
+type m3Writer map[*byte]*m3Schema
+
+func (w m3Writer) arguments(elements []m3Element, t *tool) []byte {
+	if t == nil {
+		return w.object(nil, elements, &m3Schema{}, maxDepth)
+	}
+	return w.object(nil, elements, w.schema(t.Parameters), maxDepth)
+}
+
+func (w m3Writer) schema(raw json.RawMessage) *m3Schema {
+	if len(raw) == 0 {
+		return &m3Schema{}
+	}
+	s := w[&raw[0]]
+	if s == nil {
+		s = readM3Schema(raw, maxSchema)
+		s.types = allowed(raw, maxSchema)
+		w[&raw[0]] = s
+	}
+	return s
+}
+
+// readM3Schema reads a schema, or the first of its alternatives that is a list or an object.
+func readM3Schema(raw json.RawMessage, depth int) *m3Schema {
+	s := &m3Schema{}
+	if depth == 0 || json.Unmarshal(raw, s) != nil {
+		return &m3Schema{}
+	}
 	s.list, s.object = s.has("array"), s.has("object")
 	if s.Type == nil {
 		s.list = s.Items != nil
@@ -228,31 +259,15 @@ func readM3Schema(raw json.RawMessage) m3Schema {
 		return s
 	}
 	for _, one := range append(s.AnyOf, s.OneOf...) {
-		if inner := readM3Schema(one); inner.list || inner.object {
-			inner.raw = raw
+		if inner := readM3Schema(one, depth-1); inner.list || inner.object {
 			return inner
 		}
 	}
 	return s
 }
 
-func (s *m3Schema) has(name string) bool {
-	if list, ok := s.Type.([]any); ok {
-		return slices.Contains(list, any(name))
-	}
-	return s.Type == name
-}
-
-// property is the schema of an element.
-func (s *m3Schema) property(name string) m3Schema {
-	if p, ok := s.Properties[name]; ok {
-		return readM3Schema(p)
-	}
-	return readM3Schema(s.Additional)
-}
-
-// m3Object appends elements as an object. Those of one name are a list.
-func m3Object(dst []byte, elements []m3Element, s m3Schema, depth int) []byte {
+// object appends elements as an object. Those of one name are a list.
+func (w m3Writer) object(dst []byte, elements []m3Element, s *m3Schema, depth int) []byte {
 	var names []string
 	byName := map[string][]m3Element{}
 	for _, e := range elements {
@@ -267,42 +282,41 @@ func m3Object(dst []byte, elements []m3Element, s m3Schema, depth int) []byte {
 			dst = append(dst, ", "...)
 		}
 		dst = append(appendString(dst, []byte(name)), ": "...)
-		property, all := s.property(name), byName[name]
+		property, all := w.schema(s.property(name)), byName[name]
 		if len(all) == 1 {
-			dst = m3Value(dst, all[0], property, depth-1)
+			dst = w.value(dst, all[0], property, depth-1)
 			continue
 		}
-		dst = m3List(dst, all, property, depth-1)
+		dst = w.list(dst, all, property, depth-1)
 	}
 	return append(dst, '}')
 }
 
-func m3List(dst []byte, elements []m3Element, s m3Schema, depth int) []byte {
+func (w m3Writer) list(dst []byte, elements []m3Element, s *m3Schema, depth int) []byte {
 	dst = append(dst, '[')
 	for i, e := range elements {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		dst = m3Value(dst, e, s, depth)
+		dst = w.value(dst, e, s, depth)
 	}
 	return append(dst, ']')
 }
 
-func m3Value(dst []byte, e m3Element, s m3Schema, depth int) []byte {
-	types := allowed(s.raw, maxSchema)
+func (w m3Writer) value(dst []byte, e m3Element, s *m3Schema, depth int) []byte {
 	switch blank := len(bytes.TrimSpace(e.text)) == 0; {
 	case depth == 0:
 		return append(dst, "null"...)
 	case len(e.inner) > 0 && s.list:
-		return m3List(dst, e.inner, readM3Schema(s.Items), depth-1)
+		return w.list(dst, e.inner, w.schema(s.Items), depth-1)
 	case len(e.inner) > 0 && !blank:
-		return m3Object(dst, append(slices.Clip(e.inner), m3Element{name: m3TextField, text: e.text}), s, depth)
+		return w.object(dst, append(slices.Clip(e.inner), m3Element{name: m3TextField, text: e.text}), s, depth)
 	case len(e.inner) > 0:
-		return m3Object(dst, e.inner, s, depth)
-	case blank && s.list && types&mayString == 0:
+		return w.object(dst, e.inner, s, depth)
+	case blank && s.list && s.types&mayString == 0:
 		return append(dst, "[]"...)
-	case blank && s.object && types&mayString == 0:
+	case blank && s.object && s.types&mayString == 0:
 		return append(dst, "{}"...)
 	}
-	return appendTyped(dst, types, e.text)
+	return appendTyped(dst, s.types, e.text)
 }

@@ -1,0 +1,145 @@
+package dialect
+
+import (
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func thinks(tools, reasoning, prompt string) func() *inference.ParserOptions {
+	return func() *inference.ParserOptions {
+		o := options(tools, reasoning)
+		o.Prompt = prompt
+		return o
+	}
+}
+
+// TestReasoningOfFamilies reads thoughts as each family marks them, and calls that end them.
+func TestReasoningOfFamilies(t *testing.T) {
+	now := []call{{"now", "{}"}}
+	check(t, thinks("glm45", "glm45", "<|assistant|>\n<think>"), []example{
+		{name: "GLM", in: "\na</think>\nb", reasoning: "a", text: "b"},
+		{name: "GLM, a call in thoughts", in: "a <tool_call>now</tool_call>", reasoning: "a ", calls: now},
+	})
+	check(t, thinks("kimi_k2", "kimi_k2", "<think>"), []example{
+		{name: "Kimi K2", in: "a<|tool_calls_section_begin|><|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", reasoning: "a", calls: now},
+	})
+	check(t, thinks("kimi_k3", "kimi_k3", "<|open|>think<|sep|>"), []example{
+		{name: "Kimi K3", in: "a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|><|close|>message<|sep|>", reasoning: "a", text: "b"},
+		{name: "Kimi K3, thoughts without an end", in: "a<|open|>response<|sep|>b", reasoning: "a", text: "b"},
+	})
+	check(t, thinks("deepseek_v4", "deepseek_v4", "<｜Assistant｜><think>"), []example{
+		{name: "DeepSeek V4", in: "a</think>b", reasoning: "a", text: "b"},
+		{name: "DeepSeek V4, a call in thoughts", in: "a<｜DSML｜tool_calls><｜DSML｜invoke name=\"now\"></｜DSML｜invoke></｜DSML｜tool_calls>", reasoning: "a", calls: now},
+	})
+	check(t, thinks("minimax_m2", "minimax_m2", ""), []example{
+		{name: "MiniMax M2", in: "a</think>b", reasoning: "a", text: "b"},
+		{name: "MiniMax M2, a call in thoughts", in: "a<minimax:tool_call><invoke name=\"now\"></invoke></minimax:tool_call>", reasoning: "a", calls: now},
+	})
+	check(t, thinks("minimax_m2", "minimax_m2_append_think", ""), []example{
+		{name: "MiniMax M2, thoughts as text", in: "a</think>b", text: "<think>a</think>b"},
+		{name: "MiniMax M2, no answer"},
+	})
+	check(t, thinks("minimax_m3", "minimax_m3", ""), []example{{name: "MiniMax M3", in: "<mm:think>a</mm:think>b", reasoning: "a", text: "b"}})
+	check(t, thinks("gemma4", "gemma4", "<|turn>model\n"), []example{
+		{name: "Gemma 4", in: "<|channel>thought\na<channel|>b", reasoning: "a", text: "b"},
+		{name: "Gemma 4, a channel without a name", in: "<|channel>a<channel|>b", reasoning: "a", text: "b"},
+		{name: "Gemma 4, a call in thoughts", in: "<|channel>thought\na<|tool_call>call:now{}<tool_call|>", reasoning: "a", calls: now},
+	})
+	check(t, thinks("ernie45", "ernie45", ""), []example{{name: "ERNIE 4.5", in: "a\n</think>\n\n\n<response>\nb\n</response>\n", reasoning: "a\n", text: "b"}})
+	check(t, thinks("hunyuan_a13b", "hunyuan_a13b", ""), []example{{name: "Hunyuan-A13B", in: "<think>\na\n</think>\n<answer>\nb\n</answer>", reasoning: "a\n", text: "b"}})
+	check(t, thinks("hy_v3", "hy_v3", "<think:x1>"), []example{
+		{name: "Hunyuan V3", in: "a</think>b</think:x1><tool_calls:x1><tool_call:x1>now<tool_sep:x1></tool_call:x1></tool_calls:x1>", reasoning: "a</think>b", calls: now},
+	})
+	check(t, thinks("hy_v3", "hy_v3", ""), []example{{name: "Hunyuan V3 without a suffix", in: "<think>a</think>b", reasoning: "a", text: "b"}})
+	check(t, thinks("cohere_command3", "cohere_command3", ""), []example{
+		{name: "Command A", in: "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>b <co>c</co: 0:[1]>.<|END_RESPONSE|>", reasoning: "a", text: "b c."},
+	})
+	check(t, thinks("seed_oss", "seed_oss", ""), []example{
+		{name: "Seed-OSS", in: "<seed:think>a<seed:tool_call>\n<function=now>\n</function>\n</seed:tool_call>", reasoning: "a", calls: now},
+	})
+	check(t, thinks("qwen3_coder", "step3p5", ""), []example{{name: "Step 3.5", in: "a</think>b", reasoning: "a", text: "b"}})
+}
+
+// TestWrappersWithoutTools leaves wrappers of text out where nothing reads calls.
+func TestWrappersWithoutTools(t *testing.T) {
+	check(t, thinks("", "kimi_k3", ""), []example{
+		{name: "by the reasoning parser", in: "<|open|>response<|sep|>a <|open|> b<|close|>response<|sep|>", text: "a <|open|> b"},
+	})
+	check(t, func() *inference.ParserOptions {
+		o := options("cohere_command4", "")
+		o.Choice = inference.ToolChoice{Mode: inference.ToolNone}
+		return o
+	}, []example{{name: "by the tool parser", in: "<|START_TEXT|>a</co<|END_TEXT|>", text: "a</co"}})
+}
+
+// TestIDsOfModels wants the ids that models give their calls, and random ones without.
+func TestIDsOfModels(t *testing.T) {
+	tests := []struct{ tools, in, id string }{
+		{"kimi_k2", "<|tool_call_begin|>functions.a.b:12<|tool_call_argument_begin|>{}<|tool_call_end|>", "functions.a.b:12"},
+		{"kimi_k2", "<|tool_call_begin|>functions.now<|tool_call_argument_begin|>{}<|tool_call_end|>", ""},
+		{"cohere_command3", `<|START_ACTION|>[{"tool_call_id": "3", "tool_name": "now", "parameters": {}}]`, "3"},
+		{"cohere_command3", `<|START_ACTION|>[{"tool_name": "now", "parameters": {}}]`, ""},
+		{"cohere_command3", `<|START_ACTION|>[{"tool_call_id": 3, "tool_name": "now"}]`, ""},
+	}
+	for _, tt := range tests {
+		whole, ids := parseWithIDs(t, options(tt.tools, ""), tt.in)
+		if len(whole.Calls) != 1 || len(ids) != 1 || ids[0] != tt.id {
+			t.Errorf("%s: %q gives %+v with ids %q: want %q", tt.tools, tt.in, whole.Calls, ids, tt.id)
+		}
+	}
+}
+
+// TestGemma reads values that the vectors don't have.
+func TestGemma(t *testing.T) {
+	check(t, tools("gemma4"), []example{
+		{name: "types", in: `<|tool_call>call:get_weather{zip:5,days:-2.5,any:null,x:yes}<tool_call|>`, calls: []call{{"get_weather", `{"zip": "5", "days": -2.5, "any": null, "x": "yes"}`}}},
+		{name: "quoted keys", in: `<|tool_call>call:f{<|"|>a b<|"|>:{c:[],d:{}}}<tool_call|>`, calls: []call{{"f", `{"a b": {"c": [], "d": {}}}`}}},
+		{name: "brackets and tags in a string", in: `<|tool_call>call:f{x:<|"|>}]<b>, "<|"|>}<tool_call|>.`, text: ".", calls: []call{{"f", `{"x": "}]<b>, \""}`}}},
+		{name: "no prefix", in: `<|tool_call>:f{x:1}<tool_call|>`, calls: []call{{"f", `{"x": 1}`}}},
+		{name: "parentheses", in: `<|tool_call>call:f(x:1)<tool_call|>`, calls: []call{{"f", `{"x": 1}`}}},
+		{name: "closed too early", in: `<|tool_call>call:f{x:[1,{y:2<tool_call|>z`, text: "z", calls: []call{{"f", `{"x": [1, {"y": 2}]}`}}},
+		{name: "no call", in: `<|tool_call>f<tool_call|>`, text: `<|tool_call>f<tool_call|>`},
+		{name: "cut off in a word", in: `<|tool_call>call:f{x:12`, calls: []call{{"f", `{"x": "12`}}, broken: true},
+		{name: "cut off before a key", in: `<|tool_call>call:f{x:12,`, calls: []call{{"f", `{"x": 12`}}, broken: true},
+	})
+	check(t, tools("functiongemma"), []example{
+		{name: "a tag in a word", in: "<start_function_call>call:f{x:a<b,y:<escape>c<d<escape>}<end_function_call>", calls: []call{{"f", `{"x": "a<b", "y": "c<d"}`}}},
+	})
+}
+
+// TestMiniMaxM3 converts elements by their schema.
+func TestMiniMaxM3(t *testing.T) {
+	wrap := func(body string) string { return m3Outer + m3Call + `"get_weather">` + body + m3CallEnd + m3OuterEnd }
+	el := func(name, body string) string { return m3Open + name + ">" + body + m3Close + name + ">" }
+	check(t, tools("minimax_m3"), []example{
+		{name: "a list by its schema", in: wrap(el("near", el("item", "a"))), calls: []call{{"get_weather", `{"near": ["a"]}`}}},
+		{name: "a list by its names", in: wrap(el("x", "a") + el("y", "b") + el("x", "c")), calls: []call{{"get_weather", `{"x": ["a", "c"], "y": "b"}`}}},
+		{name: "an empty list and an empty object", in: wrap(el("near", "") + el("box", " ")), calls: []call{{"get_weather", `{"near": [], "box": {}}`}}},
+		{name: "text between elements", in: wrap(el("box", "t"+el("a", "1"))), calls: []call{{"get_weather", `{"box": {"a": "1", "$text": "t"}}`}}},
+		{name: "a broken element", in: wrap(el("days", "2") + m3Open + "x>"), calls: []call{{"get_weather", `{"days": 2}`}}},
+		{name: "cut off", in: m3Call + `"get_weather">` + el("days", "2") + m3Open + "x>1", calls: []call{{"get_weather", `{"days": 2`}}, broken: true},
+		{name: "cut off before an element", in: m3Call + `"get_weather">` + m3Open + "x>1", calls: []call{{"get_weather", `{`}}, broken: true},
+		{name: "no call", in: m3Outer + "x", text: m3Outer + "x"},
+	})
+}
+
+// TestXMLValues reads values as the families write them.
+func TestXMLValues(t *testing.T) {
+	check(t, tools("minicpm5"), []example{
+		{name: "CDATA and entities", in: `<function name="f"><param name="a"><![CDATA[<b> & "c"]]></param><param name="d">1 &lt; 2</param></function>`, calls: []call{{"f", `{"a": "<b> & \"c\"", "d": "1 < 2"}`}}},
+	})
+	check(t, tools("deepseek_v32"), []example{
+		{name: "a type that isn't the schema's", in: `<｜DSML｜invoke name="get_weather"><｜DSML｜parameter name="days" string="true">3</｜DSML｜parameter><｜DSML｜parameter name="city" string="false">[1]</｜DSML｜parameter><｜DSML｜parameter name="x">y</｜DSML｜parameter></｜DSML｜invoke>`, calls: []call{{"get_weather", `{"days": "3", "city": [1], "x": "y"}`}}},
+	})
+	check(t, tools("kimi_k3"), []example{
+		{name: "escapes of attributes", in: `<|open|>call tool="now" index="1"<|sep|><|open|>argument key="a&amp;&quot;b" type="string"<|sep|>&amp;<|close|>argument<|sep|><|close|>call<|sep|>`, calls: []call{{"now", `{"a&\"b": "&amp;"}`}}},
+	})
+	check(t, tools("minimax_m2"), []example{
+		{name: "quotes", in: `<invoke name='f'><parameter name=x> 1 </parameter></invoke>`, calls: []call{{"f", `{"x": " 1 "}`}}},
+	})
+	check(t, tools("glm45"), []example{
+		{name: "a value without its tags", in: "<tool_call>get_weather<arg_key>city</arg_key>Rome<arg_key>days</arg_key><arg_value>2</tool_call>ok", text: "ok", calls: []call{{"get_weather", `{"city": "Rome", "days": 2}`}}},
+		{name: "JSON", in: `<tool_call>{"name": "f"}</tool_call>`, text: `<tool_call>{"name": "f"}</tool_call>`},
+	})
+}
