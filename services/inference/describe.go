@@ -79,6 +79,8 @@ type description struct {
 	catalog   *Catalog
 	given     settings
 	published *Published
+	// tools and reasoning are the dialects that the chat template teaches.
+	tools, reasoning Detected
 }
 
 // keep notes a value that the card has now.
@@ -258,34 +260,34 @@ func (d *description) tokens(published map[string]string) map[string]string {
 // detectParsers takes the dialects that the template teaches, which settings may
 // replace.
 func (d *description) detectParsers(source TemplateSource) {
-	tools, reasoning := d.catalog.dialects.Detect(source.Source)
+	d.tools, d.reasoning = d.catalog.dialects.Detect(source.Source)
 	if text, ok := source.Named[TemplateToolUse]; ok {
-		var also string
-		tools, also = d.catalog.dialects.Detect(text)
-		reasoning = cmp.Or(reasoning, also)
+		var also Detected
+		d.tools, also = d.catalog.dialects.Detect(text)
+		d.reasoning = cmp.Or(d.reasoning, also)
 	}
-	d.card.ToolParser, d.card.ReasoningParser = tools, reasoning
+	d.card.ToolParser, d.card.ReasoningParser = d.tools.Name, d.reasoning.Name
 }
 
 func (d *description) toolParser(s Setting) (err error) {
-	d.card.ToolParser, err = d.parser(s, d.card.ToolParser, func() error { return d.catalog.dialects.Check(s.Value, "") })
+	d.card.ToolParser, err = d.parser(s, d.tools, func() error { return d.catalog.dialects.Check(s.Value, "") })
 	return err
 }
 
 func (d *description) reasoningParser(s Setting) (err error) {
-	d.card.ReasoningParser, err = d.parser(s, d.card.ReasoningParser, func() error { return d.catalog.dialects.Check("", s.Value) })
+	d.card.ReasoningParser, err = d.parser(s, d.reasoning, func() error { return d.catalog.dialects.Check("", s.Value) })
 	return err
 }
 
 // parser is the one named by a setting, or else the detected one; empty for a name
 // that means none or isn't known.
-func (d *description) parser(s Setting, detected string, check func() error) (string, error) {
+func (d *description) parser(s Setting, detected Detected, check func() error) (string, error) {
 	switch s.Value {
 	case "":
-		if detected != "" {
-			d.keep(s.Name, detected, "the chat template")
+		if detected.Name != "" {
+			d.keep(s.Name, detected.Name, "the chat template: "+detected.Sign)
 		}
-		return detected, nil
+		return detected.Name, nil
 	case noParser:
 		d.keep(s.Name, noParser, s.Origin)
 		return "", nil

@@ -92,16 +92,16 @@ func TestSettings(t *testing.T) {
 		{
 			name: "detected", detected: detected, published: published,
 			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=200 (1/model.json: max_model_len)\n" +
-				"chat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\nloras=doll, sheep (1/multi_lora.json)\n",
+				"chat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template: <tool_call> {\"name\")\nloras=doll, sheep (1/multi_lora.json)\n",
 			log: "has no tokenizer.json", opened: "org/a",
 		},
 		{
 			name: "the length that was published", detected: detected[:1], published: published, log: "has no tokenizer.json", opened: "org/a",
-			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\nchat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\n",
+			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\nchat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template: <tool_call> {\"name\")\n",
 		},
 		{
 			name: "a template for tools tells the parser", detected: detected[:1], published: &named, log: "has no tokenizer.json", opened: "org/a",
-			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\nchat_template=Jinja, 58 characters, tool_use (chat_template.jinja)\ntool_call_parser=qwen3_coder (the chat template)\n",
+			want: "tokenizer=org/a (1/model.json: model)\ncontext_length=100 (config.json)\nchat_template=Jinja, 58 characters, tool_use (chat_template.jinja)\ntool_call_parser=qwen3_coder (the chat template: <tool_call> <function= <parameter=)\n",
 		},
 		{
 			name: "flags for all are before it", detected: detected, published: &inference.Published{Folder: "/b"},
@@ -154,7 +154,7 @@ func TestSettings(t *testing.T) {
 		{
 			name: "an image token", detected: detected[:1], log: "has no tokenizer.json", opened: "org/a",
 			published: &inference.Published{Folder: "/weights", Template: published.Template, TemplateOrigin: "chat_template.jinja", ImageToken: inference.Setting{Name: inference.SettingImageToken, Value: "<image>", Origin: "config.json: model_type llava"}},
-			want:      "tokenizer=org/a (1/model.json: model)\nimage_token=<image> (config.json: model_type llava)\nchat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template)\n",
+			want:      "tokenizer=org/a (1/model.json: model)\nimage_token=<image> (config.json: model_type llava)\nchat_template=Jinja, 58 characters (chat_template.jinja)\ntool_call_parser=hermes (the chat template: <tool_call> {\"name\")\n",
 		},
 		{
 			name:       "an image token that is given, of a model without eyes",

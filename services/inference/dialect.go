@@ -10,9 +10,9 @@ type Dialects interface {
 	// Parser of one choice's answer. An unknown dialect is an error that lists
 	// the known ones.
 	Parser(options *ParserOptions) (Parser, error)
-	// Detect the dialects that a chat template teaches its model, "" where the
-	// template doesn't tell.
-	Detect(template string) (tools, reasoning string)
+	// Detect the dialects that a chat template teaches its model, without a name where
+	// the template doesn't tell.
+	Detect(template string) (tools, reasoning Detected)
 	// SpecialTokens tells whether these dialects are written with special tokens,
 	// which the engine must then leave in the text (Sampling.KeepSpecialTokens).
 	SpecialTokens(tools, reasoning string) bool
@@ -20,6 +20,10 @@ type Dialects interface {
 	// choices that demand one; nil for those that don't. Errors are [*Error].
 	Constrain(choice ToolChoice, tools []json.RawMessage, single bool) (*Structured, error)
 }
+
+// Detected is a dialect that a chat template teaches, and the texts in the template by
+// which it was recognized.
+type Detected struct{ Name, Sign string }
 
 // Parser tells the text, the reasoning and the tool calls of one choice apart as
 // the text comes. It serves one goroutine. An answer that made a call and that the

@@ -20,12 +20,12 @@ func newDeepseekV31(r *reader) dialect {
 	return newHeadedCalls(r, &headedFormat{all: deepseekCalls, allEnd: deepseekCallsEnd, call: deepseekCall, callEnd: deepseekCallEnd, sep: deepseekSep})
 }
 
-func teachesDeepseekV3(template string) bool {
-	return containsAll(template, deepseekCall, jsonFence)
+func teachesDeepseekV3(template string) string {
+	return signs(template, deepseekCall, jsonFence)
 }
 
-func teachesDeepseekV31(template string) bool {
-	return containsAll(template, deepseekCall, deepseekSep)
+func teachesDeepseekV31(template string) string {
+	return signs(template, deepseekCall, deepseekSep)
 }
 
 // dsml is the format of DeepSeek V3.2 and later: <｜DSML｜invoke name="f"> with
@@ -63,12 +63,12 @@ func dsmlKey(head string) (key string, as valueType) {
 	return key, typeJSON
 }
 
-func teachesDeepseekV32(template string) bool {
-	return containsAll(template, "｜DSML｜", "function_calls")
+func teachesDeepseekV32(template string) string {
+	return signs(template, "｜DSML｜", "function_calls")
 }
 
-func teachesDeepseekV4(template string) bool {
-	return containsAll(template, "｜DSML｜", "tool_calls>") && !teachesDeepseekV41(template)
+func teachesDeepseekV4(template string) string {
+	return signs(template, "｜DSML｜", "tool_calls>")
 }
 
-func teachesDeepseekV41(template string) bool { return containsAll(template, "｜DSML｜ calls>") }
+func teachesDeepseekV41(template string) string { return signs(template, "｜DSML｜", " calls>") }

@@ -22,8 +22,9 @@ type toolDialect struct {
 	// names as in vLLM's and Triton's --tool-call-parser, ours first.
 	names []string
 	read  func(r *reader) dialect
-	// teaches tells that a chat template shows its model this way.
-	teaches func(template string) bool
+	// teaches returns the text by which a chat template is known to show its model this
+	// way; "" where it doesn't.
+	teaches func(template string) string
 	// text: it is written without special tokens.
 	text bool
 	// id shapes random letters and digits; nil makes OpenAI's ids.
@@ -83,7 +84,7 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 type reasoningDialect struct {
 	names   []string // as in vLLM's --reasoning-parser
 	tags    func(prompt string) *tags
-	teaches func(template string) bool
+	teaches func(template string) string
 	special bool // it is written with special tokens
 	// drop are wrappers of the text after the reasoning.
 	drop func() wrappers
@@ -98,55 +99,59 @@ var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:goch
 	return []reasoningDialect{
 		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, teaches: teachesHarmony, special: true},
 		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), teaches: teachesKimiK3, special: true, drop: kimiK3Wrappers},
-		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), teaches: func(t string) bool { return containsAll(t, "<|channel>", "<channel|>") }, special: true},
-		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), teaches: func(t string) bool { return containsAll(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
-		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), teaches: func(t string) bool { return containsAll(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers},
-		{names: []string{"mistral"}, tags: fixed(mistralTags), teaches: func(t string) bool { return containsAll(t, "[THINK]") }, special: true},
-		{names: []string{"granite"}, tags: fixed(graniteTags), teaches: func(t string) bool { return containsAll(t, "Here is my thought process:") }},
-		{names: []string{"seed_oss"}, tags: fixed(seedTags), teaches: func(t string) bool { return containsAll(t, "<seed:think>") }},
-		{names: []string{"minimax_m3"}, tags: fixed(miniMaxM3Tags), teaches: func(t string) bool { return containsAll(t, "<mm:think>") }},
-		{names: []string{"minimax_m2"}, tags: fixed(miniMaxM2Tags), teaches: func(t string) bool { return containsAll(t, "<minimax:tool_call>", "<think>") }},
+		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), teaches: func(t string) string { return signs(t, "<|channel>", "<channel|>") }, special: true},
+		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), teaches: func(t string) string { return signs(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
+		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), teaches: func(t string) string { return signs(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers},
+		{names: []string{"mistral"}, tags: fixed(mistralTags), teaches: func(t string) string { return signs(t, "[THINK]") }, special: true},
+		{names: []string{"granite"}, tags: fixed(graniteTags), teaches: func(t string) string { return signs(t, "Here is my thought process:") }},
+		{names: []string{"seed_oss"}, tags: fixed(seedTags), teaches: func(t string) string { return signs(t, "<seed:think>") }},
+		{names: []string{"minimax_m3"}, tags: fixed(miniMaxM3Tags), teaches: func(t string) string { return signs(t, "<mm:think>") }},
+		{names: []string{"minimax_m2"}, tags: fixed(miniMaxM2Tags), teaches: func(t string) string { return signs(t, "<minimax:tool_call>", "<think>") }},
 		{names: []string{"minimax_m2_append_think"}, lead: "<think>", teaches: neverTaught},
-		{names: []string{"deepseek_v4", "deepseek_v41"}, tags: fixed(deepseekV4Tags), teaches: func(t string) bool { return containsAll(t, "｜DSML｜", "</think>") }},
+		{names: []string{"deepseek_v4", "deepseek_v41"}, tags: fixed(deepseekV4Tags), teaches: func(t string) string { return signs(t, "｜DSML｜", "</think>") }},
 		{names: []string{"hy_v3"}, tags: hyV3Tags, teaches: teachesHYV3},
-		{names: []string{"glm45", "glm47", "ling3"}, tags: fixed(glm45Tags), teaches: func(t string) bool { return teachesGLM45(t) && containsAll(t, "</think>") }},
-		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), teaches: func(t string) bool { return teachesKimiK2(t) && containsAll(t, "</think>") }},
-		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), teaches: func(t string) bool { return containsAll(t, "</think>", "<answer>") }, drop: hunyuanWrappers},
-		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), teaches: func(t string) bool { return containsAll(t, "</think>", "<response>") }, drop: ernieWrappers},
+		{names: []string{"glm45", "glm47", "ling3"}, tags: fixed(glm45Tags), teaches: func(t string) string { return signs(t, argKey, "</think>") }},
+		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), teaches: func(t string) string { return signs(t, "<|tool_calls_section_begin|>", "</think>") }},
+		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), teaches: teachesHunyuanThoughts, drop: hunyuanWrappers},
+		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), teaches: func(t string) string { return signs(t, "</think>", "<response>", "<tool_call>") }, drop: ernieWrappers},
 		{names: []string{"deepseek_r1", "step3"}, tags: fixed(deepseekR1Tags), teaches: teachesDeepseekR1},
 		{names: []string{"step3p5", "step5"}, tags: fixed(step3p5Tags), teaches: neverTaught},
-		{names: []string{"qwen3", "mimo", "nemotron_v3", "granite_thinking_parser", "deepseek_v3", "holo2", "olmo3", "minicpmv"}, tags: fixed(qwen3Tags), teaches: func(t string) bool { return containsAll(t, "</think>") }},
+		{names: []string{"qwen3", "mimo", "nemotron_v3", "granite_thinking_parser", "deepseek_v3", "holo2", "olmo3", "minicpmv"}, tags: fixed(qwen3Tags), teaches: func(t string) string { return signs(t, "</think>") }},
 	}
 })
 
 // teachesDeepseekR1 tells R1 from V3.1, whose template can switch reasoning off.
-func teachesDeepseekR1(template string) bool {
-	return containsAll(template, "<｜Assistant｜>", "</think>") && !strings.Contains(template, "thinking")
+func teachesDeepseekR1(template string) string {
+	if strings.Contains(template, "thinking") {
+		return ""
+	}
+	return signs(template, "<｜Assistant｜>", "</think>")
 }
 
-func containsAll(text string, parts ...string) bool {
+// signs returns the parts as one text if a template has all of them, or else "".
+func signs(template string, parts ...string) string {
 	for _, p := range parts {
-		if !strings.Contains(text, p) {
-			return false
+		if !strings.Contains(template, p) {
+			return ""
 		}
 	}
-	return true
+	return strings.Join(parts, " ")
 }
 
 // Detect the dialects that a chat template shows its model.
-func (Dialects) Detect(template string) (tools, reasoning string) {
+func (Dialects) Detect(template string) (tools, reasoning inference.Detected) {
 	for _, d := range toolDialects() {
-		if d.teaches(template) {
-			tools = d.names[0]
+		if sign := d.teaches(template); sign != "" {
+			tools = inference.Detected{Name: d.names[0], Sign: sign}
 			break
 		}
 	}
 	for _, d := range reasoningDialects() {
-		if d.teaches(template) {
-			return tools, d.names[0]
+		if sign := d.teaches(template); sign != "" {
+			return tools, inference.Detected{Name: d.names[0], Sign: sign}
 		}
 	}
-	return tools, ""
+	return tools, inference.Detected{}
 }
 
 // SpecialTokens tells whether the engine must leave special tokens in the text.

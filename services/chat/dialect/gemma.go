@@ -46,15 +46,15 @@ func newGemma(r *reader, open, end, quote string) dialect {
 // newGemma4 reads <|tool_call>call:name{key:<|"|>text<|"|>,n:1}<tool_call|>.
 func newGemma4(r *reader) dialect { return newGemma(r, "<|tool_call>", "<tool_call|>", `<|"|>`) }
 
-func teachesGemma4(template string) bool { return containsAll(template, "<|tool_call>", `<|"|>`) }
+func teachesGemma4(template string) string { return signs(template, "<|tool_call>", `<|"|>`) }
 
 // newFunctionGemma reads <start_function_call>call:name{key:<escape>text<escape>}<end_function_call>.
 func newFunctionGemma(r *reader) dialect {
 	return newGemma(r, "<start_function_call>", "<end_function_call>", "<escape>")
 }
 
-func teachesFunctionGemma(template string) bool {
-	return containsAll(template, "<start_function_call>")
+func teachesFunctionGemma(template string) string {
+	return signs(template, "<start_function_call>")
 }
 
 func (g *gemma) step() bool {

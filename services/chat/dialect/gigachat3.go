@@ -1,5 +1,7 @@
 package dialect
 
+import "cmp"
+
 // newGigaChat3 reads GigaChat 3's call: an object after "function call<|role_sep|>" or
 // <|function_call|>.
 func newGigaChat3(r *reader) dialect {
@@ -8,6 +10,6 @@ func newGigaChat3(r *reader) dialect {
 
 func gigaChatWrappers() wrappers { return around("<|message_sep|>", "</s>") }
 
-func teachesGigaChat3(template string) bool {
-	return containsAll(template, "function call", "<|role_sep|>") || containsAll(template, "<|function_call|>", "<|message_sep|>")
+func teachesGigaChat3(template string) string {
+	return cmp.Or(signs(template, "<|role_sep|>", "function call"), signs(template, "<|function_call|>", "<|message_sep|>"))
 }

@@ -17,6 +17,6 @@ func newGLM45(r *reader) dialect {
 	})
 }
 
-func teachesGLM45(template string) bool {
-	return containsAll(template, qwenCall, argKey, argValue) && !teachesHYV3(template)
+func teachesGLM45(template string) string {
+	return signs(template, qwenCall, argKey, argValue)
 }

@@ -50,8 +50,8 @@ func newHarmony(r *reader, callTools bool, demanded dialect) dialect {
 	}
 }
 
-func teachesHarmony(template string) bool {
-	return containsAll(template, harmonyStart, harmonyChannel, harmonyMessage)
+func teachesHarmony(template string) string {
+	return signs(template, harmonyStart, harmonyChannel, harmonyMessage)
 }
 
 func (h *harmony) step() bool {

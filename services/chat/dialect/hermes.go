@@ -10,9 +10,15 @@ func newHermes(r *reader) dialect {
 
 // teachesHermes tells the JSON calls from other ones with the same tag. The JSON
 // may stand in a string of the template.
-func teachesHermes(template string) bool {
+func teachesHermes(template string) string {
 	_, after, found := strings.Cut(template, "<tool_call>")
-	json := strings.Contains(after, `{"name"`) || strings.Contains(after, `{\"name\"`) || strings.Contains(after, `{'name'`)
-	return found && json && strings.Contains(after, "arguments") && !strings.Contains(template, "<arg_key>") &&
-		!strings.Contains(template, "<function=") && !strings.Contains(template, "<function name=")
+	if !found || strings.Contains(template, "<function=") || strings.Contains(template, "<function name=") {
+		return ""
+	}
+	for _, name := range []string{`{"name"`, `{\"name\"`, `{'name'`} {
+		if signs(after, name, "arguments") != "" {
+			return "<tool_call> " + name
+		}
+	}
+	return ""
 }

@@ -1,5 +1,7 @@
 package dialect
 
+import "cmp"
+
 // newHunyuanA13B reads <tool_calls>[{"name": …, "arguments": {…}}]</tool_calls> of
 // Hunyuan-A13B, whose text stands in <answer>.
 func newHunyuanA13B(r *reader) dialect {
@@ -10,6 +12,13 @@ func hunyuanWrappers() wrappers {
 	return around("<answer>\n", "<answer>", "\n</answer>", "</answer>", "助手：")
 }
 
-func teachesHunyuanA13B(template string) bool {
-	return containsAll(template, "<tool_calls>", "<answer>")
+func teachesHunyuanA13B(template string) string {
+	return cmp.Or(signs(template, "<tool_calls>", "<answer>"), signs(template, "<tool_calls>", "助手："))
+}
+
+func teachesHunyuanThoughts(template string) string {
+	if teachesHunyuanA13B(template) == "" {
+		return ""
+	}
+	return signs(template, "</think>")
 }

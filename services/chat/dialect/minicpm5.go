@@ -14,8 +14,8 @@ func newMiniCPM5(r *reader) dialect {
 	})
 }
 
-func teachesMiniCPM5(template string) bool {
-	return containsAll(template, "<function name=", "<param name=")
+func teachesMiniCPM5(template string) string {
+	return signs(template, "<function name=", "<param name=")
 }
 
 // xmlValueText is what the text of an XML element means.

@@ -17,7 +17,7 @@ func newMiniMaxM2(r *reader) dialect {
 	})
 }
 
-func teachesMiniMaxM2(template string) bool { return containsAll(template, "<minimax:tool_call>") }
+func teachesMiniMaxM2(template string) string { return signs(template, "<minimax:tool_call>") }
 
 // Markers of MiniMax M3: every tag has a prefix.
 const (
@@ -57,7 +57,7 @@ func newMiniMaxM3(r *reader) dialect {
 	return &miniMaxM3{reader: *r, opens: newMarkers(m3Outer, m3Call), ends: newMarkers(m3CallEnd, m3OuterEnd)}
 }
 
-func teachesMiniMaxM3(template string) bool { return containsAll(template, m3Prefix) }
+func teachesMiniMaxM3(template string) string { return signs(template, m3Prefix) }
 
 func (m *miniMaxM3) step() bool {
 	switch m.at {

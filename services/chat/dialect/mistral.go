@@ -19,7 +19,7 @@ func newMistral(r *reader) dialect {
 	}
 }
 
-func teachesMistral(template string) bool { return containsAll(template, "[TOOL_CALLS]") }
+func teachesMistral(template string) string { return signs(template, "[TOOL_CALLS]") }
 
 func (m *mistral) step() bool {
 	switch {

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 )
 
@@ -49,7 +50,7 @@ func newLFM2(r *reader) dialect {
 	return &pythonic{reader: *r, markers: newMarkers("<|tool_call_start|>"), end: "<|tool_call_end|>"}
 }
 
-func teachesLFM2(template string) bool { return containsAll(template, "<|tool_call_start|>") }
+func teachesLFM2(template string) string { return signs(template, "<|tool_call_start|>") }
 
 // newOlmo3 reads <function_calls> with a call name(key=value) on each line, as Olmo 3
 // writes it.
@@ -57,12 +58,12 @@ func newOlmo3(r *reader) dialect {
 	return &pythonic{reader: *r, markers: newMarkers("<function_calls>"), lines: true, end: "</function_calls>"}
 }
 
-func teachesOlmo3(template string) bool {
-	return containsAll(template, "<function_calls>", "</function_calls>") && !strings.Contains(template, "DSML")
+func teachesOlmo3(template string) string {
+	return signs(template, "<function_calls>", "</function_calls>")
 }
 
-func teachesLlama4(template string) bool {
-	return containsAll(template, "<|python_start|>") || containsAll(template, "[func_name1(params_name1=params_value1")
+func teachesLlama4(template string) string {
+	return cmp.Or(signs(template, "<|python_start|>"), signs(template, "[func_name1(params_name1=params_value1"))
 }
 
 func (p *pythonic) step() bool {

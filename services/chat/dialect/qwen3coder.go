@@ -24,8 +24,8 @@ func qwenFormat(outer, outerEnd string) *xmlFormat {
 // on a line of its own.
 func newQwen3Coder(r *reader) dialect { return newXMLCalls(r, qwenFormat(qwenCall, qwenCallEnd)) }
 
-func teachesQwen3Coder(template string) bool {
-	return containsAll(template, qwenCall, qwenFunction, qwenParameter)
+func teachesQwen3Coder(template string) string {
+	return signs(template, qwenCall, qwenFunction, qwenParameter)
 }
 
 // newMiMo reads MiMo's calls: Qwen3-Coder's tags, with the values right between them.
@@ -35,8 +35,8 @@ func newMiMo(r *reader) dialect {
 	return newXMLCalls(r, f)
 }
 
-func teachesMiMo(template string) bool {
-	return teachesQwen3Coder(template) && containsAll(template, "MiMo")
+func teachesMiMo(template string) string {
+	return signs(template, qwenFunction, qwenParameter, "MiMo")
 }
 
 // newSeedOSS reads Seed-OSS' calls: Qwen3-Coder's tags between <seed:tool_call> tags.
@@ -44,6 +44,6 @@ func newSeedOSS(r *reader) dialect {
 	return newXMLCalls(r, qwenFormat("<seed:tool_call>", "</seed:tool_call>"))
 }
 
-func teachesSeedOSS(template string) bool {
-	return containsAll(template, "seed:tool_call", qwenFunction)
+func teachesSeedOSS(template string) string {
+	return signs(template, "seed:tool_call", qwenFunction)
 }

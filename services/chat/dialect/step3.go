@@ -15,4 +15,4 @@ func newStep3(r *reader) dialect {
 	})
 }
 
-func teachesStep3(template string) bool { return containsAll(template, "<steptml:invoke") }
+func teachesStep3(template string) string { return signs(template, "<steptml:invoke") }
