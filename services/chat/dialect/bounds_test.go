@@ -321,29 +321,48 @@ func fragments() []string {
 		"<|python_end|>", "</tool_calls>",
 	}
 	for _, d := range toolDialects() {
-		r := newReader(&sink{}, &inference.ParserOptions{}, nil)
-		switch d := d.read(r).(type) {
-		case *jsonCalls:
-			f = append(f, d.markers.texts...)
-		case *mistral:
-			f = append(f, d.markers.texts...)
-		case *headedCalls:
-			f = append(append(f, d.markers.texts...), d.headed.sep, d.headed.callEnd)
-		case *xmlCalls:
-			f = append(append(append(f, d.opens.texts...), d.format.param, d.format.keyEnd, d.format.paramEnd, d.format.callEnd), d.format.outerEnd...)
-		case *hyV3:
-			f = append(f, hyV3Calls, d.format.call, d.format.nameEnd[0])
-		case *gemma:
-			f = append(append(f, d.opens.texts...), d.ends.texts...)
-		case *miniMaxM3:
-			f = append(append(f, d.opens.texts...), m3CallEnd, m3OuterEnd, m3Open, m3Close)
-		case *pythonic:
-			f = append(f, d.markers.texts...)
-		case *harmony:
-			f = append(f, d.outside.texts...)
-		}
+		f = append(f, ownFragments(d)...)
 	}
 	return f
+}
+
+// ownFragments are the markers of one dialect.
+func ownFragments(d toolDialect) []string {
+	var f []string
+	if d.drop != nil {
+		f = d.drop().texts()
+	}
+	switch d := d.read(newReader(&sink{}, &inference.ParserOptions{}, nil)).(type) {
+	case *jsonCalls:
+		f = append(append(f, d.markers.texts...), d.format.end...)
+	case *mistral:
+		f = append(f, d.markers.texts...)
+	case *headedCalls:
+		f = append(append(f, d.markers.texts...), d.headed.sep, d.headed.callEnd)
+	case *xmlCalls:
+		f = append(append(f, d.fragments()...), d.format.drop.texts()...)
+	case *hyV3:
+		f = append(f, d.fragments()...)
+	case *gemma:
+		f = append(append(append(f, d.opens.texts...), d.ends.texts...), d.opens.texts[0]+"call:now{", "x:", "city:"+d.quote)
+	case *miniMaxM3:
+		f = append(append(f, d.opens.texts...), m3CallEnd, m3OuterEnd, m3Open, m3Close, m3Call+"now>", m3Open+"x>", m3Close+"x>")
+	case *pythonic:
+		f = append(append(f, d.markers.texts...), d.end)
+	case *harmony:
+		f = append(f, d.outside.texts...)
+	}
+	return f
+}
+
+// fragments are the tags of a format, and starts of calls and parameters.
+func (x *xmlCalls) fragments() []string {
+	f := x.format
+	call, param := f.call+"now"+f.nameEnd[0], f.param+"city"+f.keyEnd+f.value
+	if f.name != nil {
+		call, param = f.call+`tool="now"`+f.nameEnd[0], f.param+`key="city" type="string"`+f.keyEnd
+	}
+	return append(append([]string{f.call, call, f.param, param, f.keyEnd, f.value, f.paramEnd, f.callEnd}, f.outer...), f.outerEnd...)
 }
 
 // TestFragments reads random sequences of fragments, whole and in parts. Where no
@@ -354,9 +373,15 @@ func TestFragments(t *testing.T) {
 	all := every()
 	for n := range 6_000 {
 		o := all[n%len(all)]
+		own := []string{"<think>", "</think>"}
+		if d, err := toolsNamed(o.Tools); err == nil && d.read != nil {
+			own = append(own, ownFragments(d)...)
+		}
 		var text []byte
 		for range random.IntN(12) {
-			switch random.IntN(8) {
+			switch random.IntN(12) {
+			case 2, 3, 4, 5:
+				text = append(text, own[random.IntN(len(own))]...)
 			case 0:
 				text = append(text, starts[o.Tools]...)
 			case 1:

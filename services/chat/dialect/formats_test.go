@@ -129,6 +129,9 @@ func TestXMLValues(t *testing.T) {
 	check(t, tools("minicpm5"), []example{
 		{name: "CDATA and entities", in: `<function name="f"><param name="a"><![CDATA[<b> & "c"]]></param><param name="d">1 &lt; 2</param></function>`, calls: []call{{"f", `{"a": "<b> & \"c\"", "d": "1 < 2"}`}}},
 	})
+	check(t, tools("step3"), []example{
+		{name: "a string that looks like null", in: `<steptml:invoke name="get_weather"><steptml:parameter name="city"> None </steptml:parameter><steptml:parameter name="limit">None</steptml:parameter></steptml:invoke>`, calls: []call{{"get_weather", `{"city": "None", "limit": null}`}}},
+	})
 	check(t, tools("deepseek_v32"), []example{
 		{name: "a type that isn't the schema's", in: `<｜DSML｜invoke name="get_weather"><｜DSML｜parameter name="days" string="true">3</｜DSML｜parameter><｜DSML｜parameter name="city" string="false">[1]</｜DSML｜parameter><｜DSML｜parameter name="x">y</｜DSML｜parameter></｜DSML｜invoke>`, calls: []call{{"get_weather", `{"days": "3", "city": [1], "x": "y"}`}}},
 	})

@@ -318,7 +318,7 @@ func (x *xmlCalls) complete() []byte {
 func (x *xmlCalls) typed(dst, value []byte) []byte {
 	trimmed := bytes.TrimSpace(value)
 	switch {
-	case x.as == typeSchema:
+	case x.as == typeSchema && !x.schema.isText(string(x.key)):
 		return x.schema.append(dst, string(x.key), value)
 	case x.as == typeJSON && json.Valid(trimmed):
 		return append(dst, trimmed...)
