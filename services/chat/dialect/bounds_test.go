@@ -47,7 +47,7 @@ func endless() map[string]string {
 		"kimi_k2":      `<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": "`,
 		"kimi_k3":      `<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="x" type="string"<|sep|>`,
 		"minimax_m2":   `<minimax:tool_call><invoke name="f"><parameter name="x">`, "minimax_m3": m3Outer + m3Call + `"f">` + m3Open + "x>",
-		"glm45": "<tool_call>f<arg_key>x</arg_key><arg_value>", "hy_v3": "<tool_calls><tool_call>f<tool_sep><arg_key>x</arg_key><arg_value>",
+		"dots": `<dots_function_call><invoke name="f"><parameter name="x">`, "glm45": "<tool_call>f<arg_key>x</arg_key><arg_value>", "hy_v3": "<tool_calls><tool_call>f<tool_sep><arg_key>x</arg_key><arg_value>",
 		"gemma4": `<|tool_call>call:f{x:<|"|>`, "functiongemma": "<start_function_call>call:f{x:<escape>", "seed_oss": "<seed:tool_call><function=f><parameter=x>",
 		"mimo": "<tool_call><function=f><parameter=x>", "minicpm5": `<function name="f"><param name="x">`, "lfm2": `<|tool_call_start|>[f(x="`, "olmo3": `<function_calls>f(x="`,
 		"step3":   `<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f"><steptml:parameter name="x">`,
@@ -343,6 +343,8 @@ func ownFragments(d toolDialect) []string {
 		f = append(append(f, d.fragments()...), d.format.drop.texts()...)
 	case *hyV3:
 		f = append(f, d.fragments()...)
+	case *longCat:
+		f = append(append(f, d.markers.texts...), d.tags.fragments()...)
 	case *gemma:
 		f = append(append(append(f, d.opens.texts...), d.ends.texts...), d.opens.texts[0]+"call:now{", "x:", "city:"+d.quote)
 	case *miniMaxM3:

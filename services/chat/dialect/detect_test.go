@@ -14,6 +14,7 @@ func TestDetect(t *testing.T) {
 		{"Hermes", `within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>`, "hermes", ""},
 		{"Qwen 3", `<tool_call>\n{"name": <function-name>, "arguments": {}}</tool_call>{%- set content = content.split('</think>')[-1] %}`, "hermes", "qwen3"},
 		{"GLM 4.5", `<tool_call>{function-name}\n<arg_key>{"name"}</arg_key>\n<arg_value>v</arg_value>{{ c.split('</think>') }}`, "glm45", "glm45"},
+		{"dots", `<dots_function_call>\n<invoke name="f">`, "dots", ""},
 		{"Kimi K2", `<|tool_calls_section_begin|><|tool_call_begin|>{{ id }}<|tool_call_argument_begin|>`, "kimi_k2", ""},
 		{"Kimi K2 Thinking", `<|tool_calls_section_begin|><|tool_call_begin|>{{ id }}<|tool_call_argument_begin|><think></think>`, "kimi_k2", "kimi_k2"},
 		{"Kimi K3", `{{ '<|open|>' + tag + '<|sep|>' }}{{ '<|close|>' + tag + '<|sep|>' }}`, "kimi_k3", "kimi_k3"},

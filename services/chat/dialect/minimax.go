@@ -6,16 +6,28 @@ import (
 	"slices"
 )
 
-// newMiniMaxM2 reads MiniMax M2's calls:
-// <minimax:tool_call><invoke name="f"><parameter name="k">v</parameter></invoke></minimax:tool_call>.
-// The white space of a value is a part of it.
-func newMiniMaxM2(r *reader) dialect {
-	return newXMLCalls(r, &xmlFormat{
-		outer: []string{"<minimax:tool_call>"}, outerEnd: []string{"</minimax:tool_call>"},
+// invokeFormat are elements between outer tags:
+// <invoke name="f"><parameter name="k">v</parameter></invoke>. The white space of a value
+// is a part of it.
+func invokeFormat(outer, outerEnd string) *xmlFormat {
+	return &xmlFormat{
+		outer: []string{outer}, outerEnd: []string{outerEnd},
 		call: "<invoke name=", nameEnd: []string{">"}, callEnd: "</invoke>",
 		param: "<parameter name=", keyEnd: ">", paramEnd: "</parameter>",
-	})
+	}
 }
+
+// newMiniMaxM2 reads MiniMax M2's calls, between <minimax:tool_call> tags.
+func newMiniMaxM2(r *reader) dialect {
+	return newXMLCalls(r, invokeFormat("<minimax:tool_call>", "</minimax:tool_call>"))
+}
+
+// newDots reads the calls of dots, between <dots_function_call> tags.
+func newDots(r *reader) dialect {
+	return newXMLCalls(r, invokeFormat("<dots_function_call>", "</dots_function_call>"))
+}
+
+func teachesDots(template string) string { return signs(template, "<dots_function_call>") }
 
 func teachesMiniMaxM2(template string) string { return signs(template, "<minimax:tool_call>") }
 

@@ -28,13 +28,6 @@ func teachesJamba(template string) string {
 // neverTaught is for dialects that no template shows.
 func neverTaught(string) string { return "" }
 
-// newLongCat reads <longcat_tool_call>{"name": …, "arguments": {…}}</longcat_tool_call>.
-func newLongCat(r *reader) dialect {
-	return newJSONCalls(r, &format{open: []string{"<longcat_tool_call>"}, end: []string{"</longcat_tool_call>"}, array: true})
-}
-
-func teachesLongCat(template string) string { return signs(template, "longcat_tool_call") }
-
 // newInternLM reads <|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>.
 func newInternLM(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"}, end: []string{"<|action_end|>"}})
