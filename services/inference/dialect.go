@@ -11,7 +11,7 @@ type Dialects interface {
 	// the known ones.
 	Parser(options *ParserOptions) (Parser, error)
 	// Detect the dialects that a chat template teaches its model, without a name where
-	// the template doesn't tell.
+	// the template teaches none.
 	Detect(template string) (tools, reasoning Detected)
 	// SpecialTokens tells whether these dialects are written with special tokens,
 	// which the engine must then leave in the text (Sampling.KeepSpecialTokens).

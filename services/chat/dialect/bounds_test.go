@@ -90,7 +90,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// altersText tells that text without calls isn't all that comes of it: the answer starts
+// altersText reports whether a parser changes text that has no calls: the answer starts
 // in the reasoning, or text has wrappers.
 func altersText(t *testing.T, o *inference.ParserOptions) bool {
 	t.Helper()

@@ -25,11 +25,11 @@ type format struct {
 	array bool     // the objects may stand in an array
 	keyed bool     // the objects are {"name": {…}}
 	name  string   // key of the name; "" is "name"
-	id    string   // key of the call's id; "" where the model gives none
+	id    string   // key of the call's id; "" where the model writes none
 	drop  wrappers // of text
 }
 
-// keyOf tells what a key's value is for.
+// keyOf returns what the value of a key is for.
 func (f *format) keyOf(key string, named bool) valueKind {
 	switch {
 	case f.keyed && !named:
@@ -69,7 +69,7 @@ type jsonCall struct {
 	scan    scanner
 	value   valueKind
 	name    string
-	id      string // that the model gives; "" for a random one
+	id      string // that the model writes; "" for a random one
 	named   bool
 	begun   bool   // the arguments
 	alone   bool   // the arguments stand alone, their name was before them

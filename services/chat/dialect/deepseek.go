@@ -30,7 +30,7 @@ func teachesDeepseekV31(template string) string {
 
 // dsml is the format of DeepSeek V3.2 and later: <｜DSML｜invoke name="f"> with
 // <｜DSML｜parameter name="k" string="true">v</｜DSML｜parameter>. A value is JSON
-// unless its element says that it is a string.
+// unless the element has string="true".
 func dsml(space string, outer ...string) *xmlFormat {
 	f := &xmlFormat{
 		call: "<｜DSML｜" + space + "invoke name=", nameEnd: []string{">"}, callEnd: "</｜DSML｜" + space + "invoke>",

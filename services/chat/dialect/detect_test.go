@@ -64,7 +64,7 @@ func TestDetect(t *testing.T) {
 			}
 			for _, found := range []inference.Detected{tools, reasoning} {
 				if (found.Name == "") != (found.Sign == "") {
-					t.Errorf("it must say why: %+v", found)
+					t.Errorf("a name without the texts by which it was found, or texts without a name: %+v", found)
 				}
 			}
 		})

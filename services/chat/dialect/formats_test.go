@@ -73,7 +73,7 @@ func TestWrappersWithoutTools(t *testing.T) {
 	}, []example{{name: "by the tool parser", in: "<|START_TEXT|>a</co<|END_TEXT|>", text: "a</co"}})
 }
 
-// TestIDsOfModels wants the ids that models give their calls, and random ones without.
+// TestIDsOfModels wants the ids that models write for their calls, and random ids for the others.
 func TestIDsOfModels(t *testing.T) {
 	tests := []struct{ tools, in, id string }{
 		{"kimi_k2", "<|tool_call_begin|>functions.a.b:12<|tool_call_argument_begin|>{}<|tool_call_end|>", "functions.a.b:12"},
@@ -85,7 +85,7 @@ func TestIDsOfModels(t *testing.T) {
 	for _, tt := range tests {
 		whole, ids := parseWithIDs(t, options(tt.tools, ""), tt.in)
 		if len(whole.Calls) != 1 || len(ids) != 1 || ids[0] != tt.id {
-			t.Errorf("%s: %q gives %+v with ids %q: want %q", tt.tools, tt.in, whole.Calls, ids, tt.id)
+			t.Errorf("%s: %q has the calls %+v with ids %q: want %q", tt.tools, tt.in, whole.Calls, ids, tt.id)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (g *gemma) item() bool {
 	return true
 }
 
-// peek tells whether a literal stands next, without reading it.
+// peek reports whether a literal stands next, without reading it.
 func (r *reader) peek(literal string) verdict {
 	n := min(len(r.in), len(literal))
 	switch {

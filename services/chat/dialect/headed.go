@@ -128,7 +128,7 @@ func (d *headedCalls) read(end string, then headedState) bool {
 	return true
 }
 
-// args begins the arguments. A call may end without any.
+// args starts to read the arguments. A call may end without arguments.
 func (d *headedCalls) args() bool {
 	switch v := d.match(d.headed.callEnd); {
 	case v == more:

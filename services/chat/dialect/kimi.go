@@ -2,7 +2,7 @@ package dialect
 
 import "strings"
 
-// newKimiK2 reads Kimi K2's calls: the model gives each an id, functions.NAME:INDEX,
+// newKimiK2 reads Kimi K2's calls: the model writes an id for each call, functions.NAME:INDEX,
 // which stands before the arguments.
 func newKimiK2(r *reader) dialect {
 	return newHeadedCalls(r, &headedFormat{

@@ -143,7 +143,7 @@ func (m *miniMaxM3) inBody() bool {
 	}
 	out := (m3Writer{}).arguments(m3Elements(m.body), m.tool)
 	if which < 0 {
-		out = out[:len(out)-1] // the end of the text cut the call off: an object that has no end tells so
+		out = out[:len(out)-1] // the end of the text cut the call off: the object stays open
 	}
 	m.arguments(out)
 	if which >= 0 {
@@ -202,7 +202,7 @@ func (p *m3Reader) element(depth int) (e m3Element, ok bool) {
 	}
 }
 
-// m3Schema is what a schema tells of a value.
+// m3Schema is the part of a schema that decides about an element.
 type m3Schema struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Items      json.RawMessage            `json:"items"`
@@ -216,7 +216,7 @@ type m3Schema struct {
 	object     bool
 }
 
-// has tells whether the schema names a type.
+// has reports whether the schema names a type.
 func (s *m3Schema) has(name string) bool {
 	if list, ok := s.Type.([]any); ok {
 		return slices.Contains(list, any(name))

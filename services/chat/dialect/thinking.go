@@ -33,7 +33,7 @@ func (t *tags) always() *tags {
 	return t
 }
 
-// qwenCalls begins Qwen 3.5's calls. The tag alone may stand in its thoughts.
+// qwenCalls is the prefix of Qwen 3.5's calls. The tag alone may stand in its thoughts.
 const qwenCalls = qwenCall + "\n" + qwenFunction
 
 func qwen3Tags() *tags      { return thinkTags().ends(qwenCalls) }

@@ -15,14 +15,14 @@ import (
 
 var updateVectors = flag.Bool("update-vectors", false, "write what the parsers make of the vectors to testdata/vectors as wanted")
 
-// vectorFile has a format's vectors. Its inputs are ours; testdata/vectors/README.md
-// says where the reference's outputs come from.
+// vectorFile has a format's vectors. Its inputs are ours; testdata/vectors/README.md has
+// the source of the reference's outputs.
 type vectorFile struct {
 	Format    string     `json:"format"`
 	Reasoning string     `json:"reasoning"`
 	Prompt    string     `json:"prompt,omitempty"`
 	Reference *reference `json:"reference,omitempty"`
-	// Unreferenced says why no reference was run.
+	// Unreferenced is the reason why no reference was run.
 	Unreferenced string   `json:"unreferenced,omitempty"`
 	Vectors      []vector `json:"vectors"`
 }
@@ -41,7 +41,7 @@ type vector struct {
 	Thinks    bool    `json:"thinks,omitempty"` // it is read with the reasoning parser
 	Want      parsed  `json:"want"`
 	Reference *parsed `json:"reference,omitempty"`
-	// Differs says why our output isn't the reference's.
+	// Differs is the reason why our output isn't the reference's.
 	Differs string `json:"differs,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type parsed struct {
 }
 
 type parsedCall struct {
-	ID        string `json:"id,omitempty"` // where the model gives one
+	ID        string `json:"id,omitempty"` // where the model writes one
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
@@ -186,9 +186,9 @@ func checkVector(t *testing.T, opts func() *inference.ParserOptions, f *vectorFi
 	case v.Reference == nil:
 		t.Errorf("%s: has no output of %s", v.Name, f.Reference.Name)
 	case !got.sameAs(v.Reference) && v.Differs == "":
-		t.Errorf("%s: of %q\ngot %+v\n%s %+v: say in differs why", v.Name, v.In, got, f.Reference.Parser, *v.Reference)
+		t.Errorf("%s: of %q\ngot %+v\n%s %+v: the field differs needs the reason", v.Name, v.In, got, f.Reference.Parser, *v.Reference)
 	case got.sameAs(v.Reference) && v.Differs != "":
-		t.Errorf("%s: differs says %q, but it doesn't", v.Name, v.Differs)
+		t.Errorf("%s: differs has the reason %q, but the outputs are the same", v.Name, v.Differs)
 	}
 }
 

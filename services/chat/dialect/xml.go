@@ -115,7 +115,7 @@ func newXMLCalls(r *reader, f *xmlFormat) *xmlCalls {
 		opens: newMarkers(append(append([]string{f.call}, f.outer...), f.drop.texts()...)...),
 		names: newMarkers(append(slices.Clip(f.nameEnd), f.callEnd)...),
 		// A value may hold code with such tags: unless it is the closing one, a tag
-		// counts only at the start of a line, where models put those that they mean.
+		// applies only at the start of a line, where models put the tags of their calls.
 		values: newMarkers(f.paramEnd, "\n"+f.param, "\n"+f.callEnd),
 	}
 	if f.tokens {
@@ -237,8 +237,8 @@ func (x *xmlCalls) inside() bool {
 	return true
 }
 
-// begin begins a value. What is no parameter is one without a name, so that
-// nothing is lost.
+// begin starts a value. Text that is no parameter becomes a value without a name, so
+// that nothing is lost.
 func (x *xmlCalls) begin(key string, as valueType) {
 	x.key, x.value, x.as, x.begun, x.at = append(x.key[:0], key...), x.value[:0], as, false, xmlValue
 	x.text = x.format.decode == nil && (as == typeString || as == typeSchema && x.schema.isText(key))
@@ -289,7 +289,7 @@ func (x *xmlCalls) inValue() bool {
 	case ended:
 		x.arguments(x.typed(keyed(x.keys, x.key), x.complete()))
 	case x.final:
-		// The end of the text cut the value off: a string that has no end tells so.
+		// The end of the text cut the value off: the string stays open.
 		x.arguments(appendEscaped(append(keyed(x.keys, x.key), '"'), x.lineStart()))
 	}
 	if !ended {
