@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -90,6 +91,15 @@ func TestIDsOfModels(t *testing.T) {
 	}
 }
 
+// TestIDsOnce wants a random id where the model writes the id of an earlier call again.
+func TestIDsOnce(t *testing.T) {
+	again := "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+	whole, ids := parseWithIDs(t, options("kimi_k2", ""), again+again)
+	if len(whole.Calls) != 2 || !slices.Equal(ids, []string{"functions.now:0", ""}) {
+		t.Errorf("%+v has the ids %q", whole.Calls, ids)
+	}
+}
+
 // TestGemma reads values that the vectors don't have.
 func TestGemma(t *testing.T) {
 	check(t, tools("gemma4"), []example{
@@ -137,6 +147,11 @@ func TestXMLValues(t *testing.T) {
 	})
 	check(t, tools("kimi_k3"), []example{
 		{name: "escapes of attributes", in: `<|open|>call tool="now" index="1"<|sep|><|open|>argument key="a&amp;&quot;b" type="string"<|sep|>&amp;<|close|>argument<|sep|><|close|>call<|sep|>`, calls: []call{{"now", `{"a&\"b": "&amp;"}`}}},
+	})
+	check(t, tools("kimi_k3"), []example{
+		{name: "all arguments as JSON", in: `<|open|>call tool="now" index="1"<|sep|><|open|>json type="object"<|sep|> {"a": 1}<|close|>json<|sep|><|close|>call<|sep|>`, calls: []call{{"now", `{"a": 1}`}}},
+		{name: "no JSON", in: `<|open|>call tool="now" index="1"<|sep|><|open|>json type="object"<|sep|><|close|>json<|sep|><|close|>call<|sep|>`, calls: []call{{"now", `{}`}}},
+		{name: "cut off in JSON", in: `<|open|>call tool="now" index="1"<|sep|><|open|>json type="object"<|sep|>{"a": `, calls: []call{{"now", `{"a": `}}, broken: true},
 	})
 	check(t, tools("minimax_m2"), []example{
 		{name: "quotes", in: `<invoke name='f'><parameter name=x> 1 </parameter></invoke>`, calls: []call{{"f", `{"x": " 1 "}`}}},

@@ -26,12 +26,13 @@ func teachesKimiK2(template string) string {
 }
 
 // newKimiK3 reads Kimi K3's calls: elements of <|open|>tag attributes<|sep|> and
-// <|close|>tag<|sep|>, whose arguments name their types.
+// <|close|>tag<|sep|>, whose arguments name their types, or are one element with the JSON of all.
 func newKimiK3(r *reader) dialect {
 	return newXMLCalls(r, &xmlFormat{
 		outer: []string{"<|open|>tools<|sep|>"}, outerEnd: []string{"<|close|>tools<|sep|>", "<|close|>message<|sep|>"},
 		call: "<|open|>call ", nameEnd: []string{"<|sep|>"}, callEnd: "<|close|>call<|sep|>", name: kimiK3Name,
 		param: "<|open|>argument ", keyEnd: "<|sep|>", paramEnd: "<|close|>argument<|sep|>", key: kimiK3Key, tokens: true, drop: kimiK3Wrappers(),
+		whole: "<|open|>json ", wholeEnd: "<|close|>json<|sep|>",
 	})
 }
 

@@ -80,11 +80,12 @@ type reader struct {
 	shown bool   // text that isn't white space
 	fresh bool   // only white space stands on the current line so far
 
-	raw    []byte // syntax of a call that isn't certain yet
-	calls  int    // made so far
-	inCall bool   // a call is open
-	argued bool   // the open call has arguments
-	used   int    // bytes of calls so far
+	raw    []byte          // syntax of a call that isn't certain yet
+	calls  int             // made so far
+	known  map[string]bool // ids that the model wrote
+	inCall bool            // a call is open
+	argued bool            // the open call has arguments
+	used   int             // bytes of calls so far
 }
 
 // dialect reads the answers of one kind of model.
@@ -227,11 +228,17 @@ func (r *reader) track(text []byte) {
 // open makes a call: from here on it is one, whatever comes.
 func (r *reader) open(name string) { r.openAs(name, "") }
 
-// openAs makes a call with the id that the model gave it; "" is a random one.
+// openAs makes a call with the id that the model wrote. Without one, or with the id of an
+// earlier call, the id is random.
 func (r *reader) openAs(name, id string) {
 	r.close()
-	if id == "" {
+	if id == "" || r.known[id] {
 		id = r.ids()
+	} else {
+		if r.known == nil {
+			r.known = map[string]bool{}
+		}
+		r.known[id] = true
 	}
 	r.sink.pieces = append(r.sink.pieces, inference.Piece{
 		Kind: inference.PieceCall,

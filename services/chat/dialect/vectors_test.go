@@ -223,14 +223,17 @@ func parseWithIDs(t *testing.T, o *inference.ParserOptions, text string) (whole 
 // TestVectorsAreComplete wants vectors of every format, 12 or more each, and at least 35
 // formats.
 func TestVectorsAreComplete(t *testing.T) {
-	have := map[string]bool{}
+	have, thoughts := map[string]bool{}, map[string]bool{}
 	for _, path := range vectorPaths(t) {
 		f := readVectors(t, path)
-		d, err := toolsNamed(f.Format)
-		if err != nil {
+		switch d, err := toolsNamed(f.Format); {
+		case err != nil:
 			t.Fatal(err)
+		case strings.HasPrefix(filepath.Base(path), "reasoning_"):
+			thoughts[f.Reasoning] = true
+		default:
+			have[d.names[0]] = true
 		}
-		have[d.names[0]] = true
 		if len(f.Vectors) < 12 {
 			t.Errorf("%s has %d vectors: it needs 12", path, len(f.Vectors))
 		}
@@ -241,6 +244,13 @@ func TestVectorsAreComplete(t *testing.T) {
 	for _, d := range toolDialects() {
 		if !have[d.names[0]] {
 			t.Errorf("%s has no vectors", d.names[0])
+		}
+	}
+	for _, d := range reasoningDialects() {
+		for _, name := range d.names {
+			if alias := []string{"gpt_oss", "harmony"}; !thoughts[name] && !slices.Contains(alias, name) {
+				t.Errorf("the reasoning parser %s has no vectors", name)
+			}
 		}
 	}
 	if len(have) < 35 {

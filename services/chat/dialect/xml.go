@@ -24,6 +24,8 @@ type xmlFormat struct {
 	keyEnd   string
 	value    string // prefix of the value; "" where the value follows the key
 	paramEnd string
+	whole    string // prefix of an element that has all arguments as JSON; "" without
+	wholeEnd string
 	lines    bool     // line breaks next to the tags belong to the tags
 	tokens   bool     // the tags are tokens, which don't stand in a value
 	drop     wrappers // of text
@@ -86,6 +88,7 @@ type xmlCalls struct {
 	opens  *markers // call, then those of outer, then those of the wrappers
 	names  *markers // what ends a name
 	values *markers // what ends a value
+	wholes *markers // what ends the JSON of all arguments
 	at     xmlState
 	schema *properties
 	keys   int
@@ -106,6 +109,8 @@ const (
 	xmlKey              // after param
 	xmlOpen             // after the key, before the value's prefix
 	xmlValue            // in a value
+	xmlWhole            // after whole, before its keyEnd
+	xmlJSON             // in the JSON of all arguments
 	xmlEnded            // after callEnd
 )
 
@@ -117,6 +122,9 @@ func newXMLCalls(r *reader, f *xmlFormat) *xmlCalls {
 		// A value may hold code with such tags: unless it is the closing one, a tag
 		// applies only at the start of a line, where models put the tags of their calls.
 		values: newMarkers(f.paramEnd, "\n"+f.param, "\n"+f.callEnd),
+	}
+	if f.whole != "" {
+		x.wholes = newMarkers(f.wholeEnd)
 	}
 	if f.tokens {
 		x.values = newMarkers(f.paramEnd, f.param, f.callEnd)
@@ -134,6 +142,10 @@ func (x *xmlCalls) step() bool {
 		return x.parameter()
 	case xmlValue:
 		return x.inValue()
+	case xmlWhole:
+		return x.wholeHead()
+	case xmlJSON:
+		return x.inJSON()
 	default:
 	}
 	if !x.spaces() {
@@ -219,6 +231,16 @@ func (x *xmlCalls) function() bool {
 func (x *xmlCalls) inside() bool {
 	ends := append([]string{x.format.param, x.format.callEnd}, x.format.outerEnd...)
 	before := x.in
+	if x.format.whole != "" && !x.argued {
+		switch x.match(x.format.whole) {
+		case more:
+			return false
+		case yes:
+			x.at = xmlWhole
+			return true
+		case no:
+		}
+	}
 	which, v := x.first(ends...)
 	switch {
 	case v == more:
@@ -234,6 +256,31 @@ func (x *xmlCalls) inside() bool {
 		}
 		x.functionEnd()
 	}
+	return true
+}
+
+// wholeHead reads the rest of the tag before the JSON of all arguments.
+func (x *xmlCalls) wholeHead() bool {
+	_, v := x.before(x.format.keyEnd)
+	x.at = xmlJSON
+	if v == more {
+		x.at = xmlWhole
+	}
+	return v != more
+}
+
+// inJSON passes the JSON of all arguments on.
+func (x *xmlCalls) inJSON() bool {
+	if !x.argued && !x.spaces() {
+		return false
+	}
+	at, which := x.wholes.find(x.in, x.final, nil)
+	x.argue(at)
+	if which < 0 {
+		return false
+	}
+	x.take(len(x.format.wholeEnd))
+	x.at = xmlInside
 	return true
 }
 
