@@ -59,11 +59,14 @@ func TestLinear(t *testing.T) {
 		deepseekCall + "f", deepseekCall + "f" + deepseekSep, "<|channel|>a", "<|channel|><|message|>", "{\"arguments\": {\"x\": \"", "Here", "<think>", "<tool_call>f<arg_key>", "<|tool_call>call:f{x:[", m3Outer + m3Call + "f>" + m3Open + "a>", "<｜DSML｜invoke name=", "<|open|>", "</co", "<function_calls>f(x=1)\n", "\\", "[f(x=1, y='",
 	}
 	size := tier.Size(1<<14, 1<<17)
+	if tier.Race {
+		size /= 4
+	}
 	limit := time.Duration(size) * 40 * time.Microsecond // 5 s for 128 KiB
 	for _, o := range every() {
 		o.MaxBytes = 1 << 30
 		for _, unit := range units {
-			small, large := strings.Repeat(unit, 1<<11/len(unit)), strings.Repeat(unit, size/len(unit))
+			small, large := strings.Repeat(unit, 1<<10/len(unit)), strings.Repeat(unit, size/len(unit))
 			if held := mostHeld(t, o, bytewise(small)); held > maxHeader+64 {
 				t.Errorf("%s %s: of %q it holds back %d bytes", o.Tools, o.Reasoning, unit, held)
 			}
@@ -99,7 +102,7 @@ func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
 // arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a token. Compare with
 // `go test -bench Formats -count 6` and benchstat.
 func BenchmarkFormats(b *testing.B) {
-	paths, err := filepath.Glob("testdata/vectors/*.json")
+	paths, err := filepath.Glob("testdata/vectors/[^r]*.json") // not those of reasoning
 	if err != nil || len(paths) == 0 {
 		b.Fatalf("no vectors: %v", err)
 	}

@@ -41,6 +41,9 @@ func long(o *inference.ParserOptions, size int) map[string]string {
 func TestLinearInPieces(t *testing.T) {
 	tier.Computes(t)
 	size := tier.Size(inference.DefaultMaxParseBytes/8, inference.DefaultMaxParseBytes)
+	if tier.Race {
+		size /= 4
+	}
 	pieces := []int{1}
 	if tier.Slow() {
 		pieces = []int{1, 4}
