@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -160,4 +162,70 @@ func TestXMLValues(t *testing.T) {
 		{name: "a value without its tags", in: "<tool_call>get_weather<arg_key>city</arg_key>Rome<arg_key>days</arg_key><arg_value>2</tool_call>ok", text: "ok", calls: []call{{"get_weather", `{"city": "Rome", "days": 2}`}}},
 		{name: "JSON", in: `<tool_call>{"name": "f"}</tool_call>`, text: `<tool_call>{"name": "f"}</tool_call>`},
 	})
+}
+
+// TestHeads reads calls without arguments and heads that are no names.
+func TestHeads(t *testing.T) {
+	wrap := func(head, arguments string) string {
+		return "<|tool_call_begin|>" + head + "<|tool_call_argument_begin|>" + arguments + "<|tool_call_end|>"
+	}
+	check(t, tools("kimi_k2"), []example{
+		{name: "no arguments", in: wrap("functions.now:0", "") + "<|tool_calls_section_end|>.", text: ".", calls: []call{{"now", "{}"}}},
+		{name: "no name", in: wrap("what is it", ""), text: wrap("what is it", "")},
+		{name: "no arguments follow", in: wrap("functions.now:0", "x"), text: wrap("functions.now:0", "x")},
+		{name: "cut off after the head", in: "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>", text: "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>"},
+	})
+}
+
+// TestKeyedObjects reads objects with more than a name, and others than calls.
+func TestKeyedObjects(t *testing.T) {
+	check(t, tools("apertus"), []example{
+		{name: "a second key", in: `<|tools_prefix|>[{"now": {}, "id": [1]}]<|tools_suffix|>`, calls: []call{{"now", "{}"}}},
+		{name: "no arguments", in: `<|tools_prefix|>[{"now": 1}]<|tools_suffix|>`, text: `<|tools_prefix|>[{"now": 1}]<|tools_suffix|>`},
+		{name: "no name", in: `<|tools_prefix|>[{"": {}}]<|tools_suffix|>`, text: `<|tools_prefix|>[{"": {}}]<|tools_suffix|>`},
+	})
+	check(t, tools("cohere_command3"), []example{
+		{name: "an id that is too long", in: `<|START_ACTION|>[{"tool_call_id": "` + strings.Repeat("1", 300) + `", "tool_name": "now", "parameters": {}}]`, calls: []call{{"now", "{}"}}},
+		{name: "an id after the arguments", in: `<|START_ACTION|>[{"tool_name": "now", "parameters": {}, "tool_call_id": "1"}]`, calls: []call{{"now", "{}"}}},
+		{name: "another key", in: `<|START_ACTION|>[{"name": "x", "tool_name": "now", "parameters": {}}]`, calls: []call{{"now", "{}"}}},
+	})
+}
+
+// TestOlmo3 reads calls with separators, and lines that are no calls.
+func TestOlmo3(t *testing.T) {
+	check(t, tools("olmo3"), []example{
+		{name: "separators", in: "<function_calls>now(), f(x=1);\nnow()</function_calls>", calls: []call{{"now", "{}"}, {"f", `{"x": 1}`}, {"now", "{}"}}},
+		{name: "text after calls", in: "<function_calls>\nnow()\nand so on", text: "and so on", calls: []call{{"now", "{}"}}},
+		{name: "no end", in: "<function_calls>\nnow()\n</func", text: "</func", calls: []call{{"now", "{}"}}},
+	})
+}
+
+// TestHYV3Suffix reads tags whose suffix is none.
+func TestHYV3Suffix(t *testing.T) {
+	check(t, tools("hy_v3"), []example{
+		{name: "another tag", in: "<tool_calls_x>a", text: "<tool_calls_x>a"},
+		{name: "no tag", in: "<tool_calls" + strings.Repeat("x", 300), text: "<tool_calls" + strings.Repeat("x", 300)},
+		{name: "a call after another tag", in: "<tool_calls a><tool_calls:b><tool_call:b>now</tool_call:b></tool_calls:b>", text: "<tool_calls a>", calls: []call{{"now", "{}"}}},
+	})
+}
+
+// TestMiniMaxM3Schemas converts elements by schemas of all kinds.
+func TestMiniMaxM3Schemas(t *testing.T) {
+	el := func(name, body string) string { return m3Open + name + ">" + body + m3Close + name + ">" }
+	tool := `{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {
+		"either": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "integer"}}]},
+		"types": {"type": ["array", "null"], "items": {"type": "boolean"}},
+		"untyped": {"items": {"type": "number"}},
+		"fields": {"properties": {"n": {"type": "integer"}}},
+		"more": {"type": "object", "additionalProperties": {"type": "integer"}},
+		"odd": 7}}}}`
+	check(t, func() *inference.ParserOptions {
+		o := options("minimax_m3", "")
+		o.Definitions = []json.RawMessage{json.RawMessage(tool)}
+		return o
+	}, []example{{
+		name: "all", in: m3Call + `"f">` + el("either", el("item", "1")) + el("types", el("item", "true")) + el("untyped", el("item", "1.5")) + el("fields", el("n", "2")) +
+			el("more", el("a", "3")+el("b", "4")) + el("odd", "x") + el("none", "y") + m3CallEnd,
+		calls: []call{{"f", `{"either": [1], "types": [true], "untyped": [1.5], "fields": {"n": 2}, "more": {"a": 3, "b": 4}, "odd": "x", "none": "y"}`}},
+	}})
 }
