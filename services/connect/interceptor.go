@@ -67,8 +67,8 @@ func (c checkedConn) Receive(msg any) error {
 	return c.interceptor.check(c.ctx, c.rec, msg)
 }
 
-// check notes the model for the log, and holds a request to the models of its key and then
-// to its rules.
+// check notes the model for the log, counts what the message holds, which may have been
+// compressed, and holds the request to the models of its key and then to its rules.
 func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) error {
 	switch m := msg.(type) {
 	case interface{ GetModel() string }:
@@ -81,6 +81,9 @@ func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) err
 	m, ok := msg.(proto.Message)
 	if !ok {
 		return nil
+	}
+	if err := inference.ArrivalOf(ctx).Weigh(int64(proto.Size(m))); err != nil {
+		return err
 	}
 	if rec.Model != "" { // one that is missing breaks a rule
 		if err := inference.MayUse(ctx, rec.Model); err != nil {

@@ -53,10 +53,15 @@ func (s *Service) Arrive(ctx context.Context) *Arrival {
 	return &Arrival{Context: ctx, service: s, party: partyOf(ctx)}
 }
 
-// Guard refuses requests of a party by what it holds, before anything of them is read: when
-// the server is short of something. Its error is nil or [*Error]. It must be fast, and may
+// Guard refuses requests of a party by what it holds, before anything of them is read, and by
+// what it would hold with the bytes that are about to be read: when the server is short of
+// something. Its error is nil or [*Error]. It must be fast, and may
 // be called concurrently.
 type Guard func(held Holding) error
+
+// LimitBodies bounds the bytes that the bodies of all requests hold together, beside
+// [Bounds.BodyBytes]: the smaller bound is in force. 0 is no bound.
+func (s *Service) LimitBodies(bytes int64) { s.ledger.limitBytes(bytes) }
 
 // SetGuard has requests that run models or tokenizers pass a guard, from now on. Nil is
 // none.
@@ -78,14 +83,26 @@ func (a *Arrival) Admit() error {
 	if why, err := s.admission.arrive(a.Context, time.Now()); err != nil {
 		return s.turnAway(why, err)
 	}
-	if guard := s.guard.Load(); guard != nil && *guard != nil {
-		if err := (*guard)(s.ledger.holding(a.party)); err != nil {
-			return s.turnAway(refusedLoad, err)
-		}
+	if err := s.guarded(a.party, 0); err != nil {
+		return err
 	}
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
 	a.admitted = true
+	return nil
+}
+
+// guarded asks the guard about a party whose request is about to hold so many bytes more.
+func (s *Service) guarded(party Party, more int64) error {
+	guard := s.guard.Load()
+	if guard == nil || *guard == nil {
+		return nil
+	}
+	held := s.ledger.holding(party)
+	held.Bytes += more
+	if err := (*guard)(held); err != nil {
+		return s.turnAway(refusedLoad, err)
+	}
 	return nil
 }
 
@@ -163,6 +180,9 @@ func (a *Arrival) Take(bytes int64) error {
 		return nil
 	}
 	l := a.service.ledger
+	if err := a.service.guarded(a.party, bytes); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.left {
@@ -174,7 +194,7 @@ func (a *Arrival) Take(bytes int64) error {
 	if begins && fits(int64(l.limits.reading), int64(l.all.Reading), int64(acc.Reading), 0, 1) != roomy {
 		return a.service.turnAway(refusedReading, errReading(l.all.Reading, acc.Reading))
 	}
-	if room := fits(l.limits.bytes, l.all.Bytes, acc.Bytes, a.bytes, bytes); room != roomy {
+	if room := fits(l.bytes(), l.all.Bytes, acc.Bytes, a.bytes, bytes); room != roomy {
 		return a.service.turnAway(refusedBytes, errBytes(room))
 	}
 	if begins {
@@ -186,6 +206,22 @@ func (a *Arrival) Take(bytes int64) error {
 	acc.Bytes += bytes
 	l.all.Bytes += bytes
 	return nil
+}
+
+// Weigh counts the request as one of so many bytes at least: what has been compressed holds
+// more than the bytes that were read of it. The error is Take's.
+func (a *Arrival) Weigh(bytes int64) error {
+	if a == nil {
+		return nil
+	}
+	l := a.service.ledger
+	l.mu.Lock()
+	more := bytes - a.bytes
+	l.mu.Unlock()
+	if more <= 0 {
+		return nil
+	}
+	return a.Take(more)
 }
 
 // errLeft is the error of who still reads a request that has ended.

@@ -99,6 +99,7 @@ type Holding struct {
 type ledger struct {
 	mu       sync.Mutex
 	limits   intakeLimits
+	most     int64              // of bytes, beside the limits; 0 is no bound
 	accounts map[Party]*account // of parties that hold something
 	all      Holding
 	ring     []*account // with requests that wait for a slot: the first one's turn is next
@@ -126,6 +127,21 @@ func (l *ledger) set(limits intakeLimits) {
 	defer l.mu.Unlock()
 	l.limits = limits
 	l.grant()
+}
+
+// limitBytes bounds the bytes that are held, beside the limits.
+func (l *ledger) limitBytes(most int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.most = most
+}
+
+// bytes is the bound of the bytes that are held.
+func (l *ledger) bytes() int64 {
+	if l.most == 0 || l.limits.bytes > 0 && l.limits.bytes < l.most {
+		return l.limits.bytes
+	}
+	return l.most
 }
 
 // holding is a party's now.

@@ -75,6 +75,9 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if infers {
 			err = body.AddParameters(i.forward.ofHeader(req.Header()))
 		}
+		if infers && err == nil { // it may have been compressed
+			err = inference.ArrivalOf(ctx).Weigh(int64(body.Size()))
+		}
 		var answer connect.AnyResponse
 		if err == nil {
 			answer, err = next(ctx, req)

@@ -27,7 +27,7 @@ func (h *rest) openBody(w http.ResponseWriter, r *http.Request) error {
 	case "", "identity":
 	case "gzip", deflate:
 		sent := &counter{Reader: r.Body}
-		body := &inflatedBody{Closer: r.Body, sent: sent, compressed: bufio.NewReader(sent)}
+		body := &inflatedBody{Closer: r.Body, sent: sent, compressed: bufio.NewReader(sent), arrival: inference.ArrivalOf(r.Context())}
 		r.Body, r.ContentLength = http.MaxBytesReader(w, body, h.limit), -1
 	default:
 		w.Header().Set("Accept-Encoding", "gzip, deflate")
@@ -84,7 +84,12 @@ type inflatedBody struct {
 	compressed *bufio.Reader
 	inflated   io.Reader // nil before the first read
 	n          int64     // bytes that were read
+	arrival    *inference.Arrival
+	weighed    int64 // of them
 }
+
+// weighStep is how many bytes of an inflated body are counted at a time.
+const weighStep = 256 << 10
 
 func (b *inflatedBody) Read(p []byte) (n int, err error) {
 	if b.inflated == nil {
@@ -94,6 +99,12 @@ func (b *inflatedBody) Read(p []byte) (n int, err error) {
 	}
 	n, err = b.inflated.Read(p)
 	b.n += int64(n)
+	if b.n > b.weighed+weighStep {
+		b.weighed = b.n
+		if refused := b.arrival.Weigh(b.n); refused != nil {
+			return 0, refused
+		}
+	}
 	switch {
 	case b.n > budget.Inflated(b.sent.n):
 		return 0, invalid("%s", budget.ErrInflated.Error())
