@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,6 +113,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	}
 	s.grpc = grpc.NewServer(append(TransportOptions(security, s.busy),
 		grpc.ForceServerCodecV2(newGRPCCodec()),
+		grpc.MaxRecvMsgSize(int(min(cmp.Or(service.cfg.MaxMessage, math.MaxInt32), math.MaxInt32))),
 		grpc.StreamInterceptor(s.serve),
 		grpc.InTapHandle(checkHeader),
 	)...)

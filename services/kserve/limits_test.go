@@ -155,6 +155,21 @@ func TestNativeMessageLimit(t *testing.T) {
 	}
 }
 
+// TestNativeMessageLimitOfMemory: where there is less memory, gRPC's port reads no more than
+// a part of it at once.
+func TestNativeMessageLimitOfMemory(t *testing.T) {
+	cfg := open()
+	cfg.MaxMessage = 1 << 20
+	address := serveNative(t, cfg, once())
+	client := api.NewGRPCInferenceServiceClient(dial(t, address))
+	if _, err := client.ModelInfer(t.Context(), sized(t, 1<<20)); err != nil {
+		t.Errorf("1 MiB: %v", err)
+	}
+	if code, _ := postFrame(t, address, "ModelInfer", binary.BigEndian.AppendUint32([]byte{0}, 1<<20+1)); code != codes.ResourceExhausted {
+		t.Errorf("a byte more, which doesn't come: %s", code)
+	}
+}
+
 // TestCompressionRatio sends what becomes less than the largest message, but much more than
 // was sent.
 func TestCompressionRatio(t *testing.T) {
