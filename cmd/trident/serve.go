@@ -22,6 +22,7 @@ import (
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/models"
 	"github.com/trident-inference/trident/services/openai"
@@ -42,7 +43,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc, mo
 
 func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
-		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing),
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, connect.Version(version)),
 		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
 		backend.Module,   // requests to tensors and back
@@ -52,6 +53,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		models.Module,    // what models' files and makers say
 		tracing.Module,   // spans, to a collector
 		inference.Module, // the shared service
+		memory.Module,    // the memory limit
 		opened,           // all of them, before anything else starts
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
@@ -125,6 +127,7 @@ type config struct {
 	Server    server.Config
 	Metrics   metrics.Config
 	Tracing   tracing.Config
+	Memory    memory.Config
 	// From are the flags that this is of.
 	From *flags
 	// Table takes the table of models at start; nil for log lines instead.
@@ -159,6 +162,7 @@ type flags struct {
 	kserveFlags `group:"KServe v2"`
 	modelFlags  `group:"Models"`
 	limitFlags  `group:"Limits"`
+	memoryFlags `group:"Limits"`
 
 	observeFlags `group:"Observability"`
 	accessFlags  `group:"Access"`
@@ -276,8 +280,10 @@ func (f *flags) config() (config, error) {
 	cfg.KServe = f.kserveFlags.config(cfg.Server)
 	cfg.Metrics, cfg.Tracing = f.metrics(cfg.Server, f.EnableKServeFrontends), f.tracing()
 	cfg.Platform = f.platformFlags.config()
+	cfg.Memory = f.memoryFlags.config(len(f.ModelRepository) > 0)
+	cfg.KServe.MaxMessage = cfg.Memory.Bodies()
 	err := errors.Join(boundsErr, overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Platform.Validate(), cfg.Auth.Validate(), f.errNoKeysFile(), cfg.Server.Validate(),
-		cfg.Metrics.Validate(), cfg.Tracing.Validate())
+		cfg.Metrics.Validate(), cfg.Tracing.Validate(), cfg.Memory.Validate())
 	if err == nil {
 		err = f.errOwnPort(cfg)
 	}

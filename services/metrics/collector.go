@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type collector struct {
 	telemetry *server.Telemetry
 	gate      *auth.Gate
 	settings  Settings
+	memory    Memory
 	version   string
 }
 
@@ -53,6 +55,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectPorts(out)
 	c.collectModels(out)
 	c.collectReloads(out)
+	c.collectMemory(out)
 	out.value(c.limit, float64(c.service.MaxInFlight()))
 	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
@@ -142,6 +145,23 @@ func (c *collector) collectReloads(out sink) {
 	out.value(c.reloads, float64(r.Refused), "failure")
 	out.value(c.reloaded, number(!r.Stale))
 	out.value(c.reloadedAt, float64(r.At.UnixMilli())/1000)
+}
+
+func (c *collector) collectMemory(out sink) {
+	m := c.memory.Figures()
+	out.value(c.shed, float64(m.Shed))
+	out.value(c.memoryUsed, float64(m.Used))
+	out.value(c.memoryGoal, limit(m.Goal))
+	out.value(c.memoryLimit, limit(m.Limit))
+	out.value(c.memoryTriton, float64(m.Others))
+}
+
+// limit is 0 for none.
+func limit(bytes int64) float64 {
+	if bytes == math.MaxInt64 {
+		return 0
+	}
+	return float64(bytes)
 }
 
 // mixedResponses is of all engines.

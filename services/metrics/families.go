@@ -42,6 +42,8 @@ type families struct {
 
 	reloads, reloaded, reloadedAt *family
 
+	shed, memoryUsed, memoryGoal, memoryLimit, memoryTriton *family
+
 	waiting, running, kvCache, loras *family
 
 	sourceUp, sourceDuration, sourceClashes *family
@@ -85,6 +87,12 @@ func newFamilies(gateway string) *families {
 		reloaded:   newFamily("trident_config_last_reload_successful", "1 while the settings that were read last are those that count, 0 after ones that can't be used.", gauge),
 		reloadedAt: newFamily("trident_config_last_reload_success_timestamp_seconds", "When the settings that count were read, the start included.", gauge),
 
+		shed:         newFamily("trident_requests_shed_total", "Requests that were refused before they were read, because memory was short: those of the clients that held most.", counter),
+		memoryUsed:   newFamily("trident_memory_used_bytes", "Go's memory in use: what the last garbage collection found alive, stacks and the runtime's own.", gauge),
+		memoryGoal:   newFamily("trident_memory_go_limit_bytes", "Go's soft limit, of which the watermarks are parts; 0 for no limit.", gauge),
+		memoryLimit:  newFamily("trident_memory_limit_bytes", "Memory limit of Trident and its child processes (--memory-limit, the cgroup's or the machine's); 0 for no limit.", gauge),
+		memoryTriton: newFamily("trident_memory_triton_bytes", "Memory that Triton in this process and its child processes held when the models last changed.", gauge),
+
 		waiting: newFamily(gateway+"num_requests_waiting", "Requests that no answer has come of yet, of all models.", gauge),
 		running: newFamily(gateway+"num_requests_running", "Requests that are being answered, of all models.", gauge),
 		kvCache: newFamily(gateway+"kv_cache_usage_perc", "Part of the KV cache that is in use, 0 to 1, where an engine's own metrics tell it: the fullest one's.", gauge),
@@ -105,6 +113,7 @@ func (f *families) list() []*family {
 		f.httpRequests, f.grpcRequests, f.panics,
 		f.ready, f.modelReady, f.limit, f.mixed, f.build,
 		f.reloads, f.reloaded, f.reloadedAt,
+		f.shed, f.memoryUsed, f.memoryGoal, f.memoryLimit, f.memoryTriton,
 		f.waiting, f.running, f.kvCache, f.loras,
 		f.sourceUp, f.sourceDuration, f.sourceClashes,
 	}

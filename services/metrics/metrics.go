@@ -21,6 +21,7 @@ import (
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -92,6 +93,9 @@ type Reloads struct {
 	Stale bool
 }
 
+// Memory is that of the process. It may be asked concurrently.
+type Memory interface{ Figures() memory.Figures }
+
 // Path of the page.
 const Path = "/metrics"
 
@@ -110,9 +114,9 @@ type Page struct {
 	failing map[string]bool // sources
 }
 
-// NewPage makes the page of a service, of the ports that share the telemetry, and of the
-// settings.
-func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, log *slog.Logger) (*Page, error) {
+// NewPage makes the page of a service, of the ports that share the telemetry, of the
+// settings and of the memory.
+func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, memory Memory, log *slog.Logger) (*Page, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -120,7 +124,7 @@ func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog,
 		families: newFamilies(cfg.GatewayPrefix), registry: prometheus.NewRegistry(), log: log,
 		scrapes: make(chan struct{}, maxScrapes), failing: map[string]bool{},
 	}
-	own := &collector{families: p.families, service: service, catalog: catalog, telemetry: telemetry, gate: gate, settings: settings, version: cfg.Version}
+	own := &collector{families: p.families, service: service, catalog: catalog, telemetry: telemetry, gate: gate, settings: settings, memory: memory, version: cfg.Version}
 	for _, c := range []prometheus.Collector{own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := p.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

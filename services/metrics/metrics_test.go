@@ -24,6 +24,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -55,6 +56,13 @@ func (*engine) Mixed() uint64 { return 5 }
 
 func (e *engine) Metrics(context.Context) ([]byte, error) { return []byte(e.text), e.err }
 
+// figures are those of a memory that is short.
+type figures struct{}
+
+func (figures) Figures() memory.Figures {
+	return memory.Figures{Limit: 2 << 30, Goal: 1 << 30, Used: 900 << 20, Others: 300 << 20, Shed: 12}
+}
+
 // settings that were refused after they had been taken twice.
 type settings struct{}
 
@@ -70,7 +78,7 @@ func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string)
 	if err := catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), nil, settings{}, slog.New(slog.DiscardHandler))
+	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +139,8 @@ func TestPage(t *testing.T) {
 		`trident_kv_cache_usage_perc 0.25`,
 		`trident_config_reloads_total{result="success"} 2`, `trident_config_reloads_total{result="failure"} 3`,
 		`trident_config_last_reload_successful 0`, `trident_config_last_reload_success_timestamp_seconds 1.7000000005e+09`,
+		`trident_requests_shed_total 12`, `trident_memory_used_bytes 9.437184e+08`, `trident_memory_go_limit_bytes 1.073741824e+09`,
+		`trident_memory_limit_bytes 2.147483648e+09`, `trident_memory_triton_bytes 3.145728e+08`,
 		`trident_ready 1`, `trident_model_ready{model="chat"} 1`, `trident_requests_in_flight_limit 7`, `trident_triton_responses_mixed_total 5`,
 		`trident_triton_metrics_up{source="local"} 1`, `trident_triton_metrics_dropped{source="local"} 1`,
 		`# TYPE nv_inference_request_success counter`,
@@ -360,7 +370,7 @@ func TestValidate(t *testing.T) {
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
 	service, catalog := inferencetest.WithCatalog(b, inference.Config{}, e)
-	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), nil, settings{}, slog.New(slog.DiscardHandler))
+	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

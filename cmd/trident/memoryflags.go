@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/trident-inference/trident/services/memory"
+)
+
+// memoryFlags bound the memory.
+type memoryFlags struct {
+	MemoryLimit byteSize `placeholder:"SIZE" help:"Memory of Trident and its child processes, in bytes or with a unit such as 2GiB. Go's soft limit and the refusal of requests when memory is short follow from it. Default: the memory limit of the cgroup, or else the machine's memory."`
+}
+
+func (f *memoryFlags) config(inProcess bool) memory.Config {
+	return memory.Config{Limit: int64(f.MemoryLimit), InProcess: inProcess}
+}
+
+// byteSize is a positive number of bytes; 0 where none is given.
+type byteSize int64
+
+// MarshalText returns the number of bytes, or nothing where none is given.
+func (s byteSize) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
+	if s == 0 {
+		return nil, nil
+	}
+	return fmt.Appendf(nil, "%d", int64(s)), nil
+}
+
+// UnmarshalText reads a number of bytes, which may have a unit.
+func (s *byteSize) UnmarshalText(text []byte) error {
+	n, err := humanize.ParseBytes(string(text))
+	if err != nil || n == 0 || n > math.MaxInt64 {
+		return fmt.Errorf("%q is no size: give bytes, or a number with a unit such as 2GiB", text)
+	}
+	*s = byteSize(n)
+	return nil
+}

@@ -1,0 +1,294 @@
+package memory
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Low and High are the watermarks of Go's memory, as parts of its soft limit. Above Low work
+// of the heaviest clients is refused, above High that of all clients with more than a little.
+// What is left above High is for the work that has been admitted.
+const (
+	Low  = 0.65
+	High = 0.85
+)
+
+// sampleInterval is how long a measurement of Go's memory holds: many requests share it.
+const sampleInterval = 5 * time.Millisecond
+
+// The pace of the upkeep.
+const (
+	tick = time.Second
+	// quiet is how long little must have been allocated before idle memory is returned to the
+	// system. It is returned again after pauses that double up to the longest one, which is
+	// that of Go's own collections: what requests in flight hold becomes garbage later.
+	quiet, longest = 5 * time.Second, 2 * time.Minute
+	// little is how much in bytes that is.
+	little = 32 << 20
+)
+
+// Figures are the memory at one moment, in bytes.
+type Figures struct {
+	// Limit of this process and its child processes; math.MaxInt64 for none.
+	Limit int64
+	// Goal is Go's soft limit.
+	Goal int64
+	// Used is Go's memory that is in use: what the last collection found alive, stacks and the
+	// runtime's own.
+	Used int64
+	// Others is what Triton in this process and its child processes held when it was measured.
+	Others int64
+	// Shed are the requests that were refused because memory was short.
+	Shed uint64
+}
+
+// Monitor sets Go's soft limit and measures Go's memory against it. Its methods may be
+// called concurrently.
+type Monitor struct {
+	cfg    Config
+	log    *slog.Logger
+	limit  int64
+	source string
+
+	limitBodies func(bytes int64)
+
+	goal, others atomic.Int64
+	began        time.Time
+	sampled      atomic.Int64  // when, in nanoseconds since began
+	used         atomic.Int64  // by the last sample
+	pressure     atomic.Uint64 // the same, as the bits of a float64
+	shed         atomic.Uint64
+
+	mu      sync.Mutex // guards what follows
+	samples []metrics.Sample
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	// Of the upkeep's goroutine.
+	collections uint64        // at the tick before
+	allocated   uint64        // when the quiet began
+	calm        time.Duration // since then, or since memory was returned
+	pause       time.Duration // the calm after which memory is returned
+	reported    uint64        // requests refused at the tick before
+	refusing    time.Duration // how long ago the last one was refused, while that is logged; -1 while none is
+}
+
+// New finds the limit.
+func New(cfg Config, log *slog.Logger) (*Monitor, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Monitor{cfg: cfg, log: log, began: time.Now(), samples: newSamples(), limitBodies: func(int64) {}}
+	m.limit, m.source = cfg.limit()
+	m.goal.Store(math.MaxInt64)
+	m.refusing, m.pause = -1, quiet
+	m.sampled.Store(-int64(sampleInterval))
+	return m, nil
+}
+
+// Start sets Go's soft limit, logs it, and begins the upkeep until Stop: it measures the
+// memory of Triton again at each news of the models, and returns idle memory to the system.
+// limitBodies is called with the bytes that all bodies may take, now and at each change.
+func (m *Monitor) Start(ctx context.Context, models *inference.Watch, limitBodies func(bytes int64)) {
+	m.limitBodies = limitBodies
+	m.apply()
+	m.log.Info("memory limit", m.attributes()...)
+	if own, ok := operatorsLimit(); ok && own > goal(m.limit, 0) {
+		m.log.Warn("GOMEMLIMIT is above nine tenths of the memory limit: the process may be killed before Go collects its garbage",
+			"go_limit", text(own), "limit", text(m.limit), "from", m.source)
+	}
+	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	m.done.Go(func() { m.follow(ctx, models) })
+}
+
+// Stop ends what Start began and waits for it. Go's soft limit stays.
+func (m *Monitor) Stop() {
+	if m.stop != nil {
+		m.stop()
+	}
+	m.done.Wait()
+}
+
+func (m *Monitor) attributes() []any {
+	from := "nine tenths of the limit"
+	switch _, own := operatorsLimit(); {
+	case own:
+		from = operators
+	case m.others.Load() > 0 && m.goal.Load() == Floor:
+		from = "the smallest one: Triton and its processes hold more than the rest"
+	case m.others.Load() > 0:
+		from = "nine tenths of the limit without what Triton and its processes hold"
+	}
+	return []any{"limit", text(m.limit), "from", m.source, "go_limit", text(m.goal.Load()), "go_limit_from", from, "triton", text(m.others.Load())}
+}
+
+// apply measures what other memory there is and sets Go's soft limit; it reports whether
+// the soft limit has changed by more than a tenth. The operator's own soft limit stays, but
+// the watermarks are of the smaller one.
+func (m *Monitor) apply() (changed bool) {
+	if m.cfg.InProcess {
+		others, err := m.measureOthers()
+		if err != nil {
+			m.log.Warn("the memory of Triton and its processes can't be measured: it is taken for nothing", "error", err)
+		}
+		m.others.Store(others)
+	}
+	soft := goal(m.limit, m.others.Load())
+	if own, ok := operatorsLimit(); ok {
+		soft = min(soft, own)
+	} else {
+		debug.SetMemoryLimit(soft)
+	}
+	before := m.goal.Swap(soft)
+	m.limitBodies(soft / bodies)
+	return math.Abs(float64(soft)-float64(before)) > float64(before)/10
+}
+
+// follow is the upkeep.
+func (m *Monitor) follow(ctx context.Context, models *inference.Watch) {
+	defer models.Close()
+	every := time.NewTicker(tick)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-models.News():
+			models.Next()
+			if m.cfg.InProcess && m.apply() {
+				m.log.Info("memory limit", m.attributes()...)
+			}
+		case <-every.C:
+			m.tend()
+		}
+	}
+}
+
+// tend keeps the measurement fresh, and Go's memory small while little is allocated. Go
+// itself collects when its heap has grown, which doesn't happen while all work is refused.
+func (m *Monitor) tend() {
+	m.report()
+	now := m.sample()
+	if m.Pressure() > 0 && now.collections == m.collections {
+		runtime.GC()
+		now = m.sample()
+	}
+	m.collections = now.collections
+	if now.allocated-m.allocated > little {
+		m.allocated, m.calm, m.pause = now.allocated, 0, quiet
+		return
+	}
+	if m.calm += tick; m.calm < m.pause {
+		return
+	}
+	m.calm, m.pause = 0, min(2*m.pause, longest)
+	runtime.GC() // pools keep what they have through one collection
+	debug.FreeOSMemory()
+	now = m.sample()
+	m.collections, m.allocated = now.collections, now.allocated
+}
+
+// calmed is after how long without a refused request the log says that memory suffices.
+const calmed = 30 * time.Second
+
+// report logs when requests begin to be refused, and when that is over.
+func (m *Monitor) report() {
+	refused := m.shed.Load()
+	switch more := refused - m.reported; {
+	case more > 0 && m.refusing < 0:
+		m.log.Warn("memory is short: requests of the clients that hold most are refused",
+			"in_use", text(m.used.Load()), "go_limit", text(m.goal.Load()), "refused", more)
+		m.refusing = 0
+	case more > 0:
+		m.refusing = 0
+	case m.refusing >= 0:
+		if m.refusing += tick; m.refusing >= calmed {
+			m.log.Info("memory suffices again: no request is refused for it", "in_use", text(m.used.Load()), "refused_in_all", refused)
+			m.refusing = -1
+		}
+	}
+	m.reported = refused
+}
+
+// Pressure is 0 while Go's memory is below the low watermark, 1 at the high one, and in
+// proportion between them and above.
+func (m *Monitor) Pressure() float64 {
+	now := int64(time.Since(m.began))
+	if last := m.sampled.Load(); now-last >= int64(sampleInterval) && m.sampled.CompareAndSwap(last, now) {
+		m.sample()
+	}
+	return math.Float64frombits(m.pressure.Load())
+}
+
+// Figures returns the memory as it is now.
+func (m *Monitor) Figures() Figures {
+	m.Pressure()
+	return Figures{Limit: m.limit, Goal: m.goal.Load(), Used: m.used.Load(), Others: m.others.Load(), Shed: m.shed.Load()}
+}
+
+// state is what the runtime reports at one moment, in bytes but for the collections.
+type state struct {
+	used        int64 // alive at the last collection, with all that isn't the heap's
+	resident    int64 // what Go has of the system
+	allocated   uint64
+	collections uint64
+}
+
+// The samples, by their places in [newSamples].
+const (
+	live = iota
+	objects
+	unused
+	free
+	released
+	total
+	allocs
+	cycles
+)
+
+func newSamples() []metrics.Sample {
+	return []metrics.Sample{
+		live:     {Name: "/gc/heap/live:bytes"},
+		objects:  {Name: "/memory/classes/heap/objects:bytes"},
+		unused:   {Name: "/memory/classes/heap/unused:bytes"},
+		free:     {Name: "/memory/classes/heap/free:bytes"},
+		released: {Name: "/memory/classes/heap/released:bytes"},
+		total:    {Name: "/memory/classes/total:bytes"},
+		allocs:   {Name: "/gc/heap/allocs:bytes"},
+		cycles:   {Name: "/gc/cycles/total:gc-cycles"},
+	}
+}
+
+// sample measures. Garbage doesn't count, as Go's soft limit has it collected in time; but a
+// heap that has outgrown the soft limit counts whole.
+func (m *Monitor) sample() state {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	metrics.Read(m.samples)
+	of := func(i int) int64 { return int64(m.samples[i].Value.Uint64()) }
+	s := state{resident: of(total) - of(released), allocated: m.samples[allocs].Value.Uint64(), collections: m.samples[cycles].Value.Uint64()}
+	rest := s.resident - of(objects) - of(unused) - of(free)
+	s.used = min(of(live), of(objects)) + rest
+	soft := m.goal.Load()
+	if of(objects)+rest >= soft {
+		s.used = of(objects) + rest
+	}
+	m.used.Store(s.used)
+	m.pressure.Store(math.Float64bits(pressure(s.used, soft)))
+	return s
+}
+
+func pressure(used, soft int64) float64 {
+	part := float64(used) / float64(soft)
+	return max(0, (part-Low)/(High-Low))
+}
