@@ -49,7 +49,13 @@ func launch(t *testing.T, flags ...string) (*trident, error) {
 // launchAt does so in another working directory, and with further variables in its environment.
 func launchAt(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
-	s, err := launchUnheard(t, dir, variables, flags...)
+	return launchBinary(t, tridentBinary(t), dir, variables, flags...)
+}
+
+// launchBinary does so with another build of the program.
+func launchBinary(t *testing.T, binary, dir string, variables []string, flags ...string) (*trident, error) {
+	t.Helper()
+	s, err := startBinary(binary, dir, variables, flags...)
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +65,17 @@ func launchAt(t *testing.T, dir string, variables []string, flags ...string) (*t
 	return s, nil
 }
 
-// launchUnheard doesn't wait until trident listens. The process has a group of its own, as
-// one that a shell starts has.
+// launchUnheard doesn't wait until trident listens.
 func launchUnheard(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
+	return startBinary(tridentBinary(t), dir, variables, flags...)
+}
+
+// startBinary starts a build of the program. The process has a group of its own, as one that
+// a shell starts has.
+func startBinary(binary, dir string, variables []string, flags ...string) (*trident, error) {
 	flags = append([]string{"--host=127.0.0.1", "--openai-port=0", "--log-format=json"}, flags...)
-	s := &trident{cmd: exec.Command(tridentBinary(t), flags...), log: newLogLines(), exited: make(chan struct{})}
+	s := &trident{cmd: exec.Command(binary, flags...), log: newLogLines(), exited: make(chan struct{})}
 	s.cmd.Dir, s.cmd.Env = dir, environment(slices.Concat(variables, []string{raceOptions})...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}

@@ -1,0 +1,419 @@
+package e2e
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/test/tier"
+)
+
+// plainBinary is trident without the race detector, which takes several times the memory.
+var plainBinary = shared(func(t *testing.T) (string, error) {
+	t.Helper()
+	path := filepath.Join(scratch(t), "plain", "trident")
+	return path, command(root(t), "go", "build", "-o", path, "./cmd/trident")
+})
+
+// siege is a trident under hostile clients, with its memory limit.
+type siege struct {
+	*kserveTrident
+
+	limit int64              // in bytes
+	calls []*grpc.ClientConn // one for each hostile client
+}
+
+// The keys of a siege: the client at its limits may have so many requests in flight.
+const (
+	steadyKey    = "sk-steady"
+	steadyAtOnce = 4
+)
+
+func hostileKey(client int) string { return "sk-hostile-" + strconv.Itoa(client) }
+
+// patience is how long a hostile client waits for the end of a request before it sends the
+// next one.
+const patience = 10 * time.Second
+
+// besiege starts a trident with a memory limit before models of tensors and of texts, for so
+// many hostile clients and one at its limits.
+func besiege(t *testing.T, limit int64, hostile int) *siege {
+	t.Helper()
+	var keys strings.Builder
+	fmt.Fprintf(&keys, "- {name: steady, key: %s, limits: {in_flight: %d, queued: 4}}\n", steadyKey, steadyAtOnce)
+	for i := range hostile {
+		fmt.Fprintf(&keys, "- {name: hostile-%d, key: %s}\n", i, hostileKey(i))
+	}
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	if err := os.WriteFile(file, []byte(keys.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options := scripted(t, "chat")
+	options.Repositories = append(options.Repositories, filepath.Join(root(t), "test", "models"))
+	s := launchPlain(t, options, hostile, append(kservePorts(),
+		"--memory-limit="+strconv.FormatInt(limit, 10), "--api-keys-file="+file,
+		"--tokenizer=chat="+filepath.Join(root(t), "test", "models-contract", "vllm", "tokenizer"))...)
+	s.limit = limit
+	return s
+}
+
+func launchPlain(t *testing.T, options tritonserver.Options, clients int, flags ...string) *siege {
+	t.Helper()
+	binary := plainBinary(t)
+	e := ownEngine(t, options)
+	trident, err := launchBinary(t, binary, "", e.env, append(slices.Clone(e.flags), flags...)...)
+	trident = owned(t, trident, err)
+	k, err := trident.kserve(&http.Client{Transport: keyed{steadyKey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &siege{kserveTrident: k}
+	for range clients {
+		calls, err := grpc.NewClient(k.native, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { calls.Close() })
+		s.calls = append(s.calls, calls)
+	}
+	return s
+}
+
+// keyed sends requests with an API key.
+type keyed struct{ key string }
+
+// direct is the transport below it.
+var direct = &http.Transport{}
+
+// RoundTrip implements [http.RoundTripper].
+func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+k.key)
+	return direct.RoundTrip(r)
+}
+
+// memory reads a figure of the process in bytes, such as VmRSS or VmHWM (the peak); statusOf
+// does so of any process.
+func (s *siege) memory(t *testing.T, name string) int64 {
+	t.Helper()
+	return statusOf(t, s.cmd.Process.Pid, name)
+}
+
+func statusOf(t *testing.T, process int, name string) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kilobytes << 10
+		}
+	}
+	t.Fatalf("no %s in %s", name, text)
+	return 0
+}
+
+// hostile is one kind of hostile request.
+type hostile struct {
+	name string
+	send func(ctx context.Context, s *siege, client int) (outcome string)
+}
+
+// hostiles are bodies near the limits of each surface: of many bytes, of many elements,
+// compressed, of long texts, of tensors, and one that comes slowly.
+func hostiles(body int) []hostile {
+	long := strings.Repeat("word ", body/5)
+	chat := func(content string) []byte {
+		return []byte(`{"model":"chat","max_tokens":1,"messages":[{"role":"user","content":"` + content + `"}]}`)
+	}
+	messages := strings.Repeat(`{"role":"user","content":"a"},`, 16000)
+	inputs := strings.Repeat(`"a",`, min(body/4, 250_000))
+	tensor := func(data string, n int) []byte {
+		return fmt.Appendf(nil, `{"inputs":[{"name":"TEXT","datatype":"BYTES","shape":[1],"data":["a"]},{"name":"DATA","datatype":"FP32","shape":[%d,4],"data":[%s]}]}`, n/4, data)
+	}
+	numbers := body / 2 / 4 * 4
+	typed := bytes.Repeat([]byte{0x12, 0}, 1<<20) // messages without anything
+	const (
+		chats, openaiJSON = "/v1/chat/completions", "application/json"
+		infer             = "/v2/models/echo/infer"
+	)
+	return []hostile{
+		post("chat with a long text", chats, openaiJSON, "", chat(long)),
+		post("chat with many messages", chats, openaiJSON, "", []byte(`{"model":"chat","max_tokens":1,"messages":[`+strings.TrimSuffix(messages, ",")+`]}`)),
+		post("many inputs of embeddings", "/v1/embeddings", openaiJSON, "", []byte(`{"model":"chat","input":[`+strings.TrimSuffix(inputs, ",")+`]}`)),
+		post("long text to tokenize", "/v1/tokenize", openaiJSON, "", []byte(`{"model":"chat","prompt":"`+long+`"}`)),
+		post("text at the limit to tokenize", "/v1/tokenize", openaiJSON, "", []byte(`{"model":"chat","prompt":"`+long[:min(len(long), 500<<10)]+`"}`)),
+		post("tensors in JSON", infer, openaiJSON, "", tensor(strings.TrimSuffix(strings.Repeat("1,", numbers), ","), numbers)),
+		post("tensors in JSON, compressed", infer, openaiJSON, "gzip", compressed(tensor(random(numbers/2), numbers/2))),
+		post("typed chat, compressed", "/trident.v1.ChatService/Chat", "application/proto", "gzip", compressed(append([]byte("\x0a\x04chat"), typed...))),
+		post("typed chat in JSON", "/trident.v1.ChatService/Chat", openaiJSON, "", []byte(`{"model":"chat","messages":[{"role":"user","text":"`+long+`"}]}`)),
+		{"tensors by gRPC", func(ctx context.Context, s *siege, client int) string {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+hostileKey(client))
+			_, err := kserve.NewGRPCInferenceServiceClient(s.calls[client]).ModelInfer(ctx, rawTensor(body), grpc.MaxCallRecvMsgSize(1<<30))
+			return status.Code(err).String()
+		}},
+		{"a slow body", func(ctx context.Context, s *siege, client int) string {
+			return send(ctx, s, client, chats, openaiJSON, "", io.MultiReader(bytes.NewReader(chat(long)[:body/2]), &trickle{ctx: ctx}), int64(body))
+		}},
+	}
+}
+
+// random are n numbers in a text that compression shortens to a half or so.
+func random(n int) string {
+	from := rand.New(rand.NewPCG(1, 2))
+	text := make([]byte, 0, 4*n)
+	for range n {
+		text = append(strconv.AppendInt(text, from.Int64N(1000), 10), ',')
+	}
+	return string(text[:len(text)-1])
+}
+
+// rawTensor is a request of the model echo with a tensor of so many bytes.
+func rawTensor(size int) *kserve.ModelInferRequest {
+	size = size / 16 * 16
+	return &kserve.ModelInferRequest{
+		ModelName: "echo",
+		Inputs: []*kserve.ModelInferRequest_InferInputTensor{
+			{Name: "TEXT", Datatype: "BYTES", Shape: []int64{1}}, {Name: "DATA", Datatype: "FP32", Shape: []int64{int64(size) / 16, 4}},
+		},
+		RawInputContents: [][]byte{{1, 0, 0, 0, 'a'}, make([]byte, size)},
+	}
+}
+
+func compressed(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body) // a Buffer takes all
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func post(name, path, contentType, encoding string, body []byte) hostile {
+	return hostile{name, func(ctx context.Context, s *siege, client int) string {
+		return send(ctx, s, client, path, contentType, encoding, bytes.NewReader(body), int64(len(body)))
+	}}
+}
+
+// crowd is a transport that no request waits for.
+var crowd = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+
+func send(ctx context.Context, s *siege, client int, path, contentType, encoding string, body io.Reader, length int64) string {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, body)
+	if err != nil {
+		return err.Error()
+	}
+	r.ContentLength = length
+	r.Header.Set("Authorization", "Bearer "+hostileKey(client))
+	r.Header.Set("Content-Type", contentType)
+	if encoding != "" {
+		r.Header.Set("Content-Encoding", encoding)
+	}
+	answer, err := crowd.Do(r)
+	if err != nil {
+		return "cut off"
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body) // a server that is being attacked may cut it
+	return strconv.Itoa(answer.StatusCode)
+}
+
+// trickle sends a byte now and then.
+type trickle struct{ ctx context.Context } //nolint:containedctx // it ends the reads
+
+func (r *trickle) Read(p []byte) (int, error) {
+	select {
+	case <-time.After(100 * time.Millisecond): // the pace is what it is about
+		p[0] = 'a'
+		return 1, nil
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
+}
+
+// attack has so many clients send hostile requests, some at once each, until ctx ends, and
+// returns how often each kind had which outcome.
+func (s *siege) attack(ctx context.Context, clients, atOnce int, kinds []hostile) map[string]int {
+	outcomes := map[string]int{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for client := range clients {
+		for lane := range atOnce {
+			all.Go(func() {
+				for i := client + lane*7; ctx.Err() == nil; i++ {
+					kind := kinds[i%len(kinds)]
+					request, cancel := context.WithTimeout(ctx, patience)
+					outcome := kind.send(request, s, client)
+					cancel()
+					mu.Lock()
+					outcomes[kind.name+": "+outcome]++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	all.Wait()
+	return outcomes
+}
+
+// steady is what became of the requests of the client at its limits.
+type steady struct {
+	Answered int
+	Slowest  float64
+	Failed   map[string]int
+}
+
+// part is how many of its requests the client got through.
+func (s steady) part() float64 {
+	all := s.Answered
+	for _, n := range s.Failed {
+		all += n
+	}
+	return float64(s.Answered) / float64(max(1, all))
+}
+
+// startSteady runs OpenAI's SDK as the client at its limits.
+func (s *siege) startSteady(t *testing.T, duration time.Duration) *sdkRun {
+	t.Helper()
+	return startSDK(t, exec.Command(installed(t, "python"), filepath.Join("python", "steady.py"),
+		s.url, steadyKey, strconv.FormatFloat(duration.Seconds(), 'f', -1, 64), strconv.Itoa(steadyAtOnce)))
+}
+
+func (r *sdkRun) steady(t *testing.T) steady {
+	t.Helper()
+	r.awaitSuccess(t)
+	var got steady
+	if err := json.Unmarshal([]byte(r.log.String()), &got); err != nil {
+		t.Fatalf("%v: %s", err, r.log)
+	}
+	return got
+}
+
+// TestMemory attacks a trident by clients of all surfaces: it stays below its memory limit,
+// and a client that keeps to the limits of its key gets its requests through.
+func TestMemory(t *testing.T) {
+	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](384<<20, 2<<30), tier.Size(8<<20, 60<<20)
+	s := besiege(t, limit, clients)
+	run := s.startSteady(t, duration)
+	ctx, cancel := context.WithTimeout(t.Context(), duration)
+	defer cancel()
+	outcomes := s.attack(ctx, clients, 4, hostiles(body))
+	got := run.steady(t)
+	peak := s.memory(t, "VmHWM")
+	t.Logf("peak %d MiB of %d; the client at its limits: %+v", peak>>20, limit>>20, got)
+	for _, kind := range slices.Sorted(maps.Keys(outcomes)) {
+		t.Logf("%s %d", kind, outcomes[kind])
+	}
+	t.Logf("shed %v", s.figure(t, "trident_requests_shed_total"))
+	select {
+	case <-s.exited:
+		t.Fatalf("trident has ended: %s", s.log)
+	default:
+	}
+	if peak > limit {
+		t.Errorf("trident had %d MiB of a limit of %d", peak>>20, limit>>20)
+	}
+	if part := got.part(); part < 0.99 || got.Answered < int(duration.Seconds()) {
+		t.Errorf("the client at its limits got %.1f%% of %d requests through: %v", 100*part, got.Answered, got.Failed)
+	}
+}
+
+// figure reads one of trident's metrics.
+func (s *siege) figure(t *testing.T, name string) float64 {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := keyed{steadyKey}.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(readAll(t, answer).body)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return number
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
+
+// TestMemoryReturns sends a thousand hostile requests: the memory that they took is the
+// system's again within a minute.
+func TestMemoryReturns(t *testing.T) {
+	tier.OnlySlow(t)
+	const slack = 64 << 20
+	s := besiege(t, 2<<30, 1)
+	kinds := slices.DeleteFunc(hostiles(12<<20), func(h hostile) bool { return h.name == "a slow body" })
+	s.startSteady(t, time.Second).steady(t)
+	baseline := s.memory(t, "VmRSS")
+	var all sync.WaitGroup
+	for lane := range 8 {
+		all.Go(func() {
+			for i := range 1000 / 8 {
+				kinds[(i+lane)%len(kinds)].send(t.Context(), s, 0)
+			}
+		})
+	}
+	all.Wait()
+	after := s.memory(t, "VmRSS")
+	began := time.Now()
+	if !poll(time.Minute, func() bool { return s.memory(t, "VmRSS") <= baseline+slack }) {
+		t.Errorf("%d MiB a minute after the requests, %d before them", s.memory(t, "VmRSS")>>20, baseline>>20)
+	}
+	t.Logf("%d MiB before, %d MiB after the last request, %d MiB %s later", baseline>>20, after>>20, s.memory(t, "VmRSS")>>20, time.Since(began).Round(time.Millisecond))
+}
+
+// TestLocalMemory: with Triton in its process trident leaves Triton and the models' processes
+// what they hold, and takes more once a model is gone.
+func TestLocalMemory(t *testing.T) {
+	t.Parallel()
+	const limit = 8 << 30
+	s := &siege{kserveTrident: &kserveTrident{trident: startTalking(t, "--model-control-mode=explicit", "--load-model=*", "--memory-limit=8GiB")}, limit: limit}
+	model := int64(0)
+	for _, p := range s.models(t) {
+		model += statusOf(t, p.id, "RssAnon")
+	}
+	held := func() int64 { return int64(s.figure(t, "trident_memory_triton_bytes")) }
+	if !poll(lateLimit, func() bool { return held() >= model }) || model == 0 {
+		t.Fatalf("Triton and its processes are said to hold %d bytes, the model's process alone has %d", held(), model)
+	}
+	before := held()
+	if got, want := int64(s.figure(t, "trident_memory_go_limit_bytes")), int64(limit/10*9)-before; got != want {
+		t.Errorf("Go's soft limit is %d, want %d", got, want)
+	}
+	s.post(t, "/v1/models/talk/unload", nil).want(t, http.StatusOK)
+	if !poll(lateLimit, func() bool { return held() < before }) {
+		t.Errorf("%d bytes are held without the model, %d with it", held(), before)
+	}
+}
