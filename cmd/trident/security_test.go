@@ -24,7 +24,7 @@ func TestThreatsHaveTests(t *testing.T) {
 	_, threats, _ := strings.Cut(string(page), "## Threats")
 	threats, _, _ = strings.Cut(threats, "\n## ")
 	known := map[string]bool{}
-	for _, root := range []string{"../../services", "../../cmd", "../../test/cost"} {
+	for _, root := range []string{"../../services", "../../cmd", "../../test/cost", "../../test/e2e"} {
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err
