@@ -318,7 +318,8 @@ func (r *sdkRun) steady(t *testing.T) steady {
 // TestMemory attacks a trident by clients of all surfaces: it stays below its memory limit,
 // and a client that keeps to the limits of its key gets its requests through.
 func TestMemory(t *testing.T) {
-	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](384<<20, 2<<30), tier.Size(8<<20, 60<<20)
+	needsServer(t) // or the process is Triton, too
+	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](512<<20, 2<<30), tier.Size(8<<20, 60<<20)
 	s := besiege(t, limit, clients)
 	run := s.startSteady(t, duration)
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
@@ -372,6 +373,7 @@ func (s *siege) figure(t *testing.T, name string) float64 {
 // system's again within a minute.
 func TestMemoryReturns(t *testing.T) {
 	tier.OnlySlow(t)
+	needsServer(t)
 	const slack = 64 << 20
 	s := besiege(t, 2<<30, 1)
 	kinds := slices.DeleteFunc(hostiles(12<<20), func(h hostile) bool { return h.name == "a slow body" })
