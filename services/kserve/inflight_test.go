@@ -107,7 +107,8 @@ func TestStreamSpendsOnce(t *testing.T) {
 		t.Errorf("another stream: %v", err)
 	}
 	cancel()
-	for err = nil; err == nil; _, err = stream.Recv() {
+	for err = nil; err == nil; {
+		_, err = stream.Recv()
 	}
 	if status.Code(err) != codes.Canceled {
 		t.Errorf("the stream ended with %v", err)
