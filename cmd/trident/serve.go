@@ -53,8 +53,8 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		models.Module,    // what models' files and makers say
 		tracing.Module,   // spans, to a collector
 		inference.Module, // the shared service
+		opened,           // all ports, before anything else starts
 		memory.Module,    // the memory limit
-		opened,           // all of them, before anything else starts
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
 		kserve.Module,    // frontend: KServe v2, with a listener for gRPC
