@@ -224,6 +224,22 @@ func (a *Arrival) Weigh(bytes int64) error {
 	return a.Take(more)
 }
 
+// Return gives bytes back that the request doesn't hold any more.
+func (a *Arrival) Return(bytes int64) {
+	if a == nil {
+		return
+	}
+	l := a.service.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	bytes = min(bytes, a.bytes)
+	acc := l.account(a.party)
+	a.bytes -= bytes
+	acc.Bytes -= bytes
+	l.all.Bytes -= bytes
+	l.drop(acc)
+}
+
 // errLeft is the error of who still reads a request that has ended.
 var errLeft = &Error{Code: CodeCanceled, Message: "the request has ended"}
 

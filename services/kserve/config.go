@@ -24,8 +24,9 @@ type Config struct {
 	// found become parameters of inferences by gRPC and Connect, and by REST. Empty
 	// ones forward none.
 	GRPCForward, HTTPForward string
-	// MaxMessage bounds a message by gRPC on its own port, in bytes: gRPC reads it whole
-	// before its bytes are counted. 0 is 2 GiB, as tritonserver has it.
+	// MaxMessage bounds a message by gRPC on its own port, in bytes, beside the bytes of all
+	// bodies: a client's only message may be larger than these. 0 is 2 GiB, as tritonserver
+	// has it.
 	MaxMessage int64
 	// WriteTimeout ends a stream whose client takes nothing for this long.
 	WriteTimeout time.Duration

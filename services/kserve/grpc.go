@@ -42,6 +42,8 @@ type Server struct {
 	shared      server.Config
 	secure      bool
 	grpc        *grpc.Server
+	codec       grpcCodec
+	most        int // bytes of a message
 	telemetry   *server.Telemetry
 	abort       context.CancelCauseFunc
 	log         *slog.Logger
@@ -105,15 +107,16 @@ func TransportOptions(security credentials.TransportCredentials, busy func() boo
 func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	s := &Server{
 		service: service, listener: listener, gate: gate, door: server.NewDoor(cfg, listener.grpc, certificates, gate),
-		shared: cfg, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log,
+		shared: cfg, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log, codec: newGRPCCodec(),
+		most: int(min(cmp.Or(service.cfg.MaxMessage, math.MaxInt32), math.MaxInt32)),
 	}
 	security := insecure.NewCredentials()
 	if s.secure {
 		security = credentials.NewTLS(certificates.Config("h2"))
 	}
 	s.grpc = grpc.NewServer(append(TransportOptions(security, s.busy),
-		grpc.ForceServerCodecV2(newGRPCCodec()),
-		grpc.MaxRecvMsgSize(int(min(cmp.Or(service.cfg.MaxMessage, math.MaxInt32), math.MaxInt32))),
+		grpc.ForceServerCodecV2(s.codec),
+		grpc.MaxRecvMsgSize(s.most),
 		grpc.StreamInterceptor(s.serve),
 		grpc.InTapHandle(checkHeader),
 	)...)
@@ -133,6 +136,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 // serve runs a call: it admits it, has its handler read and answer it, and logs it.
 func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	ctx, call := s.begin(ss.Context(), info.FullMethod)
+	route := auth.Find(info.FullMethod)
 	stream := &begunStream{ServerStream: ss, call: call, single: !info.IsClientStream && !info.IsServerStream}
 	if !stream.single {
 		call.identify()
@@ -142,12 +146,19 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 			ss.SetTrailer(call.metadata())
 		}
 	}()
-	ctx, err = s.admit(ctx, auth.Find(info.FullMethod))
+	ctx, err = s.admit(ctx, route)
 	if err != nil {
 		return err
 	}
-	defer inference.ArrivalOf(ctx).Leave()
+	arrival := inference.ArrivalOf(ctx)
+	defer arrival.Leave()
 	stream.ctx = ctx
+	if source, ok := sourceOf(ctx); ok {
+		stream.receiver = &receiver{source: source, codec: s.codec, arrival: arrival, most: s.most, single: !info.IsClientStream}
+		if route.Access == auth.Open {
+			stream.receiver.open, stream.receiver.most = true, server.MaxOpenBody
+		}
+	}
 	return handler(srv, stream)
 }
 
@@ -208,13 +219,13 @@ func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 	return &d
 }
 
-// complete counts a unary call's request that has been read, and adds the parameters that
-// come as headers.
+// complete adds the parameters that come as headers to a unary call's request, and counts
+// what it holds, which may have been compressed.
 func (s *Server) complete(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if body, ok := req.(*request); ok { // the one kind that is large
 		err := body.AddParameters(s.service.forward.ofCall(ctx))
 		if err == nil {
-			err = inference.ArrivalOf(ctx).Take(int64(body.Size()))
+			err = inference.ArrivalOf(ctx).Weigh(int64(body.Size()))
 		}
 		if err != nil {
 			body.Free()
@@ -369,6 +380,7 @@ type begunStream struct {
 
 	call     *call
 	single   bool            // one request and one answer
+	receiver *receiver       // nil where grpc-go reads the messages
 	ctx      context.Context //nolint:containedctx // grpc-go's way to hand it over
 	answered atomic.Bool     // the first message has been sent, or is being sent
 }
@@ -378,7 +390,12 @@ func (s *begunStream) Context() context.Context { return s.ctx }
 
 // RecvMsg implements it.
 func (s *begunStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
+	var err error
+	if s.receiver != nil {
+		err = s.receiver.receive(m)
+	} else {
+		err = s.ServerStream.RecvMsg(m)
+	}
 	if err == nil && s.single {
 		s.call.model = modelOf(m)
 	}

@@ -336,7 +336,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 func TestDeepJSON(t *testing.T) {
 	address := serveShared(t, open(), once())
 	const depth = 1 << 20
-	for _, method := range []string{"ModelInfer", "ServerLive", "RepositoryModelLoad", "TraceSetting"} {
+	for _, method := range []string{"ModelInfer", "ServerMetadata", "RepositoryModelLoad", "TraceSetting"} {
 		for name, body := range map[string]string{
 			"lists": `{"x":` + strings.Repeat("[", depth), "whole lists": `{"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}",
 			"objects": strings.Repeat(`{"x":`, depth), "known fields": strings.Repeat(`{"parameters":`, depth), "nothing else": strings.Repeat("[", depth),

@@ -9,6 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -27,12 +28,20 @@ const (
 	drainTime  = 5 * time.Second
 )
 
+// MaxOpenBody bounds the bodies and messages of routes that need no key, in bytes: those of
+// probes, which name a service at most.
+const MaxOpenBody = 8 << 10
+
 // limitBody bounds bodies, chunked ones too, their pauses, and by the request's arrival
 // what all take that are being read or served. Handlers see a [http.MaxBytesError],
 // [os.ErrDeadlineExceeded] or the core's error.
 func limitBody(limit int64, pause time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
+			limit := limit
+			if route := RecordOf(r.Context()).match.record; route != nil && route.Access == auth.Open {
+				limit = min(limit, MaxOpenBody)
+			}
 			body := &limitedBody{
 				ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, pause: pause,
 				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), rec: RecordOf(r.Context()),
@@ -152,7 +161,10 @@ func (rec *Record) receive(body io.Reader, p []byte) (int, error) {
 	}
 	rec.arrival.Await()
 	n, err := body.Read(p)
-	if refused := rec.arrival.Decode(); refused != nil && (err == nil || errors.Is(err, io.EOF)) {
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, err // nothing is decoded
+	}
+	if refused := rec.arrival.Decode(); refused != nil {
 		return 0, refusedBody(refused)
 	}
 	return n, err

@@ -111,7 +111,8 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 		rec.Client = client.Name
 	}
 	runs := found.record.Effect == auth.Runs
-	if rec.arrival == nil && (runs || r.ContentLength != 0) { // a platform's request comes here twice
+	counts := runs || r.ContentLength != 0 && found.record.Access != auth.Open // probes are answered however full the server is
+	if rec.arrival == nil && counts {                                          // a platform's request comes here twice
 		if rec.arrival = m.core.Arrive(ctx); rec.arrival != nil {
 			ctx = rec.arrival
 			defer rec.arrival.Leave()

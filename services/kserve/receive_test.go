@@ -1,0 +1,139 @@
+package kserve_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+)
+
+// announce begins a call by gRPC whose message is announced and not sent, and gives the
+// status with which the call ends.
+func announce(t *testing.T, address, method string, length uint32) string {
+	t.Helper()
+	by := h2c()
+	defer by.CloseIdleConnections()
+	body, client := io.Pipe()
+	defer client.Close()
+	go func() { _, _ = client.Write(binary.BigEndian.AppendUint32([]byte{0}, length)) }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+method, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	resp, err := by.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body) // the trailers come behind it
+	for _, h := range []http.Header{resp.Header, resp.Trailer} {
+		if h.Get("Grpc-Status") != "" {
+			return h.Get("Grpc-Status") + " " + h.Get("Grpc-Message")
+		}
+	}
+	return "no status"
+}
+
+// TestAnnouncedMessages: what a message on gRPC's own port is going to hold is counted before
+// it is read, and a call that needs no key may say little.
+func TestAnnouncedMessages(t *testing.T) {
+	config := open()
+	began, end := make(chan struct{}), make(chan struct{})
+	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ sender) error {
+		close(began)
+		select {
+		case <-end:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
+	service, core := newService(t, config, engine)
+	if err := core.SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
+		t.Fatal(err)
+	}
+	address := serveNativeService(t, nil, nil, config, service)
+	client := api.NewGRPCInferenceServiceClient(dial(t, address))
+	held := make(chan error, 1)
+	go func() {
+		_, err := client.ModelInfer(t.Context(), sized(t, 80<<10))
+		held <- err
+	}()
+	<-began
+	const infer, stream = "/inference.GRPCInferenceService/ModelInfer", "/inference.GRPCInferenceService/ModelStreamInfer"
+	for _, test := range []struct {
+		method string
+		length uint32
+		want   string
+	}{
+		{infer, 30 << 10, "14 the bodies of the requests being served take as much memory as this server has for them: try again"},
+		{stream, 5 << 20, "14 the bodies of the requests being served take as much memory as this server has for them: try again"},
+		{"/inference.GRPCInferenceService/RepositoryIndex", 30 << 10, "14 the bodies of the requests being served"},
+		{"/inference.GRPCInferenceService/ServerLive", server.MaxOpenBody + 1, "8 grpc: received message larger than max (8193 vs. 8192)"},
+		{"/grpc.health.v1.Health/Check", 1 << 30, "8 grpc: received message larger than max (1073741824 vs. 8192)"},
+	} {
+		if got := announce(t, address, test.method, test.length); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s with %d bytes: %s", test.method, test.length, got)
+		}
+	}
+	if _, err := grpc_health_v1.NewHealthClient(dial(t, address)).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: strings.Repeat("s", 8000)}); err != nil {
+		t.Errorf("a probe while bodies take all there is: %v", err)
+	}
+	if _, all := core.Holdings(); all.Bytes < 80<<10 || all.Bytes > 81<<10 || all.Reading != 0 {
+		t.Errorf("a single request in flight holds %+v", all)
+	}
+	close(end)
+	<-held
+}
+
+// TestStreamsReturnWhatTheyRead: a message that was counted before it was read is its
+// request's then, and nobody's once that has ended.
+func TestStreamsReturnWhatTheyRead(t *testing.T) {
+	holds := make(chan int64, 1)
+	var core *inference.Service
+	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+		_, all := core.Holdings()
+		holds <- all.Bytes
+		send(&inference.Response{Final: true})
+		return nil
+	})
+	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
+	config := open()
+	service, known := newService(t, config, engine)
+	core = known
+	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))
+	stream, err := client.ModelStreamInfer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 6 << 20
+	for range 2 {
+		if err := stream.Send(sized(t, size)); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := stream.Recv(); err != nil || m.GetErrorMessage() != "" {
+			t.Fatalf("%v, %v", m, err)
+		}
+		if n := <-holds; n != size {
+			t.Errorf("while the model has the request %d bytes are counted, want %d", n, size)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != io.EOF { //nolint:errorlint // the stream's own
+		t.Errorf("the stream ended with %v", err)
+	}
+	if _, all := core.Holdings(); all.Bytes != 0 || all.Reading != 0 {
+		t.Errorf("an ended stream holds %+v", all)
+	}
+}
