@@ -127,13 +127,13 @@ func (r *receiver) inflate(format byte, data mem.BufferSlice) (mem.BufferSlice, 
 		return nil, status.Errorf(codes.Unimplemented, "grpc: Decompressor is not installed for grpc-encoding %q", name)
 	}
 	compressed := data.Reader()
-	defer compressed.Close()
+	defer func() { _ = compressed.Close() }() // never fails
 	inflated, err := compressor.Decompress(compressed)
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "grpc: failed to decompress the message: %v", err)
 	}
 	if closer, ok := inflated.(io.Closer); ok {
-		defer closer.Close()
+		defer func() { _ = closer.Close() }() // all has been read, or the call fails
 	}
 	whole, err := mem.ReadAll(io.LimitReader(inflated, int64(r.most)+1), replies)
 	switch {
