@@ -44,10 +44,11 @@ func (d Door) Check(host string) error {
 	if !d.listener.Loopback() || d.gate.Keyed() || d.certificates.WantsClients() || d.serves(host) {
 		return nil
 	}
-	return &inference.Error{
-		Code: inference.CodeForbidden, Reason: reasonHost,
-		Message: "this server doesn't serve the host that the request names: allow it with --allowed-host=NAME, or give clients API keys",
+	message := "this server doesn't serve the host that the request names: allow it with --allowed-host=NAME, or give clients API keys"
+	if d.gate == nil { // keys change nothing there
+		message = "this port doesn't serve the host that the request names: allow it with --allowed-host=NAME, or name the port's address in the request"
 	}
+	return &inference.Error{Code: inference.CodeForbidden, Reason: reasonHost, Message: message}
 }
 
 const reasonHost = "host_not_allowed"

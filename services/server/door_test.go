@@ -116,7 +116,11 @@ func TestHostsOfKeyedServers(t *testing.T) {
 func TestMisdirected(t *testing.T) {
 	cfg := Default()
 	cfg.Host = "127.0.0.1"
-	h := behindDoor(t, cfg, nil, nil)
+	gate, err := auth.New(auth.Config{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := behindDoor(t, cfg, nil, gate)
 	for _, test := range []struct {
 		path, kind string
 		status     int
@@ -190,7 +194,8 @@ func TestProfilesHosts(t *testing.T) {
 	cfg := Default()
 	cfg.ProfileAddress = "localhost:6060"
 	p := NewProfiler(cfg, slog.New(slog.DiscardHandler))
-	if w := askAs(p.http.Handler, "evil.example", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusMisdirectedRequest {
+	if w := askAs(p.http.Handler, "evil.example", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusMisdirectedRequest ||
+		!strings.Contains(w.Body.String(), "--allowed-host=NAME, or name the port's address in the request") { // keys would change nothing
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if w := askAs(p.http.Handler, "localhost:6060", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusOK {
