@@ -151,9 +151,25 @@ func summary(requests []string) []string {
 	return lines
 }
 
+// listTime is how long Triton in this process has to list its models for the log.
+const listTime = 100 * time.Millisecond
+
 // loaded are the models that Triton in this process has, or is loading.
-func (s *serving) loaded() []string {
-	models, _ := s.parts.Local.Models(context.Background()) // none of an engine that doesn't answer
+func (s *serving) loaded() []string { return loaded(s.parts.Local.Models) }
+
+// loaded asks for them. A Triton that hangs doesn't keep the stop from beginning.
+func loaded(list func(context.Context) ([]inference.Model, error)) []string {
+	answer := make(chan []inference.Model, 1)
+	go func() {
+		models, _ := list(context.Background()) // none of an engine that fails
+		answer <- models
+	}()
+	var models []inference.Model
+	select {
+	case models = <-answer:
+	case <-time.After(listTime):
+		return []string{"unknown, as Triton doesn't answer"}
+	}
 	var names []string
 	for _, m := range models {
 		if m.State == inference.ModelReady || m.State == inference.ModelLoading {

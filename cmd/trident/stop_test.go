@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,6 +16,22 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 )
+
+// TestLoadedModels: a Triton that doesn't answer doesn't keep the stop from beginning.
+func TestLoadedModels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		models := []inference.Model{{Name: "b", State: inference.ModelReady}, {Name: "c"}, {Name: "a", State: inference.ModelLoading}}
+		if got := loaded(func(context.Context) ([]inference.Model, error) { return models, nil }); strings.Join(got, " ") != "a b" {
+			t.Errorf("got %q", got)
+		}
+		hangs, began := make(chan struct{}), time.Now()
+		got := loaded(func(context.Context) ([]inference.Model, error) { <-hangs; return models, nil })
+		if strings.Join(got, " ") != "unknown, as Triton doesn't answer" || time.Since(began) != listTime {
+			t.Errorf("got %q after %s", got, time.Since(began))
+		}
+		close(hangs)
+	})
+}
 
 // logOf is a log that may be read while it is written, and awaited.
 type logOf struct{ lines chan string }
