@@ -43,6 +43,9 @@ func TestBodiesInFlight(t *testing.T) {
 	var stays sync.WaitGroup
 	stays.Go(func() { _, _ = send(t, http.MethodPost, url+"/stays", body(100<<10, false), nil) })
 	<-read
+	if _, all := core.Holdings(); all.Bytes != 100<<10 || all.Reading != 0 {
+		t.Errorf("a request whose body has been read holds %+v", all)
+	}
 	for _, tt := range []struct {
 		name, want string
 		size       int
