@@ -154,7 +154,7 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 	defer arrival.Leave()
 	stream.ctx = ctx
 	if source, ok := sourceOf(ctx); ok {
-		stream.receiver = &receiver{source: source, codec: s.codec, arrival: arrival, most: s.most, single: !info.IsClientStream}
+		stream.receiver = receiver{source: source, codec: s.codec, arrival: arrival, most: s.most, single: !info.IsClientStream}
 		if route.Access == auth.Open {
 			stream.receiver.open, stream.receiver.most = true, server.MaxOpenBody
 		}
@@ -380,7 +380,7 @@ type begunStream struct {
 
 	call     *call
 	single   bool            // one request and one answer
-	receiver *receiver       // nil where grpc-go reads the messages
+	receiver receiver        // without a source where grpc-go reads the messages
 	ctx      context.Context //nolint:containedctx // grpc-go's way to hand it over
 	answered atomic.Bool     // the first message has been sent, or is being sent
 }
@@ -391,7 +391,7 @@ func (s *begunStream) Context() context.Context { return s.ctx }
 // RecvMsg implements it.
 func (s *begunStream) RecvMsg(m any) error {
 	var err error
-	if s.receiver != nil {
+	if s.receiver.source != nil {
 		err = s.receiver.receive(m)
 	} else {
 		err = s.ServerStream.RecvMsg(m)
