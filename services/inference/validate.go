@@ -74,9 +74,12 @@ func (r *Request) validateTexts() error {
 	if len(s.Stop) > maxStopTexts {
 		return Invalid("stop", "stop takes at most %d texts, got %d", maxStopTexts, len(s.Stop))
 	}
-	for name, texts := range map[string][]string{"stop": s.Stop, "bad_words": s.BadWords} {
-		if i := slices.Index(texts, ""); i >= 0 {
-			param := fmt.Sprintf("%s[%d]", name, i)
+	for _, field := range []struct {
+		name  string
+		texts []string
+	}{{"stop", s.Stop}, {"bad_words", s.BadWords}} {
+		if i := slices.Index(field.texts, ""); i >= 0 {
+			param := fmt.Sprintf("%s[%d]", field.name, i)
 			return Invalid(param, "%s must not be empty", param)
 		}
 	}

@@ -75,6 +75,23 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestErrorsStayTheSame makes each bad request 20 times: a client that repeats a request
+// gets the same error.
+func TestErrorsStayTheSame(t *testing.T) {
+	const times = 20
+	for _, tt := range errorCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			handler := tt.handler(t)
+			first := goldenLine(t, tt.sendTo(t, handler))
+			for range times - 1 {
+				if again := goldenLine(t, tt.sendTo(t, handler)); !bytes.Equal(again, first) {
+					t.Fatalf("got  %sfirst %s", again, first)
+				}
+			}
+		})
+	}
+}
+
 func goldenLine(t *testing.T, e goldenError) []byte {
 	t.Helper()
 	var line bytes.Buffer
@@ -154,7 +171,11 @@ type errorServer struct {
 // send makes the request and reads the error.
 func (c *errorCase) send(t *testing.T) goldenError {
 	t.Helper()
-	handler := c.handler(t)
+	return c.sendTo(t, c.handler(t))
+}
+
+func (c *errorCase) sendTo(t *testing.T, handler *Handler) goldenError {
+	t.Helper()
 	var body io.Reader = strings.NewReader(c.body)
 	if c.breaks != nil {
 		body = iotest.ErrReader(c.breaks)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,12 +153,12 @@ func logitBias(body map[string]int) (map[int]float64, error) {
 		return nil, nil //nolint:nilnil // no bias
 	}
 	biases := make(map[int]float64, len(body))
-	for key, bias := range body {
+	for _, key := range slices.Sorted(maps.Keys(body)) { // the same error each time
 		id, err := strconv.Atoi(key)
 		if err != nil || id < 0 {
 			return nil, inference.Invalid("logit_bias", "logit_bias must map token ids to biases; %q is no token id", key)
 		}
-		biases[id] = float64(bias)
+		biases[id] = float64(body[key])
 	}
 	return biases, nil
 }
@@ -292,7 +293,8 @@ func formatConstraint(kind string, schema json.RawMessage, param, schemaParam st
 	return nil
 }
 
-// structuredKinds are the constraints of vLLM's structured outputs.
+// structuredKinds are the constraints of vLLM's structured outputs, in the order in which
+// a request with several of them is read.
 var structuredKinds = []string{"json", "json_object", "regex", "choice", "grammar", "structural_tag"} //nolint:gochecknoglobals // a constant list
 
 // structuredOutputs reads vLLM's extension: an object with exactly one kind.
@@ -305,19 +307,23 @@ func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return nil, inference.Invalid(param, "structured_outputs must be an object")
 	}
-	var found []*inference.Structured
-	for kind, v := range members {
-		switch {
-		case neutral(v) || string(v) == "false":
-		case !slices.Contains(structuredKinds, kind):
+	used := func(kind string) bool { return !neutral(members[kind]) && string(members[kind]) != "false" }
+	for _, kind := range slices.Sorted(maps.Keys(members)) {
+		if used(kind) && !slices.Contains(structuredKinds, kind) {
 			// vLLM would drop it and answer unconstrained.
 			return nil, inference.Unsupported(param, "structured_outputs.%s is not one of %s", kind, strings.Join(structuredKinds, ", "))
-		default:
-			if kind == "json" {
-				v = unquoted(v)
-			}
-			found = append(found, &inference.Structured{Kind: kind, Value: v, Param: param + "." + kind})
 		}
+	}
+	var found []*inference.Structured
+	for _, kind := range structuredKinds {
+		if !used(kind) {
+			continue
+		}
+		v := members[kind]
+		if kind == "json" {
+			v = unquoted(v)
+		}
+		found = append(found, &inference.Structured{Kind: kind, Value: v, Param: param + "." + kind})
 	}
 	return found, nil
 }

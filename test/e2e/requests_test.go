@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -169,7 +170,7 @@ func TestBadRequests(t *testing.T) {
 			}
 			mark := s.log.len()
 			id := fmt.Sprint("bad-", rand.Uint64())
-			a := s.do(t, test.method, test.path, test.body, append(test.header, "X-Request-Id", id)...)
+			a := s.do(t, test.method, test.path, test.body, append(slices.Clip(test.header), "X-Request-Id", id)...)
 			e := a.want(t, test.status).failure(t)
 			if text(e.Type) != "invalid_request_error" || text(e.Code) != test.code || text(e.Param) != test.param {
 				t.Errorf("type %s, code %s, param %s; want code %s, param %s", text(e.Type), text(e.Code), text(e.Param), test.code, test.param)
@@ -181,9 +182,24 @@ func TestBadRequests(t *testing.T) {
 				t.Errorf("x-request-id %q, want %q", got, id)
 			}
 			checkOneLine(t, s, mark, id, test.status)
+			if _, once := test.body.(io.Reader); !once {
+				checkSameEachTime(t, s, &test, a)
+			}
 		})
 	}
 	s.chat(t, ask("Hello.", "max_tokens", 2)) // and it serves on
+}
+
+// checkSameEachTime repeats a bad request: a client that asks again gets the same answer.
+func checkSameEachTime(t *testing.T, s *trident, test *bad, first answer) {
+	t.Helper()
+	const times = 20
+	for range times - 1 {
+		again := s.do(t, test.method, test.path, test.body, test.header...)
+		if again.status != first.status || !bytes.Equal(again.body, first.body) {
+			t.Fatalf("%d %s, at first %d %s", again.status, again.body, first.status, first.body)
+		}
+	}
 }
 
 // checkOneLine waits for a request's line in the log, and returns it. It must be the only one of
