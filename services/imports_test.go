@@ -20,7 +20,7 @@ const module = "github.com/trident-inference/trident/"
 var arrows = map[string][]string{
 	"services/budget":                  {},
 	"services/inference":               {"gen/go/kserve", "services/budget"},
-	"services/backend":                 {"gen/go/kserve", "services/inference"},
+	"services/backend":                 {"gen/go/kserve", "services/inference", "services/structured"},
 	"services/chat":                    {"services/chat/dialect", "services/chat/jinja", "services/inference"},
 	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
@@ -34,6 +34,7 @@ var arrows = map[string][]string{
 	"services/server":                  {"services/auth", "services/budget", "services/inference", "web"},
 	"services/memory":                  {"services/inference"},
 	"services/metrics":                 {"services/auth", "services/inference", "services/memory", "services/server"},
+	"services/structured":              {},
 	"services/tracing":                 {},
 	"services/server/servertest":       {},
 	"services/openai":                  {"gen/go/openai", "openapi", "services/auth", "services/budget", "services/inference", "services/server"},

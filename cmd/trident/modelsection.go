@@ -67,6 +67,7 @@ func modelKeys() []modelKey {
 		{"backend", inference.SettingBackend, "Contract of the model: vllm, tensorrtllm, llmapi or python.", kindText, false, backendName},
 		{"task", inference.SettingTask, "generate or embed, where the tensors allow both.", kindText, false, oneOf("generate", "embed")},
 		{"vision", inference.SettingVision, "Whether the model reads images.", kindBool, false, asIs},
+		{"structured-outputs", inference.SettingStructuredOutputs, "Backend by which the engine holds answers to constraints: auto, xgrammar, guidance, outlines or none.", kindText, false, oneOf(inference.StructuredOutputs()...)},
 		{"image-token", inference.SettingImageToken, "Text that stands for an image in the prompt, or none.", kindText, false, asIs},
 		{"bos-token", inference.SettingBOSToken, "Token that begins a text, for the chat template.", kindText, false, asIs},
 		{"eos-token", inference.SettingEOSToken, "Token that ends it.", kindText, false, asIs},

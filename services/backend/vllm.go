@@ -14,6 +14,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/structured"
 )
 
 // VLLM speaks the tensor contract of Triton's vLLM backend: text_input with a
@@ -68,7 +69,7 @@ func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 // SamplingParams; a model of another backend may have its own.
 func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
 	gives := declared(config)[vllmReturnLogprobs] != nil
-	e := inference.Extras{Images: imagesOf(config), LoRA: inference.LoRAByName, Logprobs: gives, TopLogprobs: gives, Structured: true}
+	e := inference.Extras{Images: imagesOf(config), LoRA: inference.LoRAByName, Logprobs: gives, TopLogprobs: gives, Structured: true, StructuredOutputs: structured.SettingAuto}
 	if config.GetBackend() == "vllm" {
 		e.Defaults = inference.Sampling{
 			Temperature: new(1.0), TopP: new(1.0), TopK: new(0), MinP: new(0.0),

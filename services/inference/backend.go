@@ -22,6 +22,9 @@ type Backend interface {
 	Tasks(config *kserve.ModelConfig) Task
 	// Extras tells what a model with this configuration takes beside a text.
 	Extras(config *kserve.ModelConfig) Extras
+	// Constrain returns a constraint in the form in which the model's engine takes it. An
+	// [*Error] names what the engine doesn't hold answers to, and the setting that allows it.
+	Constrain(card *Card, c *Structured) (*Structured, error)
 	// Encode makes the inference request of one job. It sends only inputs that
 	// the card's configuration declares, and refuses by name, with an [*Error],
 	// what the model can't honour.
@@ -41,8 +44,10 @@ type Extras struct {
 	// Logprobs tells whether it gives log probabilities, and TopLogprobs whether of the
 	// likeliest tokens, too.
 	Logprobs, TopLogprobs bool
-	// Structured tells whether it holds to a form of the answer.
-	Structured bool
+	// Structured tells whether it holds to a form of the answer, and StructuredOutputs by
+	// which backends where no setting says: empty where that makes no difference.
+	Structured        bool
+	StructuredOutputs string
 	// Defaults are the sampling options that the contract itself names.
 	Defaults Sampling
 }

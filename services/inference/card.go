@@ -46,6 +46,9 @@ type Card struct {
 	ToolParser, ReasoningParser string
 	// Tokenizer is nil where it isn't known: then the engine counts.
 	Tokenizer Tokenizer
+	// StructuredOutputs is the backend by which the engine holds to constraints, as
+	// [SettingStructuredOutputs] has it; empty where nothing depends on it.
+	StructuredOutputs string
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.
 	ContextLength int
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 for what holds for

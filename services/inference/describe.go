@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
@@ -34,6 +36,7 @@ func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.M
 		{SettingChatTemplate, d.template},
 		{SettingToolParser, d.toolParser},
 		{SettingReasoningParser, d.reasoningParser},
+		{SettingStructuredOutputs, d.structuredOutputs},
 		{SettingLoRAs, d.loras},
 		{SettingAliases, d.aliases},
 		{SettingHidden, d.hidden},
@@ -137,6 +140,31 @@ func (d *description) vision(s Setting) error {
 	} else if d.card.Images.Most == 0 {
 		return errors.New("the model declares no input for images")
 	}
+	d.keep(s.Name, s.Value, s.Origin)
+	return nil
+}
+
+// structuredOutputs finds out which backend holds the engine's answers to constraints. A
+// value that isn't known is an error, and counts as none given.
+func (d *description) structuredOutputs(s Setting) error {
+	if d.card.Backend == nil {
+		return nil
+	}
+	extras := d.card.Backend.Extras(d.card.Config)
+	d.card.StructuredOutputs = extras.StructuredOutputs
+	if !extras.Structured || d.card.Tasks&TaskGenerate == 0 {
+		return nil
+	}
+	if s.Value == "" || !slices.Contains(StructuredOutputs(), s.Value) {
+		if extras.StructuredOutputs != "" {
+			d.keep(s.Name, extras.StructuredOutputs, "the default")
+		}
+		if s.Value != "" {
+			return fmt.Errorf("%q is not one of %s", s.Value, strings.Join(StructuredOutputs(), ", "))
+		}
+		return nil
+	}
+	d.card.StructuredOutputs = s.Value
 	d.keep(s.Name, s.Value, s.Origin)
 	return nil
 }

@@ -60,6 +60,22 @@ func (r *run) planTools(dialects Dialects, asked *Request) error {
 	return nil
 }
 
+// planConstraint brings the constraint into the form that the model's engine takes.
+func (r *run) planConstraint() error {
+	given := r.req.Sampling.Structured
+	if given == nil {
+		return nil
+	}
+	taken, err := r.card.Backend.Constrain(r.card, given)
+	if err != nil {
+		return err
+	}
+	asked := *r.req
+	asked.Sampling.Structured = taken
+	r.req = &asked
+	return nil
+}
+
 // parse takes the answer of one choice apart.
 type parse struct {
 	parser Parser

@@ -230,9 +230,9 @@ func TestPiecesLeaveTogether(t *testing.T) {
 }
 
 func TestWhatTheModelIsSent(t *testing.T) {
-	const required = `{\"json\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"anyOf\":[` +
+	const required = `{\"json\":{\"type\":\"array\",\"items\":{\"anyOf\":[` +
 		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"get\"},\"arguments\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false},` +
-		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"now\"},\"arguments\":{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false}]}}}`
+		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"now\"},\"arguments\":{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false}]},\"minItems\":1}}`
 	plain := map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}
 	tests := []struct {
 		name             string

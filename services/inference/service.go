@@ -245,6 +245,9 @@ func (s *Service) plan(ctx context.Context, req *Request, measure *measure) (*ru
 	if err := run.planReading(s.catalog.dialects, s.cfg.MaxCallBytes); err != nil {
 		return nil, err
 	}
+	if err := run.planConstraint(); err != nil {
+		return nil, err
+	}
 	prompts, err := s.prompts(ctx, card, run.req)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,16 @@ const (
 	SettingVision           = "vision"           // whether the model reads images; default: what its files and tensors say
 	SettingImageToken       = "image_token"      // text of an image in the prompt where the template shows none, or none
 	SettingHistoryTemplate  = "history_template" // Liquid source, where there is no chat template
+	// SettingStructuredOutputs is the backend by which the engine holds to constraints: one
+	// of [StructuredOutputs]; default: what its files say, or auto for vLLM's.
+	SettingStructuredOutputs = "structured_outputs"
 )
+
+// StructuredOutputs are the values of [SettingStructuredOutputs]: auto for an engine that
+// chooses by the request, none for one without structured outputs.
+func StructuredOutputs() []string {
+	return []string{"auto", "xgrammar", "guidance", "outlines", "none"}
+}
 
 // Setting is a value of a model's card and where it came from, for people.
 type Setting struct {

@@ -95,6 +95,11 @@ type vllmArguments struct {
 	TokenizerRevision string      `json:"tokenizer_revision"`
 	MaxModelLen       json.Number `json:"max_model_len"`
 	EnableLoRA        any         `json:"enable_lora"`
+
+	// StructuredOutputs is an object, or JSON in a string; GuidedBackend is what vLLM had
+	// before 0.10.2.
+	StructuredOutputs json.RawMessage `json:"structured_outputs_config"`
+	GuidedBackend     string          `json:"guided_decoding_backend"`
 }
 
 // vllm reads the engine's arguments of Triton's vLLM backend.
@@ -115,6 +120,30 @@ func (d *detection) vllm() {
 		d.reference(args.Model, revision, origin+"model")
 	}
 	d.found(inference.SettingContextLength, args.MaxModelLen.String(), origin+"max_model_len")
+	d.structuredOutputs(&args, origin)
+}
+
+// structuredOutputs notes the backend of structured outputs that the engine is told to
+// use. Older versions have options behind a colon.
+func (d *detection) structuredOutputs(args *vllmArguments, origin string) {
+	var config struct {
+		Backend string `json:"backend"`
+	}
+	raw := args.StructuredOutputs
+	if len(raw) > 0 && raw[0] == '"' {
+		var text string
+		_ = json.Unmarshal(raw, &text) // what isn't an object in it says nothing
+		raw = json.RawMessage(text)
+	}
+	if len(raw) > 0 && json.Unmarshal(raw, &config) != nil {
+		d.errs = append(d.errs, fmt.Errorf("%sstructured_outputs_config is not an object", origin))
+	}
+	backend, key := config.Backend, "structured_outputs_config.backend"
+	if backend == "" {
+		backend, key = args.GuidedBackend, "guided_decoding_backend"
+	}
+	backend, _, _ = strings.Cut(backend, ":")
+	d.found(inference.SettingStructuredOutputs, backend, origin+key)
 }
 
 // reference notes where the tokenizer is: a folder, or an id of the hub.

@@ -75,6 +75,25 @@ func TestDetect(t *testing.T) {
 	}{
 		{name: "nothing", config: config("m")},
 		{
+			name: "vLLM with a backend of structured outputs", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"structured_outputs_config": {"backend": "guidance"}, "guided_decoding_backend": "outlines"}`},
+			want:  []string{"structured_outputs=guidance (1/model.json: structured_outputs_config.backend)"},
+		},
+		{
+			name: "vLLM with a configuration in a string", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"structured_outputs_config": "{\"backend\": \"xgrammar\"}"}`},
+			want:  []string{"structured_outputs=xgrammar (1/model.json: structured_outputs_config.backend)"},
+		},
+		{
+			name: "vLLM of before", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"guided_decoding_backend": "xgrammar:no-fallback"}`},
+			want:  []string{"structured_outputs=xgrammar (1/model.json: guided_decoding_backend)"},
+		},
+		{
+			name: "vLLM with a bad configuration", config: config("m"),
+			files: map[string]string{"m/1/model.json": `{"structured_outputs_config": 5}`}, err: "1/model.json: structured_outputs_config is not an object",
+		},
+		{
 			name: "vLLM", config: config("m"),
 			files: map[string]string{"m/1/model.json": `{"model": "org/a", "max_model_len": 2048, "gpu_memory_utilization": 0.5}`},
 			want:  []string{"tokenizer=org/a (1/model.json: model)", "context_length=2048 (1/model.json: max_model_len)"},

@@ -54,7 +54,6 @@ func samplingProbes() map[string][]probe {
 			{fields: `"structured_outputs":{"regex":"a+"}`, sent: `"structured_outputs":"{\"regex\":\"a+\"}"`},
 			{fields: `"structured_outputs":{"choice":["a","b"]}`, sent: `"structured_outputs":"{\"choice\":[\"a\",\"b\"]}"`},
 			{fields: `"structured_outputs":{"grammar":"root ::= \"a\""}`, sent: `"structured_outputs":"{\"grammar\":`},
-			{fields: `"structured_outputs":{"structural_tag":"{}"}`, sent: `"structured_outputs":"{\"structural_tag\":`},
 		},
 		"guided_json":    {{fields: `"guided_json":{"type":"array"}`, sent: `"structured_outputs":"{\"json\":{\"type\":\"array\"}}"`}},
 		"guided_regex":   {{fields: `"guided_regex":"a+"`, sent: `"structured_outputs":"{\"regex\":\"a+\"}"`}},

@@ -1,0 +1,81 @@
+package backend
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/structured"
+)
+
+// TestSettingValues: what operators may set is what constraints are judged by.
+func TestSettingValues(t *testing.T) {
+	if got, want := inference.StructuredOutputs(), structured.Settings(); !slices.Equal(got, want) {
+		t.Errorf("the setting takes %v, the judgement %v", got, want)
+	}
+}
+
+// TestConstrain has what becomes of a constraint by the setting: the form in which it is
+// sent, or the field, the construct and the setting that allows it.
+func TestConstrain(t *testing.T) {
+	const schema, forced = "response_format.json_schema.schema", "tool_choice"
+	tests := []struct {
+		name, setting, kind, value, param string
+		want                              string // kind and value that are sent
+		wantParam, message                string // of the refusal
+		reason                            string
+	}{
+		{name: "nothing is known", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", want: `regex "(?i)yes"`},
+		{
+			name: "flags", setting: "auto", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", wantParam: "guided_regex", reason: inference.ReasonUnsupported,
+			message: "guided_regex: the flags (?i is not supported: the engine of the model `m` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set trident.structured_outputs to guidance",
+		},
+		{name: "flags, for guidance", setting: "guidance", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", want: `regex "(?i)yes"`},
+		{
+			name: "flags, for xgrammar", setting: "xgrammar", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", wantParam: "guided_regex", reason: inference.ReasonUnsupported,
+			message: "guided_regex: the flags (?i is not supported: the engine of the model `m` runs xgrammar (trident.structured_outputs), but guidance takes it",
+		},
+		{name: "a choice with a line end", setting: "auto", kind: "choice", value: `["a\nb","\"c\""]`, param: "guided_choice", want: `grammar "root ::= \"a\\nb\" | \"\\\"c\\\"\""`},
+		{name: "a choice with a line end, for guidance", setting: "guidance", kind: "choice", value: `["a\nb"]`, param: "guided_choice", want: `choice ["a\nb"]`},
+		{
+			name: "a schema", setting: "auto", kind: "json", value: `{"type":"object","properties":{"age":{"type":"number","minimum":0.5}}}`, param: schema, wantParam: schema, reason: inference.ReasonUnsupported,
+			message: schema + ": properties.age.minimum: the keyword minimum of type number is not supported: the engine of the model `m` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set trident.structured_outputs to guidance",
+		},
+		{
+			name: "what no backend holds", setting: "auto", kind: "json", value: `{"type":"integer","not":{"const":5}}`, param: schema, wantParam: schema, reason: inference.ReasonUnsupported,
+			message: schema + ": not: the keyword not is not supported: no backend of structured outputs holds answers to it",
+		},
+		{
+			name: "what can't be fulfilled", setting: "auto", kind: "json", value: `{"type":"string","minLength":3,"maxLength":2}`, param: schema, wantParam: schema, reason: inference.ReasonInvalidValue,
+			message: schema + ": minLength is above maxLength",
+		},
+		{
+			name: "none", setting: "none", kind: "json_object", value: "true", param: "response_format", wantParam: "response_format", reason: inference.ReasonUnsupported,
+			message: "response_format is not supported: the model `m` has no structured outputs (trident.structured_outputs is none)",
+		},
+		{
+			name: "a forced call", setting: "auto", kind: "json", param: forced, wantParam: "tools[1].function.parameters", reason: inference.ReasonUnsupported,
+			value: `{"type":"array","minItems":1,"items":{"anyOf":[{"type":"object","properties":{"name":{"const":"a"}}},{"type":"object","properties":{"name":{"const":"b"},` +
+				`"arguments":{"type":"object","properties":{"x":{"type":"string","pattern":"\\p{L}{3}"}}}}}]}}`,
+			message: "tools[1].function.parameters: properties.x.pattern: the class \\p is not supported: the engine of the model `m` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set trident.structured_outputs to guidance",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			card := &inference.Card{Name: "m", StructuredOutputs: tt.setting}
+			got, err := VLLM{}.Constrain(card, &inference.Structured{Kind: tt.kind, Value: json.RawMessage(tt.value), Param: tt.param})
+			if tt.want != "" {
+				if err != nil || got.Kind+" "+string(got.Value) != tt.want || got.Param != tt.param {
+					t.Errorf("got %+v, %v; want %s", got, err, tt.want)
+				}
+				return
+			}
+			refused, ok := errors.AsType[*inference.Error](err)
+			if !ok || refused.Code != inference.CodeInvalid || refused.Param != tt.wantParam || refused.Message != tt.message || refused.Reason != tt.reason {
+				t.Errorf("got %#v\nwant %s: %s", err, tt.wantParam, tt.message)
+			}
+		})
+	}
+}

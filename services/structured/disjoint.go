@@ -1,0 +1,117 @@
+package structured
+
+import "slices"
+
+// maxFollowed bounds the references that are followed to compare two schemas.
+const maxFollowed = 8
+
+// disjoint reports whether it is certain that no value satisfies both schemas: they are
+// of different types, have different values, or are objects that need different values
+// of one property.
+func (w *schemaWalk) disjoint(a, b *node) bool {
+	a, b = w.follow(a), w.follow(b)
+	if x, y := values(a), values(b); x != nil && y != nil {
+		return !overlap(x, y)
+	}
+	if x, y := types(a), types(b); x != nil && y != nil && !shareType(x, y) {
+		return true
+	}
+	x, y := a.get("properties"), b.get("properties")
+	if x == nil || y == nil || !onlyObjects(a) || !onlyObjects(b) {
+		return false
+	}
+	for _, m := range x.members {
+		other := y.get(m.name)
+		if other == nil || !requires(a, m.name) || !requires(b, m.name) {
+			continue
+		}
+		if p, q := values(w.follow(m.value)), values(w.follow(other)); p != nil && q != nil && !overlap(p, q) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow goes where references lead.
+func (w *schemaWalk) follow(n *node) *node {
+	for range maxFollowed {
+		ref, ok := n.get("$ref").text()
+		if !ok {
+			break
+		}
+		target := w.target(ref)
+		if target == nil {
+			break
+		}
+		n = target
+	}
+	return n
+}
+
+// values are the JSON of all that a schema takes; nil where it takes more.
+func values(n *node) []string {
+	if c := n.get("const"); c != nil {
+		return []string{string(c.appendJSON(nil))}
+	}
+	list := n.get("enum")
+	if list == nil || list.kind != kindArray {
+		return nil
+	}
+	out := []string{}
+	for _, item := range list.items {
+		out = append(out, string(item.appendJSON(nil)))
+	}
+	return out
+}
+
+// types are those that a schema takes; nil where it doesn't say.
+func types(n *node) []string {
+	if t := n.get("type"); t != nil {
+		return typeNames(t)
+	}
+	for _, keyword := range []string{"const", "enum"} {
+		switch value := n.get(keyword); {
+		case value == nil:
+		case keyword == "const":
+			return []string{value.typeName()}
+		default:
+			out := []string{}
+			for _, item := range value.items {
+				out = append(out, item.typeName())
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// shareType reports whether some value is of both lists. Numbers may be written as
+// integers are.
+func shareType(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y || x == "integer" && y == "number" || x == "number" && y == "integer" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlap reports whether two lists of values share one. Equal numbers may be written
+// differently, so numbers in both are taken for one.
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool {
+		return slices.ContainsFunc(b, func(y string) bool { return x == y || x[0] != '"' && y[0] != '"' && !isWord(x) && !isWord(y) })
+	})
+}
+
+// isWord is true of null, true and false.
+func isWord(text string) bool { return text == "null" || text == "true" || text == "false" }
+
+func onlyObjects(n *node) bool { return slices.Equal(types(n), []string{"object"}) }
+
+func requires(n *node, name string) bool {
+	list := n.get("required")
+	return list != nil && slices.ContainsFunc(list.items, func(item *node) bool { text, ok := item.text(); return ok && text == name })
+}

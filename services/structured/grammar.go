@@ -1,0 +1,426 @@
+package structured
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// grammarValue judges a grammar in EBNF, as xgrammar and llama.cpp (GBNF) write it. Lark's
+// form is for llguidance alone, which judges it itself.
+func (b Backends) grammarValue(value json.RawMessage) (json.RawMessage, error) {
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil || strings.TrimSpace(text) == "" {
+		return nil, wrongf("", "it is not a grammar")
+	}
+	if err := b.need(XGrammar|Guidance, "", "a grammar"); err != nil {
+		return nil, err
+	}
+	if b == Guidance {
+		return value, nil
+	}
+	if lark.MatchString(text) && !strings.Contains(text, "::=") {
+		return nil, &Refusal{Construct: "a grammar in Lark's form", Takers: Guidance}
+	}
+	g := &grammarParser{backends: b, rest: text, rules: map[string]*rule{}}
+	if err := g.parse(); err != nil {
+		return nil, err
+	}
+	return marshal(g.String())
+}
+
+var (
+	lark     = regexp.MustCompile(`(?m)^\s*(?:%|[?!]?[A-Za-z_]\w*(?:\.\d+)?\s*:)`)
+	ruleName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*`)
+	ruleHead = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*[ \t]*::=`)
+)
+
+// rule is one of a grammar's; refs are the rules that it names.
+type rule struct {
+	name string
+	text string
+	refs []string
+}
+
+// grammarParser writes a grammar anew: each rule on one line, with the names and escapes
+// that all of the backends read alike.
+type grammarParser struct {
+	backends Backends
+	rest     string
+	rules    map[string]*rule
+	order    []*rule
+	now      *rule
+	out      strings.Builder
+}
+
+func (g *grammarParser) parse() error {
+	for g.skip(true); g.rest != ""; g.skip(true) {
+		if err := g.rule(); err != nil {
+			return err
+		}
+	}
+	if g.rules["root"] == nil {
+		return wrongf("", "it has no rule root")
+	}
+	for _, r := range g.order {
+		for _, ref := range r.refs {
+			if g.rules[ref] == nil {
+				return wrongf(r.name, "there is no rule %s", ref)
+			}
+		}
+	}
+	return nil
+}
+
+// String writes the rules that root needs. llguidance changes the case of names, and may
+// make two of them one, so they get new ones.
+func (g *grammarParser) String() string {
+	needed, order := map[string]string{"root": "root"}, []*rule{g.rules["root"]}
+	for i := 0; i < len(order); i++ {
+		for _, ref := range order[i].refs {
+			if needed[ref] == "" {
+				needed[ref] = "r" + strconv.Itoa(len(needed))
+				order = append(order, g.rules[ref])
+			}
+		}
+	}
+	lines := make([]string, len(order))
+	for i, r := range order {
+		parts := strings.Split(r.text, "\x00") // between them the names
+		for j := 1; j < len(parts); j += 2 {
+			parts[j] = needed[parts[j]]
+		}
+		lines[i] = needed[r.name] + " ::= " + strings.Join(parts, "")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// skip goes over blanks and comments, and over line ends where they may stand.
+func (g *grammarParser) skip(lines bool) {
+	for {
+		g.rest = strings.TrimLeft(g.rest, " \t")
+		switch {
+		case strings.HasPrefix(g.rest, "#"):
+			end := strings.IndexAny(g.rest, "\r\n")
+			if end < 0 {
+				end = len(g.rest)
+			}
+			g.rest = g.rest[end:]
+		case lines && g.rest != "" && strings.IndexByte("\r\n", g.rest[0]) >= 0:
+			g.rest = g.rest[1:]
+		default:
+			return
+		}
+	}
+}
+
+func (g *grammarParser) wrong(format string, args ...any) error {
+	path := ""
+	if g.now != nil {
+		path = g.now.name
+	}
+	return wrongf(path, format, args...)
+}
+
+func (g *grammarParser) refuse(takers Backends, construct string) error {
+	return &Refusal{Path: g.now.name, Construct: construct, Takers: takers}
+}
+
+func (g *grammarParser) rule() error {
+	name := ruleName.FindString(g.rest)
+	if name == "" {
+		return wrongf("", "a rule is expected at %q", cut(g.rest))
+	}
+	g.rest = g.rest[len(name):]
+	g.skip(false)
+	rest, ok := strings.CutPrefix(g.rest, "::=")
+	if !ok {
+		return wrongf(name, "::= is expected at %q", cut(g.rest))
+	}
+	if g.rules[name] != nil {
+		return wrongf(name, "the rule is there twice")
+	}
+	g.rest = rest
+	g.now = &rule{name: name}
+	g.rules[name] = g.now
+	g.order = append(g.order, g.now)
+	g.out.Reset()
+	g.skip(true)
+	if err := g.alternatives(0); err != nil {
+		return err
+	}
+	g.now.text = g.out.String()
+	if g.skip(false); g.rest != "" && strings.IndexByte("\r\n", g.rest[0]) < 0 {
+		return g.wrong("something that isn't understood at %q", cut(g.rest))
+	}
+	return nil
+}
+
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 20)], "") }
+
+// next goes to what follows in a rule: over line ends too, unless the next rule begins
+// there.
+func (g *grammarParser) next(depth int) {
+	g.skip(false)
+	before := g.rest
+	if g.skip(true); depth == 0 && ruleHead.MatchString(g.rest) {
+		g.rest = before
+	}
+}
+
+func (g *grammarParser) alternatives(depth int) error {
+	if depth > maxGroups {
+		return g.wrong("groups in it nest deeper than %d", maxGroups)
+	}
+	for {
+		if err := g.sequence(depth); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(g.rest, "|") {
+			return nil
+		}
+		g.rest = g.rest[1:]
+		g.out.WriteString(" | ")
+		g.next(depth)
+	}
+}
+
+func (g *grammarParser) sequence(depth int) error {
+	for n := 0; ; n++ {
+		g.next(depth)
+		if g.rest == "" || strings.IndexByte("|)\r\n", g.rest[0]) >= 0 {
+			if n == 0 {
+				g.out.WriteString(`""`)
+			}
+			return nil
+		}
+		if n > 0 {
+			g.out.WriteByte(' ')
+		}
+		repeats, err := g.element(depth)
+		if err != nil {
+			return err
+		}
+		if err := g.quantifier(repeats); err != nil {
+			return err
+		}
+	}
+}
+
+// element writes one; repeats tells of a group of one element that repeats.
+func (g *grammarParser) element(depth int) (repeats bool, _ error) {
+	switch g.rest[0] {
+	case '"':
+		return false, g.text()
+	case '[':
+		return false, g.class()
+	case '(':
+		return g.group(depth)
+	case '.':
+		return false, g.refuse(Guidance, "the character . for any")
+	}
+	name := ruleName.FindString(g.rest)
+	if name == "" {
+		return false, g.wrong("something that isn't understood at %q", cut(g.rest))
+	}
+	g.rest = g.rest[len(name):]
+	if strings.HasPrefix(g.rest, "(") {
+		return false, g.refuse(XGrammar, "the macro "+name)
+	}
+	g.now.refs = append(g.now.refs, name)
+	g.out.WriteString("\x00" + name + "\x00")
+	return false, nil
+}
+
+func (g *grammarParser) group(depth int) (repeats bool, _ error) {
+	g.rest = g.rest[1:]
+	if strings.HasPrefix(g.rest, "=") {
+		return false, g.refuse(0, "a lookahead")
+	}
+	start := g.out.Len()
+	g.out.WriteByte('(')
+	if err := g.alternatives(depth + 1); err != nil {
+		return false, err
+	}
+	if !strings.HasPrefix(g.rest, ")") {
+		return false, g.wrong("a ( that nothing closes")
+	}
+	g.rest = g.rest[1:]
+	inside := g.out.String()[start+1:]
+	g.out.WriteByte(')')
+	return inside != "" && strings.IndexByte("*+?}", inside[len(inside)-1]) >= 0, nil
+}
+
+func (g *grammarParser) quantifier(repeats bool) error {
+	if g.rest == "" || strings.IndexByte("*+?{", g.rest[0]) < 0 {
+		return nil
+	}
+	if repeats {
+		return g.refuse(XGrammar, "a repetition whose group ends in a repetition")
+	}
+	if g.rest[0] != '{' {
+		g.out.WriteByte(g.rest[0])
+		g.rest = g.rest[1:]
+	} else if err := g.repeat(); err != nil {
+		return err
+	}
+	if g.rest != "" && strings.IndexByte("*+?{", g.rest[0]) >= 0 {
+		return g.refuse(0, "a repetition of a repetition")
+	}
+	return nil
+}
+
+func (g *grammarParser) repeat() error {
+	body, rest, ok := strings.Cut(g.rest[1:], "}")
+	body = strings.NewReplacer(" ", "", "\t", "").Replace(body)
+	least, most, two := strings.Cut(body, ",")
+	lo, err := strconv.ParseUint(least, 10, 31)
+	hi := lo
+	if err == nil && two && most != "" {
+		hi, err = strconv.ParseUint(most, 10, 31)
+	}
+	if !ok || err != nil || lo > hi || hi > maxRepeat {
+		return g.wrong("a { that isn't a number of repetitions up to %d", maxRepeat)
+	}
+	g.out.WriteString("{" + body + "}")
+	g.rest = rest
+	return nil
+}
+
+// text writes a string.
+func (g *grammarParser) text() error {
+	g.rest = g.rest[1:]
+	var text strings.Builder
+	for !strings.HasPrefix(g.rest, `"`) {
+		r, err := g.char()
+		if err != nil {
+			return err
+		}
+		if r == 0 {
+			return g.refuse(XGrammar, "the character NUL")
+		}
+		text.WriteRune(r)
+	}
+	g.rest = g.rest[1:]
+	g.out.WriteString(quoteEBNF(text.String()))
+	return nil
+}
+
+// quoteEBNF writes a string with the escapes that both backends know.
+func quoteEBNF(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(text) + `"`
+}
+
+// char reads a character or an escape.
+func (g *grammarParser) char() (rune, error) {
+	r, size := utf8.DecodeRuneInString(g.rest)
+	switch {
+	case g.rest == "" || r == '\n' || r == '\r':
+		return 0, g.wrong("a string or class that doesn't end")
+	case r != '\\':
+		g.rest = g.rest[size:]
+		return r, nil
+	case len(g.rest) < 2:
+		return 0, g.wrong(`a \ at its end`)
+	}
+	c := g.rest[1]
+	if r, ok := map[byte]rune{'n': '\n', 'r': '\r', 't': '\t', '0': 0}[c]; ok {
+		g.rest = g.rest[2:]
+		return r, nil
+	}
+	if digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]; digits > 0 {
+		n, err := strconv.ParseUint(g.rest[2:min(2+digits, len(g.rest))], 16, 31)
+		if err != nil || len(g.rest) < 2+digits || n > utf8.MaxRune || n >= 0xd800 && n < 0xe000 {
+			return 0, g.wrong(`an escape \%c without its digits`, c)
+		}
+		g.rest = g.rest[2+digits:]
+		return rune(n), nil
+	}
+	if c < 0x80 && !isLetterOrDigit(c) {
+		g.rest = g.rest[2:]
+		return rune(c), nil
+	}
+	return 0, g.wrong(`the escape \%c is not known`, c)
+}
+
+// class writes [...]: a - last, as not all know it escaped.
+func (g *grammarParser) class() error {
+	g.rest = g.rest[1:]
+	negated := strings.HasPrefix(g.rest, "^")
+	g.rest = strings.TrimPrefix(g.rest, "^")
+	var inside strings.Builder
+	dash, caret := "", ""
+	for !strings.HasPrefix(g.rest, "]") {
+		from, err := g.classChar()
+		if err != nil {
+			return err
+		}
+		to := from
+		if len(g.rest) > 1 && g.rest[0] == '-' && g.rest[1] != ']' {
+			g.rest = g.rest[1:]
+			if to, err = g.classChar(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case to < from:
+			return g.wrong("a range in a class that is reversed")
+		case from == '-' && to == '-':
+			dash = "-"
+		case from == '^' && to == '^':
+			caret = "^"
+		case from == '-' || to == '-' || from == '^':
+			return g.refuse(0, "a range from or to - or ^")
+		case to > from:
+			inside.WriteString(quoteClass(from) + "-" + quoteClass(to))
+		default:
+			inside.WriteString(quoteClass(from))
+		}
+	}
+	g.rest = g.rest[1:]
+	open, body := "[", inside.String()
+	if negated {
+		open = "[^"
+	}
+	if body+caret+dash == "" {
+		return g.wrong("a class without characters")
+	}
+	if body == "" && caret != "" && !negated { // it must not come first
+		if dash != "" {
+			g.out.WriteString(`("^" | "-")`)
+		} else {
+			g.out.WriteString(`"^"`)
+		}
+		return nil
+	}
+	g.out.WriteString(open + body + caret + dash + "]")
+	return nil
+}
+
+func (g *grammarParser) classChar() (rune, error) {
+	r, err := g.char()
+	if err != nil {
+		return 0, err
+	}
+	if r > 0x7e || r < ' ' && !strings.ContainsRune("\n\r\t", r) {
+		return 0, g.refuse(Guidance, fmt.Sprintf("the character %+q in a class", r))
+	}
+	return r, nil
+}
+
+func quoteClass(r rune) string {
+	switch r {
+	case '\n':
+		return `\n`
+	case '\r':
+		return `\r`
+	case '\t':
+		return `\t`
+	case ']', '\\', '[':
+		return `\` + string(r)
+	}
+	return string(r)
+}

@@ -1,0 +1,108 @@
+package structured
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// maxListed is how many integers a schema lists instead of their limits.
+const maxListed = 1000
+
+// integer judges limits of integers. xgrammar writes many of them wrongly; of a few values
+// a list is made, and others have to be of the limits that it writes right.
+func (w *schemaWalk) integer(n *node, path string) (*node, error) {
+	out := object(member{"type", str("integer")})
+	lo, hi, err := bounds(n, path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case lo == nil && hi == nil:
+		return out, nil
+	case lo != nil && hi != nil && *lo > *hi:
+		return nil, wrongf(path, "no integer is within its limits")
+	case lo != nil && hi != nil && uint64(*hi)-uint64(*lo) < maxListed:
+		return object(member{"enum", listed(*lo, *hi)}), nil
+	}
+	if err := w.need(XGrammar|Guidance, path, "a limit of integers"); err != nil {
+		return nil, err
+	}
+	switch {
+	case hi == nil && *lo > 1 && *lo < 10: // xgrammar starts at 1
+		rest := object(member{"type", str("integer")}, member{"minimum", integer(10)})
+		return object(member{"anyOf", array(object(member{"enum", listed(*lo, 9)}), rest)}), nil
+	case hi == nil && *lo <= 1000 && *lo >= 0 || lo != nil && hi != nil && *lo >= 0 && *lo <= 1 && isRound(*hi) || lo == nil && *hi >= 0 && (*hi < 110 || isRound(*hi)):
+		return object(append(out.members, limitMembers(lo, hi)...)...), nil
+	}
+	return nil, w.refuse(Guidance, path, "the limits of these integers")
+}
+
+// isRound is true of 9, 10, 99, 100 … and of no more than 15 digits.
+func isRound(n int64) bool {
+	for power := int64(10); power <= 1e15; power *= 10 {
+		if n == power || n == power-1 {
+			return true
+		}
+	}
+	return false
+}
+
+func limitMembers(lo, hi *int64) (out []member) {
+	if lo != nil {
+		out = append(out, member{"minimum", integer(*lo)})
+	}
+	if hi != nil {
+		out = append(out, member{"maximum", integer(*hi)})
+	}
+	return out
+}
+
+func listed(lo, hi int64) *node {
+	out := array()
+	for v := lo; ; v++ {
+		out.items = append(out.items, integer(v))
+		if v == hi {
+			return out
+		}
+	}
+}
+
+// bounds are the least and the greatest integer within a schema's limits; nil for none.
+func bounds(n *node, path string) (lo, hi *int64, err error) {
+	for _, limit := range []struct {
+		name  string
+		step  int64
+		round func(float64) float64
+		upper bool
+	}{
+		{"minimum", 0, math.Ceil, false}, {"exclusiveMinimum", 1, math.Floor, false},
+		{"maximum", 0, math.Floor, true}, {"exclusiveMaximum", -1, math.Ceil, true},
+	} {
+		value := n.get(limit.name)
+		if value == nil {
+			continue
+		}
+		number, ok := value.scalar.(json.Number)
+		if !ok { // of draft 4, where it is a flag
+			return nil, nil, &Refusal{Path: join(path, limit.name), Construct: "the keyword " + limit.name + " as true or false"}
+		}
+		const exact = 1 << 53
+		v, ok := wholeNumber(number)
+		if !ok || v > exact || v < -exact {
+			f, err := strconv.ParseFloat(number.String(), 64)
+			if err != nil || f > exact || f < -exact {
+				return nil, nil, &Refusal{Path: join(path, limit.name), Construct: "a limit of integers beyond 53 bits", Takers: Guidance}
+			}
+			v = int64(limit.round(f))
+		}
+		v += limit.step
+		if limit.upper && (hi == nil || v < *hi) {
+			hi = &v
+		}
+		if !limit.upper && (lo == nil || v > *lo) {
+			lo = &v
+		}
+	}
+	return lo, hi, nil
+}

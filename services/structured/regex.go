@@ -1,0 +1,436 @@
+package structured
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// regexValue judges a regular expression, which the whole answer has to match.
+func (b Backends) regexValue(value json.RawMessage) (json.RawMessage, error) {
+	var pattern string
+	if err := json.Unmarshal(value, &pattern); err != nil || pattern == "" {
+		return nil, wrongf("", "it is not a regular expression")
+	}
+	if b == Guidance {
+		return value, nil
+	}
+	body, err := b.regex(pattern, "", false)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(body)
+}
+
+// pattern judges a string's pattern. Where it isn't anchored, JSON Schema lets other text
+// stand around the match; the engines are asked for strings that match as a whole.
+func (b Backends) pattern(pattern, path string) (string, error) {
+	if err := b.need(XGrammar|Guidance, path, "the keyword pattern"); err != nil {
+		return "", err
+	}
+	body, err := b.regex(pattern, path, true)
+	return "^(?:" + body + ")$", err
+}
+
+// regex writes a regular expression anew, without what means nothing in a match of the
+// whole (groups' names, laziness, anchors at the ends), and with ASCII's \d, \w and \s, as
+// in ECMA 262. A dot is any character but a line end.
+//
+// In a JSON string xgrammar writes a match as it is: nothing that JSON escapes may match.
+func (b Backends) regex(pattern, path string, inString bool) (string, error) {
+	p := &regexParser{backends: b, rest: pattern, path: path, inString: inString}
+	if err := p.alternatives(0); err != nil {
+		return "", err
+	}
+	if p.rest != "" {
+		return "", p.wrong("a ) that closes nothing")
+	}
+	return p.out.String(), nil
+}
+
+// maxGroups bounds how deep groups nest.
+const maxGroups = 100
+
+type regexParser struct {
+	backends Backends
+	rest     string
+	path     string
+	inString bool
+	out      strings.Builder
+}
+
+func (p *regexParser) wrong(what string) error { return wrongf(p.path, "%s", what) }
+
+func (p *regexParser) need(takers Backends, construct string) error {
+	return p.backends.need(takers, p.path, construct)
+}
+
+// refuse is for what isn't written anew, whoever takes it.
+func (p *regexParser) refuse(takers Backends, construct string) error {
+	return &Refusal{Path: p.path, Construct: construct, Takers: takers}
+}
+
+func (p *regexParser) take(prefix string) bool {
+	rest, ok := strings.CutPrefix(p.rest, prefix)
+	if ok {
+		p.rest = rest
+	}
+	return ok
+}
+
+func (p *regexParser) alternatives(depth int) error {
+	if depth > maxGroups {
+		return p.wrong(fmt.Sprintf("groups in it nest deeper than %d", maxGroups))
+	}
+	for {
+		if err := p.sequence(depth); err != nil {
+			return err
+		}
+		if !p.take("|") {
+			return nil
+		}
+		p.out.WriteByte('|')
+	}
+}
+
+func (p *regexParser) sequence(depth int) error {
+	for depth == 0 && p.take("^") {
+		continue
+	}
+	for p.rest != "" && p.rest[0] != '|' && p.rest[0] != ')' {
+		if depth == 0 && p.rest[0] == '$' && (len(p.rest) == 1 || p.rest[1] == '|') {
+			p.rest = p.rest[1:]
+			continue
+		}
+		if err := p.atom(depth); err != nil {
+			return err
+		}
+		if err := p.quantifier(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *regexParser) atom(depth int) error {
+	switch p.rest[0] {
+	case '(':
+		return p.group(depth)
+	case '[':
+		return p.class()
+	case '\\':
+		return p.escape()
+	case '.':
+		p.rest = p.rest[1:]
+		p.out.WriteString(p.except("\\n\\r"))
+		return nil
+	case '^', '$':
+		return p.refuse(0, "an anchor ^ or $ that isn't at an end")
+	case '*', '+', '?', '{':
+		return p.wrong("a quantifier " + p.rest[:1] + " that follows nothing")
+	case '}':
+		return p.refuse(0, "a } that isn't escaped")
+	}
+	r, size := utf8.DecodeRuneInString(p.rest)
+	p.rest = p.rest[size:]
+	return p.literal(r)
+}
+
+func (p *regexParser) group(depth int) error {
+	p.rest = p.rest[1:]
+	if strings.HasPrefix(p.rest, "?") {
+		if err := p.groupKind(); err != nil {
+			return err
+		}
+	}
+	p.out.WriteString("(?:")
+	if err := p.alternatives(depth + 1); err != nil {
+		return err
+	}
+	if !p.take(")") {
+		return p.wrong("a ( that nothing closes")
+	}
+	p.out.WriteByte(')')
+	return nil
+}
+
+// groupKind reads what makes a group special. A name makes no difference.
+func (p *regexParser) groupKind() error {
+	if p.take("?:") {
+		return nil
+	}
+	for _, ahead := range []string{"?=", "?!", "?<=", "?<!"} {
+		if strings.HasPrefix(p.rest, ahead) {
+			return p.refuse(0, "the lookaround ("+ahead)
+		}
+	}
+	if strings.HasPrefix(p.rest, "?P<") || strings.HasPrefix(p.rest, "?<") {
+		end := strings.IndexByte(p.rest, '>')
+		if end < 0 {
+			return p.wrong("a name of a group that doesn't end")
+		}
+		p.rest = p.rest[end+1:]
+		return nil
+	}
+	flags := strings.TrimLeft(p.rest[1:], "imsxU-")
+	if size := len(p.rest) - len(flags); size > 1 && flags != "" && (flags[0] == ')' || flags[0] == ':') {
+		return p.refuse(Guidance, "the flags ("+p.rest[:size])
+	}
+	return p.refuse(0, "the group ("+p.rest[:min(2, len(p.rest))])
+}
+
+// maxRepeat bounds the numbers of a quantifier.
+const maxRepeat = 10_000
+
+func (p *regexParser) quantifier() error {
+	if p.rest == "" {
+		return nil
+	}
+	switch p.rest[0] {
+	case '*', '+', '?':
+		p.out.WriteByte(p.rest[0])
+		p.rest = p.rest[1:]
+	case '{':
+		if err := p.repeat(); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	p.take("?") // lazy: the same matches
+	if p.rest != "" && strings.ContainsRune("*+?{", rune(p.rest[0])) {
+		return p.refuse(Guidance, "a quantifier that follows a quantifier")
+	}
+	return nil
+}
+
+func (p *regexParser) repeat() error {
+	body, rest, ok := strings.Cut(p.rest[1:], "}")
+	least, most, two := strings.Cut(body, ",")
+	lo, err := strconv.ParseUint(least, 10, 31)
+	hi := lo
+	if err == nil && two && most != "" {
+		hi, err = strconv.ParseUint(most, 10, 31)
+	}
+	switch {
+	case !ok || err != nil:
+		return p.refuse(0, "a { that isn't the number of repetitions")
+	case lo > hi:
+		return p.wrong("a quantifier {" + body + "} whose limits are reversed")
+	case hi > maxRepeat:
+		return p.refuse(0, fmt.Sprintf("more than %d repetitions", maxRepeat))
+	case hi > outlinesLength:
+		if err := p.need(XGrammar|Guidance, fmt.Sprintf("more than %d repetitions", outlinesLength)); err != nil {
+			return err
+		}
+	}
+	p.out.WriteString("{" + body + "}")
+	p.rest = rest
+	return nil
+}
+
+// classes are the escapes that stand for several characters, as the inside of a class.
+var classes = map[byte]string{'d': "0-9", 'w': "a-zA-Z0-9_", 's': ` \t\n\r\f\v`} //nolint:gochecknoglobals // a constant table
+
+func (p *regexParser) escape() error {
+	if len(p.rest) < 2 {
+		return p.wrong(`a \ at its end`)
+	}
+	c := p.rest[1]
+	if set := p.set(c); set != "" {
+		p.rest = p.rest[2:]
+		p.out.WriteString("[" + set + "]")
+		return nil
+	}
+	switch c {
+	case 'D', 'W', 'S':
+		p.rest = p.rest[2:]
+		p.out.WriteString(p.except(classes[c+'a'-'A']))
+		return nil
+	case 'b', 'B', 'A', 'z', 'Z':
+		return p.refuse(0, `the anchor \`+string(c))
+	case 'p', 'P':
+		return p.refuse(Guidance, `the class \`+string(c))
+	}
+	if c >= '1' && c <= '9' || c == 'k' {
+		return p.refuse(0, `the back reference \`+string(c))
+	}
+	r, err := p.escaped()
+	if err != nil {
+		return err
+	}
+	return p.literal(r)
+}
+
+// set is the inside of the class that an escape stands for. In a JSON string line ends are
+// escaped, so that \s is a blank there.
+func (p *regexParser) set(c byte) string {
+	if c == 's' && p.inString {
+		return " "
+	}
+	return classes[c]
+}
+
+// escaped reads an escape that stands for one character.
+func (p *regexParser) escaped() (rune, error) {
+	c, known := p.rest[1], map[byte]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v'}
+	switch r, ok := known[c]; {
+	case ok:
+		p.rest = p.rest[2:]
+		return r, nil
+	case c == 'x' || c == 'u':
+		size := 4
+		if c == 'u' {
+			size = 6
+		}
+		n, err := strconv.ParseUint(p.rest[2:min(size, len(p.rest))], 16, 31)
+		if err != nil || len(p.rest) < size {
+			return 0, p.refuse(Guidance, `the escape \`+string(c)+" without its digits")
+		}
+		p.rest = p.rest[size:]
+		return rune(n), nil
+	case c < 0x80 && !isLetterOrDigit(c):
+		p.rest = p.rest[2:]
+		return rune(c), nil
+	}
+	return 0, p.refuse(0, `the escape \`+string(c))
+}
+
+func isLetterOrDigit(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// literal writes one character.
+func (p *regexParser) literal(r rune) error {
+	if err := p.plain(r); err != nil {
+		return err
+	}
+	if r > 0x7e {
+		if err := p.need(XGrammar|Guidance, "a character beyond ASCII"); err != nil {
+			return err
+		}
+	}
+	p.out.WriteString(regexQuote(r))
+	return nil
+}
+
+// plain refuses characters that can't be written.
+func (p *regexParser) plain(r rune) error {
+	switch {
+	case p.inString && (r == '"' || r == '\\' || r < ' '):
+		return p.refuse(Guidance, "a quote, a backslash or a control character in a pattern")
+	case r < ' ' && !strings.ContainsRune("\n\r\t\f\v", r), r == 0x7f, r >= 0xd800 && r < 0xe000, r == utf8.RuneError:
+		return p.refuse(Guidance, "a control character")
+	}
+	return nil
+}
+
+// regexQuote writes a character so that it means itself.
+func regexQuote(r rune) string {
+	for escape, c := range map[string]rune{`\n`: '\n', `\r`: '\r', `\t`: '\t', `\f`: '\f', `\v`: '\v'} {
+		if c == r {
+			return escape
+		}
+	}
+	if r < 0x80 && strings.ContainsRune(`.*+?()[]{}|^$\-/`, r) {
+		return `\` + string(r)
+	}
+	return string(r)
+}
+
+// class reads [...]. Characters beyond ASCII are refused, of which xgrammar writes parts.
+func (p *regexParser) class() error {
+	p.rest = p.rest[1:]
+	negated := p.take("^")
+	var inside strings.Builder
+	if strings.HasPrefix(p.rest, "]") {
+		return p.refuse(Guidance, "a ] first in a class")
+	}
+	for !strings.HasPrefix(p.rest, "]") {
+		if p.rest == "" {
+			return p.wrong("a [ that nothing closes")
+		}
+		if err := p.classPart(&inside, negated); err != nil {
+			return err
+		}
+	}
+	p.rest = p.rest[1:]
+	if negated {
+		p.out.WriteString(p.except(inside.String()))
+	} else {
+		p.out.WriteString("[" + inside.String() + "]")
+	}
+	return nil
+}
+
+func (p *regexParser) classPart(inside *strings.Builder, negated bool) error {
+	for _, set := range []string{"[", "&&", "--", "~~"} {
+		if strings.HasPrefix(p.rest, set) {
+			return p.refuse(Guidance, "the operator "+set+" in a class")
+		}
+	}
+	if len(p.rest) > 1 && p.rest[0] == '\\' {
+		if set := p.set(p.rest[1]); set != "" {
+			p.rest = p.rest[2:]
+			inside.WriteString(set)
+			return nil
+		}
+	}
+	from, err := p.classChar(negated)
+	if err != nil {
+		return err
+	}
+	to := from
+	if len(p.rest) > 1 && p.rest[0] == '-' && p.rest[1] != ']' {
+		p.rest = p.rest[1:]
+		if to, err = p.classChar(negated); err != nil {
+			return err
+		}
+		if to < from {
+			return p.wrong("a range in a class that is reversed")
+		}
+	}
+	if p.inString && !negated && (from <= '"' && to >= '"' || from <= '\\' && to >= '\\') {
+		return p.refuse(Guidance, "a quote, a backslash or a control character in a pattern")
+	}
+	inside.WriteString(regexQuote(from))
+	if to > from {
+		inside.WriteString("-" + regexQuote(to))
+	}
+	return nil
+}
+
+// classChar reads a character of a class. In a negated class of a string those that are
+// left out anyway may stand.
+func (p *regexParser) classChar(negated bool) (rune, error) {
+	r, size := utf8.DecodeRuneInString(p.rest)
+	if r == '\\' && len(p.rest) > 1 {
+		if c := p.rest[1]; strings.IndexByte("DWSpPbBk", c) >= 0 {
+			return 0, p.refuse(Guidance, `the escape \`+string(c)+" in a class")
+		}
+		var err error
+		if r, err = p.escaped(); err != nil {
+			return 0, err
+		}
+	} else {
+		p.rest = p.rest[size:]
+	}
+	if r > 0x7e {
+		return 0, p.refuse(Guidance, "a character beyond ASCII in a class")
+	}
+	if negated && p.inString && r >= ' ' || strings.ContainsRune("\n\r\t\f\v", r) && !(p.inString && !negated) {
+		return r, nil
+	}
+	return r, p.plain(r)
+}
+
+// except is the class of all characters but some: but line ends for a dot, and in a JSON
+// string but those that JSON escapes.
+func (p *regexParser) except(inside string) string {
+	if p.inString {
+		inside = strings.NewReplacer(`\n`, "", `\r`, "", `\t`, "", `\f`, "", `\v`, "").Replace(inside) + `"\\\x00-\x1f`
+	}
+	return "[^" + inside + "]"
+}

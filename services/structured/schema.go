@@ -1,0 +1,488 @@
+package structured
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// annotations are keywords that constrain nothing. They don't reach the engine: some of
+// its checks take what stands in them for schemas.
+var annotations = map[string]bool{ //nolint:gochecknoglobals // a constant table
+	"title": true, "description": true, "default": true, "examples": true, "example": true, "deprecated": true,
+	"readOnly": true, "writeOnly": true, "$comment": true, "$schema": true, "nullable": true, "discriminator": true,
+	"contentEncoding": true, "contentMediaType": true, "contentSchema": true, "strict": true, "$defs": true, "definitions": true,
+}
+
+// typesOf are the keywords of each type, in the order in which they are written.
+var typesOf = []struct { //nolint:gochecknoglobals // a constant table
+	name     string
+	keywords []string
+}{
+	{"object", []string{
+		"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
+		"dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties",
+	}},
+	{"array", []string{
+		"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems",
+	}},
+	{"string", []string{"minLength", "maxLength", "pattern", "format"}},
+	{"number", []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}},
+}
+
+// takers of keywords that xgrammar ignores or refuses: those that hold to them in any
+// schema.
+var keywordTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant table
+	"patternProperties": Guidance, "multipleOf": Guidance,
+	"propertyNames": 0, "minProperties": 0, "maxProperties": 0, "dependentRequired": 0, "dependentSchemas": 0, "dependencies": 0,
+	"unevaluatedProperties": 0, "unevaluatedItems": 0, "uniqueItems": 0, "contains": 0, "minContains": 0, "maxContains": 0, "additionalItems": 0,
+	"not": 0, "if": 0, "then": 0, "else": 0, "$dynamicRef": 0, "$recursiveRef": 0,
+	"$anchor": Guidance, "$dynamicAnchor": Guidance, "$id": Guidance, "id": Guidance, "x-guidance": 0,
+}
+
+// schema judges a JSON schema. llguidance refuses what it doesn't hold to, so that its
+// own word is enough, but for a few keywords that change what others mean.
+func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
+	root, err := parse(value)
+	if err != nil {
+		return nil, wrongf("", "it is not valid JSON")
+	}
+	n, err := b.schemaNode(root, "")
+	if err != nil {
+		return nil, err
+	}
+	return n.appendJSON(nil), nil
+}
+
+// schemaNode judges a whole schema.
+func (b Backends) schemaNode(root *node, path string) (*node, error) {
+	if b == Guidance {
+		return root, guidanceOptions(root, path)
+	}
+	if id := root.get("$id"); id != nil { // of the root: local references mean the same without it
+		root = &node{kind: root.kind, scalar: root.scalar, members: slices.DeleteFunc(slices.Clone(root.members), func(m member) bool { return m.name == "$id" })}
+	}
+	w := &schemaWalk{backends: b, root: root}
+	if err := w.loops(root, path); err != nil {
+		return nil, err
+	}
+	return w.schema(root, path)
+}
+
+// guidanceOptions refuses llguidance's own options, by which it lets other keywords go.
+func guidanceOptions(n *node, path string) error {
+	for _, m := range n.members {
+		if m.name == "x-guidance" && m.value.kind == kindObject {
+			return &Refusal{Path: join(path, m.name), Construct: "the keyword x-guidance"}
+		}
+		if err := guidanceOptions(m.value, join(path, m.name)); err != nil {
+			return err
+		}
+	}
+	for i, item := range n.items {
+		if err := guidanceOptions(item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schemaWalk writes a schema anew, with what its backends hold to alone.
+type schemaWalk struct {
+	backends Backends
+	root     *node
+}
+
+func (w *schemaWalk) need(takers Backends, path, construct string) error {
+	return w.backends.need(takers, path, construct)
+}
+
+// schema judges one schema and those below it.
+func (w *schemaWalk) schema(n *node, path string) (*node, error) {
+	switch {
+	case n.isBool(true):
+		return object(), w.need(XGrammar|Guidance, path, "a schema that takes anything")
+	case n.kind != kindObject:
+		return nil, w.need(Guidance, path, "the schema false")
+	}
+	out, err := w.form(n, path)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"$defs", "definitions"} {
+		defs := n.get(name)
+		if defs == nil || defs.kind != kindObject {
+			continue
+		}
+		judged, err := w.members(defs, join(path, name))
+		if err != nil {
+			return nil, err
+		}
+		out.members = append(out.members, member{name, judged})
+	}
+	return out, nil
+}
+
+// members judges the schemas in an object.
+func (w *schemaWalk) members(n *node, path string) (*node, error) {
+	out := object()
+	for _, m := range n.members {
+		judged, err := w.schema(m.value, join(path, m.name))
+		if err != nil {
+			return nil, err
+		}
+		out.members = append(out.members, member{m.name, judged})
+	}
+	return out, nil
+}
+
+// items judges the schemas in a list.
+func (w *schemaWalk) items(n *node, path string) (*node, error) {
+	out := array()
+	for i, item := range n.items {
+		judged, err := w.schema(item, fmt.Sprintf("%s[%d]", path, i))
+		if err != nil {
+			return nil, err
+		}
+		out.items = append(out.items, judged)
+	}
+	return out, nil
+}
+
+// form judges the keywords of a schema but its definitions. Those that take the place of
+// all others come first: xgrammar reads one of them and passes over the rest.
+func (w *schemaWalk) form(n *node, path string) (*node, error) {
+	for _, m := range n.members {
+		if takers, known := keywordTakers[m.name]; known && !w.harmless(&m) {
+			if err := w.need(takers, join(path, m.name), "the keyword "+m.name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, alone := range []struct {
+		keyword string
+		judge   func(n, value *node, path string) (*node, error)
+	}{{"$ref", w.reference}, {"const", w.constant}, {"enum", w.enum}, {"anyOf", w.anyOf}, {"oneOf", w.oneOf}, {"allOf", w.allOf}} {
+		if value := n.get(alone.keyword); value != nil {
+			return alone.judge(n, value, path)
+		}
+	}
+	return w.typed(n, path)
+}
+
+// harmless reports whether a keyword's value asks for nothing.
+func (*schemaWalk) harmless(m *member) bool {
+	switch m.name {
+	case "uniqueItems":
+		return m.value.isBool(false)
+	case "unevaluatedProperties", "unevaluatedItems", "additionalItems":
+		return m.value.isBool(true)
+	case "minProperties", "minContains":
+		return m.value.scalar == json.Number("0")
+	}
+	return false
+}
+
+// alone refuses constraints beside a keyword that takes their place in an engine.
+func (w *schemaWalk) alone(n *node, path, keyword string, allowed ...string) error {
+	for _, m := range n.members {
+		if m.name == keyword || annotations[m.name] || slices.Contains(allowed, m.name) || w.harmless(&m) || !constrains(m.name) {
+			continue
+		}
+		if err := w.need(Guidance, join(path, m.name), fmt.Sprintf("the keyword %s beside %s", m.name, keyword)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// constrains reports whether JSON Schema knows a keyword.
+func constrains(keyword string) bool {
+	if slices.Contains([]string{"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"}, keyword) {
+		return true
+	}
+	if _, known := keywordTakers[keyword]; known {
+		return true
+	}
+	return typeOf(keyword) != ""
+}
+
+// typeOf is the type that a keyword is about, empty for others.
+func typeOf(keyword string) string {
+	for _, t := range typesOf {
+		if slices.Contains(t.keywords, keyword) {
+			return t.name
+		}
+	}
+	return ""
+}
+
+// reference judges a $ref. Where it leads stays where it is: only steps that are written
+// anew by the same names can be gone.
+func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
+	text, _ := value.text()
+	if err := w.alone(n, path, "$ref"); err != nil {
+		return nil, err
+	}
+	if w.target(text) == nil {
+		return nil, w.refuse(Guidance, join(path, "$ref"), "a $ref that doesn't go by #, $defs, definitions, properties and items")
+	}
+	return object(member{"$ref", str(text)}), nil
+}
+
+// refuse is the error about a construct that isn't written anew, whoever takes it.
+func (w *schemaWalk) refuse(takers Backends, path, construct string) error {
+	return &Refusal{Path: path, Construct: construct, Takers: takers}
+}
+
+// target finds the schema that a reference leads to; nil for one that isn't followed.
+func (w *schemaWalk) target(ref string) *node {
+	if ref == "#" {
+		return w.root
+	}
+	rest, ok := strings.CutPrefix(ref, "#/")
+	if !ok || strings.ContainsAny(rest, `~%"\`) {
+		return nil
+	}
+	at, named := w.root, false // whether the next step is a name of a member
+	for step := range strings.SplitSeq(rest, "/") {
+		if !named {
+			switch step {
+			case "properties", "$defs", "definitions":
+				named = true
+			case "items", "additionalProperties":
+			default:
+				return nil
+			}
+		} else {
+			named = false
+		}
+		if at = at.get(step); at == nil {
+			return nil
+		}
+	}
+	if named {
+		return nil
+	}
+	return at
+}
+
+// loops refuses schemas that are themselves before anything else: engines follow them
+// without end.
+func (w *schemaWalk) loops(n *node, path string) error {
+	const under, done = 1, 2
+	state := map[*node]int{}
+	var visit func(*node) bool
+	visit = func(n *node) bool {
+		switch state[n] {
+		case under:
+			return false
+		case done:
+			return true
+		}
+		state[n] = under
+		if ref, ok := n.get("$ref").text(); ok {
+			if target := w.target(ref); target != nil && !visit(target) {
+				return false
+			}
+		}
+		for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+			if list := n.get(keyword); list != nil {
+				for _, item := range list.items {
+					if !visit(item) {
+						return false
+					}
+				}
+			}
+		}
+		state[n] = done
+		return true
+	}
+	var all func(n *node) error
+	all = func(n *node) error {
+		if n.kind == kindObject && !visit(n) {
+			return wrongf(path, "a $ref leads back to itself")
+		}
+		for _, m := range n.members {
+			if err := all(m.value); err != nil {
+				return err
+			}
+		}
+		for _, item := range n.items {
+			if err := all(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := all(n); err != nil {
+		return err
+	}
+	return w.recursion(n, path)
+}
+
+// recursion refuses references to a schema from within it where regular expressions
+// can't have them.
+func (w *schemaWalk) recursion(n *node, path string) error {
+	if w.backends&Outlines == 0 {
+		return nil
+	}
+	within := map[*node]bool{}
+	var visit func(n *node) bool
+	visit = func(n *node) bool {
+		if within[n] {
+			return false
+		}
+		within[n] = true
+		defer delete(within, n)
+		if ref, ok := n.get("$ref").text(); ok {
+			if target := w.target(ref); target != nil && !visit(target) {
+				return false
+			}
+		}
+		for _, m := range n.members {
+			if !visit(m.value) {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(n.items, func(item *node) bool { return !visit(item) })
+	}
+	if !visit(n) {
+		return w.need(XGrammar|Guidance, path, "a $ref to a schema from within it")
+	}
+	return nil
+}
+
+// constant judges a const.
+func (w *schemaWalk) constant(n, value *node, path string) (*node, error) {
+	if err := w.alone(n, path, "const", "type"); err != nil {
+		return nil, err
+	}
+	if !hasType(n.get("type"), value) {
+		return nil, wrongf(join(path, "const"), "it is not of the schema's type")
+	}
+	if err := w.literal(value, join(path, "const")); err != nil {
+		return nil, err
+	}
+	return object(member{"const", value}), nil
+}
+
+// enum judges a list of values: of those of the schema's type it is made.
+func (w *schemaWalk) enum(n, value *node, path string) (*node, error) {
+	if err := w.alone(n, path, "enum", "type"); err != nil {
+		return nil, err
+	}
+	out := array()
+	for i, item := range value.items {
+		if !hasType(n.get("type"), item) {
+			continue
+		}
+		if err := w.literal(item, fmt.Sprintf("%s[%d]", join(path, "enum"), i)); err != nil {
+			return nil, err
+		}
+		out.items = append(out.items, item)
+	}
+	if len(out.items) == 0 {
+		return nil, wrongf(join(path, "enum"), "none of its values is of the schema's type")
+	}
+	return object(member{"enum", out}), nil
+}
+
+// literal judges a value that an answer is to have.
+func (w *schemaWalk) literal(n *node, path string) error {
+	if n.kind != kindScalar {
+		if err := w.need(XGrammar|Guidance, path, "a value that is an object or a list"); err != nil {
+			return err
+		}
+	}
+	if text, ok := n.text(); ok && !isASCII(text) {
+		return w.need(XGrammar|Guidance, path, "a character beyond ASCII")
+	}
+	for _, m := range n.members {
+		// vLLM's check for xgrammar takes such an object for a schema.
+		if m.name == "type" {
+			if err := w.need(Guidance, path, "a value with the key type"); err != nil {
+				return err
+			}
+		}
+		if err := w.literal(m.value, join(path, m.name)); err != nil {
+			return err
+		}
+	}
+	for _, item := range n.items {
+		if err := w.literal(item, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasType reports whether a value is of a schema's type, which may be missing.
+func hasType(types, value *node) bool {
+	if types == nil {
+		return true
+	}
+	name := value.typeName()
+	for _, t := range typeNames(types) {
+		if t == name || t == "number" && name == "integer" {
+			return true
+		}
+	}
+	return false
+}
+
+// typeNames are those of a type keyword.
+func typeNames(types *node) []string {
+	if one, ok := types.text(); ok {
+		return []string{one}
+	}
+	var list []string
+	for _, item := range types.items {
+		if one, ok := item.text(); ok {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+func (w *schemaWalk) anyOf(n, value *node, path string) (*node, error) {
+	if err := w.alone(n, path, "anyOf"); err != nil {
+		return nil, err
+	}
+	list, err := w.items(value, join(path, "anyOf"))
+	if err != nil {
+		return nil, err
+	}
+	return object(member{"anyOf", list}), nil
+}
+
+// oneOf becomes an anyOf where no value can satisfy two of the schemas.
+func (w *schemaWalk) oneOf(n, value *node, path string) (*node, error) {
+	if err := w.alone(n, path, "oneOf"); err != nil {
+		return nil, err
+	}
+	for i := range value.items {
+		for j := range i {
+			if !w.disjoint(value.items[i], value.items[j]) {
+				return nil, w.refuse(0, join(path, "oneOf"), "a oneOf of schemas that one value can satisfy")
+			}
+		}
+	}
+	list, err := w.items(value, join(path, "oneOf"))
+	if err != nil {
+		return nil, err
+	}
+	return object(member{"anyOf", list}), nil
+}
+
+// allOf of one schema is that schema.
+func (w *schemaWalk) allOf(n, value *node, path string) (*node, error) {
+	if err := w.alone(n, path, "allOf"); err != nil {
+		return nil, err
+	}
+	if len(value.items) != 1 {
+		return nil, w.refuse(Guidance, join(path, "allOf"), "an allOf of several schemas")
+	}
+	return w.schema(value.items[0], join(path, "allOf[0]"))
+}

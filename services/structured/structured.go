@@ -1,0 +1,235 @@
+// Package structured judges constraints on an answer's form: which backends of vLLM's
+// structured outputs hold to which JSON Schema keyword, regular expression and grammar.
+// It is pure: no network, clock or logger.
+//
+// testdata/vllm.jsonl has what vLLM's own code makes of each construct, as test/vllm
+// measures it; the tests hold this package to it. A backend that ignores a keyword, or
+// lets the model write more than the constraint allows, doesn't take it.
+package structured
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Backends is a set of vLLM's backends of structured outputs.
+type Backends uint8
+
+// The backends. Auto is what must be assumed where vLLM chooses by itself: it keeps the
+// backend that its first request needed, and ends on what that one doesn't take.
+const (
+	XGrammar Backends = 1 << iota
+	Guidance
+	Outlines
+
+	Auto = XGrammar | Guidance
+)
+
+// Setting values of a model.
+const (
+	SettingAuto = "auto"
+	SettingNone = "none"
+)
+
+// names are the backends as vLLM and the setting call them.
+var names = []struct { //nolint:gochecknoglobals // a constant table
+	backend Backends
+	name    string
+}{{XGrammar, "xgrammar"}, {Guidance, "guidance"}, {Outlines, "outlines"}}
+
+// Settings lists the values of the setting.
+func Settings() []string {
+	return []string{SettingAuto, "xgrammar", "guidance", "outlines", SettingNone}
+}
+
+// Of returns the backends that a value of the setting stands for: none for "none".
+func Of(setting string) (Backends, error) {
+	switch setting {
+	case SettingAuto:
+		return Auto, nil
+	case SettingNone:
+		return 0, nil
+	}
+	for _, n := range names {
+		if n.name == setting {
+			return n.backend, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not one of %s", setting, strings.Join(Settings(), ", "))
+}
+
+// String joins the names of the backends.
+func (b Backends) String() string {
+	var list []string
+	for _, n := range names {
+		if b&n.backend != 0 {
+			list = append(list, n.name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Refusal is the error about a construct that not all of the backends take.
+type Refusal struct {
+	// Path leads from the constraint to the construct, such as properties.age.minimum;
+	// empty for the constraint itself.
+	Path string
+	// Construct names it for the client.
+	Construct string
+	// Takers are the backends that take it: none if it is wrong, or if no backend does.
+	Takers Backends
+	// Wrong says what is wrong with a constraint that can't be read or fulfilled.
+	Wrong string
+}
+
+func (r *Refusal) Error() string {
+	text := r.Construct
+	if r.Wrong != "" {
+		text = r.Wrong
+	}
+	if r.Path != "" {
+		text = r.Path + ": " + text
+	}
+	return text
+}
+
+// need is the error about a construct that some of the backends don't take.
+func (b Backends) need(takers Backends, path, construct string) error {
+	if b&^takers == 0 {
+		return nil
+	}
+	return &Refusal{Path: path, Construct: construct, Takers: takers}
+}
+
+func wrongf(path, format string, args ...any) error {
+	return &Refusal{Path: path, Wrong: fmt.Sprintf(format, args...)}
+}
+
+// Judge returns a constraint of a kind in the form in which all of the backends take it.
+// The result may be of another kind. An error is a [*Refusal].
+//
+// The value must have been checked already to be of the kind, and a schema to be one.
+func (b Backends) Judge(kind string, value json.RawMessage) (string, json.RawMessage, error) {
+	switch kind {
+	case "json_object":
+		return kind, value, b.need(XGrammar|Guidance, "", "any JSON object")
+	case "json":
+		schema, err := b.schema(value)
+		return kind, schema, err
+	case "regex":
+		pattern, err := b.regexValue(value)
+		return kind, pattern, err
+	case "choice":
+		return b.choice(value)
+	case "grammar":
+		grammar, err := b.grammarValue(value)
+		return kind, grammar, err
+	case "structural_tag":
+		tag, err := b.tag(value)
+		return kind, tag, err
+	}
+	return kind, value, nil
+}
+
+// choice judges a list of texts.
+func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error) {
+	var choices []string
+	if err := json.Unmarshal(value, &choices); err != nil {
+		return "", nil, wrongf("", "it is not a list of texts")
+	}
+	if len(choices) == 0 {
+		return "", nil, wrongf("", "it has no choices")
+	}
+	escaped := false
+	for i, choice := range choices {
+		path := fmt.Sprintf("[%d]", i)
+		for _, r := range choice {
+			switch {
+			case r == 0:
+				if err := b.need(Guidance|Outlines, path, "the character NUL"); err != nil {
+					return "", nil, err
+				}
+			case r == '\n' || r == '\r':
+				escaped = true
+			case r > 0x7e:
+				if err := b.need(XGrammar|Guidance, path, "a character beyond ASCII"); err != nil {
+					return "", nil, err
+				}
+			}
+		}
+	}
+	// vLLM makes a grammar of choices for xgrammar, and doesn't escape line ends in it.
+	if !escaped || b&XGrammar == 0 {
+		return "choice", value, nil
+	}
+	quoted := make([]string, len(choices))
+	for i, choice := range choices {
+		quoted[i] = quoteEBNF(choice)
+	}
+	grammar, err := marshal("root ::= " + strings.Join(quoted, " | "))
+	return "grammar", grammar, err
+}
+
+// tag judges a structural tag, which only xgrammar holds to: llguidance lets the model
+// write what is no such tag.
+func (b Backends) tag(value json.RawMessage) (json.RawMessage, error) {
+	if err := b.need(XGrammar, "", "a structural tag"); err != nil {
+		return nil, err
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	root, err := parse([]byte(text))
+	if err != nil || root.kind != kindObject {
+		return nil, wrongf("", "it is not a JSON object")
+	}
+	if err := b.tagSchemas(root, ""); err != nil {
+		return nil, err
+	}
+	return marshal(string(root.appendJSON(nil)))
+}
+
+// tagSchemas judges the schemas in a structural tag, in both of its forms.
+func (b Backends) tagSchemas(n *node, path string) error {
+	for i := range n.members {
+		m := &n.members[i]
+		below := join(path, m.name)
+		if m.name == "schema" || m.name == "json_schema" {
+			schema, err := b.schemaNode(m.value, below)
+			if err != nil {
+				return err
+			}
+			m.value = schema
+			continue
+		}
+		if err := b.tagSchemas(m.value, below); err != nil {
+			return err
+		}
+	}
+	for i, item := range n.items {
+		if err := b.tagSchemas(item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// marshal is json.Marshal without HTML escaping, which would change regular expressions.
+func marshal(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+}

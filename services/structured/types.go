@@ -1,0 +1,313 @@
+package structured
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Limits of lengths for outlines, which makes an automaton of all of a schema.
+const (
+	outlinesLength = 64
+	outlinesItems  = 8
+)
+
+// bothFormats are formats of strings that xgrammar and llguidance hold to, xgrammarFormats
+// those of xgrammar alone.
+var (
+	bothFormats     = []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"} //nolint:gochecknoglobals // a constant list
+	xgrammarFormats = []string{"uri", "uri-reference", "uri-template", "json-pointer", "relative-json-pointer"}      //nolint:gochecknoglobals // a constant list
+	outlinesFormats = []string{"date", "uuid"}                                                                       //nolint:gochecknoglobals // a constant list
+)
+
+// typed judges a schema by its type. Without one it gets the type that its keywords are
+// about. Of several types it becomes an anyOf.
+func (w *schemaWalk) typed(n *node, path string) (*node, error) {
+	names := []string{}
+	if given := n.get("type"); given != nil {
+		names = typeNames(given)
+	} else {
+		for _, m := range n.members {
+			if t := typeOf(m.name); t != "" && !w.harmless(&m) && !slices.Contains(names, t) {
+				names = append(names, t)
+			}
+		}
+		if len(names) > 1 {
+			return nil, w.refuse(Guidance, path, "a schema without type that has keywords of several types")
+		}
+	}
+	if len(names) == 0 {
+		return object(), w.need(XGrammar|Guidance, path, "a schema that takes anything")
+	}
+	if len(names) == 1 {
+		return w.ofType(n, names[0], path)
+	}
+	list := array()
+	for _, name := range names {
+		if name == "integer" && slices.Contains(names, "number") { // they are numbers
+			continue
+		}
+		one, err := w.ofType(n, name, path)
+		if err != nil {
+			return nil, err
+		}
+		list.items = append(list.items, one)
+	}
+	return object(member{"anyOf", list}), nil
+}
+
+// ofType judges the keywords of one type; those of others don't concern its values.
+func (w *schemaWalk) ofType(n *node, name, path string) (*node, error) {
+	out := object(member{"type", str(name)})
+	var more []member
+	var err error
+	switch name {
+	case "object":
+		more, err = w.objectKeywords(n, path)
+	case "array":
+		more, err = w.arrayKeywords(n, path)
+	case "string":
+		more, err = w.stringKeywords(n, path)
+	case "integer":
+		return w.integer(n, path)
+	case "number":
+		err = w.number(n, path)
+	}
+	out.members = append(out.members, more...)
+	return out, err
+}
+
+func (w *schemaWalk) objectKeywords(n *node, path string) (out []member, _ error) {
+	properties, required := n.get("properties"), n.get("required")
+	additional := n.get("additionalProperties")
+	named := properties != nil && len(properties.members) > 0
+	if additional.isBool(true) {
+		additional = nil // it is the default
+	}
+	properties, err := w.completed(properties, required, additional, path)
+	if err != nil {
+		return nil, err
+	}
+	if properties != nil {
+		for _, m := range properties.members {
+			if err := w.name(m.name, join(path, "properties")); err != nil {
+				return nil, err
+			}
+		}
+		judged, err := w.members(properties, join(path, "properties"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, member{"properties", judged})
+	}
+	if required != nil && len(required.items) > 0 {
+		out = append(out, member{"required", required})
+	}
+	switch {
+	case additional == nil && properties == nil:
+		return out, w.need(XGrammar|Guidance, path, "an object with any properties")
+	case additional == nil:
+	case additional.isBool(false):
+		if properties == nil {
+			err = w.need(XGrammar|Guidance, path, "an object without properties")
+		}
+		out = append(out, member{"additionalProperties", additional})
+	case named:
+		return nil, w.refuse(Guidance, join(path, "additionalProperties"), "a schema of additionalProperties beside properties")
+	default:
+		var judged *node
+		if judged, err = w.schema(additional, join(path, "additionalProperties")); err == nil && properties == nil {
+			out = append(out, member{"additionalProperties", judged})
+		}
+	}
+	return out, err
+}
+
+// completed adds the required properties that have no schema of their own: xgrammar
+// doesn't ask for them else.
+func (w *schemaWalk) completed(properties, required, additional *node, path string) (*node, error) {
+	if required == nil {
+		return properties, nil
+	}
+	for _, item := range required.items {
+		name, _ := item.text()
+		if properties != nil && properties.get(name) != nil {
+			continue
+		}
+		if additional.isBool(false) {
+			return nil, wrongf(join(path, "required"), "the property %q is required, but additionalProperties is false", name)
+		}
+		schema := additional
+		if schema == nil {
+			schema = object()
+		}
+		members := []member{}
+		if properties != nil {
+			members = properties.members
+		}
+		properties = object(append(slices.Clip(members), member{name, schema})...)
+	}
+	return properties, nil
+}
+
+// name judges the name of a property: xgrammar doesn't escape it.
+func (w *schemaWalk) name(name, path string) error {
+	if strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '\\' || r < ' ' }) {
+		return w.need(Guidance, path, "a property whose name has a quote, a backslash or a control character")
+	}
+	if !isASCII(name) {
+		return w.need(XGrammar|Guidance, path, "a property whose name has a character beyond ASCII")
+	}
+	return nil
+}
+
+func (w *schemaWalk) arrayKeywords(n *node, path string) (out []member, _ error) {
+	items, prefix := n.get("items"), n.get("prefixItems")
+	if items != nil && items.kind == kindArray {
+		return nil, w.refuse(Guidance, join(path, "items"), "a list of schemas in items")
+	}
+	least, most, err := w.limits(n, path, "minItems", "maxItems", outlinesItems)
+	if err != nil {
+		return nil, err
+	}
+	if prefix != nil && prefix.kind == kindArray {
+		judged, err := w.items(prefix, join(path, "prefixItems"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, member{"prefixItems", judged})
+	}
+	switch {
+	case items.isBool(false):
+		out = append(out, member{"items", items})
+		if prefix == nil {
+			err = w.need(XGrammar|Guidance, join(path, "items"), "the schema false")
+		}
+	case items != nil:
+		judged, err := w.schema(items, join(path, "items"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, member{"items", judged})
+	case prefix == nil:
+		err = w.need(XGrammar|Guidance, path, "an array of anything")
+		if least != nil || most != nil { // which xgrammar doesn't take without them
+			out = append(out, member{"items", object()})
+		}
+	}
+	return appendLimits(out, "minItems", least, "maxItems", most), err
+}
+
+func appendLimits(out []member, least string, min *int64, most string, max *int64) []member {
+	if min != nil && *min > 0 {
+		out = append(out, member{least, integer(*min)})
+	}
+	if max != nil {
+		out = append(out, member{most, integer(*max)})
+	}
+	return out
+}
+
+func integer(n int64) *node { return &node{scalar: json.Number(strconv.FormatInt(n, 10))} }
+
+// limits reads the limits of a length.
+func (w *schemaWalk) limits(n *node, path, least, most string, outlines int64) (lo, hi *int64, err error) {
+	for _, limit := range []struct {
+		name string
+		into **int64
+	}{{least, &lo}, {most, &hi}} {
+		value := n.get(limit.name)
+		if value == nil {
+			continue
+		}
+		number, ok := value.scalar.(json.Number)
+		v, whole := wholeNumber(number)
+		if !ok || !whole {
+			return nil, nil, wrongf(join(path, limit.name), "it is not a number of 64 bits")
+		}
+		if v > outlines {
+			if err := w.need(XGrammar|Guidance, join(path, limit.name), fmt.Sprintf("a %s above %d", limit.name, outlines)); err != nil {
+				return nil, nil, err
+			}
+		}
+		*limit.into = &v
+	}
+	if lo != nil && hi != nil && *lo > *hi {
+		return nil, nil, wrongf(path, "%s is above %s", least, most)
+	}
+	return lo, hi, nil
+}
+
+// wholeNumber reads an integer, which may be written as 3.0 or 1e2.
+func wholeNumber(n json.Number) (int64, bool) {
+	if v, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+		return v, true
+	}
+	f, err := n.Float64()
+	const exact = 1 << 53
+	if err != nil || f != float64(int64(f)) || f > exact || f < -exact {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error) {
+	least, most, err := w.limits(n, path, "minLength", "maxLength", outlinesLength)
+	if err != nil {
+		return nil, err
+	}
+	pattern, format := n.get("pattern"), n.get("format")
+	limited := least != nil && *least > 0 || most != nil
+	switch {
+	case pattern != nil && format != nil:
+		return nil, w.refuse(Guidance, join(path, "format"), "the keyword format beside pattern")
+	case pattern != nil && limited:
+		return nil, w.refuse(Guidance, join(path, "pattern"), "the keyword pattern beside minLength or maxLength")
+	case format != nil && limited:
+		return nil, w.refuse(Guidance, join(path, "format"), "the keyword format beside minLength or maxLength")
+	case pattern != nil:
+		text, _ := pattern.text()
+		judged, err := w.backends.pattern(text, join(path, "pattern"))
+		if err != nil {
+			return nil, err
+		}
+		return []member{{"pattern", str(judged)}}, nil
+	case format != nil:
+		text, _ := format.text()
+		if err := w.format(text, join(path, "format")); err != nil {
+			return nil, err
+		}
+		return []member{{"format", format}}, nil
+	}
+	return appendLimits(nil, "minLength", least, "maxLength", most), nil
+}
+
+func (w *schemaWalk) format(format, path string) error {
+	takers := Backends(0)
+	if slices.Contains(bothFormats, format) {
+		takers = XGrammar | Guidance
+	}
+	if slices.Contains(xgrammarFormats, format) {
+		takers = XGrammar
+	}
+	if slices.Contains(outlinesFormats, format) {
+		takers |= Outlines
+	}
+	return w.need(takers, path, "the format "+strconv.Quote(format))
+}
+
+// number refuses limits of numbers, as xgrammar writes others than they say.
+func (w *schemaWalk) number(n *node, path string) error {
+	for _, keyword := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+		if n.get(keyword) != nil {
+			return w.need(Guidance, join(path, keyword), fmt.Sprintf("the keyword %s of type number", keyword))
+		}
+	}
+	return nil
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e })
+}
