@@ -46,7 +46,11 @@ func (e *Engine) ServerReady(ctx context.Context, req *kserve.ServerReadyRequest
 // ModelReady implements [inference.Describer]. An unknown model isn't an error:
 // it isn't ready.
 func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
-	return call(ctx, e, e.config.CallTimeout, client.ModelReady, req)
+	answer, err := call(ctx, e, e.config.CallTimeout, client.ModelReady, req)
+	if err == nil && e.health.check(req.GetName()) != nil {
+		answer.Ready = false
+	}
+	return answer, err
 }
 
 // ServerMetadata implements [inference.Describer].
@@ -71,18 +75,30 @@ func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatistic
 
 // RepositoryIndex implements [inference.Repository].
 func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
-	return call(ctx, e, e.config.CallTimeout, client.RepositoryIndex, req)
+	index, err := call(ctx, e, e.config.CallTimeout, client.RepositoryIndex, req)
+	if err == nil {
+		e.health.mark(index, req.GetReady())
+	}
+	return index, err
 }
 
 // RepositoryModelLoad implements [inference.Repository]. It returns when the
 // model has been loaded, which may take minutes.
 func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
-	return call(ctx, e, e.config.LoadTimeout, client.RepositoryModelLoad, req)
+	answer, err := call(ctx, e, e.config.LoadTimeout, client.RepositoryModelLoad, req)
+	if err == nil {
+		e.health.heal(req.GetModelName(), "it was loaded")
+	}
+	return answer, err
 }
 
 // RepositoryModelUnload implements [inference.Repository].
 func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
-	return call(ctx, e, e.config.LoadTimeout, client.RepositoryModelUnload, req)
+	answer, err := call(ctx, e, e.config.LoadTimeout, client.RepositoryModelUnload, req)
+	if err == nil {
+		e.health.heal(req.GetModelName(), "it was unloaded")
+	}
+	return answer, err
 }
 
 // TraceSetting implements [inference.Settings].

@@ -46,6 +46,7 @@ type Engine struct {
 	codec    *codec
 	rings    sync.Pool // of *ring
 	silences *Silences
+	health   *health
 	// conn is nil before Start and after Stop.
 	conn  atomic.Pointer[link]
 	links links
@@ -68,7 +69,7 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 			return nil, err
 		}
 	}
-	return &Engine{
+	e := &Engine{
 		config:   config,
 		target:   target,
 		security: security,
@@ -76,7 +77,9 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 		silences: NewSilences(config.KeepAlive, config.FirstResponse, config.Inactivity),
 		links:    links{retired: map[*link]struct{}{}},
 		log:      log,
-	}, nil
+	}
+	e.health = newHealth(e, log)
+	return e, nil
 }
 
 // Start begins to connect and doesn't wait for it: the server may come later.
@@ -107,8 +110,10 @@ func (e *Engine) Stop(context.Context) error {
 	if conn == nil {
 		return nil
 	}
+	e.health.stop()
 	err := conn.Close()
 	e.links.end()
+	e.health.end()
 	return err
 }
 
@@ -181,7 +186,8 @@ func (e *Engine) knock(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Ready is nil when the server says that it and its models are ready.
+// Ready is nil when the server says that it and its models are ready, and none of them is
+// known to be broken.
 func (e *Engine) Ready(ctx context.Context) error {
 	answer, err := e.ServerReady(ctx, &kserve.ServerReadyRequest{})
 	if err != nil {
@@ -190,5 +196,5 @@ func (e *Engine) Ready(ctx context.Context) error {
 	if !answer.GetReady() {
 		return errNotReady
 	}
-	return nil
+	return e.health.ready()
 }

@@ -164,6 +164,9 @@ func withCause(e *inference.Error, cause error) *inference.Error {
 func Failure(code inference.Code, text string) *inference.Error {
 	message := clean(text)
 	known, ok := recognise(message)
+	if saysDead(text) {
+		known, ok, message = kind{inference.CodeUnavailable, inference.ReasonModelNotReady}, true, deadText
+	}
 	if !ok {
 		known.code = code
 	}

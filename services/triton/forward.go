@@ -16,7 +16,7 @@ import (
 // it came in, and the responses are given as they came too.
 func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.Seq2[*inference.Response, error] {
 	if req.Encoded() == nil {
-		return e.stream(ctx, req.Head().GetId(), req.Head(), func(s *stream) {
+		return e.stream(ctx, req.Head().GetModelName(), req.Head().GetId(), req.Head(), func(s *stream) {
 			s.forwards, s.shared = true, sharedOutputs(req.Head())
 		})
 	}
@@ -24,7 +24,7 @@ func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.
 	if p := req.Head().GetParameters()[enableEmptyFinal]; p != nil && !isBool(p) {
 		out = verbatim(req.Encoded()) // the server has the word on it
 	}
-	return e.stream(ctx, req.Head().GetId(), out, func(s *stream) { s.forwards = true })
+	return e.stream(ctx, req.Head().GetModelName(), req.Head().GetId(), out, func(s *stream) { s.forwards = true })
 }
 
 func isBool(p *kserve.InferParameter) bool {
@@ -35,6 +35,9 @@ func isBool(p *kserve.InferParameter) bool {
 // Call implements [inference.Caller] by tritonserver's own ModelInfer, whose errors
 // have codes. All of its time is the wait for a first response.
 func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.BufferSlice, error) {
+	if err := e.health.check(req.Head().GetModelName()); err != nil {
+		return nil, err
+	}
 	conn, err := e.connection(ctx)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,10 @@ func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 		return nil, err
 	}
 	models := FromIndex(index.GetModels())
+	faults := e.health.faults()
+	for i := range models {
+		models[i].Recovering = faults[models[i].Name] != ""
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(configCalls)
 	for i := range models {

@@ -125,6 +125,12 @@ func (a *Silences) ticked() {
 	}
 }
 
+// clockNow is the clock's tick.
+func (a *Silences) clockNow() int64 { return a.now.Load() }
+
+// since is the time since a tick, as coarse as the clock.
+func (a *Silences) since(tick int64) time.Duration { return time.Duration(a.now.Load()-tick) * a.tick }
+
 // Begin says that the consumer waits for a response, unless it did already.
 func (s *Silence) Begin() {
 	if s.since.Load() != 0 {

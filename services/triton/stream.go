@@ -42,9 +42,11 @@ type stream struct {
 	shared   map[string]*inference.SharedRegion // outputs that come there
 	forwards bool                               // the model's errors are responses
 	silence  Silence
-	answered bool // a response has come
-	last     bool // the consumer has had its last response
-	flagged  bool // the server says which response is final
+	ward     *ward
+	outcome  error // what the stream says of its model; nil for a sound one
+	answered bool  // a response has come
+	last     bool  // the consumer has had its last response
+	flagged  bool  // the server says which response is final
 	idle     inference.Response
 }
 
@@ -53,11 +55,11 @@ type stream struct {
 // slower than the model the rest stays in the connection's window and in the
 // server.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
-	return e.stream(ctx, req.GetId(), req, func(s *stream) { s.shared = sharedOutputs(req) })
+	return e.stream(ctx, req.GetModelName(), req.GetId(), req, func(s *stream) { s.shared = sharedOutputs(req) })
 }
 
 // stream makes the call with a request that the codec takes.
-func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*stream)) iter.Seq2[*inference.Response, error] {
+func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare func(*stream)) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -80,10 +82,16 @@ func (e *Engine) stream(ctx context.Context, id string, req any, prepare func(*s
 			done:   make(chan struct{}),
 			idle:   inference.Response{ID: id, Idle: true},
 		}
+		if s.ward, err = e.health.enter(model, s); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer func() { e.health.leave(s.ward, s, s.outcome) }()
 		defer e.giveBack(s.ring)
 		e.silences.Watch(&s.silence, s.ring.readable, cancel, func() { e.suspect(ctx, conn, cancel) })
 		defer s.silence.Stop()
 		if s.rpc, err = s.send(ctx, req); err != nil {
+			s.outcome = err
 			yield(nil, err)
 			return
 		}
@@ -167,11 +175,17 @@ func (s *stream) goesOn(f *frame) bool { return s.forwards && f.flagged }
 func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, error) bool) {
 	for {
 		response, err := s.next(ctx)
-		if err != nil {
+		if s.outcome = err; err != nil {
 			yield(nil, err)
 			return
 		}
+		if response.Err != nil {
+			s.outcome = response.Err
+		}
 		if !yield(response, nil) || response.Final {
+			if s.outcome == nil && !response.Final {
+				s.outcome = errLeft // which says nothing
+			}
 			return
 		}
 	}
@@ -184,6 +198,7 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 		switch {
 		case f != nil:
 			s.silence.End()
+			s.ward.heard.Store(s.engine.silences.clockNow())
 			return s.open(f, more)
 		case err != nil:
 			return s.finish(ctx, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
 )
 
 // health knows which models are broken, and brings them back. Triton itself
@@ -153,14 +154,14 @@ func (h *health) mark(index *kserve.RepositoryIndexResponse, ready bool) {
 
 // ended takes note of how a stream of a model has ended: nil, or its error.
 func (h *health) ended(model string, err error) {
-	switch verdictOn(err) {
-	case soundModel:
+	switch triton.VerdictOn(err) {
+	case triton.SoundModel:
 		h.forgive(model)
-	case deadEngine:
+	case triton.DeadEngine:
 		h.fail(model, "the engine in its process has died")
-	case silentModel:
+	case triton.SilentModel:
 		h.strike(model)
-	case noVerdict:
+	case triton.NoVerdict:
 	}
 }
 

@@ -18,8 +18,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/triton"
 )
 
 func TestParseStub(t *testing.T) {
@@ -148,48 +146,6 @@ func TestSweepDead(t *testing.T) {
 		t.Error("what belongs to a living server was swept up")
 	}
 	_ = lease.Close()
-}
-
-func TestVerdict(t *testing.T) {
-	const of = "Failed to process the request(s) for model instance 'chat_0_0', message: "
-	for _, test := range []struct {
-		name string
-		err  error
-		want verdict
-	}{
-		{"final response", nil, soundModel},
-		{"silence", triton.Inactive(time.Second), silentModel},
-		// What the kernel's word of a dead process has not made an end of before.
-		{"stub", triton.Failure(inference.CodeInternal, of+"Stub process 'chat_0_0' is not healthy."), silentModel},
-		{"stub of a send", triton.Failure(inference.CodeInternal, of+"Stub process is not healthy."), silentModel},
-		{"mutex", triton.Failure(inference.CodeInternal, of+"Failed to obtain the health mutex."), silentModel},
-		{"vLLM", triton.Failure(inference.CodeInternal, "Error generating stream: EngineCore encountered an issue. See stack trace (above) for the root cause."), deadEngine},
-		{"vLLM as an exception", triton.Failure(inference.CodeInternal, of+"vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."), deadEngine},
-		{"vLLM before V1", triton.Failure(inference.CodeInternal, "Error generating stream: Background loop has errored already."), deadEngine},
-		{"vLLM's other process", triton.Failure(inference.CodeInternal, "Error generating stream: Engine loop is not running. Inspect the stacktrace to find the original error: RuntimeError()"), deadEngine},
-		{"quoted text", triton.Failure(inference.CodeInvalid, "bad prompt 'EngineCore encountered an issue'"), soundModel},
-		{"quoted stub", triton.Failure(inference.CodeInternal, of+"ValueError: Stub process is not healthy."), noVerdict},
-		{"the request's fault", triton.Failure(inference.CodeInvalid, "unexpected inference input 'X' for model 'chat'"), soundModel},
-		{"shared memory is full", triton.Failure(inference.CodeInternal, of+"Failed to increase the shared memory pool size for key 'x' to 1 bytes: No space left on device"), soundModel},
-		{"out of the GPU's memory", triton.Failure(inference.CodeInternal, of+"OutOfMemoryError: CUDA out of memory."), soundModel},
-		{"not loaded", triton.Failure(inference.CodeNotFound, "Request for unknown model: 'chat' has no available versions"), noVerdict},
-		{"client left", triton.Ended(cancelled(), context.Canceled), noVerdict},
-		{"overflow", errOverflow, noVerdict},
-		{"shutdown", errStopped, noVerdict},
-		{"another error", errors.New("x"), noVerdict},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := verdictOn(test.err); got != test.want {
-				t.Errorf("got %d, want %d", got, test.want)
-			}
-		})
-	}
-}
-
-func cancelled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
 }
 
 // TestPause looks at the pauses between attempts, and at who takes a model.

@@ -1,0 +1,56 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func TestVerdict(t *testing.T) {
+	const of = "Failed to process the request(s) for model instance 'chat_0_0', message: "
+	for _, test := range []struct {
+		name string
+		err  error
+		want Verdict
+	}{
+		{"final response", nil, SoundModel},
+		{"silence", Inactive(time.Second), SilentModel},
+		// What the kernel's word of a dead process has not made an end of before.
+		{"stub", Failure(inference.CodeInternal, of+"Stub process 'chat_0_0' is not healthy."), SilentModel},
+		{"stub of a send", Failure(inference.CodeInternal, of+"Stub process is not healthy."), SilentModel},
+		{"mutex", Failure(inference.CodeInternal, of+"Failed to obtain the health mutex."), SilentModel},
+		{"vLLM", Failure(inference.CodeInternal, "Error generating stream: EngineCore encountered an issue. See stack trace (above) for the root cause."), DeadEngine},
+		{"vLLM as an exception", Failure(inference.CodeInternal, of+"vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."), DeadEngine},
+		{"vLLM before V1", Failure(inference.CodeInternal, "Error generating stream: Background loop has errored already."), DeadEngine},
+		{"vLLM's other process", Failure(inference.CodeInternal, "Error generating stream: Engine loop is not running. Inspect the stacktrace to find the original error: RuntimeError()"), DeadEngine},
+		{"vLLM's health check", Failure(inference.CodeUnavailable, "Model is unavailable due to unhealthy vLLM engine"), DeadEngine},
+		{"vLLM's health check where models can't be unloaded", Failure(inference.CodeInternal, of+"PythonBackendException: explicit model load / unload is not allowed if polling is enabled"), DeadEngine},
+		{"an unload that isn't allowed", Failure(inference.CodeUnavailable, "explicit model load / unload is not allowed if polling is enabled"), SoundModel},
+		{"the server is gone", unreachable(errors.New("refused")), NoVerdict},
+		{"quoted text", Failure(inference.CodeInvalid, "bad prompt 'EngineCore encountered an issue'"), SoundModel},
+		{"quoted stub", Failure(inference.CodeInternal, of+"ValueError: Stub process is not healthy."), NoVerdict},
+		{"the request's fault", Failure(inference.CodeInvalid, "unexpected inference input 'X' for model 'chat'"), SoundModel},
+		{"shared memory is full", Failure(inference.CodeInternal, of+"Failed to increase the shared memory pool size for key 'x' to 1 bytes: No space left on device"), SoundModel},
+		{"out of the GPU's memory", Failure(inference.CodeInternal, of+"OutOfMemoryError: CUDA out of memory."), SoundModel},
+		{"not loaded", Failure(inference.CodeNotFound, "Request for unknown model: 'chat' has no available versions"), NoVerdict},
+		{"client left", Ended(cancelled(), context.Canceled), NoVerdict},
+		{"mixed up", errMixed, NoVerdict},
+		{"shutdown", errStopped, NoVerdict},
+		{"another error", errors.New("x"), NoVerdict},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := VerdictOn(test.err); got != test.want {
+				t.Errorf("got %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+func cancelled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
