@@ -117,8 +117,12 @@ test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; sk
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
 
 .PHONY: test-vllm
-test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm.md); skips without one
+test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm-testing.md); skips without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLM$$' ./test/e2e
+
+.PHONY: test-vllm-death
+test-vllm-death: ## Kill the real backend's engine under 50 streams; skips without one
+	go test -v -count 1 -timeout 30m -run '^TestVLLMDeath$$' ./test/e2e
 
 # Making the requests costs more than answering them: some 30 a second on two cores, fewer of chats.
 .PHONY: fuzz

@@ -299,8 +299,8 @@ func (g *grammarParser) text() error {
 		if err != nil {
 			return err
 		}
-		if r == 0 {
-			return g.refuse(XGrammar, "the character NUL")
+		if r < ' ' && !strings.ContainsRune("\n\r\t", r) {
+			return g.refuse(XGrammar, "a control character")
 		}
 		text.WriteRune(r)
 	}

@@ -152,6 +152,8 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 				}
 			case r == '\n' || r == '\r':
 				escaped = true
+			case r < ' ' && r != '\t' && b == Auto: // of the grammar that vLLM makes for xgrammar llguidance can't read it
+				return "", nil, &Refusal{Path: path, Construct: "a control character", Takers: XGrammar | Guidance | Outlines}
 			case r > 0x7e:
 				if err := b.need(XGrammar|Guidance, path, "a character beyond ASCII"); err != nil {
 					return "", nil, err

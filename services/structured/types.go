@@ -259,6 +259,9 @@ func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error
 		return nil, err
 	}
 	pattern, format := n.get("pattern"), n.get("format")
+	if text, ok := pattern.text(); ok && text == "" {
+		pattern = nil // it matches all texts
+	}
 	limited := least != nil && *least > 0 || most != nil
 	switch {
 	case pattern != nil && format != nil:

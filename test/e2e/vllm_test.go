@@ -1,25 +1,39 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // vllmLimit is how long the real backend may take to load its model.
 const vllmLimit = 20 * time.Minute
 
 // TestVLLM runs the suite on the real vLLM backend, where a person has installed it:
-// docs/vllm.md says how.
+// docs/vllm-testing.md says how.
 func TestVLLM(t *testing.T) {
+	s, model := startVLLM(t)
+	vllmSuite(t, contract{trident: s}, model)
+}
+
+// startVLLM starts trident before the real backend, and waits for its model.
+func startVLLM(t *testing.T) (s *trident, model string) {
+	t.Helper()
 	at := os.Getenv("TRIDENT_TEST_VLLM")
 	if at == "" {
-		t.Skip("TRIDENT_TEST_VLLM names no tritonserver or model repository with the vLLM backend: see docs/vllm.md")
+		t.Skip("TRIDENT_TEST_VLLM names no tritonserver or model repository with the vLLM backend: see docs/vllm-testing.md")
 	}
 	flags := []string{"--lora-separator=_lora_"}
 	if strings.Contains(at, "/") {
@@ -31,8 +45,7 @@ func TestVLLM(t *testing.T) {
 	} else {
 		flags = append(flags, "--triton-endpoint="+at)
 	}
-	s := start(t, append(flags, strings.Fields(os.Getenv("TRIDENT_TEST_VLLM_FLAGS"))...)...)
-	var model string
+	s = start(t, append(flags, strings.Fields(os.Getenv("TRIDENT_TEST_VLLM_FLAGS"))...)...)
 	if !poll(vllmLimit, func() bool {
 		a := s.get(t, "/v1/models")
 		var list struct{ Data []struct{ ID string } }
@@ -47,7 +60,7 @@ func TestVLLM(t *testing.T) {
 	if named := os.Getenv("TRIDENT_TEST_VLLM_MODEL"); named != "" {
 		model = named
 	}
-	vllmSuite(t, contract{trident: s}, model)
+	return s, model
 }
 
 // TestVLLMContract runs it on the model without weights that has the same contract.
@@ -173,8 +186,125 @@ func vllmConstraints(t *testing.T, c contract, k kind) {
 			t.Errorf("%s: %+v", test.name, got)
 		}
 	}
+	vllmKillers(t, c, k.model)
 	got := c.chatOf(t, k, "What time is it in Rome?", "temperature", 0, "max_tokens", 200, "tools", clock(), "tool_choice", "required")
 	if len(got.calls) == 0 || !strings.HasPrefix(got.calls[0], "now{") || got.finish[0] != "tool_calls" {
 		t.Errorf("a demanded call: %+v", got)
+	}
+}
+
+// vllmKillers sends the constraints that end the engine of a vLLM that chooses its backend
+// of structured outputs by the request. Each is refused by name, or answered by what
+// satisfies it.
+func vllmKillers(t *testing.T, c contract, model string) {
+	t.Helper()
+	raw, err := os.ReadFile("../../services/structured/testdata/constructs.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killers := 0
+	for line := range bytes.Lines(raw) {
+		var killer struct {
+			ID, Kind string
+			Value    json.RawMessage
+			Killer   bool
+		}
+		if err := json.Unmarshal(line, &killer); err != nil {
+			t.Fatal(err)
+		}
+		if !killer.Killer {
+			continue
+		}
+		killers++
+		a := c.post(t, "/v1/chat/completions", ask("Hi", "model", model, "temperature", 0, "max_tokens", 20, "structured_outputs", object{killer.Kind: killer.Value}))
+		if a.status == http.StatusBadRequest {
+			if e := a.failure(t); !strings.HasPrefix(text(e.Param), "structured_outputs."+killer.Kind) || text(e.Code) != "unsupported_parameter" || !strings.Contains(text(e.Message), "trident.structured_outputs") {
+				t.Errorf("%s: param %s, code %s: %s", killer.ID, text(e.Param), text(e.Code), text(e.Message))
+			}
+			continue
+		}
+		whole := decode[completion](t, a.want(t, http.StatusOK))
+		var choices []string
+		if killer.Kind != "choice" || json.Unmarshal(killer.Value, &choices) != nil || !slices.Contains(choices, whole.Choices[0].Message.Content) {
+			t.Errorf("%s: answered by %s", killer.ID, a.body)
+		}
+	}
+	if killers != 12 {
+		t.Errorf("%d constraints are marked as killers", killers)
+	}
+	c.get(t, "/health/ready").want(t, http.StatusOK)
+}
+
+// TestVLLMDeath kills the engine's process under 50 streams. Each is told; the model isn't
+// ready, and requests get a 503 that says why. In process it comes back by itself; before a
+// tritonserver whose models can't be loaded the reason says what to do. It is the last that
+// such a server serves. TRIDENT_TEST_VLLM_SESSION is the id of that server's session.
+func TestVLLMDeath(t *testing.T) {
+	s, model := startVLLM(t)
+	const streams = 50
+	session, _ := strconv.Atoi(os.Getenv("TRIDENT_TEST_VLLM_SESSION"))
+	remote := !strings.Contains(os.Getenv("TRIDENT_TEST_VLLM"), "/")
+	if remote && session == 0 {
+		t.Skip("TRIDENT_TEST_VLLM_SESSION doesn't say whose engine may be killed")
+	}
+	if !remote {
+		session, _ = unix.Getsid(s.cmd.Process.Pid)
+	}
+	var begun, ended sync.WaitGroup
+	for range streams {
+		begun.Add(1)
+		events := s.openChat(t, ask("Tell a story.", "model", model, "max_tokens", 1500, "ignore_eos", true, "stream", true))
+		ended.Go(func() {
+			var last []byte
+			for data := range events.events(t) {
+				if last == nil {
+					begun.Done()
+				}
+				last = data
+			}
+			if e := parseError(t, last); text(e.Type) != "server_error" {
+				t.Errorf("a stream ended by %s", last)
+			}
+		})
+	}
+	begun.Wait()
+	killEngine(t, session)
+	ended.Wait()
+	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusServiceUnavailable }) {
+		t.Error("/health/ready stays good")
+	}
+	a := s.post(t, "/v1/chat/completions", ask("Hi", "model", model)).want(t, http.StatusServiceUnavailable)
+	if e := a.failure(t); text(e.Code) != "model_not_ready" || a.header.Get("Retry-After") == "" {
+		t.Errorf("code %s, Retry-After %q: %s", text(e.Code), a.header.Get("Retry-After"), text(e.Message))
+	}
+	if remote {
+		if !poll(startLimit, func() bool {
+			return strings.Contains(string(s.get(t, "/health/ready").body), "restart it, or run it with --model-control-mode=explicit")
+		}) {
+			t.Errorf("the reason says nothing of what to do: %s", s.get(t, "/health/ready").body)
+		}
+		return
+	}
+	if !poll(vllmLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
+		t.Fatalf("the model doesn't come back:\n%s", s.log)
+	}
+	s.chat(t, ask("Hi", "model", model, "max_tokens", 2))
+}
+
+// killEngine kills vLLM's EngineCore of a session.
+func killEngine(t *testing.T, session int) {
+	t.Helper()
+	killed := 0
+	for _, p := range processes(t, func(process) bool { return true }) {
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.id))
+		if sid, err := unix.Getsid(p.id); err == nil && sid == session && strings.HasPrefix(string(name), "VLLM::Engine") {
+			if err := syscall.Kill(p.id, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			killed++
+		}
+	}
+	if killed == 0 {
+		t.Fatal("the engine has no process of its own")
 	}
 }

@@ -77,10 +77,18 @@ class Worker:
         except Exception:
             return {"auto": None, "failed": None}
         try:
-            self.backend(case["backend"]).compile_grammar(*key)
+            self.compiled(case["backend"], key)
         except BaseException as error:
             return {"auto": picked, "failed": text_of(error)}
         return {"auto": picked, "failed": None}
+
+    def compiled(self, name, key):
+        """The backend that has compiled a constraint. llguidance keeps its errors, and then lets the model write nothing."""
+        backend = self.backend(name)
+        grammar = backend.compile_grammar(*key)
+        if name == "guidance" and (error := grammar.ll_matcher.get_error()):
+            raise ValueError(error)
+        return backend
 
     def probe(self, case):
         found = {"refused": None, "failed": None}
@@ -89,8 +97,7 @@ class Worker:
         except Exception as error:
             return {"refused": text_of(error), "failed": None}
         try:
-            backend = self.backend(case["backend"])
-            backend.compile_grammar(*key)
+            backend = self.compiled(case["backend"], key)
             for which in ("good", "bad"):
                 found[which] = [self.takes(backend, key, text) for text in case.get(which, [])]
             chance = random.Random(case["id"])

@@ -31,7 +31,13 @@ def smallest(constraint):
         schema = json.loads(schema) if isinstance(schema, str) else schema
         return json.dumps(instance(schema, schema), ensure_ascii=False)
     check(constraint)
-    return None
+    return first_string(constraint.get("grammar") or "")
+
+
+def first_string(grammar):
+    """The first text of a grammar that is a list of texts; None for another."""
+    found = re.match(r'root ::= ("(?:[^"\\]|\\.)*")(?: \||$)', grammar)
+    return found and json.loads(found[1])
 
 
 def check(constraint):

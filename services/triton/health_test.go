@@ -1,0 +1,336 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+const (
+	deadEngineText   = "Error generating stream: EngineCore encountered an issue. See stack trace (above) for the root cause."
+	healthCheckText  = "Failed to process the request(s) for model instance 'chat_0_0', message: PythonBackendException: explicit model load / unload is not allowed if polling is enabled\n\nAt:\n  /models/model.py(1): execute\n"
+	notAllowedAtAll  = "explicit model load / unload is not allowed if polling is enabled"
+	testModel        = "chat"
+	streamsUnderTest = 50
+)
+
+// mortal is a tritonserver with one model, whose engine may be killed. The server calls
+// the model ready all the same.
+type mortal struct {
+	kserve.UnimplementedGRPCInferenceServiceServer
+
+	explicit bool   // models may be loaded
+	text     string // of each request once the engine is dead
+
+	mu     sync.Mutex
+	dead   chan struct{} // closed when the engine ends
+	state  inference.ModelState
+	silent bool
+	calls  []string
+}
+
+func (m *mortal) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.dead)
+}
+
+// revive is a start of the model.
+func (m *mortal) revive() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dead, m.state = make(chan struct{}), inference.ModelReady
+}
+
+func (m *mortal) set(state inference.ModelState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = state
+}
+
+func (m *mortal) control(call string, change func()) error {
+	m.mu.Lock()
+	m.calls = append(m.calls, call)
+	m.mu.Unlock()
+	if !m.explicit {
+		return status.Error(codes.Unavailable, notAllowedAtAll)
+	}
+	change()
+	return nil
+}
+
+func (m *mortal) RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
+	return &kserve.RepositoryModelUnloadResponse{}, m.control("unload", func() { m.set(inference.ModelUnavailable) })
+}
+
+func (m *mortal) RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
+	return &kserve.RepositoryModelLoadResponse{}, m.control("load", m.revive)
+}
+
+func (m *mortal) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &kserve.RepositoryIndexResponse{Models: []*indexRow{{Name: testModel, Version: "1", State: string(m.state)}}}, nil
+}
+
+func (*mortal) ModelConfig(context.Context, *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+	return &kserve.ModelConfigResponse{Config: &kserve.ModelConfig{Name: testModel}}, nil
+}
+
+func (*mortal) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
+	return &kserve.ServerReadyResponse{Ready: true}, nil
+}
+
+func (*mortal) ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
+	return &kserve.ModelReadyResponse{Ready: true}, nil
+}
+
+// ModelStreamInfer answers a request with the id "short" at once. Others get one response,
+// and wait for the end of the engine.
+func (m *mortal) ModelStreamInfer(stream grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]) error {
+	req, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	dead, silent := m.dead, m.silent
+	m.mu.Unlock()
+	send := func(final bool) error {
+		return stream.Send(&kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{
+			Parameters: map[string]*kserve.InferParameter{"triton_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: final}}},
+		}})
+	}
+	select {
+	case <-dead:
+		return stream.Send(&kserve.ModelStreamInferResponse{ErrorMessage: m.text})
+	default:
+	}
+	switch {
+	case silent:
+		<-stream.Context().Done()
+		return stream.Context().Err()
+	case req.GetId() == "short":
+		return send(true)
+	}
+	if err := send(false); err != nil {
+		return err
+	}
+	select {
+	case <-dead:
+		return stream.Send(&kserve.ModelStreamInferResponse{ErrorMessage: m.text})
+	case <-stream.Context().Done():
+		return stream.Context().Err()
+	}
+}
+
+// serveMortal starts a server and an engine before it.
+func serveMortal(t *testing.T, m *mortal, change func(*Config)) (*Engine, *strings.Builder) {
+	t.Helper()
+	m.revive()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	kserve.RegisterGRPCInferenceServiceServer(server, m)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	config := Default()
+	config.Endpoint = listener.Addr().String()
+	if change != nil {
+		change(&config)
+	}
+	log := &lockedLog{}
+	engine, err := New(config, slog.New(slog.NewTextHandler(log, nil)))
+	if err == nil {
+		err = engine.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Stop(context.WithoutCancel(t.Context())) })
+	return engine, &log.text
+}
+
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// ask makes a request and returns how it ended; begun is called at its first response.
+func ask(ctx context.Context, e *Engine, id string, begun func()) error {
+	for _, err := range e.Stream(ctx, &kserve.ModelInferRequest{ModelName: testModel, Id: id}) {
+		if err != nil {
+			return err
+		}
+		if begun != nil {
+			begun()
+			begun = nil
+		}
+	}
+	return nil
+}
+
+// killUnderStreams kills the engine while streams are under way; each must be told so.
+func killUnderStreams(t *testing.T, m *mortal, engine *Engine) {
+	t.Helper()
+	var begun sync.WaitGroup
+	ends := make(chan error, streamsUnderTest)
+	for range streamsUnderTest {
+		begun.Add(1)
+		go func() { ends <- ask(t.Context(), engine, "long", begun.Done) }()
+	}
+	begun.Wait()
+	m.kill()
+	for range streamsUnderTest {
+		err := <-ends
+		failed := inference.AsError(err)
+		if failed.Code != inference.CodeUnavailable || failed.RetryAfter <= 0 {
+			t.Errorf("a stream ended by %v (%s)", err, failed.Code)
+		}
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !met(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not in 20 s", what)
+		}
+	}
+}
+
+// TestDeadEngineIsLoadedAgain: where models may be loaded, the model is unloaded and
+// loaded, and serves again.
+func TestDeadEngineIsLoadedAgain(t *testing.T) {
+	m := &mortal{explicit: true, text: deadEngineText}
+	engine, _ := serveMortal(t, m, nil)
+	killUnderStreams(t, m, engine)
+	until(t, "the model is back", func() bool { return ask(t.Context(), engine, "short", nil) == nil })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if got := strings.Join(m.calls, " "); got != "unload load" {
+		t.Errorf("the server was asked for: %s", got)
+	}
+	if err := engine.Ready(t.Context()); err == nil { // the lock keeps the index from answering, not this
+		return
+	} else {
+		t.Errorf("not ready: %v", err)
+	}
+}
+
+// TestDeadEngineIsShown: where models can't be loaded, the model isn't ready in any way
+// that is asked, with what an operator has to do, until it has been started again.
+func TestDeadEngineIsShown(t *testing.T) {
+	for name, text := range map[string]string{"by its words": deadEngineText, "by the health check": healthCheckText} {
+		t.Run(name, func(t *testing.T) {
+			m := &mortal{text: text}
+			engine, _ := serveMortal(t, m, nil)
+			killUnderStreams(t, m, engine)
+			until(t, "it is known that nothing can be loaded", func() bool { return strings.Contains(engine.health.faults()[testModel], byHand) })
+			failed := inference.AsError(ask(t.Context(), engine, "short", nil))
+			if failed.Code != inference.CodeUnavailable || failed.Reason != inference.ReasonModelNotReady || failed.RetryAfter <= 0 || !strings.Contains(failed.Message, byHand) {
+				t.Errorf("a request gets %#v", failed)
+			}
+			if ready := inference.AsError(engine.Ready(t.Context())); ready.Reason != inference.ReasonModelNotReady || !strings.Contains(ready.Message, "its engine has ended") {
+				t.Errorf("readiness: %v", ready)
+			}
+			models, err := engine.Models(t.Context())
+			if err != nil || len(models) != 1 || models[0].State != inference.ModelUnavailable || !models[0].Recovering || !strings.Contains(models[0].Reason, byHand) {
+				t.Errorf("models %+v, %v", models, err)
+			}
+			if answer, err := engine.ModelReady(t.Context(), &kserve.ModelReadyRequest{Name: testModel}); err != nil || answer.GetReady() {
+				t.Errorf("ready %v, %v", answer, err)
+			}
+			if index, err := engine.RepositoryIndex(t.Context(), &kserve.RepositoryIndexRequest{Ready: true}); err != nil || len(index.GetModels()) != 0 {
+				t.Errorf("ready models %v, %v", index, err)
+			}
+			m.set(inference.ModelLoading)
+			time.AfterFunc(2*healthPoll, m.revive)
+			until(t, "the model is sound", func() bool { return engine.Ready(t.Context()) == nil })
+			if err := ask(t.Context(), engine, "short", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSilentModel: a model that doesn't answer several requests in a row is broken; one
+// that answers others isn't.
+func TestSilentModel(t *testing.T) {
+	m := &mortal{explicit: true}
+	engine, _ := serveMortal(t, m, func(c *Config) {
+		c.FirstResponse, c.Inactivity = 200*time.Millisecond, 200*time.Millisecond
+	})
+	m.silent = true
+	for range strikeLimit {
+		if err := ask(t.Context(), engine, "long", nil); inference.AsError(err).Reason != inference.ReasonInactive {
+			t.Fatalf("a request without an answer ends by %v", err)
+		}
+	}
+	m.mu.Lock()
+	m.silent = false
+	m.mu.Unlock()
+	until(t, "the model was loaded again", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return strings.Join(m.calls, " ") == "unload load"
+	})
+	until(t, "it answers", func() bool { return ask(t.Context(), engine, "short", nil) == nil })
+}
+
+// TestTrial: a model that is started again unseen is found by a request that is let through.
+func TestTrial(t *testing.T) {
+	m := &mortal{text: deadEngineText}
+	engine, _ := serveMortal(t, m, nil)
+	m.kill()
+	if err := ask(t.Context(), engine, "short", nil); inference.AsError(err).Code != inference.CodeUnavailable {
+		t.Fatal(err)
+	}
+	until(t, "it is known that nothing can be loaded", func() bool { return strings.Contains(engine.health.faults()[testModel], byHand) })
+	m.revive()
+	if err := ask(t.Context(), engine, "short", nil); err == nil {
+		t.Fatal("a request was let through at once")
+	}
+	engine.health.mu.Lock()
+	engine.health.wards[testModel].trial = time.Now().Add(-trialPause)
+	engine.health.mu.Unlock()
+	if err := ask(t.Context(), engine, "short", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWardsAreForgotten: names that clients make up leave nothing.
+func TestWardsAreForgotten(t *testing.T) {
+	m := &mortal{}
+	engine, _ := serveMortal(t, m, nil)
+	if err := ask(t.Context(), engine, "short", nil); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if n := len(engine.health.wards); n != 0 {
+		t.Errorf("%d models are kept", n)
+	}
+}

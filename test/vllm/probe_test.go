@@ -1,0 +1,145 @@
+// Package vllm measures what vLLM's backends of structured outputs make of constraints, by
+// vLLM's own code without a model (probe.py), and holds services/structured to it.
+package vllm
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const (
+	python    = "../../.venv-vllm/bin/python"
+	tokenizer = "../../.cache/vllm/smollm2"
+)
+
+// probeCase is a line that probe.py reads.
+type probeCase struct {
+	ID    string          `json:"id"`
+	Kind  string          `json:"kind"`
+	Value json.RawMessage `json:"value"`
+	Good  []string        `json:"good,omitempty"`
+	Bad   []string        `json:"bad,omitempty"`
+	Walks int             `json:"walks"`
+}
+
+// probed is a line that it writes.
+type probed struct {
+	ID       string
+	Auto     *string
+	Fails    map[string]string
+	Backends map[string]struct {
+		Refused, Failed *string
+		Good, Bad       []bool
+		Answers         []*string
+	}
+}
+
+// probe asks the backends about the cases. Without vLLM the test is skipped.
+func probe(t *testing.T, cases []probeCase, backends ...string) (versions json.RawMessage, results []probed) {
+	t.Helper()
+	for _, file := range []string{python, tokenizer} {
+		if _, err := os.Stat(file); err != nil {
+			t.Skip("vLLM isn't installed: tools/vllm.sh setup")
+		}
+	}
+	if len(cases) == 0 {
+		return nil, nil
+	}
+	var in bytes.Buffer
+	for _, c := range cases {
+		line, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Write(append(line, '\n'))
+	}
+	folder, err := filepath.Abs(tokenizer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), python, append([]string{"probe.py", folder}, backends...)...)
+	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Stdin = &in
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("probe.py: %v", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 16<<20)
+	for n := 0; lines.Scan(); n++ {
+		if n == 0 {
+			versions = bytes.Clone(lines.Bytes())
+			continue
+		}
+		var r probed
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%v in %s", err, lines.Bytes())
+		}
+		results = append(results, r)
+	}
+	if len(results) != len(cases) {
+		t.Fatalf("%d cases, but %d results", len(cases), len(results))
+	}
+	return versions, results
+}
+
+// violation says how an answer breaks a constraint; empty for one that satisfies it, and
+// where that can't be said.
+func violation(kind string, value json.RawMessage, answer string) string {
+	switch kind {
+	case "choice":
+		var choices []string
+		if json.Unmarshal(value, &choices) == nil && !slices.Contains(choices, answer) {
+			return "it is none of the choices"
+		}
+	case "regex":
+		var pattern string
+		_ = json.Unmarshal(value, &pattern)
+		if re, err := regexp.Compile(`^(?:` + pattern + `)$`); err == nil && !re.MatchString(answer) {
+			return "it doesn't match"
+		}
+	case "json_object":
+		var object map[string]any
+		if err := json.Unmarshal([]byte(answer), &object); err != nil {
+			return err.Error()
+		}
+	case "json":
+		return schemaViolation(value, answer)
+	}
+	return ""
+}
+
+func schemaViolation(schema json.RawMessage, answer string) string {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return ""
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if compiler.AddResource("schema.json", doc) != nil {
+		return ""
+	}
+	compiled, err := compiler.Compile("schema.json")
+	if err != nil {
+		return "" // what the library can't read it can't judge
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
+	if err != nil {
+		return err.Error()
+	}
+	if err := compiled.Validate(value); err != nil {
+		lines := strings.Split(err.Error(), "\n")
+		return lines[len(lines)-1]
+	}
+	return ""
+}
