@@ -255,9 +255,11 @@ func (g *grammarParser) group(depth int) (repeats bool, _ error) {
 }
 
 func (g *grammarParser) quantifier(repeats bool) error {
-	if g.rest == "" || strings.IndexByte("*+?{", g.rest[0]) < 0 {
+	rest := strings.TrimLeft(g.rest, " \t")
+	if rest == "" || strings.IndexByte("*+?{", rest[0]) < 0 {
 		return nil
 	}
+	g.rest = rest
 	if repeats {
 		return g.refuse(XGrammar, "a repetition whose group ends in a repetition")
 	}

@@ -208,6 +208,7 @@ func vllmKillers(t *testing.T, c contract, model string) {
 			ID, Kind string
 			Value    json.RawMessage
 			Killer   bool
+			Good     []string // answers that satisfy it
 		}
 		if err := json.Unmarshal(line, &killer); err != nil {
 			t.Fatal(err)
@@ -224,8 +225,7 @@ func vllmKillers(t *testing.T, c contract, model string) {
 			continue
 		}
 		whole := decode[completion](t, a.want(t, http.StatusOK))
-		var choices []string
-		if killer.Kind != "choice" || json.Unmarshal(killer.Value, &choices) != nil || !slices.Contains(choices, whole.Choices[0].Message.Content) {
+		if !slices.Contains(killer.Good, whole.Choices[0].Message.Content) && !(killer.Kind == "choice" && strings.Contains(string(killer.Value), strconv.Quote(whole.Choices[0].Message.Content))) {
 			t.Errorf("%s: answered by %s", killer.ID, a.body)
 		}
 	}
@@ -251,9 +251,11 @@ func TestVLLMDeath(t *testing.T) {
 		session, _ = unix.Getsid(s.cmd.Process.Pid)
 	}
 	var begun, ended sync.WaitGroup
+	patient := &http.Client{Transport: client.Transport} // on a CPU 50 streams take their time
 	for range streams {
 		begun.Add(1)
-		events := s.openChat(t, ask("Tell a story.", "model", model, "max_tokens", 1500, "ignore_eos", true, "stream", true))
+		body := ask("Tell a story.", "model", model, "max_tokens", 1500, "ignore_eos", true, "stream", true)
+		events := s.open(t, patient, s.request(t, http.MethodPost, "/v1/chat/completions", body))
 		ended.Go(func() {
 			var last []byte
 			for data := range events.events(t) {

@@ -1,0 +1,158 @@
+package structured
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// construct is a line of testdata/constructs.jsonl.
+type construct struct {
+	ID     string          `json:"id"`
+	Kind   string          `json:"kind"`
+	Value  json.RawMessage `json:"value"`
+	Killer bool            `json:"killer"`
+}
+
+// measured is a line of testdata/vllm.jsonl, which test/vllm writes.
+type measured struct {
+	ID        string            `json:"id"`
+	Form      string            `json:"form"`
+	Kind      string            `json:"kind"`
+	Value     json.RawMessage   `json:"value"`
+	Backends  map[string]string `json:"backends"`
+	AutoFails []string          `json:"auto_fails"`
+}
+
+func lines[T any](t *testing.T, file string, skip int) (all []T) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanner := bufio.NewScanner(bytes.NewReader(raw))
+	scanner.Buffer(nil, 1<<20)
+	for n := 0; scanner.Scan(); n++ {
+		var line T
+		if n < skip {
+			continue
+		}
+		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// TestMeasured holds the judgement to what was measured: the form in which a constraint is
+// sent for a setting is taken by all backends that the engine may run then, and what a
+// refusal says takes a construct does take it.
+func TestMeasured(t *testing.T) {
+	type key struct{ id, form string }
+	table := map[key]measured{}
+	for _, m := range lines[measured](t, "testdata/vllm.jsonl", 1) {
+		table[key{m.ID, m.Form}] = m
+	}
+	holds := func(word string) bool { return word == "taken" || word == "narrow" }
+	sent := 0
+	for _, c := range lines[construct](t, "testdata/constructs.jsonl", 0) {
+		for form, set := range map[string]Backends{"auto": Auto, "xgrammar": XGrammar, "outlines": Outlines} {
+			kind, value, err := set.Judge(c.Kind, c.Value)
+			if refusal, ok := errors.AsType[*Refusal](err); ok {
+				for _, n := range names {
+					if word := table[key{c.ID, "given"}].Backends[n.name]; refusal.Takers&n.backend != 0 && !holds(word) {
+						t.Errorf("%s for %s: it is said that %s takes it (%v), measured was: %s", c.ID, form, n.name, refusal, word)
+					}
+				}
+				continue
+			}
+			sent++
+			m, known := table[key{c.ID, form}]
+			if err != nil || !known || m.Kind != kind || !sameJSON(t, m.Value, value) {
+				t.Errorf("%s for %s is sent as %s %s (%v), measured was %s %s: measure again, as docs/vllm-testing.md says", c.ID, form, kind, value, err, m.Kind, m.Value)
+				continue
+			}
+			for _, n := range names {
+				if word := m.Backends[n.name]; set&n.backend != 0 && !holds(word) {
+					t.Errorf("%s for %s, sent as %s: %s %s", c.ID, form, value, n.name, word)
+				}
+			}
+			if form == "auto" && len(m.AutoFails) > 0 {
+				t.Errorf("%s, sent as %s, ends an engine that runs %v", c.ID, value, m.AutoFails)
+			}
+		}
+	}
+	if sent < 500 {
+		t.Errorf("only %d forms are sent", sent)
+	}
+}
+
+func sameJSON(t *testing.T, a, b json.RawMessage) bool {
+	t.Helper()
+	var x, y bytes.Buffer
+	if err := errors.Join(json.Compact(&x, a), json.Compact(&y, b)); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// TestKillers: what ends the engine of a vLLM that chooses its backend isn't sent to it.
+func TestKillers(t *testing.T) {
+	var killers []string
+	for _, c := range lines[construct](t, "testdata/constructs.jsonl", 0) {
+		if !c.Killer {
+			continue
+		}
+		killers = append(killers, c.ID)
+		kind, value, err := Auto.Judge(c.Kind, c.Value)
+		if err == nil && kind == c.Kind && bytes.Equal(value, c.Value) {
+			t.Errorf("%s is sent as it came", c.ID)
+		}
+		if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Takers == 0 {
+			t.Errorf("%s: no setting allows it: %v", c.ID, refusal)
+		}
+	}
+	if len(killers) != 12 {
+		t.Errorf("the killers are %s", strings.Join(killers, ", "))
+	}
+}
+
+// TestForms has what constraints are made of.
+func TestForms(t *testing.T) {
+	for _, tt := range []struct{ name, kind, value, want string }{
+		{"a lone limit that xgrammar writes wrongly", "json", `{"type":"integer","minimum":3}`, `json {"anyOf":[{"enum":[3,4,5,6,7,8,9]},{"type":"integer","minimum":10}]}`},
+		{"a few integers", "json", `{"type":"integer","minimum":118,"exclusiveMaximum":121}`, `json {"enum":[118,119,120]}`},
+		{"a oneOf that can't overlap", "json", `{"oneOf":[{"type":"string"},{"type":"integer"}]}`, `json {"anyOf":[{"type":"string"},{"type":"integer"}]}`},
+		{"an allOf of one", "json", `{"title":"T","allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"type":"null"}}}`, `json {"$ref":"#/$defs/a","$defs":{"a":{"type":"null"}}}`},
+		{"the order of properties", "json", `{"properties":{"z":{"type":"null"},"a":{"type":"null"}},"required":["z"]}`, `json {"type":"object","properties":{"z":{"type":"null"},"a":{"type":"null"}},"required":["z"]}`},
+		{"a required property without a schema", "json", `{"type":"object","required":["a"]}`, `json {"type":"object","properties":{"a":{}},"required":["a"]}`},
+		{"an expression", "regex", `"^(?P<x>a|b)+?\\d.[^c]$"`, `regex "(?:a|b)+[0-9][^\\n\\r][^c]"`},
+		{"a pattern", "json", `{"type":"string","pattern":"^cat|dog.$"}`, `json {"type":"string","pattern":"^(?:cat|dog[^\"\\\\\\x00-\\x1f])$"}`},
+		{"a grammar", "grammar", `"root ::= a-b # why\n  | A_b {1,2}\na-b ::= \"\\x41\\n\"\nA_b ::= [\\]^-]\nunused ::= \"x\""`, `grammar "root ::= r1 | r2{1,2}\nr1 ::= \"A\\n\"\nr2 ::= [\\]^-]"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			kind, value, err := Auto.Judge(tt.kind, json.RawMessage(tt.value))
+			if got := kind + " " + string(value); err != nil || got != tt.want {
+				t.Errorf("got  %s (%v)\nwant %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestSettings: the names that operators give.
+func TestSettings(t *testing.T) {
+	for name, want := range map[string]Backends{"auto": Auto, "xgrammar": XGrammar, "guidance": Guidance, "outlines": Outlines, "none": 0} {
+		if got, err := Of(name); err != nil || got != want || !slices.Contains(Settings(), name) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if _, err := Of("lm-format-enforcer"); err == nil {
+		t.Error("an unknown name is taken")
+	}
+}
