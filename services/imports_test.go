@@ -58,6 +58,7 @@ var arrows = map[string][]string{
 	"test/golden":                      {"services/triton/tritonserver", "test/tier"},
 	"test/suite":                       {},
 	"test/tier":                        {},
+	"test/vllm":                        {"services/structured", "test/tier"},
 	"test/mutations":                   {},
 	"test/soak":                        {"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
 	"services/triton/tritonserver":     {},

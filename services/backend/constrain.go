@@ -10,6 +10,12 @@ import (
 	"github.com/trident-inference/trident/services/structured"
 )
 
+var (
+	_ inference.Constrainer = VLLM{}
+	_ inference.Constrainer = TensorRTLLM{}
+	_ inference.Constrainer = Python{}
+)
+
 // Constrain judges a constraint by the backends of structured outputs that the model's
 // engine may run. vLLM passes over keywords that its backend doesn't know, and its engine
 // ends on what the backend of its first request doesn't take.
@@ -19,11 +25,6 @@ func (VLLM) Constrain(card *inference.Card, c *inference.Structured) (*inference
 
 // Constrain judges a constraint where it is known which backend the engine runs.
 func (TensorRTLLM) Constrain(card *inference.Card, c *inference.Structured) (*inference.Structured, error) {
-	return constrain(card, c)
-}
-
-// Constrain passes a constraint on, which Encode refuses.
-func (LLMAPI) Constrain(card *inference.Card, c *inference.Structured) (*inference.Structured, error) {
 	return constrain(card, c)
 }
 
@@ -48,7 +49,7 @@ func constrain(card *inference.Card, c *inference.Structured) (*inference.Struct
 		return nil, fmt.Errorf("%s: %w", settingName, err)
 	}
 	kind, value, err := backends.Judge(c.Kind, c.Value)
-	if refusal, ok := errors.AsType[*structured.Refusal](err); ok {
+	if refusal, ok := errors.AsType[*structured.RefusalError](err); ok {
 		return nil, refused(card, c, refusal)
 	}
 	if err != nil {
@@ -58,7 +59,7 @@ func constrain(card *inference.Card, c *inference.Structured) (*inference.Struct
 }
 
 // refused names the field, what in it can't be had, and the setting that allows it.
-func refused(card *inference.Card, c *inference.Structured, r *structured.Refusal) *inference.Error {
+func refused(card *inference.Card, c *inference.Structured, r *structured.RefusalError) *inference.Error {
 	param, path := place(c.Param, r.Path)
 	where := param
 	if path != "" {

@@ -22,9 +22,6 @@ type Backend interface {
 	Tasks(config *kserve.ModelConfig) Task
 	// Extras tells what a model with this configuration takes beside a text.
 	Extras(config *kserve.ModelConfig) Extras
-	// Constrain returns a constraint in the form in which the model's engine takes it. An
-	// [*Error] names what the engine doesn't hold answers to, and the setting that allows it.
-	Constrain(card *Card, c *Structured) (*Structured, error)
 	// Encode makes the inference request of one job. It sends only inputs that
 	// the card's configuration declares, and refuses by name, with an [*Error],
 	// what the model can't honour.
@@ -35,6 +32,13 @@ type Backend interface {
 	// of the request is at fault, and how. What it doesn't know it returns as it
 	// is.
 	Explain(req *Request, err *Error) *Error
+}
+
+// Constrainer is a [Backend] that knows which constraints engines hold answers to.
+type Constrainer interface {
+	// Constrain returns a constraint in the form in which the model's engine takes it. An
+	// [*Error] names what the engine doesn't hold answers to, and the setting that allows it.
+	Constrain(card *Card, c *Structured) (*Structured, error)
 }
 
 // Extras is what a model takes beside a text, and how.

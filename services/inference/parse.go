@@ -63,10 +63,11 @@ func (r *run) planTools(dialects Dialects, asked *Request) error {
 // planConstraint brings the constraint into the form that the model's engine takes.
 func (r *run) planConstraint() error {
 	given := r.req.Sampling.Structured
-	if given == nil {
+	judge, ok := r.card.Backend.(Constrainer)
+	if given == nil || !ok {
 		return nil
 	}
-	taken, err := r.card.Backend.Constrain(r.card, given)
+	taken, err := judge.Constrain(r.card, given)
 	if err != nil {
 		return err
 	}

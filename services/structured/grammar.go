@@ -23,7 +23,7 @@ func (b Backends) grammarValue(value json.RawMessage) (json.RawMessage, error) {
 		return value, nil
 	}
 	if lark.MatchString(text) && !strings.Contains(text, "::=") {
-		return nil, &Refusal{Construct: "a grammar in Lark's form", Takers: Guidance}
+		return nil, &RefusalError{Construct: "a grammar in Lark's form", Takers: Guidance}
 	}
 	g := &grammarParser{backends: b, rest: text, rules: map[string]*rule{}}
 	if err := g.parse(); err != nil {
@@ -126,7 +126,7 @@ func (g *grammarParser) wrong(format string, args ...any) error {
 }
 
 func (g *grammarParser) refuse(takers Backends, construct string) error {
-	return &Refusal{Path: g.now.name, Construct: construct, Takers: takers}
+	return &RefusalError{Path: g.now.name, Construct: construct, Takers: takers}
 }
 
 func (g *grammarParser) rule() error {
@@ -153,7 +153,8 @@ func (g *grammarParser) rule() error {
 		return err
 	}
 	g.now.text = g.out.String()
-	if g.skip(false); g.rest != "" && strings.IndexByte("\r\n", g.rest[0]) < 0 {
+	g.skip(false)
+	if g.rest != "" && strings.IndexByte("\r\n", g.rest[0]) < 0 {
 		return g.wrong("something that isn't understood at %q", cut(g.rest))
 	}
 	return nil
@@ -166,7 +167,8 @@ func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 2
 func (g *grammarParser) next(depth int) {
 	g.skip(false)
 	before := g.rest
-	if g.skip(true); depth == 0 && ruleHead.MatchString(g.rest) {
+	g.skip(true)
+	if depth == 0 && ruleHead.MatchString(g.rest) {
 		g.rest = before
 	}
 }

@@ -76,8 +76,10 @@ func bounds(n *node, path string) (lo, hi *int64, err error) {
 		round func(float64) float64
 		upper bool
 	}{
-		{"minimum", 0, math.Ceil, false}, {"exclusiveMinimum", 1, math.Floor, false},
-		{"maximum", 0, math.Floor, true}, {"exclusiveMaximum", -1, math.Ceil, true},
+		{"minimum", 0, math.Ceil, false},
+		{"exclusiveMinimum", 1, math.Floor, false},
+		{"maximum", 0, math.Floor, true},
+		{"exclusiveMaximum", -1, math.Ceil, true},
 	} {
 		value := n.get(limit.name)
 		if value == nil {
@@ -85,14 +87,14 @@ func bounds(n *node, path string) (lo, hi *int64, err error) {
 		}
 		number, ok := value.scalar.(json.Number)
 		if !ok { // of draft 4, where it is a flag
-			return nil, nil, &Refusal{Path: join(path, limit.name), Construct: "the keyword " + limit.name + " as true or false"}
+			return nil, nil, &RefusalError{Path: join(path, limit.name), Construct: "the keyword " + limit.name + " as true or false"}
 		}
 		const exact = 1 << 53
 		v, ok := wholeNumber(number)
 		if !ok || v > exact || v < -exact {
 			f, err := strconv.ParseFloat(number.String(), 64)
 			if err != nil || f > exact || f < -exact {
-				return nil, nil, &Refusal{Path: join(path, limit.name), Construct: "a limit of integers beyond 53 bits", Takers: Guidance}
+				return nil, nil, &RefusalError{Path: join(path, limit.name), Construct: "a limit of integers beyond 53 bits", Takers: Guidance}
 			}
 			v = int64(limit.round(f))
 		}

@@ -69,7 +69,7 @@ func (p *regexParser) need(takers Backends, construct string) error {
 
 // refuse is for what isn't written anew, whoever takes it.
 func (p *regexParser) refuse(takers Backends, construct string) error {
-	return &Refusal{Path: p.path, Construct: construct, Takers: takers}
+	return &RefusalError{Path: p.path, Construct: construct, Takers: takers}
 }
 
 func (p *regexParser) take(prefix string) bool {
@@ -420,7 +420,7 @@ func (p *regexParser) classChar(negated bool) (rune, error) {
 	if r > 0x7e {
 		return 0, p.refuse(Guidance, "a character beyond ASCII in a class")
 	}
-	if negated && p.inString && r >= ' ' || strings.ContainsRune("\n\r\t\f\v", r) && !(p.inString && !negated) {
+	if negated && p.inString && r >= ' ' || strings.ContainsRune("\n\r\t\f\v", r) && (!p.inString || negated) {
 		return r, nil
 	}
 	return r, p.plain(r)

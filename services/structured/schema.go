@@ -74,7 +74,7 @@ func (b Backends) schemaNode(root *node, path string) (*node, error) {
 func guidanceOptions(n *node, path string) error {
 	for _, m := range n.members {
 		if m.name == "x-guidance" && m.value.kind == kindObject {
-			return &Refusal{Path: join(path, m.name), Construct: "the keyword x-guidance"}
+			return &RefusalError{Path: join(path, m.name), Construct: "the keyword x-guidance"}
 		}
 		if err := guidanceOptions(m.value, join(path, m.name)); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
 
 // refuse is the error about a construct that isn't written anew, whoever takes it.
 func (w *schemaWalk) refuse(takers Backends, path, construct string) error {
-	return &Refusal{Path: path, Construct: construct, Takers: takers}
+	return &RefusalError{Path: path, Construct: construct, Takers: takers}
 }
 
 // target finds the schema that a reference leads to; nil for one that isn't followed.

@@ -70,8 +70,8 @@ func (b Backends) String() string {
 	return strings.Join(list, ", ")
 }
 
-// Refusal is the error about a construct that not all of the backends take.
-type Refusal struct {
+// RefusalError is the error about a construct that not all of the backends take.
+type RefusalError struct {
 	// Path leads from the constraint to the construct, such as properties.age.minimum;
 	// empty for the constraint itself.
 	Path string
@@ -83,7 +83,7 @@ type Refusal struct {
 	Wrong string
 }
 
-func (r *Refusal) Error() string {
+func (r *RefusalError) Error() string {
 	text := r.Construct
 	if r.Wrong != "" {
 		text = r.Wrong
@@ -99,15 +99,15 @@ func (b Backends) need(takers Backends, path, construct string) error {
 	if b&^takers == 0 {
 		return nil
 	}
-	return &Refusal{Path: path, Construct: construct, Takers: takers}
+	return &RefusalError{Path: path, Construct: construct, Takers: takers}
 }
 
 func wrongf(path, format string, args ...any) error {
-	return &Refusal{Path: path, Wrong: fmt.Sprintf(format, args...)}
+	return &RefusalError{Path: path, Wrong: fmt.Sprintf(format, args...)}
 }
 
 // Judge returns a constraint of a kind in the form in which all of the backends take it.
-// The result may be of another kind. An error is a [*Refusal].
+// The result may be of another kind. An error is a [*RefusalError].
 //
 // The value must have been checked already to be of the kind, and a schema to be one.
 func (b Backends) Judge(kind string, value json.RawMessage) (string, json.RawMessage, error) {
@@ -153,7 +153,7 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 			case r == '\n' || r == '\r':
 				escaped = true
 			case r < ' ' && r != '\t' && b == Auto: // of the grammar that vLLM makes for xgrammar llguidance can't read it
-				return "", nil, &Refusal{Path: path, Construct: "a control character", Takers: XGrammar | Guidance | Outlines}
+				return "", nil, &RefusalError{Path: path, Construct: "a control character", Takers: XGrammar | Guidance | Outlines}
 			case r > 0x7e:
 				if err := b.need(XGrammar|Guidance, path, "a character beyond ASCII"); err != nil {
 					return "", nil, err

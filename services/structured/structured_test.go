@@ -64,7 +64,7 @@ func TestMeasured(t *testing.T) {
 	for _, c := range lines[construct](t, "testdata/constructs.jsonl", 0) {
 		for form, set := range map[string]Backends{"auto": Auto, "xgrammar": XGrammar, "outlines": Outlines} {
 			kind, value, err := set.Judge(c.Kind, c.Value)
-			if refusal, ok := errors.AsType[*Refusal](err); ok {
+			if refusal, ok := errors.AsType[*RefusalError](err); ok {
 				for _, n := range names {
 					if word := table[key{c.ID, "given"}].Backends[n.name]; refusal.Takers&n.backend != 0 && !holds(word) {
 						t.Errorf("%s for %s: it is said that %s takes it (%v), measured was: %s", c.ID, form, n.name, refusal, word)
@@ -114,7 +114,7 @@ func TestKillers(t *testing.T) {
 		if err == nil && kind == c.Kind && bytes.Equal(value, c.Value) {
 			t.Errorf("%s is sent as it came", c.ID)
 		}
-		if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Takers == 0 {
+		if refusal, ok := errors.AsType[*RefusalError](err); ok && refusal.Takers == 0 {
 			t.Errorf("%s: no setting allows it: %v", c.ID, refusal)
 		}
 	}

@@ -200,12 +200,12 @@ func (w *schemaWalk) arrayKeywords(n *node, path string) (out []member, _ error)
 	return appendLimits(out, "minItems", least, "maxItems", most), err
 }
 
-func appendLimits(out []member, least string, min *int64, most string, max *int64) []member {
-	if min != nil && *min > 0 {
-		out = append(out, member{least, integer(*min)})
+func appendLimits(out []member, least string, lo *int64, most string, hi *int64) []member {
+	if lo != nil && *lo > 0 {
+		out = append(out, member{least, integer(*lo)})
 	}
-	if max != nil {
-		out = append(out, member{most, integer(*max)})
+	if hi != nil {
+		out = append(out, member{most, integer(*hi)})
 	}
 	return out
 }

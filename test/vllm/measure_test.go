@@ -44,7 +44,7 @@ type measured struct {
 }
 
 // forms are the settings that constraints are written anew for.
-var forms = []struct { //nolint:gochecknoglobals // a constant table
+var forms = []struct {
 	name     string
 	set      structured.Backends
 	backends []string

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
 )
 
 func TestParseStub(t *testing.T) {
