@@ -303,7 +303,7 @@ func (g *grammarParser) text() error {
 		if err != nil {
 			return err
 		}
-		if r < ' ' && !strings.ContainsRune("\n\r\t", r) {
+		if r < ' ' && !strings.ContainsRune("\n\r\t", r) || r == 0x7f {
 			return g.refuse(XGrammar, "a control character")
 		}
 		text.WriteRune(r)

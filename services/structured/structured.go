@@ -150,9 +150,9 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 				if err := b.need(Guidance|Outlines, path, "the character NUL"); err != nil {
 					return "", nil, err
 				}
-			case r == '\n' || r == '\r':
+			case r == '\n' || r == '\r' || r == '\t':
 				escaped = true
-			case r < ' ' && r != '\t' && b == Auto: // of the grammar that vLLM makes for xgrammar llguidance can't read it
+			case (r < ' ' || r == 0x7f) && b == Auto: // of the grammar that vLLM makes for xgrammar llguidance can't read it
 				return "", nil, &RefusalError{Path: path, Construct: "a control character", Takers: XGrammar | Guidance | Outlines}
 			case r > 0x7e:
 				if err := b.need(XGrammar|Guidance, path, "a character beyond ASCII"); err != nil {
@@ -161,7 +161,7 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 			}
 		}
 	}
-	// vLLM makes a grammar of choices for xgrammar, and doesn't escape line ends in it.
+	// vLLM makes a grammar of choices for xgrammar, and escapes no line ends and tabs in it.
 	if !escaped || b&XGrammar == 0 {
 		return "choice", value, nil
 	}

@@ -14,13 +14,14 @@ const (
 	outlinesItems  = 8
 )
 
-// bothFormats are formats of strings that xgrammar and llguidance hold to, xgrammarFormats
-// those of xgrammar alone.
-var (
-	bothFormats     = []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"} //nolint:gochecknoglobals // a constant list
-	xgrammarFormats = []string{"uri", "uri-reference", "uri-template", "json-pointer", "relative-json-pointer"}      //nolint:gochecknoglobals // a constant list
-	outlinesFormats = []string{"date", "uuid"}                                                                       //nolint:gochecknoglobals // a constant list
-)
+// formatTakers are the backends that hold strings to the syntax of a format. Neither knows
+// the days of months.
+var formatTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant table
+	"date": XGrammar | Guidance | Outlines, "uuid": XGrammar | Guidance | Outlines,
+	"time": XGrammar | Guidance, "date-time": XGrammar | Guidance, "duration": XGrammar | Guidance, "email": XGrammar | Guidance, "ipv6": XGrammar | Guidance,
+	"hostname": Guidance, "ipv4": Guidance, // of which xgrammar lets leading zeros and long labels through
+	"uri": XGrammar, "uri-reference": XGrammar,
+}
 
 // typed judges a schema by its type. Without one it gets the type that its keywords are
 // about. Of several types it becomes an anyOf.
@@ -288,17 +289,7 @@ func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error
 }
 
 func (w *schemaWalk) format(format, path string) error {
-	takers := Backends(0)
-	if slices.Contains(bothFormats, format) {
-		takers = XGrammar | Guidance
-	}
-	if slices.Contains(xgrammarFormats, format) {
-		takers = XGrammar
-	}
-	if slices.Contains(outlinesFormats, format) {
-		takers |= Outlines
-	}
-	return w.need(takers, path, "the format "+strconv.Quote(format))
+	return w.need(formatTakers[format], path, "the format "+strconv.Quote(format))
 }
 
 // number refuses limits of numbers, as xgrammar writes others than they say.

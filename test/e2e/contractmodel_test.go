@@ -16,11 +16,17 @@ func contractModel(t *testing.T) engine {
 	t.Helper()
 	// By itself, and loaded for good: where models can be unloaded, one of many
 	// requests would do it.
+	return ownEngine(t, tritonserver.Options{Repositories: []string{contractRepository(t)}})
+}
+
+// contractRepository has that model alone.
+func contractRepository(t *testing.T) string {
+	t.Helper()
 	repository := t.TempDir()
 	if err := os.Symlink(filepath.Join(root(t), "test", "models-contract", "vllm"), filepath.Join(repository, "vllm")); err != nil {
 		t.Fatal(err)
 	}
-	return ownEngine(t, tritonserver.Options{Repositories: []string{repository}})
+	return repository
 }
 
 // TestContract serves a model with adapters and a tokenizer.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 // vllmLimit is how long the real backend may take to load its model.
@@ -237,21 +239,70 @@ func vllmKillers(t *testing.T, c contract, model string) {
 	c.get(t, "/health/ready").want(t, http.StatusOK)
 }
 
-// TestVLLMDeath kills the engine's process under 50 streams. Each is told; the model isn't
-// ready, and requests get a 503 that says why. In process it comes back by itself; before a
-// tritonserver whose models can't be loaded the reason says what to do. It is the last that
-// such a server serves. TRIDENT_TEST_VLLM_SESSION is the id of that server's session.
+// TestVLLMDeath kills the engine's process under 50 streams. It is the last that a
+// tritonserver serves. TRIDENT_TEST_VLLM_SESSION is the id of that server's session.
 func TestVLLMDeath(t *testing.T) {
 	s, model := startVLLM(t)
-	const streams = 50
 	session, _ := strconv.Atoi(os.Getenv("TRIDENT_TEST_VLLM_SESSION"))
 	remote := !strings.Contains(os.Getenv("TRIDENT_TEST_VLLM"), "/")
-	if remote && session == 0 {
-		t.Skip("TRIDENT_TEST_VLLM_SESSION doesn't say whose engine may be killed")
-	}
 	if !remote {
 		session, _ = unix.Getsid(s.cmd.Process.Pid)
 	}
+	if session == 0 {
+		t.Skip("TRIDENT_TEST_VLLM_SESSION doesn't say whose engine may be killed")
+	}
+	engineDies(t, s, model, !remote, func(p process) bool {
+		sid, err := unix.Getsid(p.id)
+		return err == nil && sid == session
+	})
+}
+
+// TestVLLMContractDeath does so to the model without weights: before a tritonserver whose
+// models can't be loaded, before one whose models can, and in process.
+func TestVLLMContractDeath(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"none", "explicit"} {
+		t.Run(mode, func(t *testing.T) {
+			if mode == "none" {
+				needsServer(t)
+			}
+			options := tritonserver.Options{Repositories: []string{contractRepository(t)}, Env: []string{"CONTRACT_PACE=0.5"}}
+			if mode == "explicit" && !inProcess() {
+				options.Args = []string{"--model-control-mode=explicit", "--load-model=vllm"}
+			}
+			models := ownEngine(t, options)
+			s := models.startAt(t, root(t))
+			if !poll(startLimit, func() bool { return s.get(t, "/v1/models/vllm").status == http.StatusOK }) {
+				t.Fatalf("the model isn't served:\n%s", s.log)
+			}
+			top := s.cmd.Process.Pid
+			if models.server != nil {
+				top = models.server.Pid()
+			}
+			engineDies(t, s, "vllm", mode == "explicit", func(p process) bool { return isBelow(t, p.id, top) })
+		})
+	}
+}
+
+// isBelow reports whether a process is one that another has started, or that such a one has.
+func isBelow(t *testing.T, id, top int) bool {
+	t.Helper()
+	parents := map[int]int{}
+	for _, p := range processes(t, func(process) bool { return true }) {
+		parents[p.id] = p.parent
+	}
+	for id != 0 && id != top {
+		id = parents[id]
+	}
+	return id == top
+}
+
+// engineDies kills the engine, a process that is ours, under streams. Each is told; the
+// model isn't ready, and requests get a 503 that says why. Where it can be loaded it comes
+// back by itself; elsewhere the reason says what to do.
+func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours func(process) bool) {
+	t.Helper()
+	const streams = 50
 	var begun, ended sync.WaitGroup
 	patient := &http.Client{Transport: client.Transport} // on a CPU 50 streams take their time
 	for range streams {
@@ -272,43 +323,50 @@ func TestVLLMDeath(t *testing.T) {
 		})
 	}
 	begun.Wait()
-	killEngine(t, session)
+	mark := s.log.len()
+	killEngine(t, ours)
 	ended.Wait()
-	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusServiceUnavailable }) {
-		t.Error("/health/ready stays good")
+	if line := s.log.since(mark); !slices.ContainsFunc(line, func(l logLine) bool { return l["msg"] == "model broke down" && l["model"] == model }) {
+		t.Errorf("the log doesn't tell of it: %v", line)
 	}
-	a := s.post(t, "/v1/chat/completions", ask("Hi", "model", model)).want(t, http.StatusServiceUnavailable)
-	if e := a.failure(t); text(e.Code) != "model_not_ready" || a.header.Get("Retry-After") == "" {
-		t.Errorf("code %s, Retry-After %q: %s", text(e.Code), a.header.Get("Retry-After"), text(e.Message))
-	}
-	if remote {
-		if !poll(startLimit, func() bool {
-			return strings.Contains(string(s.get(t, "/health/ready").body), "restart it, or run it with --model-control-mode=explicit")
+	if comesBack {
+		if !poll(vllmLimit, func() bool {
+			return slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l["msg"] == "model is back" })
 		}) {
-			t.Errorf("the reason says nothing of what to do: %s", s.get(t, "/health/ready").body)
+			t.Fatalf("the model doesn't come back:\n%s", s.log)
 		}
+		if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
+			t.Error("it isn't ready though it is back")
+		}
+		s.chat(t, ask("Hi", "model", model, "max_tokens", 2))
 		return
 	}
-	if !poll(vllmLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
-		t.Fatalf("the model doesn't come back:\n%s", s.log)
+	const remedy = "restart it, or run it with --model-control-mode=explicit"
+	if !poll(startLimit, func() bool { return strings.Contains(string(s.get(t, "/health/ready").body), remedy) }) {
+		t.Errorf("the reason says nothing of what to do: %s", s.get(t, "/health/ready").body)
 	}
-	s.chat(t, ask("Hi", "model", model, "max_tokens", 2))
+	s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
+	a := s.post(t, "/v1/chat/completions", ask("Hi", "model", model)).want(t, http.StatusServiceUnavailable)
+	if e := a.failure(t); text(e.Code) != "model_not_ready" || a.header.Get("Retry-After") == "" || !strings.Contains(text(e.Message), remedy) {
+		t.Errorf("code %s, Retry-After %q: %s", text(e.Code), a.header.Get("Retry-After"), text(e.Message))
+	}
+	if !poll(startLimit, func() bool {
+		return strings.Contains(string(s.get(t, "/metrics").body), fmt.Sprintf("trident_model_ready{model=%q} 0\n", model))
+	}) {
+		t.Error("the metrics call it ready")
+	}
 }
 
-// killEngine kills vLLM's EngineCore of a session.
-func killEngine(t *testing.T, session int) {
+// killEngine kills vLLM's EngineCore.
+func killEngine(t *testing.T, ours func(process) bool) {
 	t.Helper()
-	killed := 0
-	for _, p := range processes(t, func(process) bool { return true }) {
-		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.id))
-		if sid, err := unix.Getsid(p.id); err == nil && sid == session && strings.HasPrefix(string(name), "VLLM::Engine") {
-			if err := syscall.Kill(p.id, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			killed++
-		}
-	}
-	if killed == 0 {
+	engines := processes(t, func(p process) bool { return strings.HasPrefix(p.command, "VLLM::EngineCore") && ours(p) })
+	if len(engines) == 0 {
 		t.Fatal("the engine has no process of its own")
+	}
+	for _, p := range engines {
+		if err := syscall.Kill(p.id, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -10,6 +10,9 @@ It takes and sends the tensors of vllm_backend's main branch (September 2025 on,
   <|image|> in the prompt, and is IMAGE tokens of it.
 - An embedding has DIMENSIONS components, of a length that isn't 1, and depends on the input alone.
 
+Its engine is a process of its own that does nothing, called as vLLM's is. Once that has ended each request fails as there, and Triton
+calls the model ready still. With CONTRACT_PACE in the environment, in seconds, streams take that long for each piece.
+
 Unlike a real one it generates and embeds, both in one model; it refuses an n above 1, of which the backend loses texts; and its
 engine doesn't end at {"json_object": false}. With CONTRACT_RECORD in the environment it appends what it gets to
 the file of that name: a line of JSON for each request, its inputs by name and the request's id and parameters.
@@ -19,8 +22,10 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -94,16 +99,32 @@ class TritonPythonModel:
             self._images = None
         self._record = os.environ.get("CONTRACT_RECORD")
         self._lock = threading.Lock()
+        self._pace = float(os.environ.get("CONTRACT_PACE", 0))
+        self._engine = subprocess.Popen(["VLLM::EngineCore", "infinity"], executable="sleep")
+
+    def finalize(self):
+        self._engine.kill()
+        self._engine.wait()
 
     def execute(self, requests):
         for request in requests:
             if self._record:
                 self._write(request)
-            sender = request.get_response_sender()
-            try:
-                self._answer(request, sender)
-            except Exception as error:
-                self._fail(sender, str(error))
+            if self._pace:  # streams side by side
+                threading.Thread(target=self._serve, args=[request, request.get_response_sender()]).start()
+            else:
+                self._serve(request, request.get_response_sender())
+
+    def _serve(self, request, sender):
+        try:
+            self._alive()
+            self._answer(request, sender)
+        except Exception as error:
+            self._fail(sender, str(error))
+
+    def _alive(self):
+        if self._engine.poll() is not None:
+            raise RuntimeError("EngineCore encountered an issue. See stack trace (above) for the root cause.")
 
     def _answer(self, request, sender):
         sampling = json.loads(scalar(request, "sampling_parameters", b"{}").decode())
@@ -117,6 +138,9 @@ class TritonPythonModel:
             if sender.is_cancelled():
                 return cancel(sender)
             sender.send(response, flags=FINAL if last else 0)
+            if self._pace and not last:
+                time.sleep(self._pace)
+                self._alive()
         return None
 
     @staticmethod
