@@ -5,6 +5,10 @@ import "slices"
 // maxFollowed bounds the references that are followed to compare two schemas.
 const maxFollowed = 8
 
+// maxCompared bounds the schemas of a oneOf and the values of an enum that are compared,
+// each with each.
+const maxCompared = 64
+
 // disjoint reports whether it is certain that no value satisfies both schemas: they are
 // of different types, have different values, or are objects that need different values
 // of one property.
@@ -101,6 +105,9 @@ func shareType(a, b []string) bool {
 // overlap reports whether two lists of values share one. Equal numbers may be written
 // differently, so numbers in both are taken for one.
 func overlap(a, b []string) bool {
+	if len(a) > maxCompared || len(b) > maxCompared {
+		return true // for all that is known
+	}
 	return slices.ContainsFunc(a, func(x string) bool {
 		return slices.ContainsFunc(b, func(y string) bool { return x == y || x[0] != '"' && y[0] != '"' && !isWord(x) && !isWord(y) })
 	})

@@ -9,6 +9,9 @@ import (
 // maxListed is how many integers a schema lists instead of their limits.
 const maxListed = 1000
 
+// maxAllListed is how many integers are listed in a schema.
+const maxAllListed = 20_000
+
 // integer judges limits of integers. xgrammar writes many of them wrongly; of a few values
 // a list is made, and others have to be of the limits that it writes right.
 func (w *schemaWalk) integer(n *node, path string) (*node, error) {
@@ -23,6 +26,9 @@ func (w *schemaWalk) integer(n *node, path string) (*node, error) {
 	case lo != nil && hi != nil && *lo > *hi:
 		return nil, wrongf(path, "no integer is within its limits")
 	case lo != nil && hi != nil && uint64(*hi)-uint64(*lo) < maxListed:
+		if w.listed += int(*hi-*lo) + 1; w.listed > maxAllListed {
+			return nil, w.refuse(Guidance, path, "more integers within limits than are listed in one schema")
+		}
 		return object(member{"enum", listed(*lo, *hi)}), nil
 	}
 	if err := w.need(XGrammar|Guidance, path, "a limit of integers"); err != nil {

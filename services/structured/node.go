@@ -24,6 +24,7 @@ type node struct {
 	scalar  any // string, json.Number, bool, or nil for null
 	members []member
 	items   []*node
+	index   map[string]int // of many members, by name
 }
 
 type member struct {
@@ -78,12 +79,27 @@ func parseNext(dec *json.Decoder) (*node, error) {
 			n.items = append(n.items, value)
 		}
 	}
+	if len(n.members) > manyMembers {
+		n.index = make(map[string]int, len(n.members))
+		for i, m := range n.members {
+			n.index[m.name] = i
+		}
+	}
 	_, err = dec.Token()
 	return n, err
 }
 
+// manyMembers is how many are looked through one by one.
+const manyMembers = 16
+
 // get returns a member's value, nil for none.
 func (n *node) get(name string) *node {
+	if n.index != nil {
+		if i, ok := n.index[name]; ok {
+			return n.members[i].value
+		}
+		return nil
+	}
 	for i := range n.members {
 		if n.members[i].name == name {
 			return n.members[i].value

@@ -92,6 +92,7 @@ func guidanceOptions(n *node, path string) error {
 type schemaWalk struct {
 	backends Backends
 	root     *node
+	listed   int // integers that were listed instead of their limits
 }
 
 func (w *schemaWalk) need(takers Backends, path, construct string) error {
@@ -328,14 +329,14 @@ func (w *schemaWalk) recursion(n *node, path string) error {
 	if w.backends&Outlines == 0 {
 		return nil
 	}
-	within := map[*node]bool{}
+	within, done := map[*node]bool{}, map[*node]bool{}
 	var visit func(n *node) bool
 	visit = func(n *node) bool {
-		if within[n] {
-			return false
+		if within[n] || done[n] {
+			return done[n]
 		}
 		within[n] = true
-		defer delete(within, n)
+		defer func() { delete(within, n); done[n] = true }()
 		if ref, ok := n.get("$ref").text(); ok {
 			if target := w.target(ref); target != nil && !visit(target) {
 				return false
@@ -461,6 +462,9 @@ func (w *schemaWalk) anyOf(n, value *node, path string) (*node, error) {
 func (w *schemaWalk) oneOf(n, value *node, path string) (*node, error) {
 	if err := w.alone(n, path, "oneOf"); err != nil {
 		return nil, err
+	}
+	if len(value.items) > maxCompared {
+		return nil, w.refuse(0, join(path, "oneOf"), fmt.Sprintf("a oneOf of more than %d schemas", maxCompared))
 	}
 	for i := range value.items {
 		for j := range i {

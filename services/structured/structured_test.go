@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // construct is a line of testdata/constructs.jsonl.
@@ -145,6 +147,38 @@ func TestForms(t *testing.T) {
 				t.Errorf("got  %s (%v)\nwant %s", got, err, tt.want)
 			}
 		})
+	}
+}
+
+// TestWorkIsBounded: what a schema within the budgets of a request may cost.
+func TestWorkIsBounded(t *testing.T) {
+	const many = 9000
+	list := func(separator string, each func(i int) string) string {
+		parts := make([]string, many)
+		for i := range parts {
+			parts[i] = each(i)
+		}
+		return strings.Join(parts, separator)
+	}
+	chain := list(",", func(i int) string {
+		return fmt.Sprintf(`"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
+	})
+	for name, schema := range map[string]string{
+		"references":  `{"$defs":{"a":{"type":"null"},` + list(",", func(i int) string { return fmt.Sprintf(`"d%d":{"$ref":"#/$defs/a"}`, i) }) + `},"$ref":"#/$defs/a"}`,
+		"a chain":     `{"$ref":"#/$defs/d0","$defs":{` + chain + fmt.Sprintf(`,"d%d":{"type":"null"}}}`, many),
+		"a oneOf":     `{"oneOf":[` + list(",", func(i int) string { return fmt.Sprintf(`{"const":"%d"}`, i) }) + `]}`,
+		"two enums":   `{"oneOf":[{"enum":[` + list(",", func(i int) string { return fmt.Sprintf(`"a%d"`, i) }) + `]},{"enum":[` + list(",", func(i int) string { return fmt.Sprintf(`"b%d"`, i) }) + `]}]}`,
+		"limits":      `{"anyOf":[` + list(",", func(int) string { return `{"type":"integer","minimum":1,"maximum":999}` }) + `]}`,
+		"required":    `{"type":"object","required":[` + list(",", func(i int) string { return fmt.Sprintf(`"r%d"`, i) }) + `]}`,
+		"a long name": `{"type":"object","properties":{"` + strings.Repeat("n", 100*many) + `":{}}}`,
+	} {
+		for _, set := range []Backends{Auto, Outlines} {
+			began := time.Now()
+			_, out, _ := set.Judge("json", json.RawMessage(schema))
+			if took := time.Since(began); took > 5*time.Second || len(out) > 4<<20 {
+				t.Errorf("%s for %s: %s, %d bytes", name, set, took, len(out))
+			}
+		}
 	}
 }
 

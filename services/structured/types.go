@@ -132,9 +132,11 @@ func (w *schemaWalk) completed(properties, required, additional *node, path stri
 	if required == nil {
 		return properties, nil
 	}
+	var missing []member
+	added := map[string]bool{}
 	for _, item := range required.items {
 		name, _ := item.text()
-		if properties != nil && properties.get(name) != nil {
+		if properties != nil && properties.get(name) != nil || added[name] {
 			continue
 		}
 		if additional.isBool(false) {
@@ -144,13 +146,13 @@ func (w *schemaWalk) completed(properties, required, additional *node, path stri
 		if schema == nil {
 			schema = object()
 		}
-		members := []member{}
-		if properties != nil {
-			members = properties.members
-		}
-		properties = object(append(slices.Clip(members), member{name, schema})...)
+		added[name] = true
+		missing = append(missing, member{name, schema})
 	}
-	return properties, nil
+	if properties != nil {
+		missing = append(slices.Clip(properties.members), missing...)
+	}
+	return object(missing...), nil
 }
 
 // name judges the name of a property: xgrammar doesn't escape it.
