@@ -212,11 +212,13 @@ func (g *grammarParser) sequence(depth int) error {
 	}
 }
 
-// element writes one; repeats tells of a group of one element that repeats.
+// element writes one; repeats tells of one that can't be repeated: a group that ends in a
+// repetition, or an empty string.
 func (g *grammarParser) element(depth int) (repeats bool, _ error) {
 	switch g.rest[0] {
 	case '"':
-		return false, g.text()
+		empty := strings.HasPrefix(g.rest, `""`)
+		return empty, g.text()
 	case '[':
 		return false, g.class()
 	case '(':
@@ -263,7 +265,7 @@ func (g *grammarParser) quantifier(repeats bool) error {
 	}
 	g.rest = rest
 	if repeats {
-		return g.refuse(XGrammar, "a repetition whose group ends in a repetition")
+		return g.refuse(0, "a repetition of an empty string, or of a group that ends in a repetition")
 	}
 	if g.rest[0] != '{' {
 		g.out.WriteByte(g.rest[0])

@@ -51,7 +51,7 @@ func TestGenerated(t *testing.T) {
 				for name, b := range r.Backends {
 					switch {
 					case b.Failed != nil, len(r.Fails) > 0 && f.name == "auto":
-						t.Errorf("%s ends on %s: %v %v", name, cases[i].Value, r.Fails, b.Failed)
+						t.Errorf("%s ends on %s: %v %s", name, cases[i].Value, r.Fails, textOf(b.Failed))
 					case b.Refused != nil && f.name != "guidance": // which judges for itself
 						t.Errorf("%s refuses %s: %s", name, cases[i].Value, *b.Refused)
 					}
@@ -69,6 +69,13 @@ func TestGenerated(t *testing.T) {
 			t.Logf("%d of %d are allowed, %d answers", len(cases), number, answers)
 		})
 	}
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // generator makes up constraints.
