@@ -15,7 +15,7 @@ func (b Backends) regexValue(value json.RawMessage) (json.RawMessage, error) {
 		return nil, wrongf("", "it is not a regular expression")
 	}
 	if b == Guidance {
-		return value, nil
+		return marshal(asciiClasses(pattern))
 	}
 	body, err := b.regex(pattern, "", false)
 	if err != nil {
@@ -319,8 +319,10 @@ func (p *regexParser) literal(r rune) error {
 // plain refuses characters that can't be written.
 func (p *regexParser) plain(r rune) error {
 	switch {
-	case p.inString && (r == '"' || r == '\\' || r < ' '):
-		return p.refuse(Guidance, "a quote, a backslash or a control character in a pattern")
+	case p.inString && r == '"':
+		return p.refuse(0, "a quote in a pattern")
+	case p.inString && (r == '\\' || r < ' '):
+		return p.refuse(Guidance, "a backslash or a control character in a pattern")
 	case r < ' ' && !strings.ContainsRune("\n\r\t\f\v", r), r == 0x7f, r >= 0xd800 && r < 0xe000, r == utf8.RuneError:
 		return p.refuse(Guidance, "a control character")
 	}
@@ -393,7 +395,7 @@ func (p *regexParser) classPart(inside *strings.Builder, negated bool) error {
 		}
 	}
 	if p.inString && !negated && (from <= '"' && to >= '"' || from <= '\\' && to >= '\\') {
-		return p.refuse(Guidance, "a quote, a backslash or a control character in a pattern")
+		return p.refuse(0, "a quote or a backslash in a class of a pattern")
 	}
 	inside.WriteString(regexQuote(from))
 	if to > from {

@@ -41,8 +41,8 @@ var keywordTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant
 	"$anchor": Guidance, "$dynamicAnchor": Guidance, "$id": Guidance, "id": Guidance, "x-guidance": 0,
 }
 
-// schema judges a JSON schema. llguidance refuses what it doesn't hold to, so that its
-// own word is enough, but for a few keywords that change what others mean.
+// schema judges a JSON schema. llguidance refuses what it doesn't hold answers to, so that
+// its own word is nearly enough.
 func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
 	root, err := parse(value)
 	if err != nil {
@@ -58,7 +58,7 @@ func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
 // schemaNode judges a whole schema.
 func (b Backends) schemaNode(root *node, path string) (*node, error) {
 	if b == Guidance {
-		return root, guidanceOptions(root, path)
+		return root, guidanceSchema(root, path)
 	}
 	if id := root.get("$id"); id != nil { // of the root: local references mean the same without it
 		root = &node{kind: root.kind, scalar: root.scalar, members: slices.DeleteFunc(slices.Clone(root.members), func(m member) bool { return m.name == "$id" })}
@@ -68,24 +68,6 @@ func (b Backends) schemaNode(root *node, path string) (*node, error) {
 		return nil, err
 	}
 	return w.schema(root, path)
-}
-
-// guidanceOptions refuses llguidance's own options, by which it lets other keywords go.
-func guidanceOptions(n *node, path string) error {
-	for _, m := range n.members {
-		if m.name == "x-guidance" && m.value.kind == kindObject {
-			return &RefusalError{Path: join(path, m.name), Construct: "the keyword x-guidance"}
-		}
-		if err := guidanceOptions(m.value, join(path, m.name)); err != nil {
-			return err
-		}
-	}
-	for i, item := range n.items {
-		if err := guidanceOptions(item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // schemaWalk writes a schema anew, with what its backends hold to alone.

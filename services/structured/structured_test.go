@@ -150,6 +150,24 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestGuidance: what is changed for llguidance.
+func TestGuidance(t *testing.T) {
+	for _, tt := range []struct{ kind, value, want string }{
+		{"regex", `"(?i)\\d[\\w.]\\S\\p{L}[^\\s\\]]\\\\d"`, `"(?i)[0-9][a-zA-Z0-9_.][^ \\t\\n\\r\\f\\v]\\p{L}[^ \\t\\n\\r\\f\\v\\]]\\\\d"`},
+		{
+			"json", `{"properties":{"pattern":{"pattern":"\\d"}},"enum":[{"pattern":"\\d"}],"anyOf":[{"pattern":"\\d"}]}`,
+			`{"properties":{"pattern":{"pattern":"[0-9]"}},"enum":[{"pattern":"\\d"}],"anyOf":[{"pattern":"[0-9]"}]}`,
+		},
+		{"json", `{"items":{"pattern":"a\"b"}}`, "items.pattern: a quote in a pattern"},
+		{"json", `{"x-guidance":{"coerce_one_of":true}}`, "x-guidance: the keyword x-guidance"},
+	} {
+		_, value, err := Guidance.Judge(tt.kind, json.RawMessage(tt.value))
+		if got := string(value); got != tt.want && (err == nil || err.Error() != tt.want) {
+			t.Errorf("%s: got %s, %v", tt.value, got, err)
+		}
+	}
+}
+
 // TestWorkIsBounded: what a schema within the budgets of a request may cost.
 func TestWorkIsBounded(t *testing.T) {
 	const many = 9000
