@@ -5,6 +5,7 @@
 #   tools/vllm.sh start    starts a tritonserver with the model on 127.0.0.1 and waits until it is ready
 #   tools/vllm.sh test     runs make test-vllm with it
 #   tools/vllm.sh local    runs make test-vllm with Triton in Trident's process
+#   tools/vllm.sh kill-local   kills the engine under 50 streams there, and waits until it is back
 #   tools/vllm.sh kill     kills the engine under 50 streams; the tritonserver has to be started again
 #   tools/vllm.sh stop     stops the tritonserver
 #   tools/vllm.sh all      does these one after the other
@@ -120,11 +121,11 @@ stop() {
     say "stopped"
 }
 
-# run_tests TARGET: ends with the number of tests that passed.
+# run_tests TARGET: test-vllm ends with the number of tests that passed.
 run_tests() {
     local log=$home/test.log
     make -C "$repo" --no-print-directory "$1" 2>&1 | tee "$log"
-    say "$(grep -c '^    --- PASS' "$log") passed, $(grep -c '^    --- SKIP' "$log") skipped"
+    [ "$1" != test-vllm ] || say "$(grep -c '^    --- PASS' "$log") passed, $(grep -c '^    --- SKIP' "$log") skipped"
 }
 
 test_remote() {
@@ -137,7 +138,8 @@ test_local() {
     running && die "the tritonserver has the machine's cores: tools/vllm.sh stop"
     make_repository
     environment
-    TRIDENT_TEST_VLLM=$home/models TRIDENT_TEST_VLLM_FLAGS="--backend-directory=$home/backends --triton-library=$(site)/nvidia_pytriton.libs" run_tests test-vllm
+    export TRIDENT_TEST_VLLM=$home/models TRIDENT_TEST_VLLM_FLAGS="--backend-directory=$home/backends --triton-library=$(site)/nvidia_pytriton.libs"
+    run_tests "$1"
 }
 
 case "$*" in
@@ -146,7 +148,8 @@ start) start ;;
 stop) stop ;;
 test) test_remote test-vllm ;;
 kill) test_remote test-vllm-death ;;
-local) test_local ;;
+local) test_local test-vllm ;;
+kill-local) test_local test-vllm-death ;;
 all)
     setup
     trap stop EXIT
@@ -156,7 +159,8 @@ all)
     start
     test_remote test-vllm
     stop
-    test_local
+    test_local test-vllm-death
+    test_local test-vllm
     ;;
-*) die "usage: tools/vllm.sh setup|start|test|kill|local|stop|all" ;;
+*) die "usage: tools/vllm.sh setup|start|test|kill|stop|local|kill-local|all" ;;
 esac
