@@ -34,7 +34,7 @@ func guidanceSchema(n *node, path string) error {
 			err = guidanceSchema(m.value, below)
 		case known:
 			for _, member := range m.value.members {
-				if err = guidanceSchema(member.value, join(below, member.name)); err != nil {
+				if err := guidanceSchema(member.value, join(below, member.name)); err != nil {
 					return err
 				}
 			}
