@@ -170,7 +170,7 @@ func TestGuidance(t *testing.T) {
 
 // TestWorkIsBounded: what a schema within the budgets of a request may cost.
 func TestWorkIsBounded(t *testing.T) {
-	const many = 9000
+	const many = 3000
 	list := func(separator string, each func(i int) string) string {
 		parts := make([]string, many)
 		for i := range parts {

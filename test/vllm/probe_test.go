@@ -105,6 +105,9 @@ func violation(kind string, value json.RawMessage, answer string) string {
 	case "regex":
 		var pattern string
 		_ = json.Unmarshal(value, &pattern)
+		if strings.Contains(pattern, `\s`) { // which in Go lacks \v
+			answer = strings.ReplaceAll(answer, "\v", "\f")
+		}
 		another := strings.Contains(pattern, "&&") // which Go reads as characters
 		if re, err := regexp.Compile(`^(?:` + pattern + `)$`); err == nil && !another && !re.MatchString(answer) {
 			return "it doesn't match"
