@@ -91,6 +91,23 @@ func TestAppendData(t *testing.T) {
 	}
 }
 
+// TestNumberLists holds lists of plain numbers, which are skipped fast, to the grammar.
+func TestNumberLists(t *testing.T) {
+	for text, want := range map[string]string{
+		"[1,2,3]": "", "[0,10,999999999999999999]": "", "[1, 2\t,\n3,4 ]": "", "[1,-2,3.5,4e2,5]": "", "[[1,2],[3],[]]": "", `{"a":[1,2],"b":3}`: "",
+		"[1234567890123456789012,1,2]": "", "[1,2,null,3]": "", `[1,"2",3]`: "",
+		"[1,02,3]": "Missing a comma or ']' after an array element. at 4", "[00,1]": "Missing a comma or ']' after an array element. at 2",
+		"[1,2,]": "Invalid value. at 5", "[1,,2]": "Invalid value. at 3", "[,1]": "Invalid value. at 1", "[1,2": "Missing a comma or ']' after an array element. at 4",
+		"[1,2,": "Invalid value. at 5", "[1,2x,3]": "Missing a comma or ']' after an array element. at 4", "[1 2,3]": "Missing a comma or ']' after an array element. at 3",
+		"[1,2}": "Missing a comma or ']' after an array element. at 4",
+	} {
+		_, err := kserve.ParseJSON([]byte(text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // TestClaims sends bodies that claim more than they hold, or that could cost more
 // than they are long: they cost a small multiple of their length.
 func TestClaims(t *testing.T) {
