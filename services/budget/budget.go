@@ -25,6 +25,9 @@ const (
 	// literals, lists, objects and messages. Numbers in lists of token ids and in tensors
 	// have budgets of their own.
 	Values = 1 << 18
+	// ObjectKeys is how many keys one object of a JSON body may have. Larger sets of keys
+	// don't fit into the caches of a processor, and take many times as long for each key.
+	ObjectKeys = 1 << 14
 	// Strings is how many elements of type string or bytes an encoded message may hold.
 	Strings = 1 << 20
 )
@@ -50,6 +53,9 @@ const (
 	Choices = 1 << 14
 	// TokenIDs is how many token ids a request may hold, in all its lists together.
 	TokenIDs = 1 << 20
+	// JSONTokenIDs is TokenIDs for messages in protobuf's JSON, whose decoder takes many
+	// times as long for a number as the other decoders.
+	JSONTokenIDs = 1 << 19
 	// Tensors is how many inputs, and how many outputs, a request of KServe may name, and
 	// Dimensions the length of a shape.
 	Tensors    = 1 << 14

@@ -114,8 +114,8 @@ func encodings(t *testing.T, m proto.Message) map[string]error {
 	}
 	of := budget.Of(m.ProtoReflect().Descriptor())
 	results := map[string]error{"wire": of.Check(wire)}
-	if len(wire) > tier.Size(largeMessage, math.MaxInt) {
-		return results
+	if len(wire) > tier.Size(largeMessage, math.MaxInt) || len(wire) >= budget.TokenIDs && m.ProtoReflect().Descriptor() == new(tridentv1.EmbedRequest).ProtoReflect().Descriptor() {
+		return results // of token ids JSON may have fewer: TestJSON
 	}
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -185,8 +185,10 @@ func TestJSON(t *testing.T) {
 		{chat, "another broken text", `]}{"tools":`, ""},
 		{chat, "a literal", `null`, ""},
 		{chat, "nothing", ``, ""},
-		{embed, "ids of one text", texts(1, budget.TokenIDs), ""},
-		{embed, "too many ids of many texts", texts(1024, budget.TokenIDs/1024+1), "input.token_ids.ids holds more than 1048576 numbers: send fewer"},
+		{embed, "ids of one text", texts(1, budget.JSONTokenIDs), ""},
+		{embed, "too many ids of one text", texts(1, budget.JSONTokenIDs+1), "input.token_ids.ids holds more than 524288 numbers: send fewer"},
+		{embed, "too many ids of many texts", texts(1024, budget.JSONTokenIDs/1024+1), "input.token_ids.ids holds more than 524288 numbers: send fewer"},
+		{chat, "allowed ids", `{"allowedTokenIds":` + list(budget.JSONTokenIDs+1, "0") + `}`, "allowed_token_ids holds more than 524288 numbers: send fewer"},
 		{chat, "parts of many messages", `{"messages":` + list(budget.Messages, parts) + `}`, "the message holds more than 262144 values: send fewer"},
 		{chat, "a field by its proto name", `{"stop_token_ids":` + list(budget.Words+1, "0") + `}`, "stop_token_ids holds more than 4096 elements: send fewer"},
 		{infer, "strings of many tensors", `{"inputs":` + list(3, contents) + `}`, "the message holds more than 262144 values: send fewer"},

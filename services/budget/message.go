@@ -15,8 +15,8 @@ import (
 // A repeated field or a map holds at most what the schema says (max_items and max_pairs of
 // protovalidate), else [Keys] entries of a map, [Tensors] messages, [Strings] strings. All
 // messages in one count towards [Values], all strings towards Strings, and all numbers of
-// lists whose schema has a limit towards [TokenIDs]. Other numbers, which tensors are, are
-// bounded by their bytes.
+// lists whose schema has a limit towards [TokenIDs], or [JSONTokenIDs]. Other numbers, which
+// tensors are, are bounded by their bytes.
 type Message struct {
 	fields  map[protowire.Number]*field
 	byName  map[string]*field
@@ -153,6 +153,7 @@ func widthOf(kind protoreflect.Kind) width {
 // tally counts what one message holds.
 type tally struct {
 	values, strings, numbers int
+	mostNumbers              int
 	counts                   []int // of the counted fields of the messages that are open
 }
 
@@ -176,7 +177,7 @@ func (t *tally) total(f *field, n int) *Error {
 	case f.number != notNumber && (!f.list || f.most == math.MaxInt):
 		return nil
 	case f.number != notNumber:
-		count, most, what = &t.numbers, TokenIDs, "numbers"
+		count, most, what = &t.numbers, t.mostNumbers, "numbers"
 	}
 	*count += n
 	if *count > most {
@@ -203,7 +204,7 @@ func (e *Error) under(name string) *Error {
 // Check returns an [*Error] for an encoded message beyond its budget. What isn't protobuf's
 // wire format is left to who decodes it.
 func (m *Message) Check(encoded []byte) error {
-	if err := m.check(encoded, &tally{}, Depth); err != nil {
+	if err := m.check(encoded, &tally{mostNumbers: TokenIDs}, Depth); err != nil {
 		return err
 	}
 	return nil

@@ -634,7 +634,7 @@ func (x *ChoiceFormat) GetChoices() []string {
 // TokenIds is a text as the ids of its tokens, in the model's own vocabulary.
 type TokenIds struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ids, in order. At least one; a request's lists have at most 1048576 together.
+	// The ids, in order. At least one; a request's lists have at most 1048576 together, or 524288 in JSON.
 	Ids           []uint32 `protobuf:"varint,1,rep,packed,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -289,7 +289,7 @@ export const ChoiceFormatSchema: GenMessage<ChoiceFormat> = /*@__PURE__*/
  */
 export type TokenIds = Message<"trident.v1.TokenIds"> & {
   /**
-   * The ids, in order. At least one; a request's lists have at most 1048576 together.
+   * The ids, in order. At least one; a request's lists have at most 1048576 together, or 524288 in JSON.
    *
    * @generated from field: repeated uint32 ids = 1;
    */
