@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,8 +20,14 @@ func TestTooManyValues(t *testing.T) {
 	tier.Computes(t)
 	many := "[" + strings.Repeat("1,", budget.Values) + "1]"
 	const message = "the request body holds too many values: numbers, strings, lists and objects together may be 262144"
+	const fullObject = "the request body holds an object of more than 16384 keys: send fewer"
 	for _, tt := range []struct{ name, body, param, message string }{
 		{"unknown field", chatBody(`, "x": ` + many), "", message},
+		{"keys of an unknown object", chatBody(`, "x": {` + strings.TrimSuffix(keys(budget.ObjectKeys+1), ",") + `}`), "", fullObject},
+		{"keys of the body", chatBody(`, ` + strings.TrimSuffix(keys(budget.ObjectKeys), ",")), "", fullObject},
+		{"keys of a parameter", chatBody(`, "tools": [{"type":"function","function":{"name":"f","parameters":{"x":{` + strings.TrimSuffix(keys(budget.ObjectKeys+1), ",") + `}}}}]`), "", fullObject},
+		{"keys of a call's arguments", `{"model": "m", "messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": ` +
+			strconv.Quote("{"+strings.TrimSuffix(keys(budget.ObjectKeys+1), ",")+"}") + `}}]}]}`, "", fullObject},
 		{"built field", chatBody(`, "stop": ` + many), "stop", "stop holds more than 4096 values: send fewer"},
 		{"field of one value", chatBody(`, "top_p": {"x": ` + many + `}`), "top_p", "top_p holds more than 4096 values: send fewer"},
 		{"union", chatBody(`, "function_call": ` + many), "function_call", "function_call holds more than 4096 values: send fewer"},
@@ -32,7 +39,8 @@ func TestTooManyValues(t *testing.T) {
 			`{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\": [`+strings.Repeat("1,", budget.Values/4)+`1]}"}},`, 5,
 		) + `{"id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]}]}`, "", message},
 		{"schema as text", chatBody(`, "guided_json": "{\"enum\": ` + many + `}"`), "guided_json", "guided_json holds more than 65536 values: send a smaller schema"},
-		{"keys of a loose field", `{"model": "m", "messages": {` + strings.TrimSuffix(keys(budget.Values+1), ",") + `}}`, "", message},
+		{"keys of a loose field", `{"model": "m", "messages": {` + strings.TrimSuffix(keys(budget.ObjectKeys+1), ",") + `}}`, "", fullObject},
+		{"keys of loose objects", `{"model": "m", "messages": [` + strings.Repeat(`{"a":1},`, budget.Values/2) + `{"a":1}]}`, "", message},
 		{"numbers of a loose field", `{"model": "m", "messages": [` + strings.Repeat("1,", budget.TokenIDs+1) + `1]}`, "", "the request body holds too many token ids: all lists of a request together may have 1048576"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,6 +129,15 @@ func decodeAs(t *testing.T, pattern, body string) error {
 	}
 	_, err = decodeItems(response.Input)
 	return err
+}
+
+// TestMostKeys: an object may have as many keys as the budget allows.
+func TestMostKeys(t *testing.T) {
+	tier.Computes(t)
+	object := "{" + strings.TrimSuffix(keys(budget.ObjectKeys), ",") + "}"
+	if _, err := newValidator(t).Validate(chatPattern, []byte(chatBody(`,"x":[`+object+`,`+object+`]`))); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestTokenIDsAreNoValues: a batch of long inputs has more ids than that.

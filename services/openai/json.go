@@ -16,9 +16,10 @@ import (
 )
 
 var (
-	// errTooManyValues and errTooManyNumbers are returned beyond the budgets of a text, and
-	// errFieldFull beyond that of a field.
+	// errTooManyValues and errTooManyNumbers are returned beyond the budgets of a text,
+	// errTooManyKeys beyond that of an object, and errFieldFull beyond that of a field.
 	errTooManyValues  = errors.New("it holds too many values")
+	errTooManyKeys    = errors.New("an object in it has too many keys")
 	errTooManyNumbers = errors.New("it holds too many numbers")
 	errFieldFull      = errors.New("the field holds too many values")
 )
@@ -26,7 +27,7 @@ var (
 // jsonReader reads one JSON text (RFC 8259) and refuses what encoding/json lets
 // pass and two readers could understand differently: a key given twice, and bytes
 // that aren't UTF-8. Keys match exactly. It holds texts to [budget.Depth],
-// [budget.Values] and [budget.TokenIDs] before it builds anything.
+// [budget.Values], [budget.ObjectKeys] and [budget.TokenIDs] before it builds anything.
 type jsonReader struct {
 	data   []byte
 	pos    int
@@ -83,12 +84,19 @@ func invalidUTF8(data []byte) int {
 	return len(data)
 }
 
+// beyondText reports whether an error is that of a budget of the whole text.
+func beyondText(err error) bool {
+	return errors.Is(err, errTooManyValues) || errors.Is(err, errTooManyKeys)
+}
+
 // bodyError tells the client what is wrong with its body's JSON.
 func bodyError(err error) error {
 	var e *jsonError
 	switch {
 	case errors.Is(err, errTooManyValues):
 		return inference.Invalid("", "the request body holds too many values: numbers, strings, lists and objects together may be %d", budget.Values)
+	case errors.Is(err, errTooManyKeys):
+		return inference.Invalid("", "the request body holds an object of more than %d keys: send fewer", budget.ObjectKeys)
 	case errors.Is(err, errTooManyNumbers):
 		return inference.Invalid("", "the request body holds too many token ids: all lists of a request together may have %d", budget.TokenIDs)
 	case !errors.As(err, &e):
@@ -254,7 +262,7 @@ func (r *jsonReader) buildArray(build bool) (any, error) {
 			return err
 		})
 	}
-	list := []any{}
+	list := make([]any, 0, r.ids())
 	err := r.array(func(int) error {
 		v, err := r.value(true)
 		list = append(list, v)
@@ -263,15 +271,28 @@ func (r *jsonReader) buildArray(build bool) (any, error) {
 	return list, err
 }
 
+// ids is how many token ids the list at the position has, or a little more, if its first
+// element is a number. A list that grows instead leaves as much garbage as it holds.
+func (r *jsonReader) ids() int {
+	end := bytes.IndexByte(r.data[r.pos:], ']')
+	if !r.freeNumbers || end < 1 || !isDigit(r.data[r.pos+1]) {
+		return 0
+	}
+	return min(1+bytes.Count(r.data[r.pos:r.pos+end], []byte{','}), budget.TokenIDs-r.numbers)
+}
+
 // object reads an object. It calls member after each key; member reads the value.
 func (r *jsonReader) object(member func(key string) error) error {
 	if err := r.enter('{'); err != nil {
 		return err
 	}
 	var seen keySet
-	for first := true; ; first = false {
-		if done, err := r.next('}', first); done || err != nil {
+	for n := 0; ; n++ {
+		if done, err := r.next('}', n == 0); done || err != nil {
 			return err
+		}
+		if n == budget.ObjectKeys {
+			return errTooManyKeys
 		}
 		if r.peek() != '"' {
 			return r.fail("a key in quotes is expected")

@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -375,7 +374,7 @@ func decodeArguments(r *jsonReader, arguments string) (json.RawMessage, error) {
 		})
 	})
 	switch {
-	case errors.Is(err, errTooManyValues):
+	case beyondText(err):
 		return nil, err
 	case err != nil:
 		return nil, &jsonError{message: "must be a JSON object as text: " + why(err), named: true}

@@ -48,7 +48,7 @@ func (c *conversation) add(it *item, origin string) error {
 func (c *conversation) addCall(it *item, origin string) error {
 	arguments, err := decodeArguments(&c.arguments, it.text)
 	switch {
-	case errors.Is(err, errTooManyValues):
+	case beyondText(err):
 		return bodyError(err)
 	case err != nil: // as a model wrote it: the client's own are checked
 		return inference.Invalid(origin, "%s: the model's call of `%s` has arguments that aren't a JSON object, which no chat template shows", origin, it.name)
