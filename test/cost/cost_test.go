@@ -186,6 +186,12 @@ func TestJudge(t *testing.T) {
 		{"more than six times of little", []*step{at(100*time.Microsecond, 0), at(5*time.Millisecond, 0)}, ""},
 		{"half a second", []*step{at(500*time.Millisecond, 0)}, ""},
 		{"more than half a second", []*step{at(501*time.Millisecond, 0)}, "501ms of CPU, more than 500ms"},
+		{"half a second before the model", []*step{{decoded: 1 << 20, cpu: time.Second, planned: 500 * time.Millisecond, answer: answer{ok: true}}}, ""},
+		{"more before the model", []*step{{decoded: 1 << 20, cpu: time.Second, planned: 501 * time.Millisecond, answer: answer{ok: true}}}, "501ms of CPU, more than 500ms"},
+		{"no place", []*step{{answer: refused("503 {}")}}, "is refused before it is read"},
+		{"no place by gRPC", []*step{{answer: refused("14 the server is short of memory")}}, "is refused before it is read"},
+		{"no place by Connect", []*step{{answer: refused(`{"code":"unavailable"}`)}}, "is refused before it is read"},
+		{"refused for its content", []*step{{answer: refused("400 {}")}, {answer: refused("3 no")}, {answer: refused(`{"code":"invalid_argument"}`)}}, ""},
 		{"memory", []*step{at(0, 42<<20)}, ""},
 		{"more memory", []*step{at(0, 42<<20+1)}, "more than 42.0 MiB"},
 		{"no answer", []*step{{answer: answer{none: true, text: "no answer"}}}, "isn't answered"},
@@ -322,7 +328,7 @@ const (
 // afterwards.
 func TestMemoryComesBack(t *testing.T) {
 	tier.OnlySlow(t)
-	f, err := launch(t.Context())
+	f, err := launch(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +341,7 @@ func TestMemoryComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMeter(newClient(f.shared, f.native), f.process)
+	m := newMeter(newClient(f.tridents[0].shared, f.tridents[0].native), f.tridents[0].process)
 	if err := m.warm(t.Context(), targets); err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,8 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 		units []int
 		zip   bool
 	}
-	plans := []plan{{sizes(limit, 0), false}, {beyond, false}, {sizes(limit, 0), true}, {beyond, true}}
+	// What is compressed is read as what isn't once it is decompressed.
+	plans := []plan{{sizes(limit, 0), false}, {beyond, false}, {last(sizes(limit, 0)), true}, {last(beyond), true}}
 	if !m.zips[t.call] { // whatever is in it, it is refused: one shows it
 		plans[2].units, plans[3].units = nil, []int{top}
 		if m.refused[t.call] {
@@ -124,10 +125,15 @@ func (m *meter) ignores(ctx context.Context, t *target) (bool, error) {
 // readingTime is the CPU time that a text of textSize may take that is only passed on.
 const readingTime = 60 * time.Millisecond
 
-// glance measures a long text alone. Nothing more is to be seen of those that are cheap.
+// glance measures a long text alone. Nothing more is to be seen of those that are cheap and
+// answered as a short one is.
 func (m *meter) glance(ctx context.Context, t *target, s scope) ([]*course, error) {
 	steps, err := m.steps(ctx, t, []int{t.units(s.most(t))}, false)
-	if err != nil || !steps[0].answer.ok || steps[0].cpu > readingTime {
+	if err != nil || steps[0].cpu > readingTime {
+		return nil, err
+	}
+	short, err := m.classOf(ctx, t, 1)
+	if err != nil || short != steps[0].answer.class() {
 		return nil, err
 	}
 	return []*course{{t, false, steps}}, nil
@@ -149,6 +155,9 @@ func (m *meter) reach(ctx context.Context, t *target, s scope) (top, limit int, 
 	return top, limit, err
 }
 
+// last is the last size, if there is one.
+func last(sizes []int) []int { return sizes[max(0, len(sizes)-1):] }
+
 // sizes are up to four, each a quarter of the next, up to the most and above the least.
 func sizes(most, least int) []int {
 	var list []int
@@ -159,8 +168,8 @@ func sizes(most, least int) []int {
 	return list
 }
 
-// limit finds the largest number of units that is answered otherwise than the top, to some
-// percent: the reader's limit, or 0 where the top is answered as one unit is.
+// limit finds the largest number of units that is answered otherwise than the top, to an
+// eighth: the reader's limit, or 0 where the top is answered as one unit is.
 func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 	at, err := m.classOf(ctx, t, top)
 	if err != nil {
@@ -178,7 +187,7 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 		}
 		within = n
 	}
-	const part = 32 // of the limit, which the answer may be off by
+	const part = 8 // of the limit, which the answer may be off by
 	for beyond-within > max(1, within/part) {
 		middle := (within + beyond) / 2
 		class, err := m.classOf(ctx, t, middle)

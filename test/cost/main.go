@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/trident-inference/trident/test/cost/probe"
 )
@@ -64,11 +65,11 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if o.List {
 		return write(out, targets)
 	}
-	f, err := launch(ctx)
+	f, err := launch(ctx, together)
 	if err != nil {
 		return err
 	}
-	return errors.Join(measureAll(ctx, f, s, targets, &report{out: out, steps: o.Steps}), f.stop(), f.remove()) //nolint:contextcheck // the context may have ended
+	return errors.Join(measureAll(ctx, f, s, targets, &report{out: out, steps: o.Steps, seen: map[string]bool{}}), f.stop(), f.remove()) //nolint:contextcheck // the context may have ended
 }
 
 func write(out io.Writer, targets []*target) error {
@@ -81,13 +82,46 @@ func write(out io.Writer, targets []*target) error {
 	return err
 }
 
+// together is how many tridents are measured at the same time, each by requests one after the
+// other: while one reads a request, the next one for another is made. chunk is how many
+// targets are measured at most with the same trident.
+const (
+	together = 2
+	chunk    = 20
+)
+
 // measureAll measures targets and writes what they cost.
 func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, r *report) error {
-	m := newMeter(newClient(f.shared, f.native), f.process)
-	if err := m.warm(ctx, targets); err != nil {
+	r.began, r.of = time.Now(), len(targets)
+	work := make(chan []*target, len(targets))
+	for part := range slices.Chunk(targets, chunk) {
+		work <- part
+	}
+	close(work)
+	all, ctx := errgroup.WithContext(ctx)
+	for _, t := range f.tridents {
+		all.Go(func() error {
+			m := newMeter(newClient(t.shared, t.native), t.process)
+			if err := m.warm(ctx, targets); err != nil {
+				return err
+			}
+			for part := range work {
+				if err := m.measureSome(ctx, s, part, r); err != nil {
+					return err
+				}
+			}
+			used, err := t.process.cpu()
+			r.sum(m.sent, used)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
 		return err
 	}
-	r.began, r.of = time.Now(), len(targets)
+	return r.end()
+}
+
+func (m *meter) measureSome(ctx context.Context, s scope, targets []*target, r *report) error {
 	for _, t := range targets {
 		courses, err := m.measure(ctx, t, s)
 		if err != nil {
@@ -95,11 +129,7 @@ func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, r *re
 		}
 		r.add(t, courses)
 	}
-	used, err := f.process.cpu()
-	if err != nil {
-		return err
-	}
-	return r.end(m.sent, used)
+	return nil
 }
 
 // warm has each call's smallest request answered, and takes the memory after that as the

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -14,8 +13,9 @@ import (
 type meter struct {
 	client  *client
 	process *process
-	atRest  bool  // nothing was sent since the process was
-	floor   int64 // least resident memory of the process at rest
+	atRest  bool          // nothing was sent since the process was
+	began   time.Duration // CPU time of the process when the last runs began
+	floor   int64         // least resident memory of the process at rest
 	bases   map[*call]time.Duration
 	zips    map[*call]bool // whether the smallest request is answered alike when it is gzipped
 	refused map[*call]bool // those of which a gzipped request was measured, as not
@@ -29,9 +29,9 @@ func newMeter(c *client, p *process) *meter {
 const (
 	enoughRuns = 20
 	// enoughTime of CPU in all is enough for fewer runs.
-	enoughTime = 150 * time.Millisecond
+	enoughTime = time.Second
 	// repeats is how often a step beyond a bound is measured again.
-	repeats = 3
+	repeats = 4
 )
 
 // run returns the CPU time of a number of runs.
@@ -41,6 +41,7 @@ func (m *meter) run(ctx context.Context, p *parcel, runs int) (time.Duration, an
 	if err != nil {
 		return 0, last, err
 	}
+	m.began = before
 	for range runs {
 		m.sent++
 		if last, err = m.client.send(ctx, p); err != nil {
@@ -100,10 +101,36 @@ func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
 		return nil, err
 	}
 	s.cpu = max(0, used-base)
+	if s.answer.ok && s.cpu > mostCPU { // the model's call is in it
+		if err := m.planned(ctx, p, s); err != nil {
+			return nil, err
+		}
+	}
 	if s.memory > s.memoryBound() { // with what requests before left, and garbage
 		err = m.held(ctx, p, s)
 	}
 	return s, err
+}
+
+// planned measures a step up to the call of the model by one more run.
+func (m *meter) planned(ctx context.Context, p *parcel, s *step) error {
+	if _, err := m.process.tell(probe.Watch); err != nil {
+		return err
+	}
+	m.atRest = false
+	if _, _, err := m.run(ctx, p, 1); err != nil {
+		return err
+	}
+	called, err := m.process.tell(probe.Called)
+	if err != nil || called == 0 {
+		return err
+	}
+	m.atRest = false
+	used := time.Duration(called) - m.began
+	if s.planned == 0 || used < s.planned {
+		s.planned = used
+	}
+	return nil
 }
 
 // held measures the memory that a request holds.
@@ -114,7 +141,9 @@ func (m *meter) held(ctx context.Context, p *parcel, s *step) (err error) {
 	if _, s.memory, _, err = m.peak(ctx, p); err != nil {
 		return err
 	}
-	return m.settle(probe.Free)
+	m.atRest = false
+	_, err = m.process.tell(probe.Usual)
+	return err
 }
 
 // peak runs a request once. The memory is what it took at most above the least that the
@@ -123,6 +152,11 @@ func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answ
 	if err := m.process.resetPeak(); err != nil {
 		return 0, 0, answer{}, err
 	}
+	now, _, err := m.process.resident()
+	if err != nil {
+		return 0, 0, answer{}, err
+	}
+	m.floor = min(m.floor, now)
 	used, got, err := m.run(ctx, p, 1)
 	if err != nil {
 		return 0, 0, got, err
@@ -133,27 +167,27 @@ func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answ
 
 // settle has the process give its memory back, which is the floor of later measures.
 func (m *meter) settle(command string) error {
-	if err := m.process.tell(command); err != nil {
+	if _, err := m.process.tell(command); err != nil {
 		return err
 	}
+	m.atRest = false
 	now, _, err := m.process.resident()
 	m.floor = now
 	return err
 }
 
-// refine measures a step by more runs, of which the least counts: collections of garbage, new
-// pages of memory and other work on the machine add to some runs, and never take.
+// refine measures a step as the mean of more runs. The least would miss the collections of
+// garbage that small requests cause now and then, and large ones always.
 func (m *meter) refine(ctx context.Context, p *parcel, s *step, runs int) error {
-	least := time.Duration(math.MaxInt64)
-	for range runs {
-		used, _, err := m.run(ctx, p, 1)
-		if err != nil {
-			return err
-		}
-		least = min(least, used)
+	used, _, err := m.run(ctx, p, runs)
+	if err != nil {
+		return err
 	}
-	s.cpu, s.runs = max(0, least-m.bases[p.call]), runs
-	return nil
+	s.cpu, s.runs = max(0, used/time.Duration(runs)-m.bases[p.call]), runs
+	if s.planned == 0 {
+		return nil
+	}
+	return m.planned(ctx, p, s)
 }
 
 // runsFor is how many runs a step is measured by.
@@ -195,17 +229,14 @@ func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]
 	return steps, nil
 }
 
-// again measures a step that is beyond a bound, and the one before it, by more runs.
+// again measures a step that is beyond a bound by more runs, and the one before it by so many
+// that both cause about as many collections of garbage.
 func (m *meter) again(ctx context.Context, parcels []*parcel, steps []*step, i int) error {
-	first, runs := steps[i].cpu, runsFor(steps[i])
+	runs := runsFor(steps[i])
 	if i > 0 {
-		if err := m.refine(ctx, parcels[i-1], steps[i-1], runs); err != nil {
+		if err := m.refine(ctx, parcels[i-1], steps[i-1], sizeFactor*runs); err != nil {
 			return err
 		}
 	}
-	if err := m.refine(ctx, parcels[i], steps[i], runs); err != nil {
-		return err
-	}
-	steps[i].cpu = min(first, steps[i].cpu)
-	return nil
+	return m.refine(ctx, parcels[i], steps[i], runs)
 }

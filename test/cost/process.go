@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -82,14 +83,16 @@ func (p *process) rest(ctx context.Context) (time.Duration, error) {
 	return last, nil
 }
 
-// tell has the process collect its garbage and give free memory back: a command of the
-// probe's.
-func (p *process) tell(command string) error {
+// tell has the process follow a command of the probe's, and returns the answer.
+func (p *process) tell(command string) (int64, error) {
 	if _, err := io.WriteString(p.probe, command+"\n"); err != nil {
-		return err
+		return 0, err
 	}
-	_, err := p.line.ReadString('\n')
-	return err
+	line, err := p.line.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 }
 
 // resident returns the memory of the process that is in RAM, in bytes, and the peak of it

@@ -4,17 +4,23 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 )
 
-// report writes what requests cost as they are measured, and a table in the end.
+// report writes what requests cost as they are measured, and a table in the end. Methods may
+// be called concurrently.
 type report struct {
-	out     io.Writer
-	steps   bool // writes each
-	began   time.Time
-	of      int // targets
+	out   io.Writer
+	steps bool // writes each
+	began time.Time
+	of    int // targets
+
+	mu      sync.Mutex
 	done    int
-	surface string
+	sent    int           // requests
+	used    time.Duration // CPU time of the tridents
+	seen    map[string]bool
 	courses []*course
 	found   []string // beyond a bound
 	failed  error    // to write
@@ -26,16 +32,26 @@ func (r *report) printf(format string, args ...any) {
 	}
 }
 
+// sum adds what one trident was sent and has used.
+func (r *report) sum(sent int, used time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent += sent
+	r.used += used
+}
+
 func (r *report) add(t *target, courses []*course) {
-	if t.call.String() != r.surface {
-		r.surface = t.call.String()
-		r.printf("%4.0f s  %4d of %d  %s\n", time.Since(r.began).Seconds(), r.done, r.of, r.surface)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if name := t.call.String(); !r.seen[name] {
+		r.seen[name] = true
+		r.printf("%4.0f s  %4d of %d  %s\n", time.Since(r.began).Seconds(), r.done, r.of, name)
 	}
 	r.done++
 	for _, c := range courses {
 		for _, step := range c.steps {
 			if r.steps {
-				r.printf("%s: %s, least of %d\n", c, step, step.runs)
+				r.printf("%s: %s, mean of %d\n", c, step, step.runs)
 			}
 		}
 		for _, what := range judge(c.steps) {
@@ -50,12 +66,12 @@ func (r *report) add(t *target, courses []*course) {
 const dearest = 10
 
 // end writes the table and fails if something was beyond a bound.
-func (r *report) end(sent int, used time.Duration) error {
+func (r *report) end() error {
 	steps := 0
 	for _, c := range r.courses {
 		steps += len(c.steps)
 	}
-	r.printf("%.0f s: %d fillings of fields, %d sizes and encodings, %d requests; CPU time of trident %.0f s\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, sent, used.Seconds())
+	r.printf("%.0f s: %d fillings of fields, %d sizes and encodings, %d requests; CPU time of the tridents %.0f s\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, r.sent, r.used.Seconds())
 	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.worst().cpu - a.worst().cpu) })
 	for _, c := range r.courses[:min(dearest, len(r.courses))] {
 		r.printf("%8s  %s: %s\n", c.worst().cpu.Round(100*time.Microsecond), c, c.worst())

@@ -129,10 +129,20 @@ func squeeze(body []byte, piece int) ([]byte, error) {
 
 // answer is what came of a request.
 type answer struct {
-	ok   bool
-	none bool   // none came in time
-	text string // of a refusal
+	ok     bool
+	none   bool   // none came in time
+	unread bool   // the server refused the request for a limit or for want of memory
+	text   string // of a refusal
 }
+
+// refused is an answer with a status and a message.
+func refused(text string) answer {
+	return answer{unread: busy.MatchString(text), text: cut(text)}
+}
+
+// busy matches the statuses of requests that the server had no place for: of HTTP, gRPC and
+// Connect.
+var busy = regexp.MustCompile(`^(429|503|8|14) |^\{"code":"(resource_exhausted|unavailable)"`)
 
 // class is the same for answers that say the same, numbers aside.
 func (a answer) class() string {
@@ -191,12 +201,18 @@ func (c *call) read(resp *http.Response, text []byte) (answer, error) {
 		if status == "" {
 			status, message = resp.Header.Get("Grpc-Status"), resp.Header.Get("Grpc-Message")
 		}
-		return answer{ok: status == "0", text: cut(status + " " + message)}, nil
+		if status == "0" {
+			return answer{ok: true}, nil
+		}
+		return refused(status + " " + message), nil
 	}
 	if c.framing == connectStream && resp.StatusCode == http.StatusOK {
 		return endOfStream(text)
 	}
-	return answer{ok: resp.StatusCode < http.StatusBadRequest, text: cut(fmt.Sprint(resp.StatusCode, " ", string(text)))}, nil
+	if resp.StatusCode < http.StatusBadRequest {
+		return answer{ok: true}, nil
+	}
+	return refused(fmt.Sprint(resp.StatusCode, " ", string(text))), nil
 }
 
 // endOfStream reads the last message of Connect's streams, which has the error.
@@ -214,7 +230,10 @@ func endOfStream(text []byte) (answer, error) {
 		if err := json.Unmarshal(message, &end); err != nil {
 			return answer{}, err
 		}
-		return answer{ok: end.Error == nil, text: cut(string(end.Error))}, nil
+		if end.Error == nil {
+			return answer{ok: true}, nil
+		}
+		return refused(string(end.Error)), nil
 	}
 	return answer{}, fmt.Errorf("the stream has no end: %w", io.ErrUnexpectedEOF)
 }
