@@ -89,7 +89,10 @@ func (s *scanner) value(m *Message, f *field, depth int) *Error {
 
 // object goes over what follows the brace of a message, or of any object if m is nil.
 func (s *scanner) object(m *Message, depth int) *Error {
-	for s.next() == '"' {
+	for keys := 1; s.next() == '"'; keys++ {
+		if keys > ObjectKeys {
+			return &Error{Most: ObjectKeys, What: "keys"}
+		}
 		key := s.string()
 		var f *field
 		if m != nil {

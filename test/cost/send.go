@@ -137,8 +137,11 @@ type answer struct {
 
 // refused is an answer with a status and a message.
 func refused(text string) answer {
-	return answer{unread: busy.MatchString(text), text: cut(text)}
+	return answer{unread: busy.MatchString(text) && !strings.Contains(text, noControl), text: cut(text)}
 }
+
+// noControl is in the refusals of control requests, which have such a status too.
+const noControl = "explicit model load / unload"
 
 // busy matches the statuses of requests that the server had no place for: of HTTP, gRPC and
 // Connect.
