@@ -26,7 +26,7 @@ type addedToken struct {
 func (t *Tokenizer) add(added []addedToken, word *set) error {
 	v := &t.vocabulary
 	t.verbatim, t.normalized = newMatcher(word), newMatcher(word)
-	next, known := int32(len(v.ids)), len(v.ids)
+	next, known := int32(v.models), v.models
 	final := map[int32]addedToken{}
 	for _, token := range added {
 		if token.Content == "" {

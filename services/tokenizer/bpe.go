@@ -50,15 +50,15 @@ type bpeJSON struct {
 	Merges       merges           `json:"merges"`
 }
 
-func newBPE(c *component) (map[string]int32, func(bool) (model, error), error) {
+func newBPE(c *component) (vocab, func(bool) (model, error), error) {
 	var f bpeJSON
 	if err := c.decode(&f); err != nil {
-		return nil, nil, err
+		return vocab{}, nil, err
 	}
 	if f.Vocab == nil || f.Merges == nil {
-		return nil, nil, fmt.Errorf("BPE: vocab or merges is missing")
+		return vocab{}, nil, fmt.Errorf("BPE: vocab or merges is missing")
 	}
-	return f.Vocab, func(alphabet bool) (model, error) { return f.build(alphabet) }, nil
+	return vocab{ids: f.Vocab}, func(alphabet bool) (model, error) { return f.build(alphabet) }, nil
 }
 
 func (f *bpeJSON) build(alphabet bool) (*bpe, error) {

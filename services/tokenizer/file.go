@@ -16,15 +16,15 @@ const maxID = 1 << 22
 // file is tokenizer.json. Its parts decode strictly: a field that nobody here
 // knows might change what they do.
 type file struct {
-	Version       string          `json:"version"`
-	Truncation    json.RawMessage `json:"truncation"` // the caller's
-	Padding       json.RawMessage `json:"padding"`    // the caller's
-	AddedTokens   []addedToken    `json:"added_tokens"`
-	Normalizer    *component      `json:"normalizer"`
-	PreTokenizer  *component      `json:"pre_tokenizer"`
-	PostProcessor *component      `json:"post_processor"`
-	Decoder       *component      `json:"decoder"`
-	Model         component       `json:"model"`
+	Version       string       `json:"version"`
+	Truncation    *Truncation  `json:"truncation"` // the caller's
+	Padding       *Padding     `json:"padding"`    // the caller's
+	AddedTokens   []addedToken `json:"added_tokens"`
+	Normalizer    *component   `json:"normalizer"`
+	PreTokenizer  *component   `json:"pre_tokenizer"`
+	PostProcessor *component   `json:"post_processor"`
+	Decoder       *component   `json:"decoder"`
+	Model         component    `json:"model"`
 }
 
 // component is a part of the file whose other fields depend on its type.
@@ -94,7 +94,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if f.Version != "1.0" {
 		return nil, fmt.Errorf("version %q is not supported: 1.0 is", f.Version)
 	}
-	t := &Tokenizer{encoders: &sync.Pool{}}
+	t := &Tokenizer{encoders: &sync.Pool{}, truncation: f.Truncation, padding: f.Padding}
 	props := sync.OnceValue(newProperties)
 	var err error
 	if t.normalizer, err = newNormalizer(f.Normalizer, props); err != nil {
@@ -104,7 +104,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	alphabet := dropAlphabet(&t.splitters)
-	ids, build, err := newModel(&f.Model)
+	tokens, build, err := newModel(&f.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,17 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if t.model, err = build(alphabet); err != nil {
 		return nil, err
 	}
-	if err := t.fill(ids, f.AddedTokens, props); err != nil {
+	if err := t.fill(tokens, f.AddedTokens, props); err != nil {
 		return nil, err
 	}
-	if t.before, t.after, err = newTemplate(f.PostProcessor); err != nil {
+	arranged, ok, err := newTemplate(f.PostProcessor)
+	if err != nil {
 		return nil, err
 	}
+	if !ok {
+		arranged = untouched()
+	}
+	t.arrangeBy(arranged)
 	if t.decoders, err = newDecoders(f.Decoder); err != nil {
 		return nil, err
 	}
@@ -125,13 +130,18 @@ func Parse(data []byte) (*Tokenizer, error) {
 }
 
 // fill makes the vocabulary of the model's ids and the added tokens.
-func (t *Tokenizer) fill(ids map[string]int32, added []addedToken, props func() *properties) error {
+func (t *Tokenizer) fill(of vocab, added []addedToken, props func() *properties) error {
 	v := &t.vocabulary
-	v.ids, v.size = ids, len(ids)
+	v.ids, v.models = of.ids, max(len(of.ids), len(of.list))
 	v.empty, v.addedIDs, v.special = map[int32]bool{}, map[string]int32{}, map[string]bool{}
-	v.tokens = make([]string, len(ids)+len(added))
-	for token, id := range ids {
+	v.tokens = make([]string, v.models+len(added))
+	for token, id := range of.ids {
 		if err := v.set(token, id); err != nil {
+			return err
+		}
+	}
+	for id, token := range of.list {
+		if err := v.set(token, int32(id)); err != nil {
 			return err
 		}
 	}

@@ -18,17 +18,26 @@ type model interface {
 	encode(word string, scratch *wordScratch, ids []int32) []int32
 }
 
+// vocab is the tokens of a model. A Unigram vocabulary lists them by id, and may have
+// one twice, which then is known by the last of its ids.
+type vocab struct {
+	ids  map[string]int32
+	list []string // nil for other models
+}
+
 // newModel reads a model: its vocabulary, and what builds the rest when it is
 // known whether words come as they are or are yet to be written in GPT-2's
 // alphabet.
-func newModel(c *component) (map[string]int32, func(alphabet bool) (model, error), error) {
+func newModel(c *component) (vocab, func(alphabet bool) (model, error), error) {
 	switch c.guessKind() {
 	case "BPE":
 		return newBPE(c)
 	case "WordPiece":
 		return newWordPiece(c)
+	case "Unigram":
+		return newUnigram(c)
 	}
-	return nil, nil, c.unknown("model")
+	return vocab{}, nil, c.unknown("model")
 }
 
 // guessKind is the type, and for the oldest files, which say none, what their
@@ -108,7 +117,7 @@ type wordpiece struct {
 	most     int    // bytes of the longest token, its prefix included
 }
 
-func newWordPiece(c *component) (map[string]int32, func(bool) (model, error), error) {
+func newWordPiece(c *component) (vocab, func(bool) (model, error), error) {
 	var f struct {
 		typed
 		Vocab    map[string]int32 `json:"vocab"`
@@ -117,14 +126,14 @@ func newWordPiece(c *component) (map[string]int32, func(bool) (model, error), er
 		MaxChars *int             `json:"max_input_chars_per_word"`
 	}
 	if err := c.decode(&f); err != nil {
-		return nil, nil, err
+		return vocab{}, nil, err
 	}
 	if f.Prefix == nil || f.MaxChars == nil {
-		return nil, nil, errors.New("WordPiece: continuing_subword_prefix or max_input_chars_per_word is missing")
+		return vocab{}, nil, errors.New("WordPiece: continuing_subword_prefix or max_input_chars_per_word is missing")
 	}
 	unknown, ok := f.Vocab[f.Unknown]
 	if !ok {
-		return nil, nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", f.Unknown)
+		return vocab{}, nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", f.Unknown)
 	}
 	build := func(inAlphabet bool) (model, error) {
 		m := &wordpiece{f.Vocab, unknown, *f.Prefix, *f.MaxChars, 0}
@@ -136,7 +145,7 @@ func newWordPiece(c *component) (map[string]int32, func(bool) (model, error), er
 		}
 		return m, nil
 	}
-	return f.Vocab, build, nil
+	return vocab{ids: f.Vocab}, build, nil
 }
 
 // spelled is a model whose words are yet to be written in GPT-2's alphabet.

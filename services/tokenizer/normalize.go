@@ -57,6 +57,8 @@ func newNormalizer(c *component, props func() *properties) (normalizer, error) {
 		return newPrepend(c)
 	case "Replace":
 		return newReplace(c)
+	case "Precompiled":
+		return newPrecompiled(c)
 	case "BertNormalizer":
 		return newBert(c, props)
 	}

@@ -24,6 +24,9 @@ type request struct {
 	Texts []string        `json:"texts"`
 	IDs   [][]int         `json:"ids,omitempty"`
 
+	Inputs []input `json:"inputs,omitempty"`
+	Rounds int     `json:"rounds,omitempty"`
+
 	Properties []string `json:"properties,omitempty"`
 }
 
@@ -34,6 +37,8 @@ type answer struct {
 	Plain, Special [][]int         `json:",omitempty"`
 	Text, Skipped  []string        `json:",omitempty"`
 	Count          int             `json:",omitempty"`
+	Encodings      []encoding      `json:",omitempty"`
+	Seconds        float64         `json:",omitempty"`
 
 	Sets map[string][][2]rune       `json:",omitempty"`
 	Maps map[string]map[rune]string `json:",omitempty"`

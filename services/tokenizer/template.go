@@ -7,44 +7,97 @@ import (
 	"slices"
 )
 
-// newTemplate is the special tokens that a post-processor puts before and after
-// one text. What it does to pairs of texts and to offsets is of no use here.
-func newTemplate(c *component) (before, after []int, err error) {
+// template is how a post-processor arranges a text, or two, with special tokens.
+type template struct{ single, pair []templatePart }
+
+// templatePart is a text or special tokens.
+type templatePart struct {
+	text    int   // firstText, secondText, or noText for special tokens
+	special []int // ids
+	kind    int   // the type id
+}
+
+const (
+	noText = iota
+	firstText
+	secondText
+)
+
+// untouched is the template where no post-processor is.
+func untouched() template {
+	first, second := templatePart{text: firstText}, templatePart{text: secondText, kind: 1}
+	return template{[]templatePart{first}, []templatePart{first, second}}
+}
+
+// around are the special tokens before and after the text of the single template.
+func (t template) around() (before, after []int) {
+	to := &before
+	for _, part := range t.single {
+		if part.text == noText {
+			*to = append(*to, part.special...)
+		} else {
+			to = &after
+		}
+	}
+	return before, after
+}
+
+// surrounded is the template of special tokens before and after each text, as
+// transformers makes it for Llama's family.
+func surrounded(before, after []int) template {
+	around := func(text, kind int) (parts []templatePart) {
+		for _, part := range []templatePart{{special: before, kind: kind}, {text: text, kind: kind}, {special: after, kind: kind}} {
+			if part.text != noText || len(part.special) > 0 {
+				parts = append(parts, part)
+			}
+		}
+		return parts
+	}
+	single := around(firstText, 0)
+	return template{single, slices.Concat(single, around(secondText, 1))}
+}
+
+// newTemplate is what a post-processor makes of texts. ok is false for one that only
+// changes offsets.
+func newTemplate(c *component) (t template, ok bool, err error) {
 	if c == nil {
-		return nil, nil, nil
+		return t, false, nil
 	}
 	switch c.kind {
 	case "Sequence":
 		return newTemplates(c)
 	case "ByteLevel":
-		return nil, nil, c.decode(&byteLevelJSON{})
+		return t, false, c.decode(&byteLevelJSON{})
 	case "BertProcessing", "RobertaProcessing":
-		return newBertTemplate(c)
+		t, err = newBertTemplate(c)
+		return t, true, err
 	case "TemplateProcessing":
-		return newSingle(c)
+		t, err = newTemplateProcessing(c)
+		return t, true, err
 	}
-	return nil, nil, c.unknown("post-processor")
+	return t, false, c.unknown("post-processor")
 }
 
-func newTemplates(c *component) (before, after []int, err error) {
+func newTemplates(c *component) (t template, ok bool, err error) {
 	var f struct {
 		typed
 		Processors []*component `json:"processors"`
 	}
 	if err := c.decode(&f); err != nil {
-		return nil, nil, err
+		return t, false, err
 	}
 	for _, part := range f.Processors {
-		b, a, err := newTemplate(part)
-		if err != nil {
-			return nil, nil, err
+		next, arranges, err := newTemplate(part)
+		switch {
+		case err != nil:
+			return t, false, err
+		case arranges && ok:
+			return t, false, errors.New("more than one post-processor that adds tokens is not supported")
+		case arranges:
+			t, ok = next, true
 		}
-		if len(b)+len(a) > 0 && len(before)+len(after) > 0 {
-			return nil, nil, errors.New("more than one post-processor that adds tokens is not supported")
-		}
-		before, after = slices.Concat(before, b), slices.Concat(after, a)
 	}
-	return before, after, nil
+	return t, ok, nil
 }
 
 // tokenID is a token and its id, written as an array of both.
@@ -63,7 +116,7 @@ func (t *tokenID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func newBertTemplate(c *component) (before, after []int, err error) {
+func newBertTemplate(c *component) (template, error) {
 	var f struct {
 		typed
 		Sep            *tokenID `json:"sep"`
@@ -72,15 +125,21 @@ func newBertTemplate(c *component) (before, after []int, err error) {
 		AddPrefixSpace bool     `json:"add_prefix_space"`
 	}
 	if err := c.decode(&f); err != nil {
-		return nil, nil, err
+		return template{}, err
 	}
 	if f.Sep == nil || f.Cls == nil {
-		return nil, nil, fmt.Errorf("%s: sep or cls is missing", c.kind)
+		return template{}, fmt.Errorf("%s: sep or cls is missing", c.kind)
 	}
-	return []int{f.Cls.id}, []int{f.Sep.id}, nil
+	cls, sep := []int{f.Cls.id}, []int{f.Sep.id}
+	single := []templatePart{{special: cls}, {text: firstText}, {special: sep}}
+	second := []templatePart{{text: secondText, kind: 1}, {special: sep, kind: 1}}
+	if c.kind == "RobertaProcessing" {
+		second = []templatePart{{special: sep}, {text: secondText}, {special: sep}}
+	}
+	return template{single, slices.Concat(single, second)}, nil
 }
 
-// templateItem is one part of a template: the text or a special token.
+// templateItem is one part of a template in the file: a text or a special token.
 type templateItem struct {
 	Sequence *struct {
 		ID   string `json:"id"`
@@ -92,41 +151,63 @@ type templateItem struct {
 	}
 }
 
-func newSingle(c *component) (before, after []int, err error) {
+type specialToken struct {
+	ID     string   `json:"id"`
+	IDs    []int    `json:"ids"`
+	Tokens []string `json:"tokens"`
+}
+
+func newTemplateProcessing(c *component) (t template, err error) {
 	var f struct {
 		typed
-		Single        []templateItem  `json:"single"`
-		Pair          json.RawMessage `json:"pair"`
-		SpecialTokens map[string]struct {
-			ID     string   `json:"id"`
-			IDs    []int    `json:"ids"`
-			Tokens []string `json:"tokens"`
-		} `json:"special_tokens"`
+		Single        []templateItem          `json:"single"`
+		Pair          []templateItem          `json:"pair"`
+		SpecialTokens map[string]specialToken `json:"special_tokens"`
 	}
 	if err := c.decode(&f); err != nil {
-		return nil, nil, err
+		return t, err
 	}
-	texts := 0
-	for _, item := range f.Single {
+	if t.single, err = templateParts("single", f.Single, f.SpecialTokens); err != nil {
+		return t, err
+	}
+	if t.pair, err = templateParts("pair", f.Pair, f.SpecialTokens); err != nil {
+		return t, err
+	}
+	if n := texts(t.single, firstText); n != 1 {
+		return t, fmt.Errorf("TemplateProcessing: single has the text %d times", n)
+	}
+	if texts(t.single, secondText) > 0 {
+		return t, errors.New("TemplateProcessing: single has more than the text and special tokens")
+	}
+	return t, nil
+}
+
+func templateParts(name string, items []templateItem, tokens map[string]specialToken) (parts []templatePart, _ error) {
+	for _, item := range items {
 		switch {
 		case item.Sequence != nil && item.Sequence.ID == "A":
-			texts++
+			parts = append(parts, templatePart{text: firstText, kind: item.Sequence.Type})
+		case item.Sequence != nil && item.Sequence.ID == "B":
+			parts = append(parts, templatePart{text: secondText, kind: item.Sequence.Type})
 		case item.SpecialToken != nil:
-			token, ok := f.SpecialTokens[item.SpecialToken.ID]
+			token, ok := tokens[item.SpecialToken.ID]
 			if !ok {
-				return nil, nil, fmt.Errorf("TemplateProcessing: special token %q is not defined", item.SpecialToken.ID)
+				return nil, fmt.Errorf("TemplateProcessing: special token %q is not defined", item.SpecialToken.ID)
 			}
-			if texts == 0 {
-				before = append(before, token.IDs...)
-			} else {
-				after = append(after, token.IDs...)
-			}
+			parts = append(parts, templatePart{special: token.IDs, kind: item.SpecialToken.Type})
 		default:
-			return nil, nil, errors.New("TemplateProcessing: single has more than the text and special tokens")
+			return nil, fmt.Errorf("TemplateProcessing: %s has more than the texts A and B and special tokens", name)
 		}
 	}
-	if texts != 1 {
-		return nil, nil, fmt.Errorf("TemplateProcessing: single has the text %d times", texts)
+	return parts, nil
+}
+
+// texts is how often a template has a text.
+func texts(parts []templatePart, text int) (n int) {
+	for _, part := range parts {
+		if part.text == text {
+			n++
+		}
 	}
-	return before, after, nil
+	return n
 }

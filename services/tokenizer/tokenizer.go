@@ -1,11 +1,10 @@
 // Package tokenizer turns text into token ids and back, as Hugging Face's
 // tokenizers library does from the same tokenizer.json: BPE (byte-level, and
-// byte-fallback as in SentencePiece) and WordPiece. It is for counts, for the
+// byte-fallback as in SentencePiece), Unigram and WordPiece. It is for counts, for the
 // room left in a context, and for prompts and answers that are ids.
 //
 // What a file holds and this package does not know is an error that names it.
-// Two things of a file are known and not applied: truncation and padding, which
-// are the caller's.
+// Encode does not apply the file's truncation and padding, which are the caller's.
 package tokenizer
 
 import (
@@ -31,7 +30,10 @@ type Tokenizer struct {
 	normalizer           normalizer
 	splitters            []splitter
 	model                model
-	// before and after are the special tokens around a text.
+	template             template
+	truncation           *Truncation
+	padding              *Padding
+	// before and after are the special tokens around a text, by the template.
 	before, after []int
 	decoders      []decoder
 	encoders      *sync.Pool
@@ -60,15 +62,22 @@ func (t *Tokenizer) With(config Config) (*Tokenizer, error) {
 	if config.AddBOS == nil && config.AddEOS == nil {
 		return t, nil
 	}
+	before, err := t.single(config.AddBOS, config.BOS, "bos_token")
+	if err != nil {
+		return nil, err
+	}
+	after, err := t.single(config.AddEOS, config.EOS, "eos_token")
+	if err != nil {
+		return nil, err
+	}
 	changed := *t
-	var err error
-	if changed.before, err = t.single(config.AddBOS, config.BOS, "bos_token"); err != nil {
-		return nil, err
-	}
-	if changed.after, err = t.single(config.AddEOS, config.EOS, "eos_token"); err != nil {
-		return nil, err
-	}
+	changed.arrangeBy(surrounded(before, after))
 	return &changed, nil
+}
+
+func (t *Tokenizer) arrangeBy(by template) {
+	t.template = by
+	t.before, t.after = by.around()
 }
 
 func (t *Tokenizer) single(add *bool, token, name string) ([]int, error) {
@@ -146,7 +155,7 @@ func (t *Tokenizer) release(e *encoder) {
 	if cap(e.ids) > maxKept {
 		e.ids = nil
 	}
-	if cap(e.word.symbols) > maxKept || cap(e.word.text) > maxKept {
+	if cap(e.word.symbols) > maxKept || cap(e.word.text) > maxKept || cap(e.word.path) > maxKept {
 		e.word = wordScratch{}
 	}
 	t.encoders.Put(e)
@@ -185,6 +194,7 @@ type vocabulary struct {
 	empty    map[int32]bool
 	addedIDs map[string]int32
 	special  map[string]bool
+	models   int // number of the model's tokens
 	size     int
 }
 

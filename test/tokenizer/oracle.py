@@ -5,19 +5,70 @@ Reads requests as JSON lines and answers each with one:
   {"path" or "json": ..., "texts": [...],   {"plain", "special": ids of each text, without and with special tokens,
    "ids": [[...]]}                           "text", "skipped": each text decoded again, and each list of ids,
                                              "count": the vocabulary's size}, or {"error": ...}
+  {"path" or "json": ..., "inputs": [...]}  {"encodings": [{"ids", "types"} of each input, or {} where tokenizers fails]}: an input
+                                             has "first", perhaps "second", "special", and perhaps "truncation"
+  {"path" or "json": ..., "texts": [...],   {"seconds": the least time of one thread for all texts, of that many rounds}
+   "rounds": N}
   {"properties": [...]}                     {"sets": ranges of code points for each property of regular expressions and some
                                              others, "maps": what becomes of each character, where it does not stay}
   {"versions": true}                        {"versions": the packages that the answers depend on}
 """
+import io
 import json
 import sys
+import time
 
 import tokenizers
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 
+def charsmap():
+    """SentencePiece's compiled rules nmt_nfkc, as XLM-RoBERTa has them: those of a tiny model."""
+    import sentencepiece
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["hello world %d" % i for i in range(100)]), model_writer=model, vocab_size=30,
+        hard_vocab_limit=False, normalization_rule_name="nmt_nfkc", minloglevel=2,
+    )
+    normalizer = dict(fields(model.getvalue()))[3]
+    return dict(fields(normalizer))[2]
+
+
+def fields(message):
+    """The numbers and contents of a protobuf message's fields, numbers aside."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            varint()
+            continue
+        size = varint() if key & 7 == 2 else {1: 8, 5: 4}[key & 7]
+        yield key >> 3, message[at : at + size]
+        at += size
+
+
 def train(kind, texts):
-    if kind == "wordpiece":
+    if kind == "unigram":
+        t = Tokenizer(models.Unigram())
+        t.normalizer = normalizers.Precompiled(charsmap())
+        t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+        t.decoder = decoders.Metaspace()
+        tokens = ["<s>", "<pad>", "</s>", "<unk>"] + ["<0x%02X>" % i for i in range(256)]
+        trainer = trainers.UnigramTrainer(vocab_size=2500, special_tokens=tokens, unk_token="<unk>", show_progress=False)
+    elif kind == "wordpiece":
         t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
         t.normalizer = normalizers.BertNormalizer()
         t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -94,6 +145,25 @@ def unicode(properties):
     return {"sets": sets, "maps": maps}
 
 
+def encoding(t, given):
+    try:
+        t.no_truncation()
+        if cut := given.get("truncation"):
+            t.enable_truncation(**cut)
+        e = t.encode(given["first"], given.get("second"), add_special_tokens=given["special"])
+        return {"ids": e.ids, "types": e.type_ids}
+    except BaseException as error:  # panics are no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        return {}
+
+
+def seconds(t, texts):
+    start = time.perf_counter()
+    t.encode_batch_fast(texts)
+    return time.perf_counter() - start
+
+
 def answer(request):
     if "versions" in request:
         return {"versions": [f"tokenizers=={tokenizers.__version__}"]}
@@ -104,6 +174,10 @@ def answer(request):
     t = Tokenizer.from_file(request["path"]) if "path" in request else Tokenizer.from_str(json.dumps(request["json"]))
     t.no_truncation()
     t.no_padding()
+    if "inputs" in request:
+        return {"encodings": [encoding(t, i) for i in request["inputs"]]}
+    if "rounds" in request:
+        return {"seconds": min(seconds(t, request["texts"]) for _ in range(request["rounds"]))}
     plain = [e.ids for e in t.encode_batch(request["texts"], add_special_tokens=False)]
     special = [t.encode(text).ids for text in request["texts"]]
     ids = special + (request.get("ids") or [])

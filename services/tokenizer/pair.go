@@ -1,0 +1,287 @@
+package tokenizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Encoding is one input of an encoder model: a text or a pair of texts.
+type Encoding struct {
+	IDs []int
+	// TypeIDs are the type of each id, which tells the texts of a pair apart.
+	TypeIDs []int
+	// Attention is 1 for each id. Padding, which is the caller's, has 0.
+	Attention []int
+	// Truncated reports whether tokens of a text were left out.
+	Truncated bool
+}
+
+// ErrTooShort is returned where Truncation would have to leave out all tokens of the
+// text that its Strategy names, or more.
+var ErrTooShort = errors.New("the text to truncate is too short")
+
+// ErrNoSecond is returned where Truncation is of the second text and there is none.
+var ErrNoSecond = errors.New("only_second truncates the second text of a pair, and there is one text")
+
+// EncodeSingle returns the ids and types of a text, truncated to cut unless that is
+// nil. [Tokenizer.Encode] describes the rest.
+func (t *Tokenizer) EncodeSingle(ctx context.Context, text string, special bool, cut *Truncation, left *inference.TextBudget) (Encoding, error) {
+	return t.arrange(ctx, t.template.single, []string{text}, special, cut, left)
+}
+
+// EncodePair returns the ids and types of two texts as the tokenizer's template
+// arranges them. EncodeSingle describes the rest.
+func (t *Tokenizer) EncodePair(ctx context.Context, first, second string, special bool, cut *Truncation, left *inference.TextBudget) (Encoding, error) {
+	parts := t.template.pair
+	if texts(parts, firstText) == 0 || texts(parts, secondText) == 0 {
+		return Encoding{}, errors.New("TemplateProcessing: pair does not have the texts A and B")
+	}
+	return t.arrange(ctx, parts, []string{first, second}, special, cut, left)
+}
+
+func (t *Tokenizer) arrange(ctx context.Context, parts []templatePart, all []string, special bool, cut *Truncation, left *inference.TextBudget) (Encoding, error) {
+	var ids [3][]int // by templatePart.text
+	for i, text := range all {
+		var err error
+		if ids[firstText+i], err = t.Encode(ctx, text, false, left); err != nil {
+			return Encoding{}, err
+		}
+	}
+	truncated := false
+	if cut != nil {
+		var err error
+		if truncated, err = cut.apply(ids[firstText:firstText+len(all)], added(parts, special)); err != nil {
+			return Encoding{}, err
+		}
+	}
+	n := 0
+	for _, part := range parts {
+		n += len(ids[part.text]) + len(part.special)
+	}
+	e := Encoding{IDs: make([]int, 0, n), TypeIDs: make([]int, 0, n), Attention: make([]int, 0, n), Truncated: truncated}
+	for _, part := range parts {
+		switch {
+		case part.text != noText:
+			e.append(ids[part.text], part.kind)
+		case special:
+			e.append(part.special, part.kind)
+		}
+	}
+	return e, nil
+}
+
+// added is the number of special tokens of a template.
+func added(parts []templatePart, special bool) (n int) {
+	if !special {
+		return 0
+	}
+	for _, part := range parts {
+		n += len(part.special)
+	}
+	return n
+}
+
+func (e *Encoding) append(ids []int, kind int) {
+	e.IDs = append(e.IDs, ids...)
+	for range ids {
+		e.TypeIDs = append(e.TypeIDs, kind)
+		e.Attention = append(e.Attention, 1)
+	}
+}
+
+// Strategy is which text is truncated.
+type Strategy string
+
+// The strategies of Hugging Face's library.
+const (
+	// LongestFirst leaves out tokens of the longer text, and of both once they are
+	// equally long.
+	LongestFirst Strategy = "LongestFirst"
+	OnlyFirst    Strategy = "OnlyFirst"
+	OnlySecond   Strategy = "OnlySecond"
+)
+
+// Direction is the side of a text, on which tokens are left out or padding is added.
+type Direction string
+
+// The directions of Hugging Face's library.
+const (
+	Left  Direction = "Left"
+	Right Direction = "Right"
+)
+
+// Truncation limits the number of ids. It is also the form of tokenizer.json.
+type Truncation struct {
+	Direction Direction `json:"direction"` // "" is Right
+	// MaxLength is the largest number of ids, special tokens among them.
+	MaxLength int      `json:"max_length"`
+	Strategy  Strategy `json:"strategy"`
+	// Stride is by how many tokens the parts of a long text would overlap. Only the
+	// first part is returned, but a stride that leaves no room is an error, as in
+	// Hugging Face's library.
+	Stride int `json:"stride"`
+}
+
+func (c *Truncation) check() error {
+	switch {
+	case c.Direction != "" && c.Direction != Left && c.Direction != Right:
+		return fmt.Errorf("truncation: direction %q is not supported", c.Direction)
+	case c.Strategy != LongestFirst && c.Strategy != OnlyFirst && c.Strategy != OnlySecond:
+		return fmt.Errorf("truncation: strategy %q is not supported", c.Strategy)
+	case c.MaxLength < 0 || c.Stride < 0:
+		return fmt.Errorf("truncation: max_length %d or stride %d is negative", c.MaxLength, c.Stride)
+	}
+	return nil
+}
+
+// apply truncates one text or two, to which so many special tokens are added.
+func (c *Truncation) apply(ids [][]int, special int) (truncated bool, _ error) {
+	if err := c.check(); err != nil {
+		return false, err
+	}
+	room := c.MaxLength - special
+	if room < c.Stride {
+		return false, c.noRoom(special)
+	}
+	total := 0
+	for _, text := range ids {
+		total += len(text)
+	}
+	if total <= room {
+		return false, nil
+	}
+	lengths, err := c.lengths(ids, room, total)
+	for i, n := range lengths {
+		switch {
+		case n >= len(ids[i]):
+		case n > 0 && c.Stride >= n:
+			return false, c.noRoom(special)
+		case c.Direction == Left:
+			ids[i] = ids[i][len(ids[i])-n:]
+		default:
+			ids[i] = ids[i][:n]
+		}
+	}
+	return true, err
+}
+
+func (c *Truncation) noRoom(special int) error {
+	return fmt.Errorf("truncation: max_length %d has no room for %d special tokens and a stride of %d", c.MaxLength, special, c.Stride)
+}
+
+// lengths are the lengths to which texts are truncated.
+func (c *Truncation) lengths(ids [][]int, room, total int) ([]int, error) {
+	if room == 0 { // whatever the strategy is
+		return make([]int, len(ids)), nil
+	}
+	lengths := make([]int, len(ids))
+	for i, text := range ids {
+		lengths[i] = len(text)
+	}
+	cut := 0
+	switch {
+	case c.Strategy == OnlySecond && len(ids) < 2:
+		return nil, ErrNoSecond
+	case c.Strategy == OnlySecond:
+		cut = 1
+	case c.Strategy == LongestFirst && len(ids) == 2:
+		lengths[0], lengths[1] = shares(lengths[0], lengths[1], room)
+		return lengths, nil
+	case c.Strategy == LongestFirst:
+		return []int{room}, nil
+	}
+	if lengths[cut] -= total - room; lengths[cut] <= 0 {
+		return nil, fmt.Errorf("%w: %d tokens, of which %d had to be left out", ErrTooShort, len(ids[cut]), total-room)
+	}
+	return lengths, nil
+}
+
+// shares divides the room between two texts that need more. The shorter one stays
+// whole if it needs no more than half.
+func shares(first, second, room int) (int, int) {
+	short, long := min(first, second), room-min(first, second)
+	if long < short {
+		short = room / 2
+		long = short + room%2
+	}
+	if first > second {
+		return long, short
+	}
+	return short, long
+}
+
+// Padding is what tokenizer.json says of padding, which is the caller's.
+type Padding struct {
+	// Fixed is the length to pad to, 0 for that of the longest of a batch.
+	Fixed     int
+	Direction Direction
+	// Multiple rounds the length up to a multiple of it, 0 for no rounding.
+	Multiple int
+	ID, Type int
+	Token    string
+}
+
+// Truncation returns what tokenizer.json says of truncation, nil if it says nothing.
+// Encode does not apply it.
+func (t *Tokenizer) Truncation() *Truncation { return t.truncation }
+
+// Padding returns what tokenizer.json says of padding, nil if it says nothing.
+func (t *Tokenizer) Padding() *Padding { return t.padding }
+
+// UnmarshalJSON reads the form of tokenizer.json.
+func (c *Truncation) UnmarshalJSON(data []byte) error {
+	type plainTruncation Truncation // without this method
+	if err := strict(data, (*plainTruncation)(c)); err != nil {
+		return fmt.Errorf("truncation: %w", err)
+	}
+	return c.check()
+}
+
+// UnmarshalJSON reads the form of tokenizer.json.
+func (p *Padding) UnmarshalJSON(data []byte) error {
+	var f struct {
+		Strategy  paddingStrategy `json:"strategy"`
+		Direction Direction       `json:"direction"`
+		Multiple  *int            `json:"pad_to_multiple_of"`
+		ID        int             `json:"pad_id"`
+		Type      int             `json:"pad_type_id"`
+		Token     string          `json:"pad_token"`
+	}
+	if err := strict(data, &f); err != nil {
+		return fmt.Errorf("padding: %w", err)
+	}
+	if f.Direction != Left && f.Direction != Right {
+		return fmt.Errorf("padding: direction %q is not supported", f.Direction)
+	}
+	*p = Padding{Fixed: int(f.Strategy), Direction: f.Direction, Multiple: or(f.Multiple), ID: f.ID, Type: f.Type, Token: f.Token}
+	if p.Multiple < 0 {
+		return fmt.Errorf("padding: pad_to_multiple_of %d is negative", p.Multiple)
+	}
+	return nil
+}
+
+// paddingStrategy is a fixed length, or 0 for that of the longest of a batch. The file
+// has {"Fixed":N} or "BatchLongest".
+type paddingStrategy int
+
+// UnmarshalJSON takes both forms.
+func (s *paddingStrategy) UnmarshalJSON(data []byte) error {
+	if string(data) == `"BatchLongest"` {
+		*s = 0
+		return nil
+	}
+	var f struct {
+		Fixed *int
+	}
+	if err := strict(data, &f); err != nil {
+		return err
+	}
+	if f.Fixed == nil || *f.Fixed < 0 {
+		return fmt.Errorf("strategy %s is not supported", data)
+	}
+	*s = paddingStrategy(*f.Fixed)
+	return nil
+}
