@@ -236,9 +236,34 @@ func Kept(t *Tokenizer) int {
 	if !ok {
 		return 0
 	}
-	n := 4*cap(e.ids) + cap(e.word.text) + cap(e.word.char) + 12*cap(e.word.symbols) + 8*cap(e.word.heap)
+	n := 4*cap(e.ids) + cap(e.word.text) + cap(e.word.char) + 12*cap(e.word.symbols) + 8*cap(e.word.heap) + 8*cap(e.word.path.steps) + 8*cap(e.word.path.sums)
 	for _, spans := range e.spans {
 		n += 24 * cap(spans)
 	}
 	return n
+}
+
+// Normalizer makes the function that normalizes a text by a precompiled charsmap.
+func Normalizer() func(charsmap []byte, text string) (string, error) {
+	lone := loneRunes()
+	return func(charsmap []byte, text string) (string, error) {
+		m, err := newCharsmap(charsmap, lone)
+		if err != nil {
+			return "", err
+		}
+		return m.normalize(text), nil
+	}
+}
+
+// ParseScore parses a number as serde_json does.
+func ParseScore(number string) (float64, error) { return parseScore(number) }
+
+// LoneRunes are the characters of which no two are a grapheme.
+func LoneRunes() (all []rune) {
+	for _, s := range loneRunes() {
+		for r := s.lo; r <= s.hi; r++ {
+			all = append(all, r)
+		}
+	}
+	return all
 }

@@ -85,11 +85,22 @@ var longTexts = map[string]string{
 	"whitespaces": strings.Repeat(" ", 400_000),
 }
 
+// longKinds are tokenizers of all models that take whole texts.
+func longKinds(t *testing.T) map[string]*tokenizer.Tokenizer {
+	t.Helper()
+	kinds := map[string]*tokenizer.Tokenizer{"byte level": byteLevel().parse(t), "SentencePiece": fallback().parse(t)}
+	for _, s := range trainedUnigrams(t) {
+		if s.name == "metaspace alone" || s.name == "words of a whole text" {
+			kinds["Unigram, "+s.name] = parse(t, s)
+		}
+	}
+	return kinds
+}
+
 // TestEncodeEndsWithItsContext counts how often it is looked at: every 64 KiB of text, or
 // more, and not again once it has ended.
 func TestEncodeEndsWithItsContext(t *testing.T) {
-	for kind, file := range map[string]parts{"byte level": byteLevel(), "SentencePiece": fallback()} {
-		tok := file.parse(t)
+	for kind, tok := range longKinds(t) {
 		for name, text := range longTexts {
 			all := &looks{Context: t.Context(), left: 1 << 30}
 			if _, err := tok.Count(all, text, false, nil); err != nil || all.n < len(text)/(64<<10)-1 {
@@ -142,8 +153,7 @@ func TestLongTextsMemory(t *testing.T) {
 	if tier.Race {
 		most = 240
 	}
-	for kind, file := range map[string]parts{"byte level": byteLevel(), "SentencePiece": fallback()} {
-		tok := file.parse(t)
+	for kind, tok := range longKinds(t) {
 		for name, text := range longTexts {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

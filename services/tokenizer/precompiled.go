@@ -37,7 +37,7 @@ func newPrecompiled(c *component) (normalizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Precompiled: precompiled_charsmap: %w", err)
 	}
-	m, err := newCharsmap(data)
+	m, err := newCharsmap(data, loneRunes())
 	if err != nil {
 		return nil, fmt.Errorf("Precompiled: precompiled_charsmap: %w", err)
 	}
@@ -47,7 +47,7 @@ func newPrecompiled(c *component) (normalizer, error) {
 // unitSize is the size of one unit of the trie in bytes.
 const unitSize = 4
 
-func newCharsmap(data []byte) (*charsmap, error) {
+func newCharsmap(data []byte, lone []span32) (*charsmap, error) {
 	if len(data) < unitSize {
 		return nil, errors.New("it is shorter than the size of its trie")
 	}
@@ -63,7 +63,6 @@ func newCharsmap(data []byte) (*charsmap, error) {
 		return nil, errors.New("the replacements are not UTF-8")
 	}
 	m.replacements = string(data)
-	lone := loneRunes()
 	m.lone = newSet(lone)
 	var changed []span32
 	for _, s := range lone {

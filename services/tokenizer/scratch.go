@@ -11,7 +11,7 @@ type wordScratch struct {
 	// heap is the rank of a pair's merge << 32 | the place of its left symbol, the
 	// smallest first. An entry whose pair is no more is passed over.
 	heap  []uint64
-	path  []pathStep // of a Unigram model
+	path  path // of a Unigram model
 	watch watch
 }
 

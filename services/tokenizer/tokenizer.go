@@ -155,7 +155,7 @@ func (t *Tokenizer) release(e *encoder) {
 	if cap(e.ids) > maxKept {
 		e.ids = nil
 	}
-	if cap(e.word.symbols) > maxKept || cap(e.word.text) > maxKept || cap(e.word.path) > maxKept {
+	if cap(e.word.symbols) > maxKept || cap(e.word.text) > maxKept || max(cap(e.word.path.steps), cap(e.word.path.sums)) > maxKept {
 		e.word = wordScratch{}
 	}
 	t.encoders.Put(e)

@@ -469,6 +469,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(small.json(f), "ab é€")
 	small["pre_tokenizer"] = parts{"type": "Split", "pattern": parts{"Regex": `[a-z]+(?!\S)|\p{L}{1,3}|(?i:'s|x)?`}, "behavior": "Isolated", "invert": false}
 	f.Add(small.json(f), "hello <s>")
+	small["model"] = parts{"type": "Unigram", "vocab": []any{[]any{"<unk>", 0}, []any{"a", -1}, []any{"ab", -1.5}}, "unk_id": 0, "byte_fallback": true}
+	small["normalizer"] = parts{"type": "Precompiled", "precompiled_charsmap": "BAAAAAAAAABhAGIA"}
+	small["pre_tokenizer"] = parts{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": true}
+	small["truncation"] = parts{"max_length": 3, "stride": 0, "strategy": "LongestFirst", "direction": "Left"}
+	f.Add(small.json(f), "abab é\u0301")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		tok, err := tokenizer.Parse(data)
 		if err != nil || len(text) > 1000 {
@@ -476,6 +481,10 @@ func FuzzParse(f *testing.F) {
 		}
 		ids, _ := tok.Encode(t.Context(), text, true, nil)
 		tok.Decode(ids, true)
+		e, _ := tok.EncodePair(t.Context(), text, text, true, tok.Truncation(), nil)
+		if len(e.IDs) != len(e.TypeIDs) || len(e.IDs) != len(e.Attention) {
+			t.Fatalf("%d ids with %d types and an attention of %d", len(e.IDs), len(e.TypeIDs), len(e.Attention))
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ type unigram struct {
 	ids    map[string]int32
 	trie   *trie
 	scores []float64 // by id
+	most   int       // bytes of the longest token
 	// unknown is the token of characters that have none, noToken where such a
 	// character is an error.
 	unknown      int32
@@ -41,12 +43,17 @@ type scored struct {
 
 // UnmarshalJSON reads both.
 func (s *scored) UnmarshalJSON(data []byte) error {
-	parts := []any{&s.token, &s.score}
+	var number json.Number
+	parts := []any{&s.token, &number}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
 	}
-	if len(parts) != 2 || parts[0] == nil || parts[1] == nil {
+	if len(parts) != 2 || parts[0] == nil || number == "" {
 		return fmt.Errorf("%.60s where a token and its score are expected", data)
+	}
+	var err error
+	if s.score, err = parseScore(string(number)); err != nil {
+		return fmt.Errorf("%.60s: %w", data, err)
 	}
 	return nil
 }
@@ -79,6 +86,7 @@ func newUnigram(c *component) (vocab, func(bool) (model, error), error) {
 	for id, s := range f.Vocab {
 		tokens[id], u.scores[id] = s.token, s.score
 		u.ids[s.token] = int32(id)
+		u.most = max(u.most, len(s.token))
 		lowest = min(lowest, s.score)
 	}
 	u.unknownScore = lowest - unknownPenalty
@@ -115,44 +123,65 @@ func (u *unigram) encode(word string, scratch *wordScratch, ids []int32) []int32
 	return ids
 }
 
-// pathStep is the best way to a place in a word: the last token on it, where that token
-// starts, and the sum of all scores. The start is noStart for a place not reached yet.
-type pathStep struct {
-	score     float64
-	start, id int32
-}
+// pathStep is the best way to a place in a word: the last token on it and where that
+// token starts, which is noStart for a place not reached yet.
+type pathStep struct{ start, id int32 }
 
 const noStart = -1
 
-// divide appends the tokens of the best path through a word. Of equal paths to a place
-// the one stays that was found first.
-func (u *unigram) divide(word string, scratch *wordScratch, ids []int32) []int32 {
-	path := slices.Grow(scratch.path[:0], len(word)+1)[:len(word)+1]
-	scratch.path = path
-	for i := range path {
-		path[i].start = noStart
+// path is the best ways to all places of a word. The sums of scores are kept for the
+// places that tokens from the current one can reach, each at its place's lowest bits.
+type path struct {
+	steps []pathStep
+	sums  []float64
+	mask  int
+}
+
+// reset makes room for a word and tokens of so many bytes at most.
+func (p *path) reset(word, token int) {
+	p.steps = slices.Grow(p.steps[:0], word+1)[:word+1]
+	for i := range p.steps {
+		p.steps[i].start = noStart
 	}
-	path[0].score = 0
+	size := 1 << bits.Len(uint(min(word, max(token, utf8.UTFMax))))
+	p.sums = slices.Grow(p.sums[:0], size)[:size]
+	p.sums[0], p.mask = 0, size-1
+}
+
+// offer takes a way to a place if it is better, and reports whether it was. Of equal
+// ones the first stays.
+func (p *path) offer(end int, sum float64, start int, id int32) bool {
+	step, known := &p.steps[end], &p.sums[end&p.mask]
+	if step.start != noStart && sum <= *known {
+		return false
+	}
+	*step, *known = pathStep{int32(start), id}, sum
+	return true
+}
+
+// divide appends the tokens of the best path through a word.
+func (u *unigram) divide(word string, scratch *wordScratch, ids []int32) []int32 {
+	p := &scratch.path
+	p.reset(len(word), u.most)
 	for at, look := 0, lookEvery; at < len(word); {
 		if at >= look {
 			if look += lookEvery; !scratch.watch.goOn(lookEvery) {
 				return ids
 			}
 		}
-		at = u.extend(word, at, path)
-		if at < 0 {
+		if at = u.extend(word, at, p); at < 0 {
 			scratch.watch.fail(errNoUnknown)
 			return ids
 		}
 	}
-	return u.walk(word, path, ids)
+	return u.walk(word, p.steps, ids)
 }
 
 // extend extends the path that ends at a place by each token that starts there, or by
 // an unknown character if no token is that character. It returns the place of the next
 // character, negative if there is no unknown token.
-func (u *unigram) extend(word string, at int, path []pathStep) int {
-	till := path[at].score
+func (u *unigram) extend(word string, at int, p *path) int {
+	till := p.sums[at&p.mask]
 	next := at + runeSize(word, at)
 	single := false
 	cells := u.trie.cells
@@ -169,21 +198,12 @@ func (u *unigram) extend(word string, at int, path []pathStep) int {
 			continue
 		}
 		single = single || end == next
-		path[end].offer(till+u.scores[id], at, id)
+		p.offer(end, till+u.scores[id], at, id)
 	}
-	if !single && path[next].offer(till+u.unknownScore, at, u.unknown) && u.unknown == noToken {
+	if !single && p.offer(next, till+u.unknownScore, at, u.unknown) && u.unknown == noToken {
 		return noStart
 	}
 	return next
-}
-
-// offer takes a way to the place if it is better, and reports whether it was.
-func (s *pathStep) offer(score float64, start int, id int32) bool {
-	if s.start != noStart && score <= s.score {
-		return false
-	}
-	*s = pathStep{score, int32(start), id}
-	return true
 }
 
 func runeSize(text string, at int) int {
@@ -196,17 +216,17 @@ func runeSize(text string, at int) int {
 
 // walk appends the tokens of the best path, which is read from its end. Unknown
 // neighbours are one.
-func (u *unigram) walk(word string, path []pathStep, ids []int32) []int32 {
+func (u *unigram) walk(word string, steps []pathStep, ids []int32) []int32 {
 	before := len(ids)
 	for end := len(word); end > 0; {
-		id, start := path[end].id, int(path[end].start)
+		id, start := steps[end].id, int(steps[end].start)
 		if id != u.unknown {
 			ids = append(ids, id)
 			end = start
 			continue
 		}
-		for start > 0 && path[start].id == u.unknown {
-			start = int(path[start].start)
+		for start > 0 && steps[start].id == u.unknown {
+			start = int(steps[start].start)
 		}
 		ids = u.appendUnknown(ids, word[start:end])
 		end = start
