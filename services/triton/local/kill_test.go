@@ -4,6 +4,7 @@ package local
 
 import (
 	"bufio"
+	"context"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -46,12 +47,11 @@ func TestKillBelow(t *testing.T) {
 	}
 	// A grandchild whose parent has ended is no longer below the process: it was killed, and
 	// may take a moment to end. Trident adopts such processes.
+	ctx, cancel := context.WithDeadline(t.Context(), late)
+	defer cancel()
 	for _, pid := range family {
-		for _, dead := ended(pid); !dead; _, dead = ended(pid) {
-			if time.Now().After(late) {
-				t.Fatalf("process %d lives", pid)
-			}
-			time.Sleep(time.Millisecond)
+		if _, err := awaitEnd(ctx, pid); err != nil {
+			t.Fatalf("process %d lives: %v", pid, err)
 		}
 	}
 	if !lines.Scan() || strings.TrimSpace(lines.Text()) != "ended" { // it lives, and sees that they have ended
