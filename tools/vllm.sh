@@ -82,15 +82,16 @@ start() {
     running && die "a tritonserver is running already: tools/vllm.sh stop"
     [ -e "$home/smollm2/.made" ] || die "nothing is installed: tools/vllm.sh setup"
     make_repository
-    local packages libpython
+    local packages libpython flags
     packages=$(site)
+    read -ra flags <<<"${VLLM_TRITON_FLAGS:-}"
     libpython=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
     (
         environment
         export LD_LIBRARY_PATH=$libpython:$packages/nvidia_pytriton.libs
         exec setsid "$packages/pytriton/tritonserver/bin/tritonserver" --backend-directory="$home/backends" --model-repository="$home/models" \
             --http-address=127.0.0.1 --http-port="$port" --grpc-address=127.0.0.1 --grpc-port=$((port + 1)) --metrics-address=127.0.0.1 --metrics-port=$((port + 2)) \
-            ${VLLM_TRITON_FLAGS:-} >"$home/tritonserver.log" 2>&1 </dev/null
+            "${flags[@]}" >"$home/tritonserver.log" 2>&1 </dev/null
     ) &
     echo $! >"$home/pid"
     say "tritonserver starts with vLLM: log in $home/tritonserver.log"
@@ -138,7 +139,9 @@ test_local() {
     running && die "the tritonserver has the machine's cores: tools/vllm.sh stop"
     make_repository
     environment
-    export TRIDENT_TEST_VLLM=$home/models TRIDENT_TEST_VLLM_FLAGS="--backend-directory=$home/backends --triton-library=$(site)/nvidia_pytriton.libs"
+    local packages
+    packages=$(site)
+    export TRIDENT_TEST_VLLM=$home/models TRIDENT_TEST_VLLM_FLAGS="--backend-directory=$home/backends --triton-library=$packages/nvidia_pytriton.libs"
     run_tests "$1"
 }
 
