@@ -32,6 +32,8 @@ func (s *schemas) check(ctx context.Context, c *inference.Structured) error {
 	switch {
 	case errors.Is(err, errFieldFull):
 		return inference.Invalid(c.Param, "%s holds more than %d values: send a smaller schema", c.Param, budget.FreeValues)
+	case errors.Is(err, errTooManyKeys):
+		return inference.Invalid(c.Param, "%s holds an object of more than %d keys: send a smaller schema", c.Param, budget.ObjectKeys)
 	case err != nil:
 		return inference.Invalid(c.Param, "%s is not valid JSON: %s", c.Param, why(err))
 	}

@@ -199,23 +199,35 @@ func TestSchemaTooWide(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return float64(after.Mallocs - before.Mallocs), err
 	}
-	for name, form := range map[string]func(n int) string{
-		"anyOf":      func(n int) string { return `{"anyOf":[` + strings.Repeat("{},", n-1) + "{}]}" },
-		"properties": func(n int) string { return `{"properties":` + numbered(n) + "}" },
+	for _, tt := range []struct {
+		name string
+		most int // subschemas that the reader of JSON takes
+		form func(n int) string
+	}{
+		{"anyOf", budget.FreeValues / 2, func(n int) string { return `{"anyOf":[` + strings.Repeat("{},", n-1) + "{}]}" }},
+		{"properties", budget.ObjectKeys, func(n int) string { return `{"properties":` + numbered(n) + "}" }},
 	} {
+		name, form := tt.name, tt.form
 		_, _ = work(10, form) // compiles the metaschemas
 		within, err := work(budget.Subschemas-1, form)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		beyond, err := work(budget.FreeValues/2, form)
+		beyond, err := work(tt.most, form)
 		if err == nil || !strings.Contains(err.Error(), "more than 10000 subschemas") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if beyond > within {
-			t.Errorf("%s: %.0f allocations to refuse %d subschemas, and %.0f for all that may be", name, beyond, budget.FreeValues/2, within)
+			t.Errorf("%s: %.0f allocations to refuse %d subschemas, and %.0f for all that may be", name, beyond, tt.most, within)
 		}
 	}
+}
+
+// TestSchemaOfManyKeys names the budget, as such a schema is valid JSON.
+func TestSchemaOfManyKeys(t *testing.T) {
+	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
+	err := new(schemas).check(t.Context(), &inference.Structured{Value: text, Param: "p"})
+	wantInvalid(t, err, "p", "p holds an object of more than 16384 keys: send a smaller schema")
 }
 
 func numbered(n int) string {

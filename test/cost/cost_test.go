@@ -155,7 +155,7 @@ func TestPlanted(t *testing.T) {
 				field: "elements", fill: first("many elements"),
 				body: func(n int) []byte { return []byte("[" + strings.Repeat("1,", n-1) + "1]") },
 			}
-			steps, err := m.steps(t.Context(), of, []int{512, 2048, 8192, 32768}, false)
+			steps, err := m.steps(t.Context(), of, []int{64, 256, 1024, 4096}, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/backends/burst"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // gpu is a model that needs what the machine may not have.
@@ -40,7 +41,12 @@ func TestModels(t *testing.T) {
 			t.Run("answers", func(t *testing.T) { answers(t, cards[m.Name], m) })
 			t.Run("refuses", func(t *testing.T) { refuses(t, cards[m.Name]) })
 			if m.Pace > 0 || m.Python { // flat out, tritonserver 2.51 ends by itself after one of some thirty
-				t.Run("cancelled", func(t *testing.T) { letsGo(t, engine, cards[m.Name]) })
+				t.Run("cancelled", func(t *testing.T) {
+					if m.Python { // which is as fast as it can be, too
+						tier.OnlySlow(t)
+					}
+					letsGo(t, engine, cards[m.Name])
+				})
 			}
 		})
 	}
