@@ -319,7 +319,7 @@ func (r *sdkRun) steady(t *testing.T) steady {
 // and a client that keeps to the limits of its key gets its requests through.
 func TestMemory(t *testing.T) {
 	needsServer(t) // or the process is Triton, too
-	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](512<<20, 2<<30), tier.Size(8<<20, 60<<20)
+	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](1<<30, 2<<30), tier.Size(8<<20, 60<<20)
 	s := besiege(t, limit, clients)
 	run := s.startSteady(t, duration)
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
