@@ -77,7 +77,7 @@ func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatistic
 func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
 	index, err := call(ctx, e, e.config.CallTimeout, client.RepositoryIndex, req)
 	if err == nil {
-		e.health.mark(index, req.GetReady())
+		e.health.faults().Mark(index, req.GetReady())
 	}
 	return index, err
 }

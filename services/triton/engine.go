@@ -196,5 +196,5 @@ func (e *Engine) Ready(ctx context.Context) error {
 	if !answer.GetReady() {
 		return errNotReady
 	}
-	return e.health.ready()
+	return e.health.faults().Err()
 }

@@ -56,14 +56,11 @@ type ward struct {
 
 // Pauses of a broken model.
 const (
-	strikeLimit  = 3                // requests in a row without an answer
 	healthPoll   = time.Second      // between two looks at the server's index
 	trialPause   = 10 * time.Second // between two requests that are let through
 	recoverFirst = time.Second      // before the second attempt to load it; then twice as long each time
 	recoverLast  = time.Minute
 	unloadLimit  = 30 * time.Second // for requests in flight, which may never end
-	// faultRetry is when clients may try again.
-	faultRetry = 2 * time.Second
 )
 
 // byHand is what an operator has to do.
@@ -98,7 +95,7 @@ func (h *health) enter(model string, s *stream) (*ward, error) {
 	w := h.ward(model)
 	if w.fault != "" {
 		if !w.manual || time.Since(w.trial) < trialPause {
-			return nil, faultOf(w)
+			return nil, NotReady(w.name, w.fault)
 		}
 		w.trial = time.Now()
 	}
@@ -122,7 +119,7 @@ func (h *health) leave(w *ward, s *stream, err error) {
 		}
 	case NoVerdict, DeadEngine:
 	}
-	silent, healed := w.strikes >= strikeLimit, verdict == SoundModel && w.fault != ""
+	silent, healed := w.strikes >= StrikeLimit, verdict == SoundModel && w.fault != ""
 	h.mu.Unlock()
 	switch {
 	case verdict == DeadEngine:
@@ -159,7 +156,7 @@ func (h *health) fail(w *ward, fault string) {
 	h.mu.Unlock()
 	h.log.Error("model broke down", "model", w.name, "fault", fault, "streams", len(streams))
 	ended := kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because(fmt.Sprintf("the model `%s` broke down: %s", w.name, fault), nil)
-	ended.RetryAfter = faultRetry
+	ended.RetryAfter = FaultRetry
 	for _, s := range streams {
 		s.cancel(ended)
 	}
@@ -271,13 +268,6 @@ func (h *health) await(w *ward, sound <-chan struct{}) {
 	}
 }
 
-func faultOf(w *ward) *inference.Error {
-	return &inference.Error{
-		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: faultRetry,
-		Message: fmt.Sprintf("the model `%s` isn't ready: %s", w.name, w.fault),
-	}
-}
-
 // check is nil for a model that isn't broken.
 func (h *health) check(model string) error {
 	if h.broken.Load() == 0 {
@@ -286,48 +276,23 @@ func (h *health) check(model string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w := h.wards[model]; w != nil && w.fault != "" {
-		return faultOf(w)
+		return NotReady(w.name, w.fault)
 	}
 	return nil
 }
 
-// faults are the broken models and what is wrong with each.
-func (h *health) faults() map[string]string {
+// faults returns the broken models.
+func (h *health) faults() Faults {
 	if h.broken.Load() == 0 {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := map[string]string{}
+	all := Faults{}
 	for name, w := range h.wards {
 		if w.fault != "" {
 			all[name] = w.fault
 		}
 	}
 	return all
-}
-
-// ready names the broken models, if there are any.
-func (h *health) ready() error {
-	for _, model := range slices.Sorted(maps.Keys(h.faults())) {
-		return h.check(model)
-	}
-	return nil
-}
-
-// mark shows the faults in the server's index, of which ready models only may have been
-// asked for.
-func (h *health) mark(index *kserve.RepositoryIndexResponse, ready bool) {
-	faults := h.faults()
-	if len(faults) == 0 {
-		return
-	}
-	if ready {
-		index.Models = slices.DeleteFunc(index.GetModels(), func(row *indexRow) bool { return faults[row.GetName()] != "" })
-	}
-	for _, row := range index.GetModels() {
-		if fault := faults[row.GetName()]; fault != "" {
-			row.State, row.Reason = string(inference.ModelUnavailable), fault
-		}
-	}
 }

@@ -286,7 +286,7 @@ func TestSilentModel(t *testing.T) {
 		c.FirstResponse, c.Inactivity = 200*time.Millisecond, 200*time.Millisecond
 	})
 	m.silent = true
-	for range strikeLimit {
+	for range StrikeLimit {
 		if err := ask(t.Context(), engine, "long", nil); inference.AsError(err).Reason != inference.ReasonInactive {
 			t.Fatalf("a request without an answer ends by %v", err)
 		}

@@ -158,7 +158,7 @@ func errRepositoryName() error {
 func (c *core) index(ready bool) (*kserve.RepositoryIndexResponse, error) {
 	index, err := c.describeIndex(ready)
 	if err == nil {
-		c.health.mark(index, ready)
+		c.health.faults().Mark(index, ready)
 	}
 	return index, err
 }

@@ -5,15 +5,11 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton"
 )
@@ -92,10 +88,6 @@ func (h *health) ward(name string) *ward {
 	return w
 }
 
-// strikeLimit is how many requests in a row must go without an answer: one may
-// have a long prompt, and a few at a time wait behind it.
-const strikeLimit = 3
-
 // check is nil for a model that isn't broken.
 func (h *health) check(model string) error {
 	if h.broken.Load() == 0 {
@@ -104,25 +96,17 @@ func (h *health) check(model string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w := h.wards[model]; w != nil && w.fault != "" {
-		return notReady(model, w.fault)
+		return triton.NotReady(model, w.fault)
 	}
 	return nil
 }
 
-// ready names the broken models, if there are any.
-func (h *health) ready() error {
-	for _, model := range slices.Sorted(maps.Keys(h.faults())) {
-		return h.check(model)
-	}
-	return nil
-}
-
-// faults are the broken models and what is wrong with each.
-func (h *health) faults() map[string]string {
-	all := map[string]string{}
+// faults returns the broken models.
+func (h *health) faults() triton.Faults {
 	if h.broken.Load() == 0 {
-		return all
+		return nil
 	}
+	all := triton.Faults{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name, w := range h.wards {
@@ -131,25 +115,6 @@ func (h *health) faults() map[string]string {
 		}
 	}
 	return all
-}
-
-// mark shows the faults in Triton's index, of which ready models only may have
-// been asked for.
-func (h *health) mark(index *kserve.RepositoryIndexResponse, ready bool) {
-	faults := h.faults()
-	if len(faults) == 0 {
-		return
-	}
-	if ready {
-		index.Models = slices.DeleteFunc(index.GetModels(), func(row *kserve.RepositoryIndexResponse_ModelIndex) bool {
-			return faults[row.GetName()] != ""
-		})
-	}
-	for _, row := range index.GetModels() {
-		if fault := faults[row.GetName()]; fault != "" {
-			row.State, row.Reason = string(inference.ModelUnavailable), fault
-		}
-	}
 }
 
 // ended takes note of how a stream of a model has ended: nil, or its error.
@@ -182,7 +147,7 @@ func (h *health) strike(model string) {
 	w := h.ward(model)
 	h.mu.Lock()
 	w.strikes++
-	silent := w.strikes >= strikeLimit
+	silent := w.strikes >= triton.StrikeLimit
 	h.mu.Unlock()
 	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // the models that it is made of are to blame
 		h.fail(model, "it doesn't answer")
@@ -202,14 +167,6 @@ func (h *health) fail(model, fault string) {
 func (h *health) tookTooLong(model string, err error) {
 	if errors.Is(err, errCut) || errors.Is(err, errHung) {
 		h.recover(h.ward(model), inference.AsError(err).Message)
-	}
-}
-
-// notReady is the answer to requests for a model that is broken.
-func notReady(model, fault string) *inference.Error {
-	return &inference.Error{
-		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: retryAfter,
-		Message: fmt.Sprintf("the model `%s` isn't ready: %s", model, fault),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
 )
 
 // backTime is what a model needs to be loaded on a busy machine.
@@ -216,7 +217,7 @@ func TestModelBreaksDown(t *testing.T) {
 	}{
 		{"its process ends by itself", 3, 1, "its process ended with exit code 0"},
 		{"its engine dies", 4, 1, "the engine in its process has died"},
-		{"it hangs", 2, strikeLimit, "it doesn't answer"},
+		{"it hangs", 2, triton.StrikeLimit, "it doesn't answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lower := raise(t, config, "slow") // so that it doesn't come back too soon to be seen
@@ -242,7 +243,7 @@ func TestModelBreaksDown(t *testing.T) {
 	})
 	t.Run("some requests without an answer", func(t *testing.T) {
 		for range 2 {
-			for range strikeLimit - 1 {
+			for range triton.StrikeLimit - 1 {
 				engine.core.health.ended("moody", inference.AsError(&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonInactive}))
 			}
 			if err := ask(t, engine, "moody", 1); err != nil {

@@ -235,7 +235,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	default:
 		return errLoading
 	}
-	if err := c.health.ready(); err != nil {
+	if err := c.health.faults().Err(); err != nil {
 		return err
 	}
 	answer, err := e.ServerReady(ctx, &kserve.ServerReadyRequest{})
@@ -255,9 +255,9 @@ func (c *core) unready() error {
 		switch {
 		case m.State == inference.ModelReady, m.State == inference.ModelNeverLoaded, m.Reason == "unloaded":
 		case m.Reason != "":
-			return notReady(m.Name, firstLine(errors.New(m.Reason)))
+			return triton.NotReady(m.Name, firstLine(errors.New(m.Reason)))
 		default:
-			return notReady(m.Name, "it is "+strings.ToLower(string(m.State)))
+			return triton.NotReady(m.Name, "it is "+strings.ToLower(string(m.State)))
 		}
 	}
 	return errLoading

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
 )
 
 // recover marks a model, ends its streams and begins to bring it back.
@@ -30,7 +31,7 @@ func (h *health) recover(w *ward, fault string) {
 	h.mu.Unlock()
 
 	streams := h.core.queue.fail(h.core.affected(w.name), &inference.Error{
-		Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, RetryAfter: retryAfter,
+		Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, RetryAfter: triton.FaultRetry,
 		Message: fmt.Sprintf("the model `%s` broke down: %s", w.name, fault),
 	})
 	h.core.log.Error("model broke down", "model", w.name, "fault", fault, "faults", faults, "streams", streams)
@@ -44,9 +45,6 @@ const (
 	lastPause  = time.Minute
 	calm       = time.Minute
 )
-
-// retryAfter is when clients may try again.
-const retryAfter = 2 * time.Second
 
 // bringBack unloads and loads the model until it is sound.
 func (h *health) bringBack(w *ward, sound <-chan struct{}) {
