@@ -8,12 +8,17 @@ import (
 	"time"
 )
 
-// Arrival is a request on its way in, from when its client is known until its handler has
-// ended. It is the context below which the request is read and served, and holds what the
-// request takes meanwhile. The steps, in their order: Admit, before anything of the body is
-// read; Take, for the bytes that are read; Decode, for a decode slot, before they are
-// decoded; then the service takes the request, which ends its decoding. Leave ends all.
-// Methods may be used concurrently; on a nil Arrival they do nothing.
+// Arrival is one request from its authentication until its handler returns. It is the
+// context of the request, and it records the memory and the decode slot that the request
+// holds. A frontend calls its methods in this order:
+//
+//  1. Admit, before it reads the body.
+//  2. Take, before it reads bytes of the body.
+//  3. Decode, before it decodes these bytes. It waits for a decode slot.
+//  4. Decoded, or a call of the service with the arrival's context, when decoding has ended.
+//  5. Leave, when the handler returns.
+//
+// Methods may be called concurrently. On a nil Arrival they do nothing.
 type Arrival struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -22,18 +27,18 @@ type Arrival struct {
 
 	// Guarded by the ledger's lock.
 	bytes     int64
-	reading   bool // it is counted among those that are being read
-	slot      bool // it has a decode slot
-	waits     bool // for its client to send more, with the slot
-	admitted  bool // it has been let in, and has spent its rates
+	reading   bool // the request counts as one that is being read
+	slot      bool // the request has a decode slot
+	waits     bool // the request has a slot and waits for more of its body
+	admitted  bool // the request was admitted and has spent its rates
 	left      bool
-	turn      chan struct{} // closed when it has got a slot that it waited for
-	impatient *time.Timer   // ends the waiting with the slot; nil before the first time
+	turn      chan struct{} // closed when a request that waited gets its slot
+	impatient *time.Timer   // takes the slot away while waits is set; nil before the first Await
 }
 
 type arrivalKey struct{}
 
-// Value finds the arrival itself, too.
+// Value implements [context.Context]. It also returns the arrival itself.
 func (a *Arrival) Value(key any) any {
 	if _, own := key.(arrivalKey); own {
 		return a
@@ -41,40 +46,38 @@ func (a *Arrival) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// ArrivalOf returns the arrival of a context's request; nil for none.
+// ArrivalOf returns the arrival of a context's request, or nil if there is none.
 func ArrivalOf(ctx context.Context) *Arrival {
 	a, _ := ctx.Value(arrivalKey{}).(*Arrival)
 	return a
 }
 
-// Arrive begins to follow a request whose client is known, if it has one. Leave must be
-// called when nothing reads or serves the request any more.
+// Arrive returns the arrival of a request that was authenticated. The caller must call Leave
+// when the handler returns.
 func (s *Service) Arrive(ctx context.Context) *Arrival {
 	return &Arrival{Context: ctx, service: s, party: partyOf(ctx)}
 }
 
-// Guard refuses requests of a party by what it holds, before anything of them is read, and by
-// what it would hold with the bytes that are about to be read: when the server is short of
-// something. Its error is nil or [*Error]. It must be fast, and may
-// be called concurrently.
+// Guard refuses requests while the server is overloaded. It is called before a request is
+// read, and again before more bytes of it are read. Its argument is what the party holds,
+// these bytes included. Its error is nil or [*Error]. It must be fast and safe for
+// concurrent use.
 type Guard func(held Holding) error
 
-// LimitBodies bounds the bytes that the bodies of all requests hold together, beside
-// [Bounds.BodyBytes]: the smaller bound is in force. 0 is no bound.
+// LimitBodies bounds the bytes that the bodies of all requests hold together. The smaller of
+// this bound and [Bounds.BodyBytes] applies. 0 is no bound.
 func (s *Service) LimitBodies(bytes int64) { s.ledger.limitBytes(bytes) }
 
-// SetGuard has requests that run models or tokenizers pass a guard, from now on. Nil is
-// none.
+// SetGuard sets the guard of requests that run models or tokenizers. Nil removes it.
 func (s *Service) SetGuard(guard Guard) { s.guard.Store(&guard) }
 
-// Holdings returns what each party's requests hold now, the most bytes first, and what all
-// hold together.
+// Holdings returns what each party holds, sorted by bytes in descending order, and the sum.
 func (s *Service) Holdings() (each []Holding, all Holding) { return s.ledger.holdings() }
 
-// Admit refuses a request that would be refused whatever it asks for, by the limits of its
-// client or of the server, and spends their rates. The service counts no rate of theirs
-// again for this arrival. Once let in, a request is let in again. Below an arrival that has
-// been let in, such as that of a stream's call, the first one takes that over.
+// Admit spends the rates of the client and of the server. It returns an error when one of
+// them is used up, or when the slots and queues of the client or the server are full. A
+// second call of an admitted request returns nil and spends nothing. The call of a KServe
+// stream is an arrival too: the first request of the stream uses the admission of the call.
 func (a *Arrival) Admit() error {
 	if a == nil || a.spent() || a.succeed() {
 		return nil
@@ -92,7 +95,7 @@ func (a *Arrival) Admit() error {
 	return nil
 }
 
-// guarded asks the guard about a party whose request is about to hold so many bytes more.
+// guarded calls the guard for a party that is about to hold more bytes.
 func (s *Service) guarded(party Party, more int64) error {
 	guard := s.guard.Load()
 	if guard == nil || *guard == nil {
@@ -106,14 +109,15 @@ func (s *Service) guarded(party Party, more int64) error {
 	return nil
 }
 
-// spent reports whether the request has been let in.
+// spent reports whether the request was admitted.
 func (a *Arrival) spent() bool {
 	a.service.ledger.mu.Lock()
 	defer a.service.ledger.mu.Unlock()
 	return a.admitted
 }
 
-// succeed takes over that the arrival above has been let in, if it has.
+// succeed moves the admission of the parent arrival to this one, and reports whether there
+// was one.
 func (a *Arrival) succeed() bool {
 	above := ArrivalOf(a.Context)
 	if above == nil {
@@ -125,8 +129,8 @@ func (a *Arrival) succeed() bool {
 	return a.admitted
 }
 
-// enter ends the decoding of a request that the service takes, and reports whether it has
-// spent its rates.
+// enter ends the decoding of a request when the service accepts it. It reports whether the
+// request has spent its rates.
 func (a *Arrival) enter() (spent bool) {
 	if a == nil {
 		return false
@@ -137,7 +141,7 @@ func (a *Arrival) enter() (spent bool) {
 	return a.admitted
 }
 
-// refusal is why a request was refused before it was read.
+// refusal is the reason why a request was refused before it was read.
 type refusal uint8
 
 const (
@@ -150,12 +154,12 @@ const (
 	refusals
 )
 
-// String is the value of the label of metrics.
+// String returns the value of the metric's label.
 func (r refusal) String() string {
 	return [...]string{"full", "rate", "stopping", "load", "reading", "body_bytes"}[r]
 }
 
-// Refusals gives how often each reason had requests refused before they were read.
+// Refusals returns the number of requests that were refused before they were read, by reason.
 func (s *Service) Refusals() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for why := range s.early {
@@ -173,8 +177,9 @@ func (s *Service) turnAway(why refusal, err error) error {
 	return err
 }
 
-// Take counts bytes of the body that are about to be read, until Leave. Without room for
-// them, or for one more request that is being read, it is [CodeOverloaded].
+// Take reserves memory for bytes of the body before they are read. Leave releases it. The
+// error is [CodeOverloaded] when the bytes exceed the bound of the party or the server, or
+// when too many requests are being read.
 func (a *Arrival) Take(bytes int64) error {
 	if a == nil {
 		return nil
@@ -208,8 +213,8 @@ func (a *Arrival) Take(bytes int64) error {
 	return nil
 }
 
-// Weigh counts the request as one of so many bytes at least: what has been compressed holds
-// more than the bytes that were read of it. The error is Take's.
+// Weigh raises the memory of the request to a number of bytes: a compressed body takes more
+// memory than the bytes that were read. The error is that of Take.
 func (a *Arrival) Weigh(bytes int64) error {
 	if a == nil {
 		return nil
@@ -224,7 +229,7 @@ func (a *Arrival) Weigh(bytes int64) error {
 	return a.Take(more)
 }
 
-// Return gives bytes back that the request doesn't hold any more.
+// Return releases bytes that the request no longer holds.
 func (a *Arrival) Return(bytes int64) {
 	if a == nil {
 		return
@@ -240,7 +245,7 @@ func (a *Arrival) Return(bytes int64) {
 	l.drop(acc)
 }
 
-// errLeft is the error of who still reads a request that has ended.
+// errLeft is returned to a reader of a request that has ended.
 var errLeft = &Error{Code: CodeCanceled, Message: "the request has ended"}
 
 func errBytes(of room) *Error {
@@ -261,8 +266,8 @@ func errReading(all, own int) *Error {
 	}
 }
 
-// Decode waits for a decode slot, unless the request has one. It ends with the context, and
-// when the service stops.
+// Decode waits for a decode slot unless the request has one. It returns an error when the
+// context ends or the service stops.
 func (a *Arrival) Decode() error {
 	if a == nil {
 		return nil
@@ -304,7 +309,7 @@ func (a *Arrival) await() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case a.slot: // whatever else has come to pass
+	case a.slot: // even if the context has ended meanwhile
 		return nil
 	case a.left:
 		return errLeft
@@ -318,12 +323,12 @@ func (a *Arrival) await() error {
 	return errStopping
 }
 
-// slotPatience is for how long a request keeps its slot while its client sends nothing:
-// longer than what is on its way already takes, and too short for slow clients to matter.
+// slotPatience is how long a request keeps its slot while it waits for its client. Data
+// that is in flight arrives sooner. Slow clients exceed it and release their slots.
 const slotPatience = 10 * time.Millisecond
 
-// Await says that the request waits for more of its body, until Decode is called. If that
-// takes long it loses its slot meanwhile.
+// Await reports that the request waits for more of its body. The request loses its slot
+// unless Decode is called within slotPatience.
 func (a *Arrival) Await() {
 	if a == nil {
 		return
@@ -342,7 +347,7 @@ func (a *Arrival) Await() {
 	}
 }
 
-// lose gives the slot back while the request waits.
+// lose releases the slot of a request that still waits.
 func (a *Arrival) lose() {
 	l := a.service.ledger
 	l.mu.Lock()
@@ -352,8 +357,8 @@ func (a *Arrival) lose() {
 	}
 }
 
-// Decoded ends the decoding: it gives the slot back, and the request isn't one that is
-// being read any more. Its bytes stay.
+// Decoded releases the slot, and the request no longer counts as being read. It keeps its
+// bytes.
 func (a *Arrival) Decoded() {
 	if a == nil {
 		return
@@ -376,7 +381,7 @@ func (a *Arrival) decoded() {
 	}
 }
 
-// Leave gives all back.
+// Leave releases everything that the request holds.
 func (a *Arrival) Leave() {
 	if a == nil {
 		return

@@ -9,15 +9,14 @@ import (
 	"sync"
 )
 
-// Party is one of those whose requests are counted together before anything of them is
-// known but where they come from: a client by the name of its key, or an address whose
-// requests came without one.
+// Party is the unit of fairness before a request is read: the name of a key, or the address
+// of requests without a key.
 type Party struct {
 	Client  string
-	Address netip.Addr // of a network, where an IPv6 host can have any address of it
+	Address netip.Addr // IPv4 address, or the first one of an IPv6 /64 network
 }
 
-// String is for logs and messages to operators.
+// String returns the party as logs show it.
 func (p Party) String() string {
 	switch {
 	case p.Client != "":
@@ -28,7 +27,7 @@ func (p Party) String() string {
 	return "no address"
 }
 
-// partyOf returns whose request a context is of.
+// partyOf returns the party of a context's request.
 func partyOf(ctx context.Context) Party {
 	if client := ClientOf(ctx); client != nil {
 		return Party{Client: client.Name}
@@ -36,8 +35,8 @@ func partyOf(ctx context.Context) Party {
 	return Party{Address: AddressIn(ctx)}
 }
 
-// AddressIn returns the address from which a context's request came; invalid where nobody
-// has said it.
+// AddressIn returns the client's address of a context's request. It is invalid if the context
+// has none.
 func AddressIn(ctx context.Context) netip.Addr {
 	if origin, ok := ctx.Value(originKey{}).(*Origin); ok {
 		return origin.Address
@@ -45,13 +44,12 @@ func AddressIn(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
-// networkBits of an IPv6 address are its network's; the others are the host's own choice,
-// so that a host has as many addresses as it likes.
+// networkBits is the length of an IPv6 network prefix. A host chooses the other bits freely,
+// so that a limit per address would not hold.
 const networkBits = 64
 
-// AddressOf returns the address by which a connection's peer is counted: an IPv4 address,
-// or the /64 network of an IPv6 one. It is invalid for peers without an address, such as
-// those of tests.
+// AddressOf returns the address that limits use for a connection's peer: an IPv4 address, or
+// the /64 network of an IPv6 address. It is invalid if the peer has no IP address.
 func AddressOf(peer net.Addr) netip.Addr {
 	if tcp, ok := peer.(*net.TCPAddr); ok {
 		address, _ := netip.AddrFromSlice(tcp.IP)
@@ -82,30 +80,30 @@ func networkOf(address netip.Addr) netip.Addr {
 	return network.Addr()
 }
 
-// Holding is what the requests of a party hold now.
+// Holding is what the requests of a party currently hold.
 type Holding struct {
 	Party Party
-	// Bytes of bodies that are being read or served.
+	// Bytes is the memory of the bodies of requests that are being read or served.
 	Bytes int64
-	// Reading are the requests that are being read or decoded, Decoding those among them
-	// that have a decode slot, and Waiting those that wait for one.
+	// Reading is the number of requests that are being read or decoded. Decoding is the number
+	// of these that have a decode slot, and Waiting the number that wait for one.
 	Reading, Decoding, Waiting int
 }
 
-// ledger counts what requests hold before and while they are served, by party. No party
-// gets all there is: of the bytes and of the requests being read it may hold as much as
-// would still be free then for the others, and of the decode slots half. A party's only
-// request may take what there is. It may be used concurrently.
+// ledger records what requests hold, by party. A party may hold no more bytes, and no more
+// requests that are being read, than remain free for the others. It may have half of the
+// decode slots. The only request of a party may take all that is free. A ledger may be used
+// concurrently.
 type ledger struct {
 	mu       sync.Mutex
 	limits   intakeLimits
-	most     int64              // of bytes, beside the limits; 0 is no bound
-	accounts map[Party]*account // of parties that hold something
+	most     int64              // further bound of bytes; 0 is no bound
+	accounts map[Party]*account // parties that hold something
 	all      Holding
-	ring     []*account // with requests that wait for a slot: the first one's turn is next
+	ring     []*account // parties that wait for slots, in the order of their turns
 }
 
-// intakeLimits bound what is held; 0 is no bound.
+// intakeLimits are the bounds of all parties together; 0 is no bound.
 type intakeLimits struct {
 	bytes             int64
 	reading, decoding int
@@ -115,13 +113,12 @@ type intakeLimits struct {
 type account struct {
 	Holding
 
-	queue []*Arrival // that wait for a slot
+	queue []*Arrival // requests that wait for a slot
 }
 
 func newLedger() *ledger { return &ledger{accounts: map[Party]*account{}} }
 
-// set changes the limits. Whatever is held stays, and requests that wait get the slots
-// that there are now.
+// set changes the limits. Requests keep what they hold, and waiting requests get new slots.
 func (l *ledger) set(limits intakeLimits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,14 +126,14 @@ func (l *ledger) set(limits intakeLimits) {
 	l.grant()
 }
 
-// limitBytes bounds the bytes that are held, beside the limits.
+// limitBytes sets a further bound of bytes. The smaller bound applies.
 func (l *ledger) limitBytes(most int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.most = most
 }
 
-// bytes is the bound of the bytes that are held.
+// bytes returns the bound of bytes that applies.
 func (l *ledger) bytes() int64 {
 	if l.most == 0 || l.limits.bytes > 0 && l.limits.bytes < l.most {
 		return l.limits.bytes
@@ -144,7 +141,7 @@ func (l *ledger) bytes() int64 {
 	return l.most
 }
 
-// holding is a party's now.
+// holding returns what a party holds.
 func (l *ledger) holding(p Party) Holding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +151,7 @@ func (l *ledger) holding(p Party) Holding {
 	return Holding{Party: p}
 }
 
-// holdings are those of all parties, the most bytes first, and their sum.
+// holdings returns what each party holds, sorted by bytes in descending order, and the sum.
 func (l *ledger) holdings() (each []Holding, all Holding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +162,8 @@ func (l *ledger) holdings() (each []Holding, all Holding) {
 	return each, l.all
 }
 
-// account is a party's, which must hold something before the lock is left, or be dropped.
+// account returns the account of a party and creates it if it is missing. The caller must
+// call drop unless the party holds something when the lock is released.
 func (l *ledger) account(p Party) *account {
 	acc := l.accounts[p]
 	if acc == nil {
@@ -175,14 +173,14 @@ func (l *ledger) account(p Party) *account {
 	return acc
 }
 
-// drop forgets a party that holds nothing.
+// drop removes the account of a party that holds nothing.
 func (l *ledger) drop(acc *account) {
 	if acc.Bytes == 0 && acc.Reading == 0 && acc.Decoding == 0 && acc.Waiting == 0 {
 		delete(l.accounts, acc.Party)
 	}
 }
 
-// The answers of fits.
+// The results of fits.
 type room uint8
 
 const (
@@ -191,8 +189,8 @@ const (
 	allFull
 )
 
-// fits reports whether a request that holds mine may take n more, where its party holds
-// own, with mine, and all parties hold all. What alone is more than the limit is taken when
+// fits reports whether a request may take n more. The request holds mine, its party own, of
+// which mine is a part, and all parties hold all. A request above the limit fits when
 // nothing else is held.
 func fits(limit, all, own, mine, n int64) room {
 	free := limit - all - n
@@ -207,7 +205,7 @@ func fits(limit, all, own, mine, n int64) room {
 	return roomy
 }
 
-// slots is how many decode slots one party may have.
+// slots returns the number of decode slots that one party may have.
 func (l *ledger) slots() int {
 	if l.limits.decoding == 0 {
 		return math.MaxInt
@@ -220,14 +218,14 @@ func (l *ledger) vacant(acc *account) bool {
 	return acc.Decoding < l.slots() && (l.limits.decoding == 0 || l.all.Decoding < l.limits.decoding)
 }
 
-// seat gives a request a slot.
+// seat assigns a slot to a request.
 func (l *ledger) seat(acc *account, a *Arrival) {
 	a.slot = true
 	acc.Decoding++
 	l.all.Decoding++
 }
 
-// unseat takes it back, for those that wait.
+// unseat releases the slot of a request and grants it to a waiting one.
 func (l *ledger) unseat(a *Arrival) {
 	if !a.slot {
 		return
@@ -240,7 +238,7 @@ func (l *ledger) unseat(a *Arrival) {
 	l.drop(acc)
 }
 
-// enqueue has a request wait for a slot.
+// enqueue adds a request to the queue of its party.
 func (l *ledger) enqueue(acc *account, a *Arrival) {
 	if len(acc.queue) == 0 {
 		l.ring = append(l.ring, acc)
@@ -251,7 +249,7 @@ func (l *ledger) enqueue(acc *account, a *Arrival) {
 	l.all.Waiting++
 }
 
-// dequeue ends the waiting of a request.
+// dequeue removes a request from the queue of its party.
 func (l *ledger) dequeue(acc *account, a *Arrival) {
 	at := slices.Index(acc.queue, a)
 	acc.queue = slices.Delete(acc.queue, at, at+1)
@@ -263,7 +261,7 @@ func (l *ledger) dequeue(acc *account, a *Arrival) {
 	}
 }
 
-// grant gives the slots that are free to those that wait, one to each party in turn.
+// grant assigns free slots to waiting requests, to the parties in turn (round robin).
 func (l *ledger) grant() {
 	for i := 0; i < len(l.ring); {
 		acc := l.ring[i]
