@@ -48,8 +48,8 @@ type Server struct {
 	abort       context.CancelCauseFunc
 	log         *slog.Logger
 	serving     sync.WaitGroup
-	connections *connections // nil before Start, and without a port
-	calls       atomic.Int64 // in progress
+	connections *server.LimitedListener // nil before Start, and without a port
+	calls       atomic.Int64            // in progress
 }
 
 // Pings that clients may send are those of tritonserver's clients, and more: none
@@ -263,7 +263,7 @@ func (s *Server) Start(context.Context) error {
 	if !s.service.cfg.Enabled {
 		return nil
 	}
-	l := newConnections(server.LimitConnections(s.listener.grpc.Open(), s.shared, s.telemetry, s.log))
+	l := server.LimitConnections(s.listener.grpc.Open(), s.shared, s.telemetry, s.log)
 	s.connections = l
 	s.serving.Go(func() {
 		if err := s.grpc.Serve(l); err != nil {
@@ -284,7 +284,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	go func() { s.grpc.GracefulStop(); close(stopped) }()
 	if !s.partedFrom(stopped) {
 		if s.connections != nil {
-			s.connections.closeAll()
+			s.connections.CloseAll()
 		}
 		s.grpc.Stop()
 		<-stopped

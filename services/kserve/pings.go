@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+
+	"github.com/trident-inference/trident/services/server"
 )
 
 // pongWait is how long the answer to a ping waits for something to go out with.
@@ -37,7 +39,7 @@ func (g gathering) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	if err != nil {
 		return conn, info, err
 	}
-	plain := tcpOf(conn)
+	plain := server.TCPOf(conn)
 	if plain == nil { // TLS: each write is a record of its own
 		return conn, info, nil
 	}

@@ -2,18 +2,21 @@ package server
 
 import (
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// limitedListener is a listener that closes what is beyond the limits of its port as soon as
-// it has been accepted, before anything is read of it. A client learns nothing of why, as
-// an answer would take what the limits are to save.
-type limitedListener struct {
+// LimitedListener is a listener with limits of open connections. It closes a connection
+// beyond a limit as soon as it has accepted it, before it reads anything. The client gets no
+// reason, since an answer would take what the limits are to save. Its methods may be called
+// concurrently.
+type LimitedListener struct {
 	net.Listener
 
 	all, each int // limits; 0 is none
@@ -21,22 +24,22 @@ type limitedListener struct {
 	log       *seldom
 
 	mu   sync.Mutex
-	open int
-	by   map[netip.Addr]int // open ones, of addresses that have some
+	open map[*countedConn]struct{}
+	by   map[netip.Addr]int // number of open connections by address
 }
 
-// LimitConnections bounds the open connections of a port by the configuration: all of
-// them, and those of one address. Connections from a loopback address count among all
-// alone: they are those of this machine, such as a proxy's for all of its clients.
-func LimitConnections(l net.Listener, cfg Config, telemetry *Telemetry, log *slog.Logger) net.Listener {
-	return &limitedListener{
-		Listener: l, all: cfg.MaxConnections, each: cfg.MaxConnectionsPerAddress, telemetry: telemetry, by: map[netip.Addr]int{},
-		log: newSeldom(log.With("port", l.Addr().String())),
+// LimitConnections returns a listener that bounds the open connections of a port by the
+// configuration: all of them, and those of one address. Connections from loopback addresses
+// have only the first bound: a proxy on this machine has the connections of all its clients.
+func LimitConnections(l net.Listener, cfg Config, telemetry *Telemetry, log *slog.Logger) *LimitedListener {
+	return &LimitedListener{
+		Listener: l, all: cfg.MaxConnections, each: cfg.MaxConnectionsPerAddress, telemetry: telemetry,
+		log: newSeldom(log.With("port", l.Addr().String())), open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},
 	}
 }
 
 // Accept implements [net.Listener].
-func (l *limitedListener) Accept() (net.Conn, error) {
+func (l *LimitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
@@ -44,46 +47,60 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		tcp, ok := conn.(*net.TCPConn)
 		if !ok {
-			return conn, nil // a port is one of TCP; other listeners are those of tests
+			return conn, nil // ports are TCP ports; other listeners are those of tests
 		}
-		address := inference.AddressOf(tcp.RemoteAddr())
-		if l.enter(address) {
-			return &countedConn{TCPConn: tcp, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
+		accepted := &countedConn{TCPConn: tcp, of: l, address: inference.AddressOf(tcp.RemoteAddr())}
+		if l.enter(accepted) {
+			return accepted, nil
 		}
-		_ = tcp.SetLinger(0) // what is closed here takes no port for minutes
+		_ = tcp.SetLinger(0) // so that the closed connection holds no port for minutes
 		_ = tcp.Close()
 	}
 }
 
-// enter counts a connection if there is room for it.
-func (l *limitedListener) enter(address netip.Addr) bool {
+// CloseAll closes all open connections.
+func (l *LimitedListener) CloseAll() {
+	l.mu.Lock()
+	all := slices.Collect(maps.Keys(l.open))
+	l.mu.Unlock()
+	for _, conn := range all {
+		_ = conn.Close() // nothing of the connection is awaited any more
+	}
+}
+
+// enter counts a connection unless a limit is reached.
+func (l *LimitedListener) enter(c *countedConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.all > 0 && l.open >= l.all:
-		l.refuse(refusedConnections, "connections were closed: the port has as many as it may have", "connections", l.open, "flag", "--max-connections")
+	case l.all > 0 && len(l.open) >= l.all:
+		l.refuse(refusedConnections, "connections were closed: the port has as many as it may have", "connections", len(l.open), "flag", "--max-connections")
 		return false
-	case l.each > 0 && l.by[address] >= l.each && !address.IsLoopback():
-		l.refuse(refusedAddress, "connections were closed: their address has as many as it may have", "address", address, "connections", l.by[address], "flag", "--max-connections-per-address")
+	case l.each > 0 && l.by[c.address] >= l.each && !c.address.IsLoopback():
+		l.refuse(refusedAddress, "connections were closed: their address has as many as it may have", "address", c.address, "connections", l.by[c.address], "flag", "--max-connections-per-address")
 		return false
 	}
-	l.open++
-	l.by[address]++
+	l.open[c] = struct{}{}
+	l.by[c.address]++
 	return true
 }
 
-func (l *limitedListener) refuse(why refusal, text string, attrs ...any) {
+func (l *LimitedListener) refuse(why refusal, text string, attrs ...any) {
 	l.telemetry.refused(why)
 	l.log.warn(text, attrs...)
 }
 
-func (l *limitedListener) leave(address netip.Addr) {
+// leave removes a connection, once.
+func (l *LimitedListener) leave(c *countedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open--
-	l.by[address]--
-	if l.by[address] == 0 {
-		delete(l.by, address)
+	if _, there := l.open[c]; !there {
+		return
+	}
+	delete(l.open, c)
+	l.by[c.address]--
+	if l.by[c.address] == 0 {
+		delete(l.by, c.address)
 	}
 }
 
@@ -91,17 +108,26 @@ func (l *limitedListener) leave(address netip.Addr) {
 type countedConn struct {
 	*net.TCPConn
 
-	leave func()
+	of      *LimitedListener
+	address netip.Addr
 }
 
 // Close implements [net.Conn].
 func (c *countedConn) Close() error {
-	defer c.leave()
+	defer c.of.leave(c)
 	return c.TCPConn.Close()
 }
 
-// TCP is the connection below.
-func (c *countedConn) TCP() *net.TCPConn { return c.TCPConn }
+// TCPOf returns the TCP connection of a port's connection without TLS, and nil for others.
+func TCPOf(conn net.Conn) *net.TCPConn {
+	switch c := conn.(type) {
+	case *net.TCPConn:
+		return c
+	case *countedConn:
+		return c.TCPConn
+	}
+	return nil
+}
 
 // seldomPause is the least time between two lines of a [seldom].
 const seldomPause = 10 * time.Second

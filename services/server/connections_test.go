@@ -74,22 +74,32 @@ func TestConnectionLimit(t *testing.T) {
 func TestConnectionsOfAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, telemetry := &syncBuffer{}, NewTelemetry(nil)
-		l := &limitedListener{all: 7, each: 2, telemetry: telemetry, by: map[netip.Addr]int{}, log: newSeldom(slog.New(slog.NewTextHandler(log, nil)))}
+		l := &LimitedListener{
+			all: 7, each: 2, telemetry: telemetry, log: newSeldom(slog.New(slog.NewTextHandler(log, nil))),
+			open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},
+		}
+		enter := func(address netip.Addr) bool { return l.enter(&countedConn{of: l, address: address}) }
 		one, two, own := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8:1:2::"), netip.MustParseAddr("127.0.0.1")
 		for _, step := range []struct {
 			address netip.Addr
 			enters  bool
 		}{{one, true}, {one, true}, {one, false}, {two, true}, {own, true}, {own, true}, {own, true}, {two, true}, {own, false}, {netip.MustParseAddr("192.0.2.9"), false}} {
-			if got := l.enter(step.address); got != step.enters {
+			if got := enter(step.address); got != step.enters {
 				t.Errorf("%s: %t", step.address, got)
 			}
 		}
-		l.leave(one)
-		if !l.enter(one) || l.enter(one) {
+		for c := range maps.Clone(l.open) {
+			if c.address == one {
+				l.leave(c)
+				l.leave(c) // counts once
+				break
+			}
+		}
+		if !enter(one) || enter(one) {
 			t.Error("a connection that ended made no room, or too much")
 		}
 		<-time.After(seldomPause)
-		if l.enter(one) {
+		if enter(one) {
 			t.Error("beyond both limits")
 		}
 		if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "since_the_last_line=3") || !strings.Contains(text, "address=192.0.2.1") {
@@ -98,13 +108,11 @@ func TestConnectionsOfAddresses(t *testing.T) {
 		if got := maps.Collect(telemetry.Refusals()); got["connections"] != 4 || got["connections_per_address"] != 1 || got["header_lines"] != 0 {
 			t.Errorf("counted: %v", got)
 		}
-		for address, n := range maps.Clone(l.by) {
-			for range n {
-				l.leave(address)
-			}
+		for c := range maps.Clone(l.open) {
+			l.leave(c)
 		}
-		if l.open != 0 || len(l.by) != 0 {
-			t.Errorf("%d connections of %v are left", l.open, l.by)
+		if len(l.open) != 0 || len(l.by) != 0 {
+			t.Errorf("%d connections of %v are left", len(l.open), l.by)
 		}
 	})
 }
