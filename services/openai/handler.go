@@ -220,20 +220,27 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, 
 	return body, nil
 }
 
-// mayUse holds a request to the models of its key before anything else in it is looked at.
-// A body that can't be read, or names no model, breaks a rule of its schema.
+// errNamed ends the search for the model of a request.
+var errNamed = errors.New("the model was found")
+
+// mayUse returns an error if the client's key isn't for the model of a request. It reads no
+// further than the model, and checks nothing else: a body without a model, or one that isn't
+// JSON, breaks a rule of its schema.
 func mayUse(ctx context.Context, raw []byte) error {
 	if client := inference.ClientOf(ctx); client == nil || client.Models == nil {
 		return nil
 	}
 	var refused error
-	_ = readJSON(raw, func(r *jsonReader) error { // the validator tells what is wrong with it
+	_ = readJSON(raw, func(r *jsonReader) error { // the validator reports other errors
 		return r.object(func(key string) error {
 			value, err := r.value(key == "model")
-			if model, ok := value.(string); ok && key == "model" && model != "" && refused == nil {
+			if key != "model" || err != nil {
+				return err
+			}
+			if model, ok := value.(string); ok && model != "" {
 				refused = inference.MayUse(ctx, model)
 			}
-			return err
+			return errNamed
 		})
 	})
 	return refused
