@@ -155,20 +155,6 @@ func (g *gemma) item() bool {
 	return true
 }
 
-// peek reports whether a literal stands next, without reading it.
-func (r *reader) peek(literal string) verdict {
-	n := min(len(r.in), len(literal))
-	switch {
-	case string(r.in[:n]) != literal[:n]:
-		return no
-	case n == len(literal):
-		return yes
-	case r.final:
-		return no
-	}
-	return more
-}
-
 // inKey reads a key up to its colon. Quote markers around it are no part of it.
 func (g *gemma) inKey() bool {
 	window := g.in[:min(len(g.in), maxHeader)]

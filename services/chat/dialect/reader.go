@@ -20,7 +20,7 @@ type verdict uint8
 
 const (
 	no   verdict = iota
-	yes          // and it has been read
+	yes          // it stands there; match and first have read it
 	more         // not before more bytes come
 )
 
@@ -128,16 +128,24 @@ func (r *reader) end() {
 	r.in, r.held, r.inCall = nil, r.held[:0], false
 }
 
-// match reads a literal.
-func (r *reader) match(literal string) verdict {
+// peek reports whether a literal stands next, without reading it.
+func (r *reader) peek(literal string) verdict {
 	switch {
 	case len(r.in) >= len(literal) && string(r.in[:len(literal)]) == literal:
-		r.take(len(literal))
 		return yes
 	case !r.final && len(r.in) < len(literal) && literal[:len(r.in)] == string(r.in):
 		return more
 	}
 	return no
+}
+
+// match reads a literal.
+func (r *reader) match(literal string) verdict {
+	v := r.peek(literal)
+	if v == yes {
+		r.take(len(literal))
+	}
+	return v
 }
 
 // first reads the first literal of a list that stands next.
