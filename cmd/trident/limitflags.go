@@ -20,9 +20,9 @@ type limitFlags struct {
 	MaxQueuedPerModel    []perModel    `sep:"\n" type:"lines" placeholder:"[MODEL=]N" help:"Those that wait for it, of the ones above; repeatable."`
 	RequestsPerSecond    float64       `default:"0" help:"Requests that begin each second on average, 0 for no bound; more get 429."`
 	Burst                int           `default:"0" help:"How many of them may begin at once; 0 is those of a second."`
-	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Bytes of the bodies of all requests being read or served, 0 for no bound; more get 503. One client may hold as many as are still free then for others."`
-	MaxReading           int           `default:"${max_reading}" help:"Requests whose bodies are read or decoded at once, 0 for no bound; more get 503."`
-	MaxDecoding          int           `default:"${max_decoding}" help:"Requests whose bodies are decoded at once, 0 for no bound; more wait, clients by turns. One client has at most half."`
+	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Maximum number of bytes of the bodies of all requests that are being read or served; 0 is no limit. A request beyond it gets 503. One client may hold at most as many bytes as remain free for the others."`
+	MaxReading           int           `default:"${max_reading}" help:"Maximum number of requests whose bodies are being read or decoded; 0 is no limit. A request beyond it gets 503."`
+	MaxDecoding          int           `default:"${max_decoding}" help:"Maximum number of requests whose bodies are being decoded; 0 is no limit. Further requests wait for a slot, with fair queueing of the clients. One client has at most half of the slots."`
 	RequestTimeout       time.Duration `default:"${request_timeout}" help:"End a request after this long, its waiting included; 0 for never. Clients may ask for less by the header x-request-timeout."`
 }
 

@@ -178,8 +178,8 @@ type flags struct {
 	AllowedHost              []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Name in Host by which a server on a loopback address may be asked without a key, besides addresses, localhost and this machine's name; repeatable. For a proxy that passes its own name on."`
 	CORSOrigin               []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
 	Playground               bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
-	MaxConnections           int           `group:"Listener" default:"${max_connections}" help:"Open connections of each port, 0 for no bound; more are closed at once."`
-	MaxConnectionsPerAddress int           `group:"Listener" default:"${max_connections_per_address}" help:"Open connections from one address, or one IPv6 network (/64), to each port; 0 for no bound. Loopback addresses have none. A proxy on another machine is one address."`
+	MaxConnections           int           `group:"Listener" default:"${max_connections}" help:"Maximum number of open connections of each port; 0 is no limit. A connection beyond it is closed at once."`
+	MaxConnectionsPerAddress int           `group:"Listener" default:"${max_connections_per_address}" help:"Maximum number of open connections to each port from one address, or from one IPv6 network (/64); 0 is no limit. Connections from loopback addresses have no such limit. A proxy on another machine is one address."`
 	WriteTimeout             time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
 	ShutdownTimeout          time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after SIGINT or SIGTERM; then they are canceled. 0 cancels them at once. A second signal, 200 ms later or more, ends the process at once, at any time."`
 
