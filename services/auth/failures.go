@@ -13,24 +13,27 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// An address may have failuresAtOnce failed authentications, and one more each failurePause.
-// There are failureBuckets of them, so that what is remembered of addresses is bounded
-// however many there are.
+// The bound of failed authentications is a token bucket: failuresAtOnce failures of an address,
+// and one more every failurePause. Addresses are hashed to failureBuckets buckets, so that the
+// memory of the bound doesn't grow with the number of addresses.
 const (
 	failuresAtOnce = 100
 	failurePause   = time.Second
 	failureBuckets = 1024
 )
 
-// ReasonFailures is that of errors of addresses whose authentications fail too often.
+// ReasonFailures is the reason of the error that an address gets after too many failed
+// authentications.
 const ReasonFailures = "too_many_authentication_failures"
 
-// failures bounds what failed authentications cost: beyond some of an address they get 429
-// and are logged together. It locks nobody out. Behind one address are a company's clients,
-// or all those of a proxy, so that a client with a valid key must not suffer from
-// another's failures; and to check a key costs a microsecond, while keys are too long to be
-// guessed at any rate. So keys are looked at always, and valid ones pass always. Addresses
-// that share a bucket by chance share its bound, which changes nothing but these answers.
+// failures bounds the cost of failed authentications. After too many failures an address gets
+// 429 for each further one, and the log has one line for all of them.
+//
+// It never locks a client out: a request with a valid key always passes. All clients of a
+// company or of a proxy may share an address, so that a client must not suffer from the
+// failures of another. The check of a key takes a microsecond, and keys are too long to be
+// guessed at any rate. Addresses that share a bucket by chance share its bound, which only
+// changes 401 to 429.
 type failures struct {
 	log  *slog.Logger
 	seed maphash.Seed
@@ -42,13 +45,13 @@ type failures struct {
 	logged  time.Time // when that was
 }
 
-// failureLogPause is the least time between two lines of it in the log.
+// failureLogPause is the minimum interval of the log lines about refused failures.
 const failureLogPause = 10 * time.Second
 
 func newFailures(log *slog.Logger) *failures { return &failures{log: log, seed: maphash.MakeSeed()} }
 
-// bound returns the error of a failed authentication: that of the key, or that there are too
-// many. A request that comes from no address, as those of tests, is bounded by nothing.
+// bound returns the error of a failed authentication: failed itself, or the error of too many
+// failures. It returns failed for a request without an address.
 func (f *failures) bound(address netip.Addr, failed error) error {
 	if !address.IsValid() {
 		return failed
@@ -75,7 +78,7 @@ func (f *failures) bound(address netip.Addr, failed error) error {
 	}
 }
 
-// count is how many failures were refused as too many.
+// count returns the number of failures that got 429.
 func (f *failures) count() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

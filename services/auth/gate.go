@@ -70,7 +70,8 @@ func New(cfg Config, log *slog.Logger) (*Gate, error) {
 // key. A gate with keys isn't opened to all by this, one without may be closed.
 func (g *Gate) Prepare(section KeySection) (apply func(), err error) { return g.keys.prepare(section) }
 
-// Failures is how many failed authentications were refused as too many of their address.
+// Failures returns the number of failed authentications that got 429, because their address
+// had too many.
 func (g *Gate) Failures() uint64 {
 	if g == nil {
 		return 0
