@@ -116,3 +116,37 @@ func TestConnectionsOfAddresses(t *testing.T) {
 		}
 	})
 }
+
+// TestCloseAll closes the connections that are open, and lets their addresses have others.
+func TestCloseAll(t *testing.T) {
+	open, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := LimitConnections(open, Config{MaxConnections: 1}, NewTelemetry(nil), slog.New(slog.DiscardHandler))
+	defer l.Close() //nolint:errcheck // the test is over
+	for range 2 {
+		client, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close() //nolint:errcheck // likewise
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tcp := TCPOf(accepted); tcp == nil || TCPOf(tcp) != tcp || tcp.RemoteAddr().String() != client.LocalAddr().String() {
+			t.Errorf("the TCP connection is %v", tcp)
+		}
+		l.CloseAll()
+		if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("the client of a closed connection reads: %v", err)
+		}
+	}
+	one, two := net.Pipe()
+	defer one.Close() //nolint:errcheck // likewise
+	defer two.Close() //nolint:errcheck // likewise
+	if TCPOf(one) != nil {
+		t.Error("a pipe has a TCP connection")
+	}
+}
