@@ -134,6 +134,21 @@ func (r *results) take(e event) {
 	}
 }
 
+// add takes the results of a part: all of them, or of one that runs packages again those
+// that addRun takes.
+func (r *results) add(part *results, again bool) {
+	if again {
+		r.addRun(part)
+		return
+	}
+	maps.Copy(r.Tests, part.Tests)
+	maps.Copy(r.Packages, part.Packages)
+	maps.Copy(r.Coverage, part.Coverage)
+	maps.Copy(r.output, part.output)
+	maps.Copy(r.builds, part.builds)
+	r.failed = append(r.failed, part.failed...)
+}
+
 // addRun takes the coverage of another run of the same packages, the tests that passed there
 // alone, and its failures.
 func (r *results) addRun(other *results) {

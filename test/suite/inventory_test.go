@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -77,6 +78,22 @@ func TestParts(t *testing.T) {
 	}
 	if got := s.parts(packages); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	var many []string
+	for i := range 2*lanes + 1 {
+		many = append(many, fmt.Sprintf("%s/p%d", module, i))
+	}
+	seen := map[string]int{}
+	for i, part := range s.parts(append(many, packages[1])) {
+		if i < lanes && len(part.packages) < 2 {
+			t.Errorf("part %d has %v", i, part.packages)
+		}
+		for _, p := range part.packages {
+			seen[p]++
+		}
+	}
+	if len(seen) != len(many)+1 || seen[many[0]] != 1 || seen[packages[1]] != 2 {
+		t.Errorf("the parts have %v", seen)
 	}
 	s.Computes = nil
 	if got := s.parts(packages); len(got) != 1 || len(got[0].packages) != 2 {
@@ -266,5 +283,18 @@ func TestEndOfLog(t *testing.T) {
 	}
 	if strings.Contains(end, "lint:") || strings.Count(end, "many: FAIL") != maxWrong {
 		t.Errorf("the end:\n%s", end)
+	}
+}
+
+// TestAdd takes all of a part's results.
+func TestAdd(t *testing.T) {
+	r := newResults()
+	r.add(readRecorded(t, recorded), false)
+	r.add(readRecorded(t, strings.ReplaceAll(recorded, "services/", "cmd/")), false)
+	if c := r.counts(""); c != (counts{Passed: 12, Failed: 4, Skipped: 4}) || r.Coverage["services/a"] != 91.5 || r.Coverage["cmd/a"] != 91.5 {
+		t.Errorf("%v, coverage %v", c, r.Coverage)
+	}
+	if text := strings.Join(r.failures(), ""); strings.Count(text, "bad_test.go:1: the reason") != 2 {
+		t.Errorf("failures: %s", text)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // stateDir holds what runs leave for later ones, below the top of the source tree.
@@ -34,25 +36,22 @@ func goTest(ctx context.Context, s suite, out io.Writer) (*results, error) {
 	if err := os.MkdirAll(stateDir, 0o750); err != nil {
 		return nil, err
 	}
-	raw, err := os.Create(filepath.Join(stateDir, s.Name+".json"))
-	if err != nil {
-		return nil, err
+	shown := &progress{out: out, running: map[testKey]time.Time{}}
+	stop := shown.start()
+	parts := s.parts(packages)
+	each := make([]*results, len(parts))
+	running, until := errgroup.WithContext(ctx)
+	for i, part := range parts {
+		each[i] = newResults()
+		running.Go(func() error { return goTestPart(until, s, part, i, each[i], shown) })
 	}
-	defer raw.Close() //nolint:errcheck // a copy for people
+	err = errors.Join(running.Wait(), ctx.Err())
+	stop()
 	r := newResults()
-	for _, part := range s.parts(packages) {
-		into := r
-		if part.again {
-			into = newResults()
-		}
-		if err := goTestPart(ctx, s, part, into, raw, out); err != nil {
-			return r, err
-		}
-		if part.again {
-			r.addRun(into)
-		}
+	for i, part := range parts {
+		r.add(each[i], part.again)
 	}
-	return r, ctx.Err()
+	return r, err
 }
 
 // part is one call of `go test` for some packages of a suite.
@@ -62,25 +61,33 @@ type part struct {
 	again    bool // most of its tests have run in another part
 }
 
-// parts divides a suite's run: packages that compute run once with the race detector, and
-// once without it for their coverage, their benchmarks and the tests that skip it (tier.Computes).
+// lanes is the number of parts that packages with benchmarks are divided into. With
+// benchmarks `go test` runs one package after the other, and most tests wait.
+const lanes = 3
+
+// parts divides a suite's run into parts that run at the same time. Packages that compute
+// run once with the race detector, and once without it for their coverage, their benchmarks
+// and the tests that skip it (tier.Computes).
 func (s suite) parts(packages []string) []part {
 	if len(s.Computes) == 0 {
 		return []part{{packages: packages, flags: s.Flags}}
 	}
-	var computing, others []string
+	var computing []string
+	others := make([]part, lanes)
+	next := 0
 	for _, p := range packages {
 		if slices.Contains(s.Computes, shortPackage(p)) {
 			computing = append(computing, p)
-		} else {
-			others = append(others, p)
+			continue
 		}
+		lane := &others[next%lanes]
+		lane.packages, lane.flags = append(lane.packages, p), s.Flags
+		next++
 	}
-	return []part{
-		{packages: others, flags: s.Flags},
-		{packages: computing, flags: s.without(measuring...)},
-		{packages: computing, flags: s.without("-race"), again: true},
-	}
+	return append(others[:min(next, lanes)],
+		part{packages: computing, flags: s.without(measuring...)},
+		part{packages: computing, flags: s.without("-race"), again: true},
+	)
 }
 
 // measuring are the flags of `go test` that add benchmarks and coverage to the tests.
@@ -97,12 +104,22 @@ func (s suite) unmeasured() suite {
 	return s
 }
 
-// goTestPart runs one part and adds what it shows to r.
-func goTestPart(ctx context.Context, s suite, p part, r *results, raw, out io.Writer) error {
+// goTestPart runs one part and adds what it shows to r. The events of the first part are
+// kept in the file SUITE.json, those of others in SUITE-2.json and so on.
+func goTestPart(ctx context.Context, s suite, p part, number int, r *results, shown *progress) error {
+	name := s.Name
+	if number > 0 {
+		name += fmt.Sprintf("-%d", number+1)
+	}
+	raw, err := os.Create(filepath.Join(stateDir, name+".json"))
+	if err != nil {
+		return err
+	}
+	defer raw.Close() //nolint:errcheck // a copy for people
 	args := slices.Concat([]string{"test", "-json", "-count=1", fmt.Sprintf("-timeout=%s", s.Limit)}, p.flags, p.packages)
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are in suites.go
 	cmd.Env = append(os.Environ(), s.Env...)
-	cmd.Stderr = out
+	cmd.Stderr = shown
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = stopGrace
 	output, err := cmd.StdoutPipe()
@@ -112,10 +129,7 @@ func goTestPart(ctx context.Context, s suite, p part, r *results, raw, out io.Wr
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	shown := &progress{out: out, running: map[testKey]time.Time{}}
-	stop := shown.start()
-	err = r.read(io.TeeReader(output, raw), func(e event) { shown.take(e, r) }, func(line string) { sayf(out, "%s", line) })
-	stop()
+	err = r.read(io.TeeReader(output, raw), func(e event) { shown.take(e, r) }, func(line string) { sayf(shown, "%s", line) })
 	if ended := cmd.Wait(); ended != nil && !isExit(ended) {
 		err = errors.Join(err, ended)
 	} else if ended != nil && len(r.failed) == 0 {
@@ -141,12 +155,20 @@ func expand(ctx context.Context, s suite) ([]string, error) {
 	return slices.DeleteFunc(strings.Fields(string(list)), func(p string) bool { return shortPackage(p) == s.Without }), nil
 }
 
-// progress prints a line for each package that has ended, and now and then what runs.
+// progress prints a line for each package that has ended, and now and then what runs. It may
+// be used by several parts at the same time.
 type progress struct {
 	out io.Writer
 
 	mu      sync.Mutex
 	running map[testKey]time.Time
+}
+
+// Write implements [io.Writer] for what isn't an event.
+func (p *progress) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(text)
 }
 
 // start prints what runs until stop is called.
