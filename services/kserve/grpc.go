@@ -266,7 +266,7 @@ func (s *Server) Start(context.Context) error {
 	l := server.LimitConnections(s.listener.grpc.Open(), s.shared, s.telemetry, s.log)
 	s.connections = l
 	s.serving.Go(func() {
-		if err := s.grpc.Serve(l); err != nil {
+		if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) { // a stop may come first
 			s.abort(fmt.Errorf("serve KServe's gRPC: %w", err))
 		}
 	})

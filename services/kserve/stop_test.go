@@ -58,3 +58,26 @@ func TestNativeStopClosesIdleConnections(t *testing.T) {
 		})
 	}
 }
+
+// TestNativeStopAtOnce: a stop right after the start, which may come before the port is
+// served, is no failure.
+func TestNativeStopAtOnce(t *testing.T) {
+	config := open()
+	for range 50 {
+		service, _ := newService(t, config)
+		listener := kserve.NewListener(config, nil)
+		if err := listener.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := kserve.NewServer(service, listener, nil, nil, server.Default(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
