@@ -124,13 +124,13 @@ func TestCloseAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := LimitConnections(open, Config{MaxConnections: 1}, NewTelemetry(nil), slog.New(slog.DiscardHandler))
-	defer l.Close() //nolint:errcheck // the test is over
+	defer l.Close()
 	for range 2 {
 		client, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer client.Close() //nolint:errcheck // likewise
+		t.Cleanup(func() { _ = client.Close() })
 		accepted, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)
@@ -144,8 +144,8 @@ func TestCloseAll(t *testing.T) {
 		}
 	}
 	one, two := net.Pipe()
-	defer one.Close() //nolint:errcheck // likewise
-	defer two.Close() //nolint:errcheck // likewise
+	defer one.Close()
+	defer two.Close()
 	if TCPOf(one) != nil {
 		t.Error("a pipe has a TCP connection")
 	}

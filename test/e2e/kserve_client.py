@@ -14,6 +14,8 @@ import tritonclient.grpc.aio as aio
 import tritonclient.utils.shared_memory as shared_memory
 from tritonclient.utils import InferenceServerException
 
+from regions import unregister
+
 
 KEY = f"/trident-e2e-kserve-{os.getpid()}"  # of shared memory: programs may run beside each other
 
@@ -128,7 +130,7 @@ def shares(client):
         assert list(answer.get_output("FP32").shape) == [16] and list(answer.get_response().raw_output_contents) == [b""]
         assert numpy.array_equal(shared_memory.get_contents_as_numpy(region, numpy.float32, [32])[16:], array)
         assert client.get_system_shared_memory_status().regions["r"].byte_size == 128
-        client.unregister_system_shared_memory("r")
+        unregister(client, "r")
     finally:
         shared_memory.destroy_shared_memory_region(region)
 

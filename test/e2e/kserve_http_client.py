@@ -19,6 +19,8 @@ import tritonclient.http.aio as aio
 import tritonclient.utils.shared_memory as shared_memory
 from tritonclient.utils import InferenceServerException
 
+from regions import unregister
+
 
 KEY = f"/trident-e2e-kserve-http-{os.getpid()}"  # of shared memory: programs may run beside each other
 
@@ -308,7 +310,7 @@ def shares(client):
         fails(500, "should be at least 64 bytes", lambda: client.infer("types", [given], outputs=[output]))
         given.set_shared_memory("http", 64, offset=96)
         fails(400, "Invalid offset + byte size", lambda: client.infer("types", [given]))
-        client.unregister_system_shared_memory("http")
+        unregister(client, "http")
         fails(404, "Unable to find shared memory region: 'http'", lambda: client.infer("types", [given]))
         assert client.get_system_shared_memory_status() == [] and client.get_cuda_shared_memory_status() == []
     finally:
