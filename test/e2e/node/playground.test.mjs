@@ -46,8 +46,10 @@ async function open(t, address, options) {
 const question = (page) => page.getByLabel("Your question");
 const answers = (page) => page.getByRole("article");
 
+/** Sends a question, once the page can: it refuses questions until it knows the server's models. */
 async function ask(page, text) {
   await question(page).fill(text);
+  await page.getByRole("button", { name: "Send", exact: true, disabled: false }).waitFor();
   await question(page).press("Enter");
 }
 
