@@ -9,7 +9,10 @@
 // needs no flag. docs/limits.md lists them.
 package budget
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Budgets of all texts and messages of a request.
 const (
@@ -30,6 +33,9 @@ const (
 	ObjectKeys = 1 << 14
 	// Strings is how many elements of type string or bytes an encoded message may hold.
 	Strings = 1 << 20
+	// UnknownFields is how many fields a message may hold, with the messages in it, that its
+	// schema doesn't have.
+	UnknownFields = 1 << 12
 )
 
 // Budgets of fields.
@@ -56,6 +62,9 @@ const (
 	// JSONTokenIDs is TokenIDs for messages in protobuf's JSON, whose decoder takes many
 	// times as long for a number as the other decoders.
 	JSONTokenIDs = 1 << 19
+	// JSONElements is how many numbers the tensors of a request in protobuf's JSON may hold
+	// together. KServe's REST API has a reader of its own and no such budget.
+	JSONElements = 1 << 20
 	// Tensors is how many inputs, and how many outputs, a request of KServe may name, and
 	// Dimensions the length of a shape.
 	Tensors    = 1 << 14
@@ -125,6 +134,8 @@ type Error struct {
 	// Most of what it may hold.
 	Most int
 	What string
+	// Advice is what to do; empty where it is to send fewer.
+	Advice string
 }
 
 // Error names the field, the limit and what to do.
@@ -133,5 +144,5 @@ func (e *Error) Error() string {
 	if field == "" {
 		field = "the message"
 	}
-	return fmt.Sprintf("%s holds more than %d %s: send fewer", field, e.Most, e.What)
+	return fmt.Sprintf("%s holds more than %d %s: %s", field, e.Most, e.What, cmp.Or(e.Advice, "send fewer"))
 }

@@ -1,6 +1,7 @@
 package budget_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -157,6 +159,24 @@ func TestTotals(t *testing.T) {
 	}
 }
 
+// TestUnknownFields counts those of the messages in a message, too.
+func TestUnknownFields(t *testing.T) {
+	descriptor := (&tridentv1.ChatRequest{}).ProtoReflect().Descriptor()
+	of, messages := budget.Of(descriptor), descriptor.Fields().ByName("messages").Number()
+	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1)
+	encode := func(outside, inside int) []byte {
+		b := bytes.Repeat(unknown, outside)
+		return protowire.AppendBytes(protowire.AppendTag(b, messages, protowire.BytesType), bytes.Repeat(unknown, inside))
+	}
+	if err := of.Check(encode(budget.UnknownFields-1, 1)); err != nil {
+		t.Error(err)
+	}
+	const want = "the message holds more than 4096 unknown fields: send fewer"
+	if err := of.Check(encode(budget.UnknownFields, 1)); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	tier.Computes(t)
 	chat := budget.Of((&tridentv1.ChatRequest{}).ProtoReflect().Descriptor())
@@ -168,6 +188,9 @@ func TestJSON(t *testing.T) {
 	texts := func(n, ids int) string { return `{"input":` + list(n, `{"tokenIds":{"ids":`+list(ids, "0")+`}}`) + `}` }
 	parts := `{"parts":` + list(budget.Values/budget.Messages, `{"text":""}`) + `}`
 	contents := `{"contents":{"bytesContents":` + list(budget.Values/2, `""`) + `}}`
+	tensors := func(n, numbers int) string {
+		return `{"inputs":` + list(n, `{"contents":{"fp32Contents":`+list(numbers, "0")+`}}`) + `}`
+	}
 	tools := "[" + strings.Repeat("{},", budget.Tools) + "{}]"
 	for _, test := range []struct {
 		of               *budget.Message
@@ -195,6 +218,8 @@ func TestJSON(t *testing.T) {
 		{chat, "parts of many messages", `{"messages":` + list(budget.Messages, parts) + `}`, "the message holds more than 262144 values: send fewer"},
 		{chat, "a field by its proto name", `{"stop_token_ids":` + list(budget.Words+1, "0") + `}`, "stop_token_ids holds more than 4096 elements: send fewer"},
 		{infer, "strings of many tensors", `{"inputs":` + list(3, contents) + `}`, "the message holds more than 262144 values: send fewer"},
+		{infer, "numbers of tensors", tensors(2, budget.JSONElements/2), ""},
+		{infer, "too many numbers of tensors", tensors(2, budget.JSONElements/2+1), "inputs.contents.fp32_contents holds more than 1048576 numbers: send the tensors as bytes in raw_input_contents, or the message in protobuf's binary encoding"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := test.of.CheckJSON([]byte(test.text))
@@ -351,7 +376,9 @@ func TestDocs(t *testing.T) {
 		"nested lists":                  number(budget.Depth) + " levels",
 		"values of a JSON body":         number(budget.Values),
 		"numbers in lists of token ids": number(budget.TokenIDs) + " per request",
+		"numbers of tensors":            number(budget.JSONElements) + " per request",
 		"elements of type string":       number(budget.Strings),
+		"unknown fields":                number(budget.UnknownFields),
 		"a compressed body":             fmt.Sprintf("%d MiB after decompression, or %d times", budget.InflatedBytes>>20, budget.InflatedTimes),
 		"messages of a chat":            number(budget.Messages),
 		"tools":                         number(budget.Tools),

@@ -9,7 +9,7 @@ import (
 // CheckJSON is [Message.Check] for a message in protobuf's JSON. What isn't JSON, or isn't
 // the message's, is left to who decodes it.
 func (m *Message) CheckJSON(text []byte) error {
-	s := &scanner{text: text, tally: tally{mostNumbers: JSONTokenIDs}}
+	s := &scanner{text: text, tally: tally{mostNumbers: JSONTokenIDs, mostElements: JSONElements}}
 	if err := s.value(m, nil, Depth); err != nil {
 		return err
 	}

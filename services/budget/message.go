@@ -15,8 +15,9 @@ import (
 // A repeated field or a map holds at most what the schema says (max_items and max_pairs of
 // protovalidate), else [Keys] entries of a map, [Tensors] messages, [Strings] strings. All
 // messages in one count towards [Values], all strings towards Strings, and all numbers of
-// lists whose schema has a limit towards [TokenIDs], or [JSONTokenIDs]. Other numbers, which
-// tensors are, are bounded by their bytes.
+// lists whose schema has a limit towards [TokenIDs], or [JSONTokenIDs]. Numbers of other
+// lists, which are the elements of tensors, are bounded by their bytes, and in protobuf's
+// JSON by [JSONElements]. Fields that the schema doesn't have count towards [UnknownFields].
 type Message struct {
 	fields  map[protowire.Number]*field
 	byName  map[string]*field
@@ -110,6 +111,7 @@ func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.Fu
 var unruled = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a constant table
 	"inference.ModelInferRequest.InferInputTensor.shape": Dimensions,
 	"inference.ModelInferRequest.raw_input_contents":     Tensors,
+	"inference.TraceSettingRequest.SettingValue.value":   Keys,
 	"trident.v1.ChatRequest.stop":                        Stops,
 	"trident.v1.CompleteRequest.stop":                    Stops,
 	"trident.v1.EmbedRequest.input":                      Embedded,
@@ -152,9 +154,9 @@ func widthOf(kind protoreflect.Kind) width {
 
 // tally counts what one message holds.
 type tally struct {
-	values, strings, numbers int
-	mostNumbers              int
-	counts                   []int // of the counted fields of the messages that are open
+	values, strings, numbers, elements, unknown int
+	mostNumbers, mostElements                   int
+	counts                                      []int // of the counted fields of the messages that are open
 }
 
 // add counts n elements of a field.
@@ -170,21 +172,26 @@ func (t *tally) add(f *field, counts []int, n int) *Error {
 
 // total counts n elements of a field towards those of the whole message.
 func (t *tally) total(f *field, n int) *Error {
-	count, most, what := &t.strings, Strings, "strings"
+	count, most, what, advice := &t.strings, Strings, "strings", ""
 	switch {
 	case f.of != nil:
 		count, most, what = &t.values, Values, "values"
-	case f.number != notNumber && (!f.list || f.most == math.MaxInt):
+	case f.number != notNumber && !f.list:
 		return nil
+	case f.number != notNumber && f.most == math.MaxInt:
+		count, most, what, advice = &t.elements, t.mostElements, "numbers", elementsAdvice
 	case f.number != notNumber:
 		count, most, what = &t.numbers, t.mostNumbers, "numbers"
 	}
 	*count += n
 	if *count > most {
-		return &Error{Field: f.name, Most: most, What: what}
+		return &Error{Field: f.name, Most: most, What: what, Advice: advice}
 	}
 	return nil
 }
+
+// elementsAdvice is what to do with tensors beyond [JSONElements].
+const elementsAdvice = "send the tensors as bytes in raw_input_contents, or the message in protobuf's binary encoding"
 
 func (f *field) elements() string {
 	if f.entry {
@@ -204,7 +211,7 @@ func (e *Error) under(name string) *Error {
 // Check returns an [*Error] for an encoded message beyond its budget. What isn't protobuf's
 // wire format is left to who decodes it.
 func (m *Message) Check(encoded []byte) error {
-	if err := m.check(encoded, &tally{mostNumbers: TokenIDs}, Depth); err != nil {
+	if err := m.check(encoded, &tally{mostNumbers: TokenIDs, mostElements: math.MaxInt}, Depth); err != nil {
 		return err
 	}
 	return nil
@@ -229,10 +236,14 @@ func (m *Message) check(b []byte, t *tally, depth int) *Error {
 		if size < 0 {
 			return nil
 		}
-		if f := m.fields[number]; f != nil {
-			if err := f.check(b[:size], wire, t, open, depth); err != nil {
-				return err
+		f := m.fields[number]
+		if f == nil {
+			t.unknown++
+			if t.unknown > UnknownFields {
+				return &Error{Most: UnknownFields, What: "unknown fields"}
 			}
+		} else if err := f.check(b[:size], wire, t, open, depth); err != nil {
+			return err
 		}
 		b = b[size:]
 	}

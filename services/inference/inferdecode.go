@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,11 @@ const (
 	fieldTensorName    protowire.Number = 1 // of an input or an output
 	fieldInputDatatype protowire.Number = 2
 	fieldInputShape    protowire.Number = 3
+
+	fieldInputParameters  protowire.Number = 4
+	fieldInputContents    protowire.Number = 5
+	fieldBytesContents    protowire.Number = 8 // of an input's contents
+	fieldOutputParameters protowire.Number = 2
 )
 
 var (
@@ -61,13 +67,11 @@ func (e *elements) add(number protowire.Number) error {
 		return nil
 	}
 	e[number]++
-	if e[number] > most {
-		return &budget.Error{Field: name, Most: most, What: "elements"}
-	}
-	return nil
+	return within(e[number], most, name, "elements")
 }
 
-// readHead decodes what isn't of the tensors. Unknown fields are left out.
+// readHead decodes what isn't of the tensors, and holds their descriptions to the budgets:
+// a request may be passed on without being decoded further. Unknown fields are left out.
 func (m *InferRequest) readHead() error {
 	var parameters []byte
 	var counts elements
@@ -85,6 +89,10 @@ func (m *InferRequest) readHead() error {
 		case fieldParameters:
 			parameters = protowire.AppendTag(parameters, number, protowire.BytesType)
 			parameters, err = c.appendTo(protowire.AppendVarint(parameters, uint64(size)), size)
+		case fieldInputs:
+			err = checkInput(c, size)
+		case fieldOutputs:
+			err = checkOutput(c, size)
 		default:
 			err = c.skip(size)
 		}
@@ -94,6 +102,50 @@ func (m *InferRequest) readHead() error {
 		err = proto.UnmarshalOptions{Merge: true}.Unmarshal(parameters, m.head)
 	}
 	return err
+}
+
+// checkInput goes over the description of an input and returns a [*budget.Error] where it
+// holds more than its budgets.
+func checkInput(c *cursor, size int) error {
+	var dimensions, keys, texts int
+	return c.fields(size, func(number protowire.Number, wire protowire.Type, n int) error {
+		switch {
+		case number == fieldInputShape && wire == protowire.BytesType:
+			dimensions += c.varints(n)
+			n = 0
+		case number == fieldInputShape:
+			dimensions++
+		case number == fieldInputParameters:
+			keys++
+		case number == fieldInputContents:
+			return c.fields(n, func(number protowire.Number, _ protowire.Type, n int) error {
+				if number == fieldBytesContents {
+					texts++
+				}
+				return cmp.Or(within(texts, budget.Strings, "contents.bytes_contents", "elements"), c.skip(n))
+			})
+		}
+		return cmp.Or(within(dimensions, budget.Dimensions, "shape", "elements"), within(keys, budget.Keys, "parameters", "keys"), c.skip(n))
+	})
+}
+
+// checkOutput is the same for an output.
+func checkOutput(c *cursor, size int) error {
+	var keys int
+	return c.fields(size, func(number protowire.Number, _ protowire.Type, n int) error {
+		if number == fieldOutputParameters {
+			keys++
+		}
+		return cmp.Or(within(keys, budget.Keys, "parameters", "keys"), c.skip(n))
+	})
+}
+
+// within returns a [*budget.Error] for a field that holds more than the most.
+func within(count, most int, field, what string) error {
+	if count > most {
+		return &budget.Error{Field: field, Most: most, What: what}
+	}
+	return nil
 }
 
 // readTensors decodes what is said of the tensors, and gives the raw contents.
@@ -185,26 +237,25 @@ func nextField(b []byte) (number protowire.Number, value, rest []byte) {
 	return number, value, b[n+k:]
 }
 
-// each goes over the fields that have a length, which read takes off the cursor. All
-// that are known have one; others of their numbers are unknown ones.
+// each goes over the fields of the schema, which read takes off the cursor. All of them
+// have a length; others of their numbers are unknown ones.
 func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size int) error) error {
 	c := cursor{rest: m.encoded, left: m.encoded.Len()}
+	unknown := 0
 	for !c.ended() {
-		tag, err := c.varint()
-		if err != nil {
-			return err
-		}
-		number, wire := protowire.DecodeTag(tag)
-		size, err := c.size(wire)
+		number, wire, size, err := c.field()
 		switch {
 		case err != nil:
 			return err
 		case !number.IsValid():
 			return errWire
-		case wire != protowire.BytesType:
-			err = c.skip(size)
-		default:
+		case wire == protowire.BytesType && number <= fieldRawContents:
 			err = read(number, &c, size)
+		case unknown == budget.UnknownFields:
+			return &budget.Error{Most: budget.UnknownFields, What: "unknown fields"}
+		default:
+			unknown++
+			err = c.skip(size)
 		}
 		if err != nil {
 			return err
@@ -263,6 +314,29 @@ func (c *cursor) varint() (uint64, error) {
 	return 0, errWire
 }
 
+// field reads what stands before a field's value: its number, its type on the wire, and how
+// many bytes the value takes.
+func (c *cursor) field() (protowire.Number, protowire.Type, int, error) {
+	if p := c.part; len(p) > 1 && p[0]|p[1] < 0x80 { // a byte each, as of most fields
+		number, wire := protowire.DecodeTag(uint64(p[0]))
+		switch n := int(p[1]); {
+		case wire == protowire.VarintType:
+			c.take(2)
+			return number, wire, 0, nil
+		case wire == protowire.BytesType && n <= c.left-2:
+			c.take(2)
+			return number, wire, n, nil
+		}
+	}
+	tag, err := c.varint()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	number, wire := protowire.DecodeTag(tag)
+	size, err := c.size(wire)
+	return number, wire, size, err
+}
+
 // size is how many bytes a field's value takes; of a varint it is read over.
 func (c *cursor) size(wire protowire.Type) (int, error) {
 	switch wire {
@@ -282,6 +356,34 @@ func (c *cursor) size(wire protowire.Type) (int, error) {
 	case protowire.StartGroupType, protowire.EndGroupType:
 	}
 	return 0, errWire
+}
+
+// fields goes over the fields in the next bytes, which read takes off the cursor. What can't
+// be read is left to who decodes it.
+func (c *cursor) fields(size int, read func(number protowire.Number, wire protowire.Type, n int) error) error {
+	end := c.left - size
+	for c.left > end {
+		number, wire, n, err := c.field()
+		if err != nil || n > c.left-end {
+			break
+		}
+		if err := read(number, wire, n); err != nil {
+			return err
+		}
+	}
+	return c.skip(max(0, c.left-end))
+}
+
+// varints goes over the next bytes, which are packed varints, and counts them.
+func (c *cursor) varints(n int) (count int) {
+	_ = c.each(n, func(piece []byte) { // there are as many bytes: size has said so
+		for _, b := range piece {
+			if b < 0x80 {
+				count++
+			}
+		}
+	})
+	return count
 }
 
 func (c *cursor) skip(n int) error {

@@ -20,6 +20,9 @@ export const file_trident_v1_infer: GenFile = /*@__PURE__*/
  * differs from inference.GRPCInferenceService in one thing: a stream has a single
  * request, because browsers cannot send request streams.
  *
+ * In JSON a request's tensors have at most 1048576 numbers together. Larger tensors go in
+ * raw_input_contents, or in the binary encoding.
+ *
  * Codes and texts of errors are those of inference.GRPCInferenceService, which are
  * tritonserver's.
  *
