@@ -82,7 +82,8 @@ func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) err
 	if !ok {
 		return nil
 	}
-	if err := inference.ArrivalOf(ctx).Weigh(int64(proto.Size(m))); err != nil {
+	size := proto.Size(m)
+	if err := inference.ArrivalOf(ctx).Weigh(int64(size)); err != nil {
 		return err
 	}
 	if rec.Model != "" { // one that is missing breaks a rule
@@ -90,8 +91,17 @@ func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) err
 			return err
 		}
 	}
-	if err := i.validator.Validate(m); err != nil {
+	var options []protovalidate.ValidationOption
+	if size > fullyChecked {
+		options = append(options, protovalidate.WithFailFast())
+	}
+	if err := i.validator.Validate(m, options...); err != nil {
 		return invalid(err)
 	}
 	return nil
 }
+
+// fullyChecked is the encoded size in bytes of messages of which all broken rules are found,
+// of larger ones the first: each takes kilobytes of memory, and a message may hold one in
+// every other byte.
+const fullyChecked = 16 << 10

@@ -59,6 +59,11 @@ func TestErrorDetail(t *testing.T) {
 			if d.GetReason() != "invalid_value" || d.GetParam() != "messages[1].role" || !slices.Equal(fields, want) {
 				t.Errorf("%v: %v", err, d)
 			}
+			req.User = strings.Repeat("u", 16<<10) // larger messages get the first of their violations
+			_, err = client.Chat(t.Context(), req)
+			if d := detail(t, err); len(d.GetViolations()) != 1 || d.GetParam() != "messages[1].role" {
+				t.Errorf("a large message: %v: %v", err, d)
+			}
 			if len(engine.Requests()) != 0 {
 				t.Error("it reached the model")
 			}

@@ -37,9 +37,9 @@ type ErrorDetail struct {
 	// Path of the request's field at fault, such as messages[2].content. Empty where
 	// it is none.
 	Param string `protobuf:"bytes,2,opt,name=param,proto3" json:"param,omitempty"`
-	// All fields that break a rule of their own, at most 32; empty for any other
-	// error. The first one is the one that reason, param and the error's message are
-	// of.
+	// All fields that break a rule of their own, at most 32; of a message over 16 KiB
+	// the first one only. Empty for any other error. The first one is the one that
+	// reason, param and the error's message are of.
 	Violations []*FieldViolation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
 	// When to try again. Unset says nothing.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`

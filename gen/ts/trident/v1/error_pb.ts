@@ -43,9 +43,9 @@ export type ErrorDetail = Message<"trident.v1.ErrorDetail"> & {
   param: string;
 
   /**
-   * All fields that break a rule of their own, at most 32; empty for any other
-   * error. The first one is the one that reason, param and the error's message are
-   * of.
+   * All fields that break a rule of their own, at most 32; of a message over 16 KiB
+   * the first one only. Empty for any other error. The first one is the one that
+   * reason, param and the error's message are of.
    *
    * @generated from field: repeated trident.v1.FieldViolation violations = 3;
    */
