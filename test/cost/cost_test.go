@@ -155,7 +155,7 @@ func TestPlanted(t *testing.T) {
 				field: "elements", fill: first("many elements"),
 				body: func(n int) []byte { return []byte("[" + strings.Repeat("1,", n-1) + "1]") },
 			}
-			steps, err := m.steps(t.Context(), of, []int{64, 256, 1024, 4096}, false)
+			steps, err := m.steps(t.Context(), of, []int{256, 1024, 4096, 16384}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,8 +181,9 @@ func TestJudge(t *testing.T) {
 		want  string
 	}{
 		{"linear", []*step{at(time.Millisecond, 0), at(4*time.Millisecond, 0), at(16*time.Millisecond, 0)}, ""},
-		{"six times", []*step{at(time.Millisecond, 0), at(6*time.Millisecond, 0)}, ""},
-		{"more than six times", []*step{at(time.Millisecond, 0), at(6100*time.Microsecond, 0)}, "6 times the CPU"},
+		{"six times", []*step{at(3*time.Millisecond, 0), at(18*time.Millisecond, 0)}, ""},
+		{"more than six times", []*step{at(3*time.Millisecond, 0), at(18100*time.Microsecond, 0)}, "6 times the CPU"},
+		{"more than six times of what bytes take", []*step{at(time.Millisecond, 0), at(16*time.Millisecond, 0)}, ""},
 		{"more than six times of little", []*step{at(100*time.Microsecond, 0), at(5*time.Millisecond, 0)}, ""},
 		{"half a second", []*step{at(500*time.Millisecond, 0)}, ""},
 		{"more than half a second", []*step{at(501*time.Millisecond, 0)}, "501ms of CPU, more than 500ms"},

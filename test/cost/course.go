@@ -205,7 +205,11 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 
 // classOf has a body of so many units answered.
 func (m *meter) classOf(ctx context.Context, t *target, units int) (string, error) {
-	return m.answered(ctx, t.call, t.body(units))
+	s, err := m.step(ctx, t, units, false)
+	if err != nil {
+		return "", err
+	}
+	return s.answer.class(), nil
 }
 
 func (m *meter) answered(ctx context.Context, c *call, body []byte) (string, error) {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/test/backends/burst"
 	"github.com/trident-inference/trident/test/cost/probe"
@@ -78,15 +80,10 @@ func (f *fleet) start(ctx context.Context, tridents int) error {
 	if err := f.repository(ctx); err != nil {
 		return err
 	}
-	if err := f.build(ctx); err != nil {
-		return err
-	}
-	var err error
-	if f.log, err = os.Create(filepath.Join(f.folder, "tritonserver.log")); err != nil {
-		return err
-	}
-	f.triton, err = tritonserver.Launch(ctx, tritonserver.Options{Repositories: []string{filepath.Join(f.folder, "models")}, Log: f.log})
-	if err != nil {
+	both, within := errgroup.WithContext(ctx)
+	both.Go(func() error { return f.build(within) })
+	both.Go(func() error { return f.launchTriton(within) })
+	if err := both.Wait(); err != nil {
 		return err
 	}
 	for range tridents {
@@ -95,6 +92,14 @@ func (f *fleet) start(ctx context.Context, tridents int) error {
 		}
 	}
 	return nil
+}
+
+func (f *fleet) launchTriton(ctx context.Context) (err error) {
+	if f.log, err = os.Create(filepath.Join(f.folder, "tritonserver.log")); err != nil {
+		return err
+	}
+	f.triton, err = tritonserver.Launch(ctx, tritonserver.Options{Repositories: []string{filepath.Join(f.folder, "models")}, Log: f.log})
+	return err
 }
 
 func (f *fleet) repository(ctx context.Context) error {

@@ -8,9 +8,15 @@ import (
 // Bounds of a request's cost.
 const (
 	// stepTimes is how many times the CPU time of a request the one of a request four times
-	// as large may be, if that is more than stepFrom.
+	// as large may be, if that is more than stepFrom and more than perByte for each of its
+	// bytes. Less isn't compared: bodies of megabytes don't fit into the caches of a processor,
+	// and are read into memory that the system has to provide, so that their bytes take up to
+	// twice as long as those of smaller ones. The smaller request counts as leastStep at least:
+	// what it needs fits into the caches.
 	stepTimes = 6
 	stepFrom  = 5 * time.Millisecond
+	leastStep = stepFrom / 2
+	perByte   = 16 * time.Nanosecond
 	// mostCPU is the CPU time of any request from its first byte to its refusal, or to the
 	// call of the model.
 	mostCPU = 500 * time.Millisecond
@@ -71,7 +77,18 @@ func over(steps []*step, i int) bool { return steps[i].before() > mostCPU || ste
 
 // steep reports whether a step takes more CPU time than the one before explains.
 func steep(steps []*step, i int) bool {
-	return i > 0 && steps[i].cpu > stepFrom && steps[i].cpu > stepTimes*steps[i-1].cpu
+	if i == 0 || !steps[i].compared() {
+		return false
+	}
+	times := func(of func(*step) time.Duration) bool {
+		return of(steps[i]) > stepTimes*max(of(steps[i-1]), leastStep)
+	}
+	return times((*step).before) && times(func(s *step) time.Duration { return s.cpu })
+}
+
+// compared reports whether a step takes so much that it is compared with the one before.
+func (s *step) compared() bool {
+	return s.before() > max(stepFrom, time.Duration(s.decoded)*perByte)
 }
 
 // memoryBound is the memory that a request may take.

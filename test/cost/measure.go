@@ -19,19 +19,28 @@ type meter struct {
 	bases   map[*call]time.Duration
 	zips    map[*call]bool // whether the smallest request is answered alike when it is gzipped
 	refused map[*call]bool // those of which a gzipped request was measured, as not
+	tried   map[body]*step // by one run each, without compression
 	sent    int            // requests
 }
 
+// body is the one of a target with so many units.
+type body struct {
+	target *target
+	units  int
+}
+
 func newMeter(c *client, p *process) *meter {
-	return &meter{client: c, process: p, bases: map[*call]time.Duration{}, zips: map[*call]bool{}, refused: map[*call]bool{}}
+	return &meter{client: c, process: p, bases: map[*call]time.Duration{}, zips: map[*call]bool{}, refused: map[*call]bool{}, tried: map[body]*step{}}
 }
 
 const (
 	enoughRuns = 20
 	// enoughTime of CPU in all is enough for fewer runs.
 	enoughTime = time.Second
-	// repeats is how often a step beyond a bound is measured again.
+	// repeats is how often a step beyond a bound is measured again: first by fewRuns, which
+	// clear most, then by enoughRuns.
 	repeats = 4
+	fewRuns = 4
 )
 
 // run returns the CPU time of a number of runs.
@@ -101,7 +110,7 @@ func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
 		return nil, err
 	}
 	s.cpu = max(0, used-base)
-	if s.answer.ok && s.cpu > mostCPU { // the model's call is in it
+	if s.cpu > mostCPU { // a call of the model may be in it
 		if err := m.planned(ctx, p, s); err != nil {
 			return nil, err
 		}
@@ -178,15 +187,16 @@ func (m *meter) settle(command string) error {
 
 // refine measures a step as the mean of more runs. The least would miss the collections of
 // garbage that small requests cause now and then, and large ones always.
-func (m *meter) refine(ctx context.Context, p *parcel, s *step, runs int) error {
+func (m *meter) refine(ctx context.Context, t *target, zip bool, s *step, runs int) error {
+	p, err := t.pack(t.filled(s.units), zip)
+	if err != nil {
+		return err
+	}
 	used, _, err := m.run(ctx, p, runs)
 	if err != nil {
 		return err
 	}
 	s.cpu, s.runs = max(0, used/time.Duration(runs)-m.bases[p.call]), runs
-	if s.planned == 0 {
-		return nil
-	}
 	return m.planned(ctx, p, s)
 }
 
@@ -200,28 +210,24 @@ func runsFor(s *step) int {
 // by more runs.
 func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]*step, error) {
 	var steps []*step
-	var parcels []*parcel
 	for _, n := range slices.Backward(units) {
-		p, err := t.pack(t.body(n), zip)
-		if err != nil {
-			return nil, err
-		}
-		s, err := m.once(ctx, p, n)
+		s, err := m.step(ctx, t, n, zip)
 		if err != nil {
 			return nil, fmt.Errorf("%s with %d units: %w", t, n, err)
 		}
-		compared := len(steps) == 0 || steps[0].cpu > stepFrom
-		steps, parcels = slices.Insert(steps, 0, s), slices.Insert(parcels, 0, p)
+		compared := len(steps) == 0 || steps[0].compared()
+		steps = slices.Insert(steps, 0, s)
 		if !compared || s.answer.none {
 			break
 		}
 	}
 	for i := range steps {
-		for range repeats {
-			if steps[i].answer.none || !over(steps, i) {
-				break
+		for try := 0; try < repeats && !steps[i].answer.none && over(steps, i); try++ {
+			runs := runsFor(steps[i])
+			if try == 0 {
+				runs = min(runs, fewRuns)
 			}
-			if err := m.again(ctx, parcels, steps, i); err != nil {
+			if err := m.again(ctx, t, zip, steps, i, runs); err != nil {
 				return nil, err
 			}
 		}
@@ -229,14 +235,29 @@ func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]
 	return steps, nil
 }
 
+// step measures one run, unless that of the same body was measured.
+func (m *meter) step(ctx context.Context, t *target, units int, zip bool) (*step, error) {
+	if known := m.tried[body{t, units}]; known != nil && !zip {
+		return known, nil
+	}
+	p, err := t.pack(t.filled(units), zip)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.once(ctx, p, units)
+	if err == nil && !zip {
+		m.tried[body{t, units}] = s
+	}
+	return s, err
+}
+
 // again measures a step that is beyond a bound by more runs, and the one before it by so many
 // that both cause about as many collections of garbage.
-func (m *meter) again(ctx context.Context, parcels []*parcel, steps []*step, i int) error {
-	runs := runsFor(steps[i])
+func (m *meter) again(ctx context.Context, t *target, zip bool, steps []*step, i, runs int) error {
 	if i > 0 {
-		if err := m.refine(ctx, parcels[i-1], steps[i-1], sizeFactor*runs); err != nil {
+		if err := m.refine(ctx, t, zip, steps[i-1], sizeFactor*runs); err != nil {
 			return err
 		}
 	}
-	return m.refine(ctx, parcels[i], steps[i], runs)
+	return m.refine(ctx, t, zip, steps[i], runs)
 }

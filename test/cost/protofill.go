@@ -58,7 +58,8 @@ func elementText(f protoreflect.FieldDescriptor) string {
 	return smallestValue(f, nil)
 }
 
-// wireFills fill a field in the wire format.
+// wireFills fill a field in the wire format. Lists that aren't packed are read alike by all
+// protocols.
 func (w *messages) wireFills(f protoreflect.FieldDescriptor) []fieldFill {
 	switch {
 	case f.IsMap():
@@ -75,7 +76,7 @@ func (w *messages) wireFills(f protoreflect.FieldDescriptor) []fieldFill {
 		single := append(protowire.AppendTag(nil, f.Number(), number.wire), number.one...)
 		return []fieldFill{
 			{first("many elements"), func(n int) []byte { return delimited(f, times(n, number.one)) }},
-			{first("many elements, unpacked"), func(n int) []byte { return times(n, single) }},
+			{w.alike(first("many elements, unpacked")), func(n int) []byte { return times(n, single) }},
 		}
 	case f.Message() != nil:
 		return []fieldFill{{first("many occurrences"), func(n int) []byte { return times(n, delimited(f, nil)) }}}

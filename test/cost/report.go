@@ -40,7 +40,7 @@ func (r *report) sum(sent int, used time.Duration) {
 	r.used += used
 }
 
-func (r *report) add(t *target, courses []*course) {
+func (r *report) add(t *target, courses []*course, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if name := t.call.String(); !r.seen[name] {
@@ -48,6 +48,9 @@ func (r *report) add(t *target, courses []*course) {
 		r.printf("%4.0f s  %4d of %d  %s\n", time.Since(r.began).Seconds(), r.done, r.of, name)
 	}
 	r.done++
+	if r.steps {
+		r.printf("%s took %s\n", t, took.Round(time.Millisecond))
+	}
 	for _, c := range courses {
 		for _, step := range c.steps {
 			if r.steps {

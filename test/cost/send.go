@@ -185,6 +185,9 @@ func (c *client) send(ctx context.Context, p *parcel) (answer, error) {
 	defer resp.Body.Close() //nolint:errcheck // it was read
 	if p.call.endless && resp.StatusCode == http.StatusOK && resp.Header.Get("Grpc-Status") == "" {
 		_, err := io.ReadFull(resp.Body, make([]byte, frameHeader))
+		if errors.Is(err, io.EOF) { // it ends without a message, and its trailers say how
+			return p.call.read(resp, nil)
+		}
 		return answer{ok: true}, err
 	}
 	text, err := io.ReadAll(resp.Body)

@@ -39,6 +39,7 @@ type target struct {
 	fill  fillName
 	text  bool // the field is a string
 	body  func(n int) []byte
+	made  map[int][]byte // large bodies that were made last
 	// schema makes a body with a value of the field, where the fill is for fields that are
 	// read as JSON Schemas; nil for all others.
 	schema func(value string) []byte
@@ -56,12 +57,29 @@ func (t *target) String() string {
 	return fmt.Sprintf("%s: %s, %s", t.call, cmp.Or(t.field, "the message"), t.fill.name)
 }
 
+// filled is a body of n units. The large ones that were made last are kept: each is sent
+// several times, and takes as long to make as to be answered.
+func (t *target) filled(n int) []byte {
+	const large, few = 1 << 20, 3
+	if made := t.made[n]; made != nil {
+		return made
+	}
+	body := t.body(n)
+	if len(body) >= large {
+		if t.made == nil || len(t.made) == few {
+			t.made = make(map[int][]byte, few)
+		}
+		t.made[n] = body
+	}
+	return body
+}
+
 // units is how many units make a body of about that many bytes.
 func (t *target) units(size int) int {
 	const few, more = 64, 1 << 10
 	each := max(1, (len(t.body(more))-len(t.body(few)))/(more-few))
 	n := max(1, size/each)
-	if got := len(t.body(n)); got > size { // numbers get longer
+	if got := len(t.filled(n)); got > size { // numbers get longer
 		n = max(1, int(float64(n)*float64(size)/float64(got)))
 	}
 	return n
@@ -89,6 +107,7 @@ func list(name fillName, element string) fill {
 	head, tail, numbered := strings.Cut(element, strconv.Quote(unitText))
 	return fill{name, func(n int) string {
 		var b strings.Builder
+		b.Grow(n * (len(",") + len(element) + len(strconv.Itoa(n))))
 		b.WriteByte('[')
 		for i := range n {
 			if i > 0 {
@@ -114,6 +133,7 @@ func keys(name fillName, value string) fill {
 
 func object(n int, value string) string {
 	var b strings.Builder
+	b.Grow(n * (len(`"":,`) + len(strconv.Itoa(n)) + len(value)))
 	b.WriteByte('{')
 	for i := range n {
 		if i > 0 {
