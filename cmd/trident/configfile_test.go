@@ -200,6 +200,14 @@ func TestWhence(t *testing.T) {
 
 func TestConfigCheck(t *testing.T) {
 	good, bad := settingsOf(t, "host: a\n"), settingsOf(t, "openai-port: 70000\n")
+	for _, variable := range os.Environ() { // of the test runs, such as TRIDENT_TEST_SLOW
+		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "TRIDENT_") {
+			t.Setenv(name, value) // restores it
+			if err := os.Unsetenv(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	t.Setenv("TRIDENT_OPENAI_PROT", "1")
 	t.Setenv("TRIDENT_SERVICE_HOST", "10.0.0.1") // Kubernetes sets these
 	t.Setenv("TRIDENT_PORT_9000_TCP_ADDR", "10.0.0.1")

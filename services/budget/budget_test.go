@@ -276,7 +276,7 @@ func TestBroken(t *testing.T) {
 
 // TestMemory is that a check takes none, however large the message is.
 func TestMemory(t *testing.T) {
-	small, large := inParts(1, 1), inParts(tier.Size(64, 2048), 400)
+	small, large := inParts(1, 1), inParts(tier.Size(64, 1024), 400)
 	of := budget.Of(small.ProtoReflect().Descriptor())
 	allocations := func(m proto.Message) float64 {
 		wire, err := proto.Marshal(m)

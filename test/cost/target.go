@@ -79,7 +79,7 @@ func (t *target) units(size int) int {
 	const few, more = 64, 1 << 10
 	each := max(1, (len(t.body(more))-len(t.body(few)))/(more-few))
 	n := max(1, size/each)
-	if got := len(t.filled(n)); got > size { // numbers get longer
+	if got := len(t.body(n)); got > size { // numbers get longer
 		n = max(1, int(float64(n)*float64(size)/float64(got)))
 	}
 	return n
