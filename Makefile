@@ -213,6 +213,7 @@ cross: ## Build without cgo, for all platforms
 .PHONY: measured
 measured: setup-test ## Run the tests that hold times and memory to bounds
 	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve
+	TRIDENT_TEST_SLOW=1 go test -count 1 -run '^TestMemoryComesBack$$' ./test/cost
 
 # It measures CPU time and memory of one process: other work on the machine adds to both.
 .PHONY: cost

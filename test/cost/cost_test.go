@@ -329,6 +329,9 @@ const (
 // afterwards.
 func TestMemoryComesBack(t *testing.T) {
 	tier.OnlySlow(t)
+	if tier.Race {
+		t.Skip("make measured runs it: with the race detector it takes minutes to make the requests")
+	}
 	f, err := launch(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
