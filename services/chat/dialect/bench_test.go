@@ -70,10 +70,14 @@ func TestLinear(t *testing.T) {
 			if held := mostHeld(t, o, bytewise(small)); held > maxHeader+64 {
 				t.Errorf("%s %s: of %q it holds back %d bytes", o.Tools, o.Reasoning, unit, held)
 			}
-			start := time.Now()
-			mostHeld(t, o, []string{large})
-			if d := time.Since(start); d > limit {
-				t.Errorf("%s %s: %q takes %v for %d bytes", o.Tools, o.Reasoning, unit, d, len(large))
+			took := time.Hour
+			for try := 0; try < 3 && took > limit; try++ { // other work takes time too
+				start := time.Now()
+				mostHeld(t, o, []string{large})
+				took = min(took, time.Since(start))
+			}
+			if took > limit {
+				t.Errorf("%s %s: %q takes %v for %d bytes", o.Tools, o.Reasoning, unit, took, len(large))
 			}
 		}
 	}
