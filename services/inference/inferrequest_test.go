@@ -207,6 +207,7 @@ func TestManyPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		took = min(took, time.Since(began))
+		m.Free()
 	}
 	if took > most {
 		t.Errorf("%d fields in as many pieces took %s", size/2, took)

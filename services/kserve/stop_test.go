@@ -23,19 +23,7 @@ func TestNativeStopClosesIdleConnections(t *testing.T) {
 	for name, said := range map[string]string{"that said nothing": "", "that said half of it": preface[:10], "of HTTP/2": preface} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := open()
-			service, _ := newService(t, config)
-			listener := kserve.NewListener(config, nil)
-			if err := listener.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			s, err := kserve.NewServer(service, listener, nil, nil, server.Default(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			s, listener := startNative(t)
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
@@ -62,22 +50,29 @@ func TestNativeStopClosesIdleConnections(t *testing.T) {
 // TestNativeStopAtOnce: a stop right after the start, which may come before the port is
 // served, is no failure.
 func TestNativeStopAtOnce(t *testing.T) {
-	config := open()
 	for range 50 {
-		service, _ := newService(t, config)
-		listener := kserve.NewListener(config, nil)
-		if err := listener.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		s, err := kserve.NewServer(service, listener, nil, nil, server.Default(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s, _ := startNative(t)
 		if err := s.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// startNative serves KServe's own gRPC port. The test stops the server, which must not abort.
+func startNative(t *testing.T) (*kserve.Server, *kserve.Listener) {
+	t.Helper()
+	config := open()
+	service, _ := newService(t, config)
+	listener := kserve.NewListener(config, nil)
+	if err := listener.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := kserve.NewServer(service, listener, nil, nil, server.Default(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s, listener
 }
