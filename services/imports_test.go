@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
-	"services/platform":                {"services/auth", "services/budget", "services/inference", "services/server"},
+	"services/cloud":                   {"services/auth", "services/budget", "services/inference", "services/server"},
 	"services/server":                  {"services/auth", "services/budget", "services/inference", "web"},
 	"services/memory":                  {"services/inference"},
 	"services/metrics":                 {"services/auth", "services/inference", "services/memory", "services/server"},

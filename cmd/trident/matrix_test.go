@@ -24,11 +24,11 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/metrics"
-	"github.com/trident-inference/trident/services/platform"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/web"
@@ -100,7 +100,7 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 	var shared *server.Server
 	var rest *kserve.RESTServer
 	var page *metrics.Server
-	var platforms *platform.Endpoints
+	var platforms *cloud.Endpoints
 	app := application(cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})), func(err error) { tb.Error(err) },
 		fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }), fx.Populate(&shared, &rest, &page, &platforms, &target.service))
 	if err := app.Start(tb.Context()); err != nil {
@@ -118,9 +118,9 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 		}
 	}
 	target.listeners = map[string]http.Handler{
-		"shared": shared, "REST": rest, "metrics": page, platform.NameSageMaker: platforms.Handler(platform.NameSageMaker), platform.NameVertexAI: platforms.Handler(platform.NameVertexAI),
+		"shared": shared, "REST": rest, "metrics": page, cloud.NameSageMaker: platforms.Handler(cloud.NameSageMaker), cloud.NameVertexAI: platforms.Handler(cloud.NameVertexAI),
 	}
-	target.listeners["Vertex AI by redirect"] = redirecting(target.listeners[platform.NameVertexAI])
+	target.listeners["Vertex AI by redirect"] = redirecting(target.listeners[cloud.NameVertexAI])
 	return target
 }
 

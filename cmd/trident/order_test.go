@@ -25,9 +25,9 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/platform"
 	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/test/tier"
 )
@@ -112,8 +112,8 @@ func hostiles(tb testing.TB) (all []hostile) {
 		}
 	}
 	return append(all,
-		hostile{listener: platform.NameSageMaker, method: http.MethodPost, path: "/invocations", kind: "application/json", body: nested, api: auth.Pages},
-		hostile{listener: platform.NameVertexAI, method: http.MethodPost, path: "/v1/models/m:predict", kind: "application/json", body: nested, api: auth.Pages},
+		hostile{listener: cloud.NameSageMaker, method: http.MethodPost, path: "/invocations", kind: "application/json", body: nested, api: auth.Pages},
+		hostile{listener: cloud.NameVertexAI, method: http.MethodPost, path: "/v1/models/m:predict", kind: "application/json", body: nested, api: auth.Pages},
 	)
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/trident-inference/trident/services/platform"
+	"github.com/trident-inference/trident/services/cloud"
 )
 
 // platformFlags are tritonserver's for SageMaker and Vertex AI. What the platforms tell
@@ -24,21 +24,21 @@ type platformFlags struct {
 // platformDefaults are the defaults of the flags, by the names in their tags.
 func platformDefaults() kong.Vars {
 	return kong.Vars{
-		"platform_port":   strconv.Itoa(platform.DefaultPort),
+		"platform_port":   strconv.Itoa(cloud.DefaultPort),
 		"allow_vertex_ai": strconv.FormatBool(os.Getenv("AIP_MODE") == "PREDICTION"),
 	}
 }
 
-func (f *platformFlags) config() platform.Config {
-	cfg := platform.Default()
+func (f *platformFlags) config() cloud.Config {
+	cfg := cloud.Default()
 	s, v := &cfg.SageMaker, &cfg.VertexAI
-	s.Port, s.Model, s.Kind = f.SageMakerPort, os.Getenv(platform.EnvSageMakerModel), os.Getenv(platform.EnvSageMakerKind)
-	s.Ping = cmp.Or(os.Getenv(platform.EnvSageMakerPing), s.Ping)
+	s.Port, s.Model, s.Kind = f.SageMakerPort, os.Getenv(cloud.EnvSageMakerModel), os.Getenv(cloud.EnvSageMakerKind)
+	s.Ping = cmp.Or(os.Getenv(cloud.EnvSageMakerPing), s.Ping)
 	if f.AllowSageMaker && s.Port == 0 {
-		s.Port = platform.DefaultPort
+		s.Port = cloud.DefaultPort
 	}
 	v.Enabled, v.Port, v.Model = f.AllowVertexAI, f.VertexAIPort, f.VertexAIDefaultModel
-	v.Predict, v.Health = os.Getenv(platform.EnvVertexPredict), os.Getenv(platform.EnvVertexHealth)
+	v.Predict, v.Health = os.Getenv(cloud.EnvVertexPredict), os.Getenv(cloud.EnvVertexHealth)
 	return cfg
 }
 

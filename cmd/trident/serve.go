@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
@@ -26,7 +27,6 @@ import (
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/models"
 	"github.com/trident-inference/trident/services/openai"
-	"github.com/trident-inference/trident/services/platform"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/tracing"
@@ -58,7 +58,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		openai.Module,    // frontend: /v1/*
 		connect.Module,   // frontend: typed Connect services
 		kserve.Module,    // frontend: KServe v2, with a listener for gRPC
-		platform.Module,  // SageMaker's and Vertex AI's endpoints
+		cloud.Module,     // SageMaker's and Vertex AI's endpoints
 		metrics.Module,   // /metrics, with a listener
 		auth.Module,      // keys, and what routes need
 		server.Module,    // the listener
@@ -122,7 +122,7 @@ type config struct {
 	Inference inference.Config
 	OpenAI    openai.Config
 	KServe    kserve.Config
-	Platform  platform.Config
+	Platform  cloud.Config
 	Auth      auth.Config
 	Server    server.Config
 	Metrics   metrics.Config

@@ -1,7 +1,7 @@
-// Package platform answers the platforms that host containers of models, Amazon's
+// Package cloud answers the platforms that host containers of models, Amazon's
 // SageMaker and Google's Vertex AI, as tritonserver does: on ports of their own, with
 // paths of theirs that lead to the handlers of the shared port.
-package platform
+package cloud
 
 import (
 	"context"
