@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
 	"services/tokenizer":               {"services/budget", "services/inference"},
-	"services/models":                  {"gen/go/kserve", "services/inference"},
+	"services/modelfiles":              {"gen/go/kserve", "services/inference"},
 	"services/images":                  {"services/inference"},
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},

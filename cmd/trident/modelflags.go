@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/models"
+	"github.com/trident-inference/trident/services/modelfiles"
 )
 
 // modelFlags say what models don't say of themselves. Most may be given for one model
@@ -103,7 +103,7 @@ func (f *modelFlags) engine() ([]inference.Override, error) {
 	if _, err := os.Stat(filepath.Join(f.EngineDir, "config.json")); err != nil {
 		return nil, fmt.Errorf("--engine-dir: %w", err)
 	}
-	length, key, err := models.EngineLength(f.EngineDir)
+	length, key, err := modelfiles.EngineLength(f.EngineDir)
 	if err != nil {
 		return nil, fmt.Errorf("--engine-dir: %w", err)
 	}
@@ -146,7 +146,7 @@ func readChatTemplate(file string) (string, error) {
 		_, err := (chat.Templates{}).Compile("", inference.TemplateSource{Source: file})
 		return file, err
 	}
-	source, err := models.LoadTemplate(file)
+	source, err := modelfiles.LoadTemplate(file)
 	switch {
 	case err != nil:
 		return "", err

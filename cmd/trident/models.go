@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/models"
+	"github.com/trident-inference/trident/services/modelfiles"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/triton"
 )
@@ -53,12 +53,12 @@ func (f *flags) cards() (_ []*inference.Card, err error) {
 		return nil, err
 	}
 	var catalog *inference.Catalog
-	var library *models.Library
+	var library *modelfiles.Library
 	app := fx.New(
 		fx.Supply(cfg.Backend, cfg.Inference, cfg.Models, cfg.Overrides),
 		fx.Supply(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 		unloaded(cfg),
-		backend.Module, chat.Module, tokenizer.Module, models.Module,
+		backend.Module, chat.Module, tokenizer.Module, modelfiles.Module,
 		fx.Provide(inference.CatalogOf),
 		fx.Populate(&catalog, &library),
 		fx.NopLogger,
@@ -91,7 +91,7 @@ func unloaded(cfg config) fx.Option {
 	if len(cfg.Local.Repositories) == 0 {
 		return engines(remote)
 	}
-	disk := models.NewDisk(cfg.Local.Repositories)
+	disk := modelfiles.NewDisk(cfg.Local.Repositories)
 	if cfg.Triton.Endpoint == "" {
 		return fx.Provide(func() []inference.Engine { return []inference.Engine{disk} })
 	}
@@ -125,7 +125,7 @@ func settingsTable(cards []*inference.Card) string {
 
 // stateOf a model; one that was read from its files isn't ready, but not loaded.
 func stateOf(card *inference.Card) string {
-	if _, ok := card.Engine.(*models.Disk); ok && card.State == inference.ModelReady {
+	if _, ok := card.Engine.(*modelfiles.Disk); ok && card.State == inference.ModelReady {
 		return "not loaded"
 	}
 	return status(card)

@@ -25,7 +25,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/metrics"
-	"github.com/trident-inference/trident/services/models"
+	"github.com/trident-inference/trident/services/modelfiles"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/tokenizer"
@@ -45,23 +45,23 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 	return fx.Options(
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, connect.Version(version)),
-		engines(cfg),     // tritonserver over gRPC, Triton in this process, or both
-		backend.Module,   // requests to tensors and back
-		chat.Module,      // messages to prompts
-		tokenizer.Module, // texts to token ids
-		images.Module,    // pictures of requests
-		models.Module,    // what models' files and makers say
-		tracing.Module,   // spans, to a collector
-		inference.Module, // the shared service
-		opened,           // all ports, before anything else starts
-		memory.Module,    // the memory limit
-		openai.Module,    // frontend: /v1/*
-		connect.Module,   // frontend: typed Connect services
-		kserve.Module,    // frontend: KServe v2, with a listener for gRPC
-		cloud.Module,     // SageMaker's and Vertex AI's endpoints
-		metrics.Module,   // /metrics, with a listener
-		auth.Module,      // keys, and what routes need
-		server.Module,    // the listener
+		engines(cfg),      // tritonserver over gRPC, Triton in this process, or both
+		backend.Module,    // requests to tensors and back
+		chat.Module,       // messages to prompts
+		tokenizer.Module,  // texts to token ids
+		images.Module,     // pictures of requests
+		modelfiles.Module, // what models' files and makers say
+		tracing.Module,    // spans, to a collector
+		inference.Module,  // the shared service
+		opened,            // all ports, before anything else starts
+		memory.Module,     // the memory limit
+		openai.Module,     // frontend: /v1/*
+		connect.Module,    // frontend: typed Connect services
+		kserve.Module,     // frontend: KServe v2, with a listener for gRPC
+		cloud.Module,      // SageMaker's and Vertex AI's endpoints
+		metrics.Module,    // /metrics, with a listener
+		auth.Module,       // keys, and what routes need
+		server.Module,     // the listener
 		announcement(cfg),
 		reloading(cfg), // new settings while all this runs
 		fx.StopTimeout(cfg.stopTimeout()),
@@ -116,7 +116,7 @@ type config struct {
 	Local     local.Config
 	Triton    triton.Config
 	Backend   backend.Config
-	Models    models.Config
+	Models    modelfiles.Config
 	Overrides []inference.Override
 	Images    images.Config
 	Inference inference.Config
@@ -276,7 +276,7 @@ func (f *flags) config() (config, error) {
 		cfg.Overrides = append(slices.Clone(f.file.overrides), cfg.Overrides...)
 		cfg.Auth.Keys = f.file.keys
 	}
-	cfg.Models = models.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: models.HubFromEnvironment(os.Getenv)}
+	cfg.Models = modelfiles.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: modelfiles.HubFromEnvironment(os.Getenv)}
 	cfg.KServe = f.kserveFlags.config(cfg.Server)
 	cfg.Metrics, cfg.Tracing = f.metrics(cfg.Server, f.EnableKServeFrontends), f.tracing()
 	cfg.Platform = f.platformFlags.config()

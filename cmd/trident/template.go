@@ -11,7 +11,7 @@ import (
 
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/models"
+	"github.com/trident-inference/trident/services/modelfiles"
 	"github.com/trident-inference/trident/services/openai"
 )
 
@@ -56,7 +56,7 @@ func (c templateCommand) show(f *flags, body []byte, w io.Writer) error {
 func (c templateCommand) template(f *flags) (inference.Template, error) {
 	switch {
 	case c.File != "":
-		source, err := models.LoadTemplate(c.File)
+		source, err := modelfiles.LoadTemplate(c.File)
 		if err != nil {
 			return nil, err
 		}

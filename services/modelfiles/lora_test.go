@@ -1,4 +1,4 @@
-package models
+package modelfiles
 
 import (
 	"encoding/binary"

@@ -1,7 +1,7 @@
-// Package models finds what is known of models beside their tensors: in the files of
+// Package modelfiles finds what is known of models beside their tensors: in the files of
 // Triton's model repository, and in what their makers published, in folders of
 // Hugging Face's layout or on its hub.
-package models
+package modelfiles
 
 import (
 	"context"
