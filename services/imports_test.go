@@ -20,7 +20,7 @@ const module = "github.com/trident-inference/trident/"
 var arrows = map[string][]string{
 	"services/budget":                  {},
 	"services/inference":               {"gen/go/kserve", "services/budget"},
-	"services/backend":                 {"gen/go/kserve", "services/inference", "services/structured"},
+	"services/contracts":               {"gen/go/kserve", "services/inference", "services/structured"},
 	"services/chat":                    {"services/chat/dialect", "services/chat/jinja", "services/inference"},
 	"services/chat/dialect":            {"services/inference"},
 	"services/chat/jinja":              {},
@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	"test/soak":                        {"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
-	"services/inference/inferencetest": {"gen/go/kserve", "services/backend", "services/chat", "services/chat/dialect", "services/images", "services/inference", "services/tokenizer"},
+	"services/inference/inferencetest": {"gen/go/kserve", "services/contracts", "services/chat", "services/chat/dialect", "services/images", "services/inference", "services/tokenizer"},
 }
 
 // confined are imports that only the named files or packages may have.

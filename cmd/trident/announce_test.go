@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -29,10 +29,10 @@ models of the repository that are not loaded: 2
 `},
 		{"all kinds", []*inference.Card{
 			{
-				Name: "chat", Version: "3", State: inference.ModelReady, Backend: backend.VLLM{}, Template: noTemplate{}, ToolParser: "hermes", ReasoningParser: "qwen3", ContextLength: 2048,
+				Name: "chat", Version: "3", State: inference.ModelReady, Backend: contracts.VLLM{}, Template: noTemplate{}, ToolParser: "hermes", ReasoningParser: "qwen3", ContextLength: 2048,
 				Settings: []inference.Setting{{Name: "chat_template", Origin: "config.pbtxt: trident.chat_template"}},
 			},
-			{Name: "embedding-of-texts", Version: "1", State: inference.ModelReady, Backend: backend.VLLM{}},
+			{Name: "embedding-of-texts", Version: "1", State: inference.ModelReady, Backend: contracts.VLLM{}},
 			{Name: "plain", Version: "1", State: inference.ModelReady},
 			{Name: "slow", Version: "1", State: inference.ModelLoading},
 			{Name: "broken", State: inference.ModelUnavailable, Reason: "Internal: no\tGPU\nTraceback"},

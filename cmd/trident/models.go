@@ -15,8 +15,8 @@ import (
 	"go.uber.org/dig"
 	"go.uber.org/fx"
 
-	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
+	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/modelfiles"
 	"github.com/trident-inference/trident/services/tokenizer"
@@ -58,7 +58,7 @@ func (f *flags) cards() (_ []*inference.Card, err error) {
 		fx.Supply(cfg.Backend, cfg.Inference, cfg.Models, cfg.Overrides),
 		fx.Supply(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 		unloaded(cfg),
-		backend.Module, chat.Module, tokenizer.Module, modelfiles.Module,
+		contracts.Module, chat.Module, tokenizer.Module, modelfiles.Module,
 		fx.Provide(inference.CatalogOf),
 		fx.Populate(&catalog, &library),
 		fx.NopLogger,

@@ -10,9 +10,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/chat/dialect"
+	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -143,7 +143,7 @@ func positiveNumber(text string) (string, error) {
 }
 
 func backendName(name string) (string, error) {
-	err := backend.Config{First: name}.Validate()
+	err := contracts.Config{First: name}.Validate()
 	if err != nil {
 		err = errors.New(strings.TrimPrefix(err.Error(), "--backend: "))
 	}

@@ -16,10 +16,10 @@ import (
 	"go.uber.org/fx/fxevent"
 
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/connect"
+	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
@@ -46,7 +46,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, connect.Version(version)),
 		engines(cfg),      // tritonserver over gRPC, Triton in this process, or both
-		backend.Module,    // requests to tensors and back
+		contracts.Module,  // requests to tensors and back
 		chat.Module,       // messages to prompts
 		tokenizer.Module,  // texts to token ids
 		images.Module,     // pictures of requests
@@ -115,7 +115,7 @@ func inOrder(e asked) []inference.Engine {
 type config struct {
 	Local     local.Config
 	Triton    triton.Config
-	Backend   backend.Config
+	Backend   contracts.Config
 	Models    modelfiles.Config
 	Overrides []inference.Override
 	Images    images.Config
@@ -242,7 +242,7 @@ func defaults() kong.Option {
 func (f *flags) config() (config, error) {
 	cfg := config{
 		From:    f,
-		Backend: backend.Config{First: f.Backend},
+		Backend: contracts.Config{First: f.Backend},
 		Inference: inference.Config{
 			DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, LoRASeparator: f.LoRASeparator, RequiredModels: f.RequiredModel,
 		},

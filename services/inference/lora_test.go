@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
-	"github.com/trident-inference/trident/services/backend"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/chat/dialect"
+	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/tokenizer"
@@ -161,7 +161,7 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	for _, config := range configs {
 		engine.AddOther(config.GetName(), config, engine.run)
 	}
-	catalog := inference.NewCatalog([]inference.Engine{engine.Engine}, backend.All(backend.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog([]inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	catalog.Consult(library, nil)
 	engine.catalog = catalog
 	service, err := inference.New(inference.Config{LoRASeparator: ":"}, catalog, nil)

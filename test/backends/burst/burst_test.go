@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
-	"github.com/trident-inference/trident/services/backend"
+	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
@@ -232,7 +232,7 @@ type answer struct {
 func ask(t *testing.T, card *inference.Card, stream bool, tokens int) answer {
 	t.Helper()
 	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
-	decoder := backend.VLLM{}.Decoder(card, req)
+	decoder := contracts.VLLM{}.Decoder(card, req)
 	var got answer
 	for response, err := range card.Engine.Stream(t.Context(), encode(t, card, stream, tokens)) {
 		if err != nil {
@@ -259,7 +259,7 @@ func ask(t *testing.T, card *inference.Card, stream bool, tokens int) answer {
 func encode(t *testing.T, card *inference.Card, stream bool, tokens int) *kserve.ModelInferRequest {
 	t.Helper()
 	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
-	tensors, err := backend.VLLM{}.Encode(card, req, &inference.Job{Prompt: prompt, MaxTokens: tokens})
+	tensors, err := contracts.VLLM{}.Encode(card, req, &inference.Job{Prompt: prompt, MaxTokens: tokens})
 	if err != nil {
 		t.Fatal(err)
 	}

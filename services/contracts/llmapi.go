@@ -1,4 +1,4 @@
-package backend
+package contracts
 
 import (
 	"github.com/trident-inference/trident/gen/go/kserve"

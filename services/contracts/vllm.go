@@ -1,6 +1,6 @@
-// Package backend translates between Trident's text vocabulary and the tensors
+// Package contracts translates between Trident's text vocabulary and the tensors
 // of each kind of model. It is pure: no network, clock or logger.
-package backend
+package contracts
 
 import (
 	"bytes"
