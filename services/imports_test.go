@@ -21,8 +21,8 @@ var arrows = map[string][]string{
 	"services/budget":                  {},
 	"services/inference":               {"gen/go/kserve", "services/budget"},
 	"services/contracts":               {"gen/go/kserve", "services/inference", "services/structured"},
-	"services/chat":                    {"services/chat/dialect", "services/chat/jinja", "services/inference"},
-	"services/chat/dialect":            {"services/inference"},
+	"services/chat":                    {"services/toolparser", "services/chat/jinja", "services/inference"},
+	"services/toolparser":              {"services/inference"},
 	"services/chat/jinja":              {},
 	"services/tokenizer":               {"services/budget", "services/inference"},
 	"services/modelfiles":              {"gen/go/kserve", "services/inference"},
@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	"test/soak":                        {"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
-	"services/inference/inferencetest": {"gen/go/kserve", "services/contracts", "services/chat", "services/chat/dialect", "services/images", "services/inference", "services/tokenizer"},
+	"services/inference/inferencetest": {"gen/go/kserve", "services/contracts", "services/chat", "services/toolparser", "services/images", "services/inference", "services/tokenizer"},
 }
 
 // confined are imports that only the named files or packages may have.

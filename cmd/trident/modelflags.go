@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/chat"
-	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/modelfiles"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // modelFlags say what models don't say of themselves. Most may be given for one model
@@ -63,7 +63,7 @@ func (p perModel) MarshalText() ([]byte, error) { //nolint:unparam // encoding.T
 
 // overrides are the settings that the flags give, checked.
 func (f *modelFlags) overrides() ([]inference.Override, error) {
-	dialects := dialect.Dialects{}
+	dialects := toolparser.Dialects{}
 	var all []inference.Override
 	for _, row := range []struct {
 		flag, setting string

@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trident-inference/trident/services/chat"
-	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // section is a key of the file that no flag has.
@@ -54,7 +54,7 @@ type modelKey struct {
 
 // modelKeys are all settings of a model's card, those with a flag by the flag's name.
 func modelKeys() []modelKey {
-	dialects := dialect.Dialects{}
+	dialects := toolparser.Dialects{}
 	return []modelKey{
 		{"tokenizer", inference.SettingTokenizer, "Folder of Hugging Face's layout, id on its hub, or none.", kindText, false, asIs},
 		{"chat-template", inference.SettingChatTemplate, "File of a Jinja chat template, the template itself, or none.", kindText, false, readChatTemplate},

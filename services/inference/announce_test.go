@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/chat"
-	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // starter is an engine whose models are loaded when the channel is closed.
@@ -46,7 +46,7 @@ func TestAnnounce(t *testing.T) {
 		remote.AddModel("there", inferencetest.Say("x"), nil)
 		remote.SetDown(errors.New("connection refused"))
 		catalog := inference.NewCatalog([]inference.Engine{starter{local, loaded}, remote},
-			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.DiscardHandler))
+			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 		var told []string
 		catalog.Announce(func(cards []*inference.Card) {
 			var models []string
@@ -90,7 +90,7 @@ func TestReadyIsTold(t *testing.T) {
 		engine.AddModel("m", inferencetest.Say("x"), nil)
 		loaded := make(chan struct{})
 		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
-			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.DiscardHandler))
+			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 		told := false
 		catalog.Announce(func([]*inference.Card) { told = true })
 		catalog.Start()
@@ -107,7 +107,7 @@ func TestReadyIsTold(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)
 	catalog := inference.NewCatalog([]inference.Engine{engine},
-		[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.DiscardHandler))
+		[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 	seen := -1
 	catalog.Announce(func([]*inference.Card) { seen = len(catalog.Cards()) })
 	if err := catalog.Refresh(t.Context()); err != nil || seen != 0 {
@@ -124,7 +124,7 @@ func TestStartIsLogged(t *testing.T) {
 		loaded := make(chan struct{})
 		var log strings.Builder
 		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
-			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		engine.SetState("m", inference.ModelLoading, "")
 		catalog.Start()
 		defer catalog.Stop()

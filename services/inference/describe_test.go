@@ -11,11 +11,11 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/chat"
-	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // shelf is a library of one model's settings and of one folder.
@@ -49,7 +49,7 @@ func override(model, name, value string) inference.Override {
 func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*inference.Catalog, *strings.Builder) {
 	engine.AddModel("m", inferencetest.Say("x"), parameters)
 	log := &strings.Builder{}
-	catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, dialect.Dialects{},
+	catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{},
 		tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	catalog.Consult(library, overrides)
 	return catalog, log

@@ -15,11 +15,11 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/chat"
-	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // wardrobe is a library of adapters: each is one row with its name's first letter.
@@ -161,7 +161,7 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	for _, config := range configs {
 		engine.AddOther(config.GetName(), config, engine.run)
 	}
-	catalog := inference.NewCatalog([]inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog([]inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	catalog.Consult(library, nil)
 	engine.catalog = catalog
 	service, err := inference.New(inference.Config{LoRASeparator: ":"}, catalog, nil)

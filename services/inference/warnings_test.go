@@ -9,10 +9,10 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/chat"
-	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // TestWarningsAtLoad: what makes a model's answers other than clients expect is
@@ -27,7 +27,7 @@ func TestWarningsAtLoad(t *testing.T) {
 		engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
 		engine.Configure("vectors", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
 		var log strings.Builder
-		catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, dialect.Dialects{}, nil,
+		catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil,
 			slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 		catalog.Start()
 		defer catalog.Stop()

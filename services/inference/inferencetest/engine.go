@@ -17,11 +17,11 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/chat"
-	"github.com/trident-inference/trident/services/chat/dialect"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // Script is one inference: it sends responses until it returns or send is false.
@@ -280,7 +280,7 @@ func WithCatalog(tb testing.TB, cfg inference.Config, engines ...inference.Engin
 
 func start(tb testing.TB, cfg inference.Config, rules images.Config, engines []inference.Engine) (*inference.Service, *inference.Catalog) {
 	tb.Helper()
-	catalog := inference.NewCatalog(engines, contracts.All(contracts.Config{}), chat.Templates{}, dialect.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog(engines, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		tb.Fatal(err)

@@ -1,0 +1,160 @@
+package toolparser
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
+)
+
+// BenchmarkText asks what a token of plain text costs. Budget: 100 ns of CPU
+// and no allocation. Compare with `go test -bench Text -count 6` and benchstat.
+func BenchmarkText(b *testing.B) {
+	tokens := [][]byte{[]byte("The"), []byte(" quick"), []byte(" {brown}"), []byte(" fox"), []byte(".\n"), []byte(" a <b>"), []byte(" [1]"), []byte(" jumps")}
+	for _, names := range [][2]string{{"", ""}, {"hermes", "qwen3"}, {"llama3", ""}, {"mistral", "mistral"}, {"qwen3_coder", "qwen3"}, {"deepseek_v31", ""}, {"pythonic", ""}, {"openai", "openai_gptoss"}} {
+		b.Run(fmt.Sprintf("tools=%s,reasoning=%s", names[0], names[1]), func(b *testing.B) {
+			p, err := Dialects{}.Parser(options(names[0], names[1]))
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.Parse([]byte("It"))
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				p.Parse(tokens[i&7])
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkArguments asks what a byte of a call's arguments costs, token by token.
+func BenchmarkArguments(b *testing.B) {
+	call := `<tool_call>{"name": "f", "arguments": {"x": "` + strings.Repeat(`word \"and\" `, 1000) + `"}}</tool_call>`
+	parts := cut([]byte(call), 1)
+	b.SetBytes(int64(len(call)))
+	for b.Loop() {
+		p, err := Dialects{}.Parser(options("hermes", ""))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, part := range parts {
+			p.Parse([]byte(part))
+		}
+	}
+}
+
+// TestLinear reads texts that make the parsers look ahead again and again. Byte by
+// byte, what is looked at again must stay short; at once, it must not take the time
+// of a quadratic parse.
+func TestLinear(t *testing.T) {
+	units := []string{
+		"<", "<tool_call>", "\n{\"name\": ", "[TOOL_CALLS]a", " \n", "[", "{", "[f(x=[", "<function=", "<function=f>\n<parameter=", "<function=f>\n<parameter=x>\n",
+		deepseekCall + "f", deepseekCall + "f" + deepseekSep, "<|channel|>a", "<|channel|><|message|>", "{\"arguments\": {\"x\": \"", "Here", "<think>", "<tool_call>f<arg_key>", "<|tool_call>call:f{x:[", m3Outer + m3Call + "f>" + m3Open + "a>", "<｜DSML｜invoke name=", "<|open|>", "</co", "<function_calls>f(x=1)\n", "\\", "[f(x=1, y='",
+	}
+	size := tier.Size(1<<14, 1<<17)
+	if tier.Race {
+		size /= 4
+	}
+	limit := time.Duration(size) * 40 * time.Microsecond // 5 s for 128 KiB
+	for _, o := range every() {
+		o.MaxBytes = 1 << 30
+		for _, unit := range units {
+			small, large := strings.Repeat(unit, 1<<10/len(unit)), strings.Repeat(unit, size/len(unit))
+			if held := mostHeld(t, o, bytewise(small)); held > maxHeader+64 {
+				t.Errorf("%s %s: of %q it holds back %d bytes", o.Tools, o.Reasoning, unit, held)
+			}
+			took := time.Hour
+			for try := 0; try < 3 && took > limit; try++ { // other work takes time too
+				start := time.Now()
+				mostHeld(t, o, []string{large})
+				took = min(took, time.Since(start))
+			}
+			if took > limit {
+				t.Errorf("%s %s: %q takes %v for %d bytes", o.Tools, o.Reasoning, unit, took, len(large))
+			}
+		}
+	}
+}
+
+// mostHeld reads a text and tells how many bytes waited at most to be read again.
+func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
+	t.Helper()
+	made, err := Dialects{}.Parser(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, most := made.(*parser), 0
+	for _, part := range parts {
+		p.Parse([]byte(part))
+		most = max(most, len(p.dialect.base().held))
+		if p.thinking != nil {
+			most = max(most, len(p.thinking.held))
+		}
+	}
+	p.Finish()
+	return most
+}
+
+// BenchmarkFormats asks what a token costs in each format: text, and calls with nested
+// arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a token. Compare with
+// `go test -bench Formats -count 6` and benchstat.
+func BenchmarkFormats(b *testing.B) {
+	paths, err := filepath.Glob("testdata/vectors/[^r]*.json") // not those of reasoning
+	if err != nil || len(paths) == 0 {
+		b.Fatalf("no vectors: %v", err)
+	}
+	for _, path := range paths {
+		f, tokens := benchTokens(b, path)
+		b.Run("format="+f.Format, func(b *testing.B) {
+			o := options(f.Format, "")
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := Dialects{}.Parser(o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, token := range tokens {
+					p.Parse(token)
+				}
+				p.Finish()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(tokens)), "ns/token")
+		})
+	}
+}
+
+// benchTokens are the answers of a file that have calls, in tokens.
+func benchTokens(b *testing.B, path string) (*vectorFile, [][]byte) {
+	b.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var f vectorFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat("Some words of an answer that make up most of what a model writes. ", 10)
+	for range 10 {
+		for _, v := range f.Vectors {
+			switch v.Name {
+			case "nested", "parallel", "code in an argument", "quotes and line breaks":
+				text += v.In + "\n"
+			}
+		}
+	}
+	var tokens [][]byte
+	for text != "" {
+		n := min(4, len(text))
+		tokens = append(tokens, []byte(text[:n]))
+		text = text[n:]
+	}
+	return &f, tokens
+}

@@ -1,0 +1,529 @@
+package toolparser
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// bare says where a call may stand that no marker announces.
+type bare uint8
+
+const (
+	bareNever bare = iota
+	bareStart      // where the answer starts
+	bareLines      // where a line starts
+)
+
+// format is how a dialect writes calls as JSON objects
+// {"name": …, "arguments": {…}}; "parameters" means the same.
+type format struct {
+	open  []string // texts that announce calls
+	end   []string // texts that close what was announced; they may be missing
+	bare  bare
+	array bool     // the objects may stand in an array
+	keyed bool     // the objects are {"name": {…}}
+	name  string   // key of the name; "" is "name"
+	id    string   // key of the call's id; "" where the model writes none
+	drop  wrappers // of text
+}
+
+// keyOf returns what the value of a key is for.
+func (f *format) keyOf(key string, named bool) valueKind {
+	switch {
+	case f.keyed && !named:
+		return valueArguments
+	case f.keyed:
+		return valueOther
+	case key == f.name, key == "name" && f.name == "":
+		return valueName
+	case f.id != "" && key == f.id:
+		return valueID
+	case key == "arguments", key == "parameters":
+		return valueArguments
+	}
+	return valueOther
+}
+
+// jsonCalls reads calls that are JSON objects. A call is certain, and is shown,
+// once its name is known and its arguments have begun; until then it is given
+// back as text when it turns out to be something else. What is wrong after that is
+// passed on in the arguments: nothing is lost, and clients check arguments.
+type jsonCalls struct {
+	reader
+	format  *format
+	markers *markers // open, then those of a bare call
+	ends    *markers
+
+	at    callState
+	bare  bool // no marker announced it
+	doubt bool // it also stands where other text does
+	list  bool // the objects stand in an array
+	comma bool // between two objects, a separator was read
+	call  jsonCall
+}
+
+// jsonCall is what was read of one object.
+type jsonCall struct {
+	scan    scanner
+	value   valueKind
+	name    string
+	id      string // that the model writes; "" for a random one
+	named   bool
+	begun   bool   // the arguments
+	alone   bool   // the arguments stand alone, their name was before them
+	pending []byte // arguments that came before the name
+}
+
+// valueKind is what a key's value is for.
+type valueKind uint8
+
+const (
+	valueOther     valueKind = iota // passed over
+	valueName                       // the function
+	valueID                         // a string that is the call's id
+	valueArguments                  // an object, shown as it comes
+	valueQuoted                     // the arguments as a string that holds JSON
+)
+
+type callState uint8
+
+const (
+	atText    callState = iota
+	atStart             // after a marker, or before the bracket of a bare call
+	atElement           // in an array, before an object
+	atKey               // in an object, before a key or the end
+	atColon
+	atValue   // before a value
+	inValue   // in a value
+	atComma   // after a value
+	atBetween // after an object
+	inBroken  // in arguments that are no JSON
+)
+
+func newJSONCalls(r *reader, f *format) *jsonCalls {
+	c := &jsonCalls{reader: *r, format: f}
+	texts := append(slices.Clip(f.open), f.drop.texts()...)
+	if f.bare != bareNever {
+		texts = append(slices.Clip(texts), "{")
+	}
+	if f.bare != bareNever && f.array {
+		texts = append(texts, "[")
+	}
+	c.markers = newMarkers(texts...)
+	if len(f.end) > 0 {
+		c.ends = newMarkers(f.end...)
+	}
+	return c
+}
+
+func (c *jsonCalls) step() bool {
+	switch c.at {
+	case atText:
+		return c.search()
+	case inValue:
+		return c.inValue()
+	case inBroken:
+		return c.broken()
+	default:
+	}
+	if !c.spaces() {
+		return false
+	}
+	switch c.at {
+	case atStart:
+		return c.start()
+	case atElement:
+		return c.element()
+	case atKey:
+		return c.key()
+	case atColon:
+		return c.colon()
+	case atValue:
+		return c.beginValue()
+	case atComma:
+		return c.afterValue()
+	default:
+		return c.between()
+	}
+}
+
+// argumentsOf begins the arguments of a call whose name was read before them.
+func (c *jsonCalls) argumentsOf(name, id string) {
+	if c.in[0] != '{' || !isName(name) {
+		c.nothing()
+		return
+	}
+	c.call = jsonCall{pending: c.call.pending[:0], name: name, id: id, named: true, begun: true, alone: true, value: valueArguments}
+	c.certain()
+	c.at = inValue
+}
+
+// isName tells whether text can be a function's name where no quotes bound it.
+func isName(text string) bool {
+	for _, c := range []byte(text) {
+		if !isDigit(c) && (c|0x20 < 'a' || 'z' < c|0x20) && c < 0x80 && !strings.ContainsRune("_-.:/", rune(c)) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// search shows text up to the next call.
+func (c *jsonCalls) search() bool {
+	at, which := c.markers.find(c.in, c.final, c.begins)
+	c.text(at)
+	announced := len(c.format.open)
+	switch {
+	case which < 0:
+		return false
+	case which >= announced && which < announced+len(c.format.drop):
+		return c.drop(c.format.drop[which-announced])
+	}
+	c.list, c.bare, c.at = false, which >= announced, atStart
+	c.doubt = c.bare && (c.shown || c.calls > 0)
+	if !c.bare {
+		c.take(len(c.markers.texts[which]))
+	}
+	return true
+}
+
+// begins tells whether a bracket stands where a bare call may.
+func (c *jsonCalls) begins(at, which int) bool {
+	if which < len(c.format.open)+len(c.format.drop) {
+		return true
+	}
+	if c.format.bare == bareStart {
+		return !c.shown && c.calls == 0 && len(bytes.TrimLeft(c.in[:at], blanks)) == 0
+	}
+	for at > 0 && c.in[at-1] != '\n' {
+		at--
+		if strings.IndexByte(blanks, c.in[at]) < 0 {
+			return false
+		}
+	}
+	return at > 0 || c.fresh
+}
+
+func (c *jsonCalls) start() bool {
+	switch {
+	case c.in[0] == '[' && c.format.array:
+		c.list, c.at = true, atElement
+		c.take(1)
+	case c.in[0] == '{':
+		c.object()
+	default:
+		c.nothing()
+	}
+	return true
+}
+
+func (c *jsonCalls) element() bool {
+	if c.in[0] != '{' {
+		c.nothing()
+		return true
+	}
+	c.object()
+	return true
+}
+
+func (c *jsonCalls) object() {
+	c.call = jsonCall{pending: c.call.pending[:0]}
+	c.at = atKey
+	c.take(1)
+}
+
+// nothing gives back what was no call after all.
+func (c *jsonCalls) nothing() {
+	c.reject()
+	c.at = atText
+}
+
+// wrong handles what can't stand here: a call that is certain ends.
+func (c *jsonCalls) wrong() bool {
+	if !c.inCall {
+		c.nothing()
+		return true
+	}
+	c.close()
+	c.at, c.comma = atBetween, false
+	return true
+}
+
+func (c *jsonCalls) key() bool {
+	if c.in[0] == '}' {
+		return c.objectEnd()
+	}
+	key, v := c.quoted()
+	switch v {
+	case more:
+		return false
+	case no:
+		return c.wrong()
+	case yes:
+	}
+	c.call.value = c.format.keyOf(key, c.call.named)
+	if c.format.keyed && !c.call.named {
+		c.call.name, c.call.named = key, key != ""
+	}
+	c.at = atColon
+	return true
+}
+
+// quoted reads a short JSON string.
+func (r *reader) quoted() (string, verdict) {
+	if r.in[0] != '"' {
+		return "", no
+	}
+	var s scanner
+	window := r.in[:min(len(r.in), maxHeader)]
+	n, end := s.scan(window)
+	switch {
+	case end == scanMore && len(window) < maxHeader && !r.final:
+		return "", more
+	case end != scanDone:
+		return "", no
+	}
+	var text string
+	if json.Unmarshal(window[:n], &text) != nil {
+		return "", no
+	}
+	r.take(n)
+	return text, yes
+}
+
+func (c *jsonCalls) colon() bool {
+	if c.in[0] != ':' {
+		return c.wrong()
+	}
+	c.take(1)
+	c.at = atValue
+	return true
+}
+
+func (c *jsonCalls) beginValue() bool {
+	call := &c.call
+	call.scan = scanner{}
+	c.at = inValue
+	switch {
+	case call.value == valueName && !call.named:
+		return c.nameValue()
+	case call.value == valueID && c.in[0] == '"':
+		return c.idValue()
+	case call.value != valueArguments || call.begun || c.in[0] == 'n':
+		call.value = valueOther
+	case c.in[0] == '"':
+		call.value, call.pending = valueQuoted, call.pending[:0]
+	case c.in[0] != '{':
+		return c.wrong()
+	default:
+		call.begun = true
+		c.certain()
+	}
+	return true
+}
+
+func (c *jsonCalls) nameValue() bool {
+	name, v := c.quoted()
+	switch {
+	case v == more:
+		c.at = atValue
+		return false
+	case v == no, name == "", c.doubt && !c.tools.knows(name):
+		return c.wrong()
+	}
+	c.call.name, c.call.named, c.at = name, true, atComma
+	c.certain()
+	return true
+}
+
+// idValue reads an id. One that comes too late or is no short string is passed over.
+func (c *jsonCalls) idValue() bool {
+	id, v := c.quoted()
+	switch v {
+	case more:
+		c.at = atValue
+		return false
+	case no:
+		c.call.value = valueOther
+		return true
+	case yes:
+	}
+	c.call.id, c.at = id, atComma
+	return true
+}
+
+// certain makes the call once its name and its arguments are there.
+func (c *jsonCalls) certain() {
+	call := &c.call
+	if call.named && call.begun && !c.inCall {
+		c.openAs(call.name, call.id)
+		c.arguments(c.sink.join(call.pending, nil))
+		call.pending = call.pending[:0]
+	}
+}
+
+func (c *jsonCalls) inValue() bool {
+	n, end := c.call.scan.scan(c.in)
+	c.consume(n)
+	switch {
+	case end == scanMore:
+		return false
+	case end == scanDone:
+		return c.valueEnd()
+	case end == scanControl && c.call.value != valueOther:
+		c.control()
+		return true
+	case c.inCall && c.call.value == valueArguments:
+		c.at = inBroken
+		return true
+	}
+	return c.wrong()
+}
+
+// consume reads a part of a value.
+func (c *jsonCalls) consume(n int) {
+	switch {
+	case c.call.value == valueArguments && c.inCall:
+		c.argue(n)
+		return
+	case c.call.value != valueOther:
+		c.call.pending = append(c.call.pending, c.in[:n]...)
+	}
+	c.take(n)
+}
+
+// control reads a control character that stands in a string of the arguments as
+// it is: models do that, JSON wants it escaped.
+func (c *jsonCalls) control() {
+	if c.call.value == valueArguments && c.inCall {
+		c.arguments(c.escaped())
+		return
+	}
+	c.call.pending = appendControl(c.call.pending, c.in[0])
+	c.take(1)
+}
+
+// escaped reads a control character and gives its escape.
+func (r *reader) escaped() []byte {
+	var buf [6]byte
+	escape := r.sink.join(appendControl(buf[:0], r.in[0]), nil)
+	r.take(1)
+	return escape
+}
+
+func (c *jsonCalls) valueEnd() bool {
+	if c.call.alone {
+		c.close()
+		c.at = atText
+		return true
+	}
+	c.at = atComma
+	if c.call.value != valueQuoted {
+		return true
+	}
+	var text string
+	if json.Unmarshal(c.call.pending, &text) != nil {
+		return c.wrong()
+	}
+	c.call.pending = append(c.call.pending[:0], text...)
+	trimmed := bytes.TrimSpace(c.call.pending)
+	switch {
+	case len(trimmed) == 0:
+		c.call.pending = c.call.pending[:0]
+	case trimmed[0] != '{' || !json.Valid(trimmed):
+		return c.wrong()
+	default:
+		c.call.begun = true
+		c.certain()
+	}
+	return true
+}
+
+func (c *jsonCalls) afterValue() bool {
+	switch c.in[0] {
+	case ',':
+		c.take(1)
+		c.at = atKey
+		return true
+	case '}':
+		return c.objectEnd()
+	}
+	return c.wrong()
+}
+
+// objectEnd ends a call. One without arguments has none, but text that a marker
+// doesn't announce must then name a tool that exists.
+func (c *jsonCalls) objectEnd() bool {
+	call := &c.call
+	if !c.inCall && (!call.named || call.begun || c.bare && !c.tools.knows(call.name)) {
+		c.nothing()
+		return true
+	}
+	if !c.inCall {
+		c.openAs(call.name, call.id)
+	}
+	c.take(1)
+	return c.wrong()
+}
+
+// between reads on after an object: the next one, the end, or text.
+func (c *jsonCalls) between() bool {
+	if c.list {
+		return c.inList()
+	}
+	if !c.comma {
+		switch _, v := c.first(c.format.end...); v {
+		case yes:
+			c.forget()
+			c.at = atText
+			return true
+		case more:
+			return false
+		case no:
+		}
+	}
+	switch {
+	case c.in[0] == '{':
+		c.object()
+	case (c.in[0] == ';' || c.in[0] == ',') && !c.comma:
+		c.comma = true
+		c.take(1)
+	default:
+		c.nothing()
+	}
+	return true
+}
+
+func (c *jsonCalls) inList() bool {
+	switch c.in[0] {
+	case ',':
+		c.at = atElement
+		c.take(1)
+	case ']':
+		c.list, c.comma = false, false
+		c.take(1)
+		c.forget()
+	default:
+		c.nothing()
+	}
+	return true
+}
+
+// broken passes on arguments that are no JSON, up to the end of the call.
+func (c *jsonCalls) broken() bool {
+	if c.ends == nil {
+		c.argue(len(c.in))
+		return false
+	}
+	at, which := c.ends.find(c.in, c.final, nil)
+	c.argue(at)
+	if which < 0 {
+		return false
+	}
+	c.take(len(c.format.end[which]))
+	c.close()
+	c.at = atText
+	return true
+}

@@ -1,0 +1,29 @@
+package toolparser
+
+// newCohere3 reads the calls of Command R7B and Command A:
+// <|START_ACTION|>[{"tool_call_id": "0", "tool_name": …, "parameters": {…}}]<|END_ACTION|>.
+func newCohere3(r *reader) dialect { return newCohere(r, cohere3Wrappers()) }
+
+// newCohere4 reads those of Command A+, whose text has tags of its own.
+func newCohere4(r *reader) dialect { return newCohere(r, cohere4Wrappers()) }
+
+func newCohere(r *reader, drop wrappers) dialect {
+	return newJSONCalls(r, &format{
+		open: []string{"<|START_ACTION|>"}, end: []string{"<|END_ACTION|>"}, array: true, name: "tool_name", id: "tool_call_id", drop: drop,
+	})
+}
+
+// cohere3Wrappers stand around text, and around parts of it that cite a source.
+func cohere3Wrappers() wrappers {
+	return append(around("<|START_RESPONSE|>", "<|END_RESPONSE|>"), wrapper{text: "<co>", inline: true}, wrapper{text: "</co: ", until: ">", inline: true})
+}
+
+func cohere4Wrappers() wrappers {
+	return append(around("<|START_TEXT|>", "<|END_TEXT|>"), cohere3Wrappers()...)
+}
+
+func teachesCohere3(template string) string { return signs(template, "<|START_ACTION|>") }
+
+func teachesCohere4(template string) string {
+	return signs(template, "<|START_ACTION|>", "<|START_TEXT|>")
+}

@@ -1,0 +1,194 @@
+package toolparser
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// newRequired reads an answer under [Dialects.Constrain]'s schema for required
+// calls: an object {"name": …, "arguments": {…}}, or an array of them.
+func newRequired(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, array: true}) }
+
+// named reads an answer that is the arguments of one tool.
+type named struct {
+	*jsonCalls
+	name string
+	read bool
+}
+
+func newNamed(r *reader, name string) dialect {
+	return &named{jsonCalls: newJSONCalls(r, &format{bare: bareStart}), name: name}
+}
+
+func (n *named) step() bool {
+	if n.read {
+		return n.jsonCalls.step()
+	}
+	if !n.spaces() {
+		return false
+	}
+	n.read = true
+	n.argumentsOf(n.name, "")
+	return true
+}
+
+// Constrain gives a JSON schema: for required calls an array of
+// {"name": …, "arguments": …} over all tools, or one such object; for a named tool
+// the schema of its arguments.
+func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMessage, single bool) (*inference.Structured, error) {
+	var schema json.RawMessage
+	var err error
+	switch choice.Mode {
+	case inference.ToolRequired:
+		schema, err = requiredSchema(definitions, single)
+	case inference.ToolNamed:
+		schema, err = namedSchema(choice.Name, definitions)
+	case inference.ToolAuto, inference.ToolNone:
+		return nil, nil //nolint:nilnil // these choices know no constraint
+	default:
+		err = fmt.Errorf("unknown mode %d", choice.Mode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &inference.Structured{Kind: "json", Value: schema, Param: "tool_choice"}, nil
+}
+
+func namedSchema(name string, definitions []json.RawMessage) (json.RawMessage, error) {
+	t := (&toolset{definitions: definitions}).find(name)
+	if t == nil {
+		return nil, inference.Invalid("tool_choice", "tool_choice names the tool `%s`, which is not among tools", name)
+	}
+	return t.schema(), nil
+}
+
+// requiredSchema is an anyOf over all tools. References of a tool's schema to its
+// own parts must still lead there: such a schema goes to $defs whole.
+func requiredSchema(definitions []json.RawMessage, single bool) (json.RawMessage, error) {
+	var calls, defs [][]byte
+	for i, d := range definitions {
+		t := readTool(d)
+		if t == nil {
+			return nil, inference.Invalid(fmt.Sprintf("tools[%d]", i), "tools[%d] must be a function with a name", i)
+		}
+		arguments := t.schema()
+		if bytes.Contains(arguments, []byte(`"$ref"`)) {
+			place := fmt.Sprintf("tool%d", i)
+			moved, err := moveRefs(arguments, "#/$defs/"+place)
+			if err != nil {
+				return nil, inference.Invalid(fmt.Sprintf("tools[%d].function.parameters", i), "tools[%d].function.parameters is no JSON schema: %v", i, err)
+			}
+			defs = append(defs, fmt.Appendf(nil, `%q:%s`, place, moved))
+			arguments = fmt.Appendf(nil, `{"$ref":"#/$defs/%s"}`, place)
+		}
+		name := appendString(nil, []byte(t.Name))
+		calls = append(calls, fmt.Appendf(nil, `{"type":"object","properties":{"name":{"const":%s},"arguments":%s},"required":["name","arguments"],"additionalProperties":false}`, name, arguments))
+	}
+	if len(calls) == 0 {
+		return nil, inference.Invalid("tool_choice", "tool_choice demands a call, but there are no tools")
+	}
+	anyOf := append(append([]byte(`"anyOf":[`), bytes.Join(calls, []byte(","))...), ']')
+	schema := anyOf
+	if !single {
+		schema = fmt.Appendf(nil, `"type":"array","minItems":1,"items":{%s}`, anyOf)
+	}
+	if len(defs) > 0 {
+		schema = fmt.Appendf(nil, `"$defs":{%s},%s`, bytes.Join(defs, []byte(",")), schema)
+	}
+	return fmt.Appendf(nil, `{%s}`, schema), nil
+}
+
+// schema of the tool's arguments: without one it has none.
+func (t *tool) schema() json.RawMessage {
+	if s := bytes.TrimSpace(t.Parameters); len(s) > 0 && s[0] == '{' && len(bytes.Trim(s, "{} \t\r\n")) > 0 {
+		return s
+	}
+	return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+}
+
+// moveRefs makes references of a schema to its own parts lead to where it stands.
+// It copies tokens, so that the order of keys stays.
+func moveRefs(schema json.RawMessage, root string) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(schema))
+	dec.UseNumber()
+	m := mover{dec: dec, root: root}
+	err := m.value(maxDepth, true)
+	return m.out, err
+}
+
+type mover struct {
+	dec  *json.Decoder
+	root string
+	out  []byte
+}
+
+// value copies one value. References count only in schemas, not in data.
+func (m *mover) value(depth int, schema bool) error {
+	if depth == 0 {
+		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+	}
+	token, err := m.dec.Token()
+	if err != nil {
+		return err
+	}
+	open, nested := token.(json.Delim)
+	if !nested {
+		return m.scalar(token)
+	}
+	m.out = append(m.out, byte(open))
+	for n := 0; m.dec.More(); n++ {
+		if n > 0 {
+			m.out = append(m.out, ',')
+		}
+		if err := m.member(depth, schema, open == '{'); err != nil {
+			return err
+		}
+	}
+	if _, err := m.dec.Token(); err != nil {
+		return err
+	}
+	m.out = append(m.out, byte(open+2)) // ASCII puts ] and } two after [ and {
+	return nil
+}
+
+func (m *mover) scalar(token json.Token) error {
+	text, err := json.Marshal(token)
+	m.out = append(m.out, text...)
+	return err
+}
+
+func (m *mover) member(depth int, schema, object bool) error {
+	if !object {
+		return m.value(depth-1, schema)
+	}
+	token, err := m.dec.Token()
+	if err != nil {
+		return err
+	}
+	key, _ := token.(string)
+	if err := m.scalar(key); err != nil {
+		return err
+	}
+	m.out = append(m.out, ':')
+	switch key {
+	case "$ref":
+		return m.ref(depth, schema)
+	case "const", "enum", "default", "examples":
+		schema = false
+	}
+	return m.value(depth-1, schema)
+}
+
+func (m *mover) ref(depth int, schema bool) error {
+	start := len(m.out)
+	if err := m.value(depth-1, schema); err != nil {
+		return err
+	}
+	if rest, ours := bytes.CutPrefix(m.out[start:], []byte(`"#`)); ours && schema {
+		m.out = append(m.out[:start], append([]byte(`"`+m.root), rest...)...)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package toolparser
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+func chosen(choice inference.ToolChoice) func() *inference.ParserOptions {
+	return func() *inference.ParserOptions {
+		o := options("llama3", "qwen3")
+		o.Choice = choice
+		return o
+	}
+}
+
+func TestConstrainedAnswers(t *testing.T) {
+	check(t, chosen(inference.ToolChoice{Mode: inference.ToolRequired}), []example{
+		{name: "an array", in: `[{"name": "get_weather", "arguments": ` + paris + `}, {"name":"now","arguments":{}}]`, calls: []call{{"get_weather", paris}, {"now", "{}"}}},
+		{name: "an object", in: ` {"name": "now", "arguments": {}}`, calls: []call{{"now", "{}"}}},
+		{name: "after reasoning", in: `<think>a</think>[{"name": "now", "arguments": {}}]`, reasoning: "a", calls: []call{{"now", "{}"}}},
+		{name: "not constrained after all", in: `Sorry`, text: "Sorry"},
+	})
+	assumed := func() *inference.ParserOptions {
+		o := options("hermes", "deepseek_r1")
+		o.Choice = inference.ToolChoice{Mode: inference.ToolRequired}
+		return o
+	}
+	check(t, assumed, []example{
+		{name: "constrained from the start", in: "\n" + `[{"name": "now", "arguments": {}}]`, calls: []call{{"now", "{}"}}},
+		{name: "constrained after the reasoning", in: `Hm {}</think>[{"name": "now", "arguments": {}}]`, reasoning: "Hm {}", calls: []call{{"now", "{}"}}},
+	})
+	check(t, chosen(inference.ToolChoice{Mode: inference.ToolNamed, Name: "get_weather"}), []example{
+		{name: "arguments", in: "\n" + paris, calls: []call{{"get_weather", paris}}},
+		{name: "none", in: "{ }", calls: []call{{"get_weather", "{ }"}}},
+		{name: "not constrained after all", in: `Sorry {}`, text: "Sorry {}"},
+	})
+	check(t, chosen(inference.ToolChoice{Mode: inference.ToolNone}), []example{
+		{name: "no call", in: `<|python_tag|>{"name": "now", "parameters": {}}`, text: `<|python_tag|>{"name": "now", "parameters": {}}`},
+	})
+}
+
+// TestDemandedHarmony: the constraint holds from the first byte, or for the message
+// that follows the reasoning, by engine.
+func TestDemandedHarmony(t *testing.T) {
+	demanded := func() *inference.ParserOptions {
+		o := options("openai", "openai_gptoss")
+		o.Choice = inference.ToolChoice{Mode: inference.ToolRequired}
+		return o
+	}
+	check(t, demanded, []example{
+		{name: "at once", in: `[{"name": "now", "arguments": {}}]`, calls: []call{{"now", "{}"}}},
+		{name: "after reasoning", in: `<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>[{"name": "now", "arguments": {}}]<|return|>`, reasoning: "a", calls: []call{{"now", "{}"}}},
+		{name: "in its own way", in: `<|channel|>commentary to=functions.now<|message|>{}<|call|>`, calls: []call{{"now", "{}"}}},
+		{name: "in both", in: `<|channel|>final<|message|>{"name": "f", "arguments": {}}<|end|><|channel|>commentary to=functions.now<|message|>{}<|call|>`, calls: []call{{"f", "{}"}, {"now", "{}"}}},
+		{name: "text", in: `<|channel|>final<|message|>No`, text: "No"},
+		{name: "cut off", in: `<|channel|>final<|message|>[{"name": "now`, text: `[{"name": "now`},
+	})
+}
+
+// recursive is a tool whose schema refers to its own parts, and has data that
+// looks as if it did.
+var recursive = json.RawMessage(`{"type":"function","function":{"name":"walk","parameters":{"type":"object","properties":{"tree":{"$ref":"#/$defs/node"},"all":{"$ref":"#"}},
+	"required":["tree"],"$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"},"v":{"const":{"$ref":"#/x"}}},"additionalProperties":false}}}}}`)
+
+func TestConstrain(t *testing.T) {
+	required, named := inference.ToolChoice{Mode: inference.ToolRequired}, inference.ToolChoice{Mode: inference.ToolNamed, Name: "walk"}
+	tests := []struct {
+		name   string
+		choice inference.ToolChoice
+		single bool
+		valid  []string
+		wrong  []string
+	}{
+		{
+			"required", required, false,
+			[]string{
+				`[{"name":"now","arguments":{}}]`, `[{"name":"get_weather","arguments":{"days":1}},{"name":"now","arguments":{}}]`,
+				`[{"name":"walk","arguments":{"tree":{"next":{"next":{}}},"all":{"tree":{"v":{"$ref":"#/x"}}}}}]`,
+			},
+			[]string{
+				`[]`, `{"name":"now","arguments":{}}`, `[{"name":"other","arguments":{}}]`, `[{"name":"now"}]`, `[{"name":"now","arguments":{"x":1}}]`,
+				`[{"name":"get_weather","arguments":{"days":"x"}}]`, `[{"name":"walk","arguments":{}}]`,
+				`[{"name":"walk","arguments":{"tree":{"next":{"z":1}}}}]`, `[{"name":"walk","arguments":{"tree":{},"all":{}}}]`,
+			},
+		},
+		{"required, one", required, true, []string{`{"name":"now","arguments":{}}`}, []string{`[{"name":"now","arguments":{}}]`, `{}`}},
+		{"named", named, false, []string{`{"tree":{"next":{}}}`}, []string{`{}`, `{"tree":{"next":1}}`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := Dialects{}.Constrain(tt.choice, []json.RawMessage{weather, clock, recursive}, tt.single)
+			if err != nil || s.Kind != "json" || s.Param != "tool_choice" {
+				t.Fatalf("got %+v, %v", s, err)
+			}
+			schema := compile(t, s.Value)
+			for _, answer := range tt.valid {
+				if err := validate(t, schema, answer); err != nil {
+					t.Errorf("%s: %v", answer, err)
+				}
+			}
+			for _, answer := range tt.wrong {
+				if validate(t, schema, answer) == nil {
+					t.Errorf("%s is valid", answer)
+				}
+			}
+		})
+	}
+}
+
+func compile(t *testing.T, schema json.RawMessage) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))
+	if err != nil {
+		t.Fatalf("%v in %s", err, schema)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatalf("%v in %s", err, schema)
+	}
+	return compiled
+}
+
+func validate(t *testing.T, schema *jsonschema.Schema, answer string) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.Validate(doc)
+}
+
+func TestConstrainErrors(t *testing.T) {
+	required := inference.ToolChoice{Mode: inference.ToolRequired}
+	deep := `{"type":"function","function":{"name":"f","parameters":{"$ref":"#/a","a":` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `}}}`
+	tests := []struct {
+		name   string
+		choice inference.ToolChoice
+		tools  []string
+		param  string
+		text   string
+	}{
+		{"no such tool", inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"}, []string{string(clock)}, "tool_choice", "`x`"},
+		{"no tools", required, nil, "tool_choice", "no tools"},
+		{"no function", required, []string{string(clock), `{"type":"custom"}`}, "tools[1]", "function"},
+		{"nested too deep", required, []string{deep}, "tools[0].function.parameters", "nested"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var definitions []json.RawMessage
+			for _, d := range tt.tools {
+				definitions = append(definitions, json.RawMessage(d))
+			}
+			_, err := Dialects{}.Constrain(tt.choice, definitions, false)
+			if e := inference.AsError(err); err == nil || e.Code != inference.CodeInvalid || e.Param != tt.param || !strings.Contains(e.Message, tt.text) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	for _, mode := range []inference.ToolMode{inference.ToolAuto, inference.ToolNone} {
+		if s, err := (Dialects{}).Constrain(inference.ToolChoice{Mode: mode}, nil, false); s != nil || err != nil {
+			t.Errorf("mode %d: got %+v, %v", mode, s, err)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+// Package toolparser reads what models write: tool calls and reasoning in the form of
+// each family of models. It is pure: no network, clock or logger. Every parser is
+// incremental, gives the same for any split of the text, takes time linear in it,
+// and holds back no more than it must.
+package toolparser
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Dialects is the table of dialects. It has no state.
+type Dialects struct{}
+
+// toolDialect is one way to write tool calls.
+type toolDialect struct {
+	// names as in vLLM's and Triton's --tool-call-parser, ours first.
+	names []string
+	read  func(r *reader) dialect
+	// teaches returns the text by which a chat template is known to show its model this
+	// way; "" where it doesn't.
+	teaches func(template string) string
+	// text: it is written without special tokens.
+	text bool
+	// id shapes random letters and digits; nil makes OpenAI's ids.
+	id func(random string) string
+	// drop are wrappers of text, which are left out where no calls are read, too.
+	drop func() wrappers
+}
+
+// toolDialects are in the order in which templates are tried. They are made once: each
+// request looks for its own.
+var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
+	return []toolDialect{
+		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, teaches: teachesHarmony},
+		{names: []string{"deepseek_v3"}, read: newDeepseekV3, teaches: teachesDeepseekV3},
+		{names: []string{"deepseek_v31"}, read: newDeepseekV31, teaches: teachesDeepseekV31},
+		{names: []string{"deepseek_v41"}, read: newDeepseekV41, teaches: teachesDeepseekV41},
+		{names: []string{"deepseek_v4"}, read: newDeepseekV4, teaches: teachesDeepseekV4},
+		{names: []string{"deepseek_v32"}, read: newDeepseekV32, teaches: teachesDeepseekV32},
+		{names: []string{"kimi_k3"}, read: newKimiK3, teaches: teachesKimiK3, drop: kimiK3Wrappers},
+		{names: []string{"kimi_k2"}, read: newKimiK2, teaches: teachesKimiK2},
+		{names: []string{"minimax_m3"}, read: newMiniMaxM3, teaches: teachesMiniMaxM3},
+		{names: []string{"minimax_m2"}, read: newMiniMaxM2, teaches: teachesMiniMaxM2},
+		{names: []string{"dots"}, read: newDots, teaches: teachesDots},
+		{names: []string{"hy_v3"}, read: newHYV3, teaches: teachesHYV3},
+		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, read: newGLM45, teaches: teachesGLM45},
+		{names: []string{"gemma4"}, read: newGemma4, teaches: teachesGemma4},
+		{names: []string{"functiongemma"}, read: newFunctionGemma, teaches: teachesFunctionGemma},
+		{names: []string{"cohere_command4"}, read: newCohere4, teaches: teachesCohere4, drop: cohere4Wrappers},
+		{names: []string{"cohere_command3"}, read: newCohere3, teaches: teachesCohere3, drop: cohere3Wrappers},
+		{names: []string{"step3"}, read: newStep3, teaches: teachesStep3},
+		{names: []string{"seed_oss"}, read: newSeedOSS, teaches: teachesSeedOSS},
+		{names: []string{"longcat"}, read: newLongCat, teaches: teachesLongCat},
+		{names: []string{"apertus"}, read: newApertus, teaches: teachesApertus},
+		{names: []string{"internlm"}, read: newInternLM, teaches: teachesInternLM},
+		{names: []string{"gigachat3"}, read: newGigaChat3, teaches: teachesGigaChat3, drop: gigaChatWrappers},
+		{names: []string{"lfm2"}, read: newLFM2, teaches: teachesLFM2},
+		{names: []string{"olmo3"}, read: newOlmo3, teaches: teachesOlmo3},
+		{names: []string{"minicpm5"}, read: newMiniCPM5, teaches: teachesMiniCPM5},
+		{names: []string{"mistral"}, read: newMistral, teaches: teachesMistral, id: mistralID},
+		{names: []string{"llama4_pythonic"}, read: newLlama4, teaches: teachesLlama4},
+		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, teaches: teachesLlama3},
+		{names: []string{"mimo"}, read: newMiMo, teaches: teachesMiMo},
+		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, teaches: teachesQwen3Coder},
+		{names: []string{"granite"}, read: newGranite, teaches: teachesGranite},
+		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, teaches: teachesGranite20bFC},
+		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, teaches: teachesHunyuanA13B, drop: hunyuanWrappers},
+		{names: []string{"jamba"}, read: newJamba, teaches: teachesJamba},
+		{names: []string{"ernie45"}, read: newErnie45, teaches: teachesErnie45, drop: ernieWrappers},
+		{names: []string{"xlam"}, read: newXLAM, teaches: teachesXLAM},
+		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, teaches: teachesHermes},
+		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, teaches: teachesFunctools},
+		{names: []string{"pythonic"}, read: newPythonic, teaches: neverTaught, text: true},
+		{names: []string{"json"}, read: newJSON, teaches: neverTaught, text: true},
+	}
+})
+
+// reasoningDialect is one way to mark reasoning.
+type reasoningDialect struct {
+	names   []string // as in vLLM's --reasoning-parser
+	tags    func(prompt string) *tags
+	teaches func(template string) string
+	special bool // it is written with special tokens
+	// drop are wrappers of the text after the reasoning.
+	drop func() wrappers
+	// lead goes before the answer, all of which is text.
+	lead string
+}
+
+// fixed are tags that no prompt changes.
+func fixed(t func() *tags) func(string) *tags { return func(string) *tags { return t() } }
+
+var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:gochecknoglobals // never changed
+	return []reasoningDialect{
+		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, teaches: teachesHarmony, special: true},
+		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), teaches: teachesKimiK3, special: true, drop: kimiK3Wrappers},
+		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), teaches: func(t string) string { return signs(t, "<|channel>", "<channel|>") }, special: true},
+		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), teaches: func(t string) string { return signs(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
+		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), teaches: func(t string) string { return signs(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers},
+		{names: []string{"mistral"}, tags: fixed(mistralTags), teaches: func(t string) string { return signs(t, "[THINK]") }, special: true},
+		{names: []string{"granite"}, tags: fixed(graniteTags), teaches: func(t string) string { return signs(t, "Here is my thought process:") }},
+		{names: []string{"seed_oss"}, tags: fixed(seedTags), teaches: func(t string) string { return signs(t, "<seed:think>") }},
+		{names: []string{"minimax_m3"}, tags: fixed(miniMaxM3Tags), teaches: func(t string) string { return signs(t, "<mm:think>") }},
+		{names: []string{"minimax_m2"}, tags: fixed(miniMaxM2Tags), teaches: func(t string) string { return signs(t, "<minimax:tool_call>", "<think>") }},
+		{names: []string{"minimax_m2_append_think"}, lead: "<think>", teaches: neverTaught},
+		{names: []string{"deepseek_v4", "deepseek_v41"}, tags: fixed(deepseekV4Tags), teaches: func(t string) string { return signs(t, "｜DSML｜", "</think>") }},
+		{names: []string{"hy_v3"}, tags: hyV3Tags, teaches: teachesHYV3},
+		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, tags: fixed(glm45Tags), teaches: func(t string) string { return signs(t, argKey, "</think>") }},
+		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), teaches: func(t string) string { return signs(t, "<|tool_calls_section_begin|>", "</think>") }},
+		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), teaches: teachesHunyuanThoughts, drop: hunyuanWrappers},
+		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), teaches: func(t string) string { return signs(t, "</think>", "<response>", "<tool_call>") }, drop: ernieWrappers},
+		{names: []string{"deepseek_r1", "step3"}, tags: fixed(deepseekR1Tags), teaches: teachesDeepseekR1},
+		{names: []string{"step3p5", "step5"}, tags: fixed(step3p5Tags), teaches: neverTaught},
+		{names: []string{"qwen3", "mimo", "nemotron_v3", "granite_thinking_parser", "deepseek_v3", "holo2", "olmo3", "minicpmv"}, tags: fixed(qwen3Tags), teaches: func(t string) string { return signs(t, "</think>") }},
+	}
+})
+
+// teachesDeepseekR1 tells R1 from V3.1, whose template can switch reasoning off.
+func teachesDeepseekR1(template string) string {
+	if strings.Contains(template, "thinking") {
+		return ""
+	}
+	return signs(template, "<｜Assistant｜>", "</think>")
+}
+
+// signs returns the parts as one text if a template has all of them, or else "".
+func signs(template string, parts ...string) string {
+	for _, p := range parts {
+		if !strings.Contains(template, p) {
+			return ""
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Detect the dialects that a chat template shows its model.
+func (Dialects) Detect(template string) (tools, reasoning inference.Detected) {
+	for _, d := range toolDialects() {
+		if sign := d.teaches(template); sign != "" {
+			tools = inference.Detected{Name: d.names[0], Sign: sign}
+			break
+		}
+	}
+	for _, d := range reasoningDialects() {
+		if sign := d.teaches(template); sign != "" {
+			return tools, inference.Detected{Name: d.names[0], Sign: sign}
+		}
+	}
+	return tools, inference.Detected{}
+}
+
+// SpecialTokens tells whether the engine must leave special tokens in the text.
+func (Dialects) SpecialTokens(tools, reasoning string) bool {
+	t, err := toolsNamed(tools)
+	special := err == nil && t.read != nil && !t.text
+	r, err := reasoningNamed(reasoning)
+	return special || err == nil && r.special
+}
+
+// toolsNamed gives the dialect of a name; an empty one for no name.
+func toolsNamed(name string) (toolDialect, error) {
+	if name == "" {
+		return toolDialect{}, nil
+	}
+	for _, d := range toolDialects() {
+		if slices.Contains(d.names, name) {
+			return d, nil
+		}
+	}
+	var known []string
+	for _, d := range toolDialects() {
+		known = append(known, d.names...)
+	}
+	return toolDialect{}, fmt.Errorf("unknown tool-call parser %q: it must be one of %s", name, strings.Join(known, ", "))
+}
+
+func reasoningNamed(name string) (reasoningDialect, error) {
+	if name == "" {
+		return reasoningDialect{}, nil
+	}
+	for _, d := range reasoningDialects() {
+		if slices.Contains(d.names, name) {
+			return d, nil
+		}
+	}
+	var known []string
+	for _, d := range reasoningDialects() {
+		known = append(known, d.names...)
+	}
+	return reasoningDialect{}, fmt.Errorf("unknown reasoning parser %q: it must be one of %s", name, strings.Join(known, ", "))
+}
+
+// Check tells whether the names are known.
+func (Dialects) Check(tools, reasoning string) error {
+	_, toolsErr := toolsNamed(tools)
+	_, reasoningErr := reasoningNamed(reasoning)
+	return errors.Join(toolsErr, reasoningErr)
+}
+
+// Parser of one choice's answer.
+func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, error) {
+	tools, err := toolsNamed(options.Tools)
+	if err != nil {
+		return nil, err
+	}
+	reasoning, err := reasoningNamed(options.Reasoning)
+	if err != nil {
+		return nil, err
+	}
+	if options.ID == nil {
+		return nil, errors.New("a parser needs ids for tool calls: set ParserOptions.ID")
+	}
+	p := &parser{}
+	r := newReader(&p.sink, options, tools.id)
+	speaksHarmony := slices.Contains(tools.names, "harmony") || slices.Contains(reasoning.names, "harmony")
+	drop := tools.drop
+	if drop == nil {
+		drop = reasoning.drop
+	}
+	p.dialect, p.lead = answer(r, options, tools, speaksHarmony, drop), reasoning.lead
+	if reasoning.tags != nil && !speaksHarmony {
+		p.thinking = newThinking(&p.sink, reasoning.tags(options.Prompt), options, p.dialect)
+	}
+	return p, nil
+}
+
+func newReader(s *sink, options *inference.ParserOptions, id func(string) string) *reader {
+	if id == nil {
+		id = func(random string) string { return "call_" + random }
+	}
+	r := &reader{
+		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, one: options.Single, limit: options.MaxBytes,
+		ids: func() string { return id(options.ID()) },
+	}
+	if r.limit == 0 {
+		r.limit = inference.DefaultMaxParseBytes
+	}
+	return r
+}
+
+// answer reads what follows the reasoning.
+func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool, drop func() wrappers) dialect {
+	demanded := demandedCalls(r, options.Choice)
+	switch none := options.Choice.Mode == inference.ToolNone || tools.read == nil; {
+	case speaksHarmony:
+		return newHarmony(r, !none, demanded)
+	case demanded != nil:
+		return demanded
+	case none && drop != nil:
+		return newPlain(r, drop())
+	case none:
+		return newPlain(r, nil)
+	}
+	return tools.read(r)
+}
+
+// demandedCalls reads an answer that was constrained to be calls; nil when the
+// choice demands none.
+func demandedCalls(r *reader, choice inference.ToolChoice) dialect {
+	switch choice.Mode {
+	case inference.ToolRequired:
+		return newRequired(r)
+	case inference.ToolNamed:
+		return newNamed(r, choice.Name)
+	default:
+		return nil
+	}
+}
+
+// parser is a chain of a reasoning dialect, if any, and one of tool calls.
+type parser struct {
+	sink     sink
+	thinking *thinking
+	dialect  dialect
+	lead     string // to show before the answer
+}
+
+// Parse reads more of the text.
+func (p *parser) Parse(text []byte) ([]inference.Piece, inference.ParseState) {
+	p.feed(text, false)
+	return p.sink.pieces, p.dialect.base().state
+}
+
+// Finish gives what was held back.
+func (p *parser) Finish() []inference.Piece {
+	p.feed(nil, true)
+	return p.sink.pieces
+}
+
+func (p *parser) feed(text []byte, final bool) {
+	p.sink.reset()
+	if p.lead != "" && len(text) > 0 {
+		text = p.sink.join([]byte(p.lead), text)
+		p.lead = ""
+	}
+	switch {
+	case p.dialect.base().state != inference.ParseOpen:
+	case p.thinking != nil:
+		p.thinking.feed(text, final)
+	default:
+		feed(p.dialect, text, final)
+	}
+}

@@ -1,0 +1,13 @@
+package toolparser
+
+// newErnie45 reads <tool_call>{"name": …, "arguments": {…}}</tool_call> of ERNIE 4.5, whose
+// text stands in <response>.
+func newErnie45(r *reader) dialect {
+	return newJSONCalls(r, &format{open: []string{"<tool_call>"}, end: []string{"</tool_call>"}, array: true, drop: ernieWrappers()})
+}
+
+func ernieWrappers() wrappers {
+	return around("<response>\n", "<response>", "\n</response>\n", "\n</response>", "</response>")
+}
+
+func teachesErnie45(template string) string { return signs(template, "<response>", "<tool_call>") }

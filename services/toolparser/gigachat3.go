@@ -1,0 +1,15 @@
+package toolparser
+
+import "cmp"
+
+// newGigaChat3 reads GigaChat 3's call: an object after "function call<|role_sep|>" or
+// <|function_call|>.
+func newGigaChat3(r *reader) dialect {
+	return newJSONCalls(r, &format{open: []string{"function call<|role_sep|>", "<|function_call|>"}, drop: gigaChatWrappers()})
+}
+
+func gigaChatWrappers() wrappers { return around("<|message_sep|>", "</s>") }
+
+func teachesGigaChat3(template string) string {
+	return cmp.Or(signs(template, "<|role_sep|>", "function call"), signs(template, "<|function_call|>", "<|message_sep|>"))
+}

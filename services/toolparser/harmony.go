@@ -1,0 +1,215 @@
+package toolparser
+
+import (
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Markers of the harmony format.
+const (
+	harmonyStart   = "<|start|>"
+	harmonyChannel = "<|channel|>"
+	harmonyMessage = "<|message|>"
+)
+
+// harmony reads gpt-oss's messages, each with a channel: analysis is reasoning,
+// final is text, and commentary is text unless it is addressed to a function,
+// to=functions.name, whose arguments it then is. The prompt ends with
+// <|start|>assistant, so the answer starts in a header. What ends the answer
+// (<|return|>, <|call|>) the engine mostly leaves out.
+//
+// Source: OpenAI's harmony response format.
+type harmony struct {
+	reader
+	callTools bool
+	demanded  dialect // reads the text when it was constrained to be a call; or nil
+	outside   *markers
+	ends      *markers
+	at        harmonyState
+	kind      inference.PieceKind // of the message
+	scan      scanner             // of the arguments
+	broken    bool                // the arguments are no JSON
+}
+
+type harmonyState uint8
+
+const (
+	harmonyFirst   harmonyState = iota // before anything
+	harmonyOutside                     // between messages
+	harmonyHeader
+	harmonyBody
+	harmonyArguments
+)
+
+func newHarmony(r *reader, callTools bool, demanded dialect) dialect {
+	return &harmony{
+		reader: *r, callTools: callTools, demanded: demanded,
+		outside: newMarkers(harmonyStart, harmonyChannel, harmonyMessage, "<|end|>", "<|return|>", "<|call|>"),
+		ends:    newMarkers(harmonyStart, harmonyChannel, "<|end|>", "<|return|>", "<|call|>"),
+	}
+}
+
+func teachesHarmony(template string) string {
+	return signs(template, harmonyStart, harmonyChannel, harmonyMessage)
+}
+
+func (h *harmony) step() bool {
+	switch h.at {
+	case harmonyFirst:
+		return h.first()
+	case harmonyOutside:
+		return h.between()
+	case harmonyHeader:
+		return h.header()
+	case harmonyBody:
+		return h.body()
+	default:
+		return h.callBody()
+	}
+}
+
+// first reads on from the header that the prompt has begun.
+func (h *harmony) first() bool {
+	if !h.spaces() {
+		return false
+	}
+	switch h.match("to=") {
+	case more:
+		return false
+	case yes:
+		h.at = harmonyHeader
+	case no:
+		h.reject() // the spaces
+		h.at = harmonyOutside
+	}
+	return true
+}
+
+func (h *harmony) between() bool {
+	at, which := h.outside.find(h.in, h.final, nil)
+	h.say(at)
+	if which < 0 {
+		return false
+	}
+	h.take(len(h.outside.texts[which]))
+	switch h.outside.texts[which] {
+	case harmonyStart, harmonyChannel:
+		h.at = harmonyHeader
+	case harmonyMessage:
+		h.message("final", "")
+	default:
+		h.forget()
+	}
+	return true
+}
+
+// header reads what stands before a message: the marker in raw is a part of it.
+func (h *harmony) header() bool {
+	head, v := h.before(harmonyMessage)
+	switch v {
+	case more:
+		return false
+	case no:
+		h.reject()
+		h.at = harmonyOutside
+		return true
+	case yes:
+	}
+	head = string(h.raw[:len(h.raw)-len(harmonyMessage)-len(head)]) + head
+	_, channel, _ := strings.Cut(head, harmonyChannel)
+	_, to, _ := strings.Cut(head, "to=")
+	h.message(word(channel), word(to))
+	return true
+}
+
+// word is the text up to a blank or a marker.
+func word(text string) string {
+	if i := strings.IndexAny(text, blanks+"<"); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// message begins the body of one.
+func (h *harmony) message(channel, to string) {
+	name, function := strings.CutPrefix(to, "functions.")
+	switch {
+	case function && name != "" && h.callTools:
+		h.open(name)
+		h.scan, h.broken, h.at = scanner{}, false, harmonyArguments
+		return
+	case channel == "analysis", to != "" && !function:
+		h.kind = inference.PieceReasoning // its own tools are not the client's
+	default:
+		h.kind = inference.PieceText
+	}
+	h.forget()
+	h.blank, h.lead, h.at = h.blank[:0], leadKeep, harmonyBody
+}
+
+func (h *harmony) body() bool {
+	at, which := h.ends.find(h.in, h.final, nil)
+	if h.kind == inference.PieceText {
+		h.say(at)
+	} else {
+		h.sink.add(h.kind, h.in[:at])
+		h.in = h.in[at:]
+	}
+	return which >= 0 && h.ended(which)
+}
+
+// say shows n bytes of text, or the calls that they are. Both readers count calls
+// as one.
+func (h *harmony) say(n int) {
+	if h.demanded == nil {
+		h.text(n)
+		return
+	}
+	r := h.demanded.base()
+	r.calls = h.calls
+	feed(h.demanded, h.in[:n], h.final && n == len(h.in))
+	h.calls, h.state, h.in = r.calls, r.state, h.in[n:]
+}
+
+// ended reads the marker that ends a message, unless it begins the next one.
+func (h *harmony) ended(which int) bool {
+	h.lead, h.at = leadDrop, harmonyOutside
+	if which > 1 {
+		h.take(len(h.ends.texts[which]))
+		h.forget()
+	}
+	return true
+}
+
+func (h *harmony) callBody() bool {
+	if !h.argued {
+		h.spaces()
+	}
+	at, which := h.ends.find(h.in, h.final, nil)
+	h.pass(at)
+	if which < 0 && !h.final {
+		return false
+	}
+	h.close()
+	if which < 0 {
+		return false
+	}
+	return h.ended(which)
+}
+
+// pass shows n bytes of arguments, control characters in strings escaped.
+func (h *harmony) pass(n int) {
+	for n > 0 && !h.broken {
+		read, end := h.scan.scan(h.in[:n])
+		h.argue(read)
+		n -= read
+		if end == scanControl {
+			h.arguments(h.escaped())
+			n--
+		} else if end != scanMore {
+			h.broken = true
+		}
+	}
+	h.argue(n)
+}

@@ -1,0 +1,59 @@
+package toolparser
+
+import "strings"
+
+// newKimiK2 reads Kimi K2's calls: the model writes an id for each call, functions.NAME:INDEX,
+// which stands before the arguments.
+func newKimiK2(r *reader) dialect {
+	return newHeadedCalls(r, &headedFormat{
+		all: "<|tool_calls_section_begin|>", allEnd: "<|tool_calls_section_end|>", call: "<|tool_call_begin|>", callEnd: "<|tool_call_end|>",
+		sep: "<|tool_call_argument_begin|>", head: kimiHead,
+	})
+}
+
+// kimiHead takes the name out of an id. What has no index is a name alone.
+func kimiHead(head string) (name, id string) {
+	name, index, found := strings.Cut(head, ":")
+	name = strings.TrimPrefix(name, "functions.")
+	if !found || index == "" {
+		return name, ""
+	}
+	return name, head
+}
+
+func teachesKimiK2(template string) string {
+	return signs(template, "<|tool_calls_section_begin|>", "<|tool_call_argument_begin|>")
+}
+
+// newKimiK3 reads Kimi K3's calls: elements of <|open|>tag attributes<|sep|> and
+// <|close|>tag<|sep|>, whose arguments name their types, or are one element with the JSON of all.
+func newKimiK3(r *reader) dialect {
+	return newXMLCalls(r, &xmlFormat{
+		outer: []string{"<|open|>tools<|sep|>"}, outerEnd: []string{"<|close|>tools<|sep|>", "<|close|>message<|sep|>"},
+		call: "<|open|>call ", nameEnd: []string{"<|sep|>"}, callEnd: "<|close|>call<|sep|>", name: kimiK3Name,
+		param: "<|open|>argument ", keyEnd: "<|sep|>", paramEnd: "<|close|>argument<|sep|>", key: kimiK3Key, tokens: true, drop: kimiK3Wrappers(),
+		whole: "<|open|>json ", wholeEnd: "<|close|>json<|sep|>",
+	})
+}
+
+// kimiK3Wrappers stand around K3's text.
+func kimiK3Wrappers() wrappers {
+	return around("<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>")
+}
+
+// kimiK3Escapes are those of attributes; values have none.
+var kimiK3Escapes = strings.NewReplacer("&quot;", `"`, "&amp;", "&") //nolint:gochecknoglobals // never changed
+
+func kimiK3Name(head string) string { return kimiK3Escapes.Replace(attribute(head, "tool")) }
+
+func kimiK3Key(head string) (key string, as valueType) {
+	as = typeJSON
+	if kind := attribute(head, "type"); kind == "string" || kind == "" {
+		as = typeString
+	}
+	return kimiK3Escapes.Replace(attribute(head, "key")), as
+}
+
+func teachesKimiK3(template string) string {
+	return signs(template, "<|open|>", "<|close|>", "<|sep|>")
+}

@@ -1,0 +1,103 @@
+package toolparser
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
+)
+
+// long are texts that go on and on, of what a dialect reads: a call whose arguments don't end, one with many
+// escapes, many calls, thoughts, and text without any.
+func long(o *inference.ParserOptions, size int) map[string]string {
+	fill := func(start, unit string) string {
+		return (start + strings.Repeat(unit, size/len(unit)+1))[:size]
+	}
+	start, ok := endless()[o.Tools]
+	switch {
+	case o.Choice.Mode != inference.ToolAuto:
+		return map[string]string{"arguments": fill(`[{"name": "f", "parameters": {"x": "`, "some words, ")}
+	case !ok:
+		return map[string]string{"thoughts": fill("<think>", "a <thought> of</ words ")}
+	case o.Reasoning != "":
+		return nil // those two one after the other
+	}
+	return map[string]string{
+		"arguments": fill(start, "some words, "),
+		"escapes":   fill(start, `\\\"`),
+		"calls":     fill("", start+`"`),
+		"text":      fill("It", " is a <b>text</b> {of} [some] words.\n"),
+	}
+}
+
+// TestLinearInPieces reads texts piece by piece: a text may take no more than three times as long as its parts,
+// each of which a parser of its own reads. A quadratic parser would take eight times as long. Time is the
+// thread's own, and the shortest of some runs counts, so that what else the machine does doesn't.
+func TestLinearInPieces(t *testing.T) {
+	tier.Computes(t)
+	size := tier.Size(inference.DefaultMaxParseBytes/8, inference.DefaultMaxParseBytes)
+	if tier.Race {
+		size /= 4
+	}
+	pieces := []int{1}
+	if tier.Slow() {
+		pieces = []int{1, 4}
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, o := range every() {
+		o.MaxBytes = 2 * size // so that all is read
+		for name, text := range long(o, size) {
+			for _, piece := range pieces {
+				if parts, whole := partsAndWhole(t, o, text, piece); whole > 3*parts {
+					t.Errorf("%s %s %d: %s in pieces of %d bytes take %v, an eighth of them takes %v", o.Tools, o.Reasoning, o.Choice.Mode, name, piece, whole, parts/8)
+				}
+			}
+		}
+	}
+}
+
+// partsAndWhole are the times that eight eighths of the text's length take, and the text.
+func partsAndWhole(t *testing.T, o *inference.ParserOptions, text string, piece int) (parts, whole time.Duration) {
+	t.Helper()
+	parts, whole = time.Hour, time.Hour
+	for run := 0; run < 5 && (run == 0 || whole > 3*parts); run++ {
+		start := threadTime(t)
+		for range 8 {
+			inPieces(t, o, text[:len(text)/8], piece)
+		}
+		middle := threadTime(t)
+		inPieces(t, o, text, piece)
+		parts, whole = min(parts, middle-start), min(whole, threadTime(t)-middle)
+	}
+	return parts, whole
+}
+
+func inPieces(t *testing.T, o *inference.ParserOptions, text string, piece int) {
+	t.Helper()
+	p, err := Dialects{}.Parser(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for data := []byte(text); len(data) > 0; data = data[min(piece, len(data)):] {
+		if _, state := p.Parse(data[:min(piece, len(data))]); state == inference.ParseTooLong {
+			t.Fatalf("%s %s: too long with %d bytes left", o.Tools, o.Reasoning, len(data))
+		}
+	}
+	p.Finish()
+}
+
+// threadTime is the time that the thread, which must be locked, has had a core.
+func threadTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Nano())
+}

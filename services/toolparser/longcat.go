@@ -1,0 +1,51 @@
+package toolparser
+
+// longCat reads LongCat's calls: <longcat_tool_call>{"name": …, "arguments": {…}}</longcat_tool_call>
+// of the first models, and of later ones
+// <longcat_tool_call>name<longcat_arg_key>k</longcat_arg_key><longcat_arg_value>v</longcat_arg_value></longcat_tool_call>.
+type longCat struct {
+	*jsonCalls
+	tags   *xmlCalls // reads the later form
+	inTags bool
+}
+
+const (
+	longCatCall    = "<longcat_tool_call>"
+	longCatCallEnd = "</longcat_tool_call>"
+)
+
+func newLongCat(r *reader) dialect {
+	tags := &xmlFormat{
+		call: longCatCall, nameEnd: []string{"<longcat_arg_key>"}, callEnd: longCatCallEnd,
+		param: "<longcat_arg_key>", keyEnd: "</longcat_arg_key>", value: "<longcat_arg_value>", paramEnd: "</longcat_arg_value>", tokens: true,
+	}
+	return &longCat{
+		jsonCalls: newJSONCalls(r, &format{open: []string{longCatCall}, end: []string{longCatCallEnd}, array: true}),
+		tags:      newXMLCalls(r, tags),
+	}
+}
+
+func teachesLongCat(template string) string { return signs(template, "longcat_tool_call") }
+
+// step reads by one of both readers, which take the state of the text from each other.
+func (l *longCat) step() bool {
+	if !l.inTags {
+		if l.at != atStart {
+			return l.jsonCalls.step()
+		}
+		if !l.spaces() {
+			return false
+		}
+		if l.in[0] == '{' || l.in[0] == '[' {
+			return l.jsonCalls.step()
+		}
+		l.inTags, l.tags.at = true, xmlName
+	}
+	l.tags.reader = l.reader
+	again := l.tags.step()
+	l.reader = l.tags.reader
+	if l.tags.at == xmlText {
+		l.inTags, l.at = false, atText
+	}
+	return again
+}

@@ -1,0 +1,66 @@
+package toolparser
+
+import "strings"
+
+// mistral reads Mistral's calls: [TOOL_CALLS][{"name": …, "arguments": {…}}] of
+// the older tokenizers, [TOOL_CALLS]name[ARGS]{…} and
+// [TOOL_CALLS]name[CALL_ID]id[ARGS]{…} of the newer ones. Where the backend leaves
+// special tokens out, the older form stands at the start of the answer.
+type mistral struct {
+	*jsonCalls
+	heads *markers
+	name  string // read, when not empty
+}
+
+func newMistral(r *reader) dialect {
+	return &mistral{
+		jsonCalls: newJSONCalls(r, &format{open: []string{"[TOOL_CALLS]"}, bare: bareStart, array: true}),
+		heads:     newMarkers("[ARGS]", "{"),
+	}
+}
+
+func teachesMistral(template string) string { return signs(template, "[TOOL_CALLS]") }
+
+func (m *mistral) step() bool {
+	switch {
+	case m.at != atStart || m.bare:
+		return m.jsonCalls.step()
+	case !m.spaces():
+		return false
+	case m.name != "":
+		m.argumentsOf(m.name, "")
+		m.name = ""
+	case m.in[0] == '[' || m.in[0] == '{':
+		return m.start()
+	default:
+		return m.head()
+	}
+	return true
+}
+
+// head reads a name, and the id that the model gave its call: ours is unique.
+func (m *mistral) head() bool {
+	window := m.in[:min(len(m.in), maxHeader)]
+	at, which := m.heads.find(window, m.final || len(window) == maxHeader, nil)
+	switch {
+	case which < 0 && len(window) < maxHeader && !m.final:
+		return false
+	case which < 0:
+		m.nothing()
+		return true
+	}
+	name, _, _ := strings.Cut(string(window[:at]), "[CALL_ID]")
+	if !isName(name) {
+		m.nothing()
+		return true
+	}
+	m.name = name
+	if which == 0 {
+		at += len("[ARGS]")
+	}
+	m.take(at)
+	return true
+}
+
+// mistralID is what Mistral's templates demand of ids: 9 letters and digits.
+func mistralID(random string) string { return random[:min(len(random), 9)] }

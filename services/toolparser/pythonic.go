@@ -1,0 +1,280 @@
+package toolparser
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+)
+
+// pythonic reads [name(key=value, …), …]: calls as Python would write them, with
+// literals as values, as Llama 4 and ToolACE write them. They stand where the
+// answer starts, or between markers. Each value is shown, as JSON, when it is
+// complete.
+type pythonic struct {
+	reader
+	markers *markers
+	bare    bool   // the first marker is the bracket of calls that nothing announces
+	lines   bool   // calls stand on lines, not in brackets
+	end     string // marker after the calls, where there is one
+	at      pythonState
+
+	name  string
+	keys  int        // of the call, shown so far
+	key   []byte     // that the value is for
+	value []byte     // Python source
+	scan  pythonScan // where the value is
+}
+
+type pythonState uint8
+
+const (
+	pythonText  pythonState = iota
+	pythonList              // before the bracket
+	pythonName              // before a function's name
+	pythonKey               // before a key, or the end of the call
+	pythonValue             // in a value
+	pythonComma             // after a call
+	pythonEnd               // after the bracket
+)
+
+func newPythonic(r *reader) dialect {
+	return &pythonic{reader: *r, markers: newMarkers("["), bare: true}
+}
+
+func newLlama4(r *reader) dialect {
+	return &pythonic{reader: *r, markers: newMarkers("[", "<|python_start|>"), bare: true, end: "<|python_end|>"}
+}
+
+// newLFM2 reads <|tool_call_start|>[name(key=value)]<|tool_call_end|> of LFM 2.
+func newLFM2(r *reader) dialect {
+	return &pythonic{reader: *r, markers: newMarkers("<|tool_call_start|>"), end: "<|tool_call_end|>"}
+}
+
+func teachesLFM2(template string) string { return signs(template, "<|tool_call_start|>") }
+
+// newOlmo3 reads <function_calls> with a call name(key=value) on each line, as Olmo 3
+// writes it.
+func newOlmo3(r *reader) dialect {
+	return &pythonic{reader: *r, markers: newMarkers("<function_calls>"), lines: true, end: "</function_calls>"}
+}
+
+func teachesOlmo3(template string) string {
+	return signs(template, "<function_calls>", "</function_calls>")
+}
+
+func teachesLlama4(template string) string {
+	return cmp.Or(signs(template, "<|python_start|>"), signs(template, "[func_name1(params_name1=params_value1"))
+}
+
+func (p *pythonic) step() bool {
+	switch p.at {
+	case pythonText:
+		return p.search()
+	case pythonValue:
+		return p.inValue()
+	default:
+	}
+	if !p.spaces() {
+		return false
+	}
+	switch p.at {
+	case pythonList:
+		return p.list()
+	case pythonName:
+		return p.function()
+	case pythonKey:
+		return p.argument()
+	case pythonComma:
+		return p.afterCall()
+	default:
+		return p.afterList()
+	}
+}
+
+func (p *pythonic) search() bool {
+	at, which := p.markers.find(p.in, p.final, func(at, which int) bool {
+		return which > 0 || !p.bare || !p.shown && p.calls == 0 && len(bytes.TrimLeft(p.in[:at], blanks)) == 0
+	})
+	p.text(at)
+	if which < 0 {
+		return false
+	}
+	p.take(len(p.markers.texts[which]))
+	p.at = pythonList
+	if p.lines || p.bare && which == 0 {
+		p.at = pythonName
+	}
+	return true
+}
+
+// nothing gives back what was no call after all.
+func (p *pythonic) nothing() bool {
+	p.reject()
+	p.at = pythonText
+	return true
+}
+
+func (p *pythonic) list() bool {
+	if p.in[0] != '[' {
+		return p.nothing()
+	}
+	p.take(1)
+	p.at = pythonName
+	return true
+}
+
+// word reads a name that ends with the byte end.
+func (p *pythonic) word(end byte) (string, verdict) {
+	window := p.in[:min(len(p.in), maxHeader)]
+	n := 0
+	for n < len(window) && isWord(window[n]) {
+		n++
+	}
+	rest := bytes.TrimLeft(window[n:], blanks)
+	switch {
+	case len(rest) == 0 && len(window) < maxHeader && !p.final:
+		return "", more
+	case n == 0 || len(rest) == 0 || rest[0] != end || isDigit(window[0]):
+		return "", no
+	}
+	word := string(window[:n])
+	p.take(len(window) - len(rest) + 1)
+	return word, yes
+}
+
+func isWord(c byte) bool {
+	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '.' || c >= 0x80
+}
+
+func (p *pythonic) function() bool {
+	name, v := p.word('(')
+	switch v {
+	case more:
+		return false
+	case no:
+		return p.nothing()
+	case yes:
+	}
+	p.name, p.keys, p.at = name, 0, pythonKey
+	return true
+}
+
+func (p *pythonic) argument() bool {
+	if p.in[0] == ')' {
+		return p.callEnd()
+	}
+	key, v := p.word('=')
+	switch {
+	case v == more:
+		return false
+	case v == no && !p.inCall:
+		return p.nothing()
+	}
+	// What is no key=value in a call that is certain is a value without a name.
+	p.key, p.value, p.scan, p.at = append(p.key[:0], key...), p.value[:0], pythonScan{}, pythonValue
+	return true
+}
+
+// inValue reads up to the comma or the parenthesis that ends a value.
+func (p *pythonic) inValue() bool {
+	n, ended, ok := p.scan.scan(p.in)
+	p.value = append(p.value, p.in[:n]...)
+	p.take(n)
+	switch {
+	case !ok && !p.inCall:
+		return p.nothing()
+	case !ok:
+		// A bracket that nothing opened: it is a part of what can't be read.
+		p.value = append(p.value, p.in[0])
+		p.take(1)
+		return true
+	case !ended:
+		if p.final && p.inCall {
+			// The end of the text cut it off: what there is.
+			p.arguments(append(keyed(p.keys, p.key), p.value...))
+		}
+		return false
+	}
+	return p.valueEnd()
+}
+
+// valueEnd shows an argument. The first one of the first call must be a literal:
+// other code than calls looks alike. What is none after that is shown as a string.
+func (p *pythonic) valueEnd() bool {
+	source := bytes.Trim(p.value, blanks)
+	out := keyed(p.keys, p.key)
+	literal, ok := appendPython(out, source)
+	if !ok && !p.inCall {
+		return p.nothing()
+	}
+	if !ok {
+		literal = appendString(out, source)
+	}
+	if !p.inCall {
+		p.open(p.name)
+	}
+	p.arguments(literal)
+	p.keys++
+	p.at = pythonKey
+	if p.in[0] == ',' {
+		p.take(1)
+	}
+	return true
+}
+
+func (p *pythonic) callEnd() bool {
+	if !p.inCall {
+		p.open(p.name)
+	}
+	p.take(1)
+	if p.keys > 0 {
+		p.arguments([]byte("}"))
+	}
+	p.close()
+	p.at = pythonComma
+	return true
+}
+
+func (p *pythonic) afterCall() bool {
+	if p.lines {
+		return p.nextLine()
+	}
+	switch p.in[0] {
+	case ',':
+		p.take(1)
+		p.at = pythonName
+	case ']':
+		p.take(1)
+		p.forget()
+		p.at = pythonEnd
+	default:
+		return p.nothing()
+	}
+	return true
+}
+
+// nextLine reads on after a call that stands on its line: another call, or the end.
+func (p *pythonic) nextLine() bool {
+	if strings.HasPrefix(p.end, string(p.in[:min(len(p.in), len(p.end))])) {
+		p.at = pythonEnd
+		return true
+	}
+	if p.in[0] == ',' || p.in[0] == ';' {
+		p.take(1)
+	}
+	p.at = pythonName
+	return true
+}
+
+func (p *pythonic) afterList() bool {
+	if p.end != "" {
+		switch p.match(p.end) {
+		case more:
+			return false
+		case yes:
+			p.forget()
+		case no:
+		}
+	}
+	return p.nothing()
+}

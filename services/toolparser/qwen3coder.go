@@ -1,0 +1,49 @@
+package toolparser
+
+// Tags of Qwen3-Coder's calls.
+const (
+	qwenCall         = "<tool_call>"
+	qwenCallEnd      = "</tool_call>"
+	qwenFunction     = "<function="
+	qwenFunctionEnd  = "</function>"
+	qwenParameter    = "<parameter="
+	qwenParameterEnd = "</parameter>"
+)
+
+// qwenFormat are the tags of Qwen3-Coder between outer ones:
+// <tool_call><function=name><parameter=key>value</parameter></function></tool_call>.
+func qwenFormat(outer, outerEnd string) *xmlFormat {
+	return &xmlFormat{
+		outer: []string{outer}, outerEnd: []string{outerEnd},
+		call: qwenFunction, nameEnd: []string{">"}, callEnd: qwenFunctionEnd,
+		param: qwenParameter, keyEnd: ">", paramEnd: qwenParameterEnd, lines: true,
+	}
+}
+
+// newQwen3Coder reads the tags of Qwen3-Coder, Qwen 3.5, Nemotron 3 and Step 3.5, each
+// on a line of its own.
+func newQwen3Coder(r *reader) dialect { return newXMLCalls(r, qwenFormat(qwenCall, qwenCallEnd)) }
+
+func teachesQwen3Coder(template string) string {
+	return signs(template, qwenCall, qwenFunction, qwenParameter)
+}
+
+// newMiMo reads MiMo's calls: Qwen3-Coder's tags, with the values right between them.
+func newMiMo(r *reader) dialect {
+	f := qwenFormat(qwenCall, qwenCallEnd)
+	f.lines = false
+	return newXMLCalls(r, f)
+}
+
+func teachesMiMo(template string) string {
+	return signs(template, qwenFunction, qwenParameter, "MiMo")
+}
+
+// newSeedOSS reads Seed-OSS' calls: Qwen3-Coder's tags between <seed:tool_call> tags.
+func newSeedOSS(r *reader) dialect {
+	return newXMLCalls(r, qwenFormat("<seed:tool_call>", "</seed:tool_call>"))
+}
+
+func teachesSeedOSS(template string) string {
+	return signs(template, "seed:tool_call", qwenFunction)
+}

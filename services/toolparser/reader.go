@@ -1,0 +1,364 @@
+package toolparser
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Bounds of what is held back while it can't be told yet what it is.
+const (
+	maxHeader = 256 // bytes of a name, a key or a channel's header
+	maxBlank  = 256 // bytes of white space before the first text
+)
+
+const blanks = " \t\r\n"
+
+// verdict is what can be told of unread bytes.
+type verdict uint8
+
+const (
+	no   verdict = iota
+	yes          // it stands there; match and first have read it
+	more         // not before more bytes come
+)
+
+// lead says what becomes of white space that comes next.
+type lead uint8
+
+const (
+	leadHold lead = iota // nothing was shown yet: it counts if text follows
+	leadDrop             // a marker came: it belongs to the marker
+	leadKeep             // it is text
+)
+
+// sink collects the pieces of one call of Parse.
+type sink struct {
+	pieces []inference.Piece
+	// arena holds bytes that pieces point to and that aren't the caller's. It is
+	// only appended to while the pieces are in use.
+	arena []byte
+}
+
+func (s *sink) reset() {
+	s.pieces, s.arena = s.pieces[:0], s.arena[:0]
+}
+
+// join gives a and b as one text that lives as long as the pieces.
+func (s *sink) join(a, b []byte) []byte {
+	start := len(s.arena)
+	s.arena = append(append(s.arena, a...), b...)
+	return s.arena[start:len(s.arena):len(s.arena)]
+}
+
+// add shows text of one kind.
+func (s *sink) add(kind inference.PieceKind, text []byte) {
+	if len(text) > 0 {
+		s.pieces = append(s.pieces, inference.Piece{Kind: kind, Text: text})
+	}
+}
+
+// reader is what every dialect of tool calls is built on. It keeps the bytes that
+// can't be told yet, remembers what a call has used up until it is certain that
+// it is one, and bounds both. A dialect reads from in and says for each byte what
+// it is: text, syntax (take) or arguments.
+type reader struct {
+	sink  *sink
+	tools *toolset
+	ids   func() string
+	limit int  // bytes of calls
+	one   bool // call, and no more
+	state inference.ParseState
+
+	in    []byte // unread
+	final bool   // no more comes
+	held  []byte // in, between two calls
+
+	lead  lead
+	blank []byte // white space held by leadHold
+	shown bool   // text that isn't white space
+	fresh bool   // only white space stands on the current line so far
+
+	raw    []byte          // syntax of a call that isn't certain yet
+	calls  int             // made so far
+	known  map[string]bool // ids that the model wrote
+	inCall bool            // a call is open
+	argued bool            // the open call has arguments
+	used   int             // bytes of calls so far
+}
+
+// dialect reads the answers of one kind of model.
+type dialect interface {
+	// base is the reader it is built on.
+	base() *reader
+	// step reads on from in. It returns false when it needs more bytes. When the
+	// reader is final it reads until in is empty.
+	step() bool
+}
+
+func (r *reader) base() *reader { return r }
+
+// feed lets a dialect read more text.
+func feed(d dialect, text []byte, final bool) {
+	r := d.base()
+	r.in, r.final = text, final
+	if len(r.held) > 0 {
+		r.in = r.sink.join(r.held, text)
+	}
+	for again := true; again && r.state == inference.ParseOpen; {
+		again = d.step()
+		if r.used > r.limit && r.state == inference.ParseOpen {
+			r.state = inference.ParseTooLong
+		}
+	}
+	if final || r.state != inference.ParseOpen {
+		r.end()
+		return
+	}
+	r.held = append(r.held[:0], r.in...)
+}
+
+// end shows what was held back: no call comes of it any more.
+func (r *reader) end() {
+	if r.state != inference.ParseComplete {
+		r.reject()
+		r.sink.add(inference.PieceText, r.joinBlank(nil))
+	}
+	r.in, r.held, r.inCall = nil, r.held[:0], false
+}
+
+// peek reports whether a literal stands next, without reading it.
+func (r *reader) peek(literal string) verdict {
+	switch {
+	case len(r.in) >= len(literal) && string(r.in[:len(literal)]) == literal:
+		return yes
+	case !r.final && len(r.in) < len(literal) && literal[:len(r.in)] == string(r.in):
+		return more
+	}
+	return no
+}
+
+// match reads a literal.
+func (r *reader) match(literal string) verdict {
+	v := r.peek(literal)
+	if v == yes {
+		r.take(len(literal))
+	}
+	return v
+}
+
+// first reads the first literal of a list that stands next.
+func (r *reader) first(literals ...string) (which int, v verdict) {
+	v = no
+	for i, literal := range literals {
+		switch r.match(literal) {
+		case yes:
+			return i, yes
+		case more:
+			v = more
+		case no:
+		}
+	}
+	return 0, v
+}
+
+// spaces reads white space, and tells whether anything follows.
+func (r *reader) spaces() bool {
+	r.take(len(r.in) - len(bytes.TrimLeft(r.in, blanks)))
+	return len(r.in) > 0
+}
+
+// take uses up bytes of a call's syntax.
+func (r *reader) take(n int) {
+	if !r.inCall {
+		r.raw = append(r.raw, r.in[:n]...)
+	}
+	r.used += n
+	r.in = r.in[n:]
+}
+
+// reject gives back what was no call, as text.
+func (r *reader) reject() {
+	if len(r.raw) > 0 {
+		r.used -= len(r.raw)
+		r.show(r.sink.join(r.raw, nil))
+		r.raw = r.raw[:0]
+	}
+}
+
+// forget drops syntax that belongs to no call, such as the end of a list.
+func (r *reader) forget() { r.raw = r.raw[:0] }
+
+// text shows the next n bytes.
+func (r *reader) text(n int) {
+	r.show(r.in[:n])
+	r.in = r.in[n:]
+}
+
+// show shows text, but for white space that may belong to a marker.
+func (r *reader) show(text []byte) {
+	if r.lead != leadKeep {
+		trimmed := bytes.TrimLeft(text, blanks)
+		switch {
+		case r.lead == leadDrop:
+			text = trimmed
+		case len(trimmed) > 0 || len(r.blank)+len(text) > maxBlank:
+			text = r.joinBlank(text)
+		default:
+			r.blank = append(r.blank, text...)
+			r.track(text)
+			return
+		}
+		if len(text) == 0 {
+			return
+		}
+		r.lead, r.shown = leadKeep, true
+	}
+	r.track(text)
+	r.sink.add(inference.PieceText, text)
+}
+
+func (r *reader) joinBlank(text []byte) []byte {
+	if len(r.blank) > 0 {
+		text = r.sink.join(r.blank, text)
+		r.blank = r.blank[:0]
+	}
+	return text
+}
+
+// track follows whether the line is blank so far.
+func (r *reader) track(text []byte) {
+	line := text[bytes.LastIndexByte(text, '\n')+1:]
+	r.fresh = (r.fresh || len(line) < len(text)) && len(bytes.TrimLeft(line, blanks)) == 0
+}
+
+// open makes a call: from here on it is one, whatever comes.
+func (r *reader) open(name string) { r.openAs(name, "") }
+
+// openAs makes a call with the id that the model wrote. Without one, or with the id of an
+// earlier call, the id is random.
+func (r *reader) openAs(name, id string) {
+	r.close()
+	if id == "" || r.known[id] {
+		id = r.ids()
+	} else {
+		if r.known == nil {
+			r.known = map[string]bool{}
+		}
+		r.known[id] = true
+	}
+	r.sink.pieces = append(r.sink.pieces, inference.Piece{
+		Kind: inference.PieceCall,
+		Call: inference.ToolCallPiece{Index: r.calls, ID: id, Name: name},
+	})
+	r.calls++
+	r.inCall, r.argued = true, false
+	r.raw, r.blank, r.lead = r.raw[:0], r.blank[:0], leadDrop
+}
+
+// arguments adds to the open call's arguments.
+func (r *reader) arguments(text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	r.argued = true
+	r.sink.pieces = append(r.sink.pieces, inference.Piece{
+		Kind: inference.PieceCall,
+		Call: inference.ToolCallPiece{Index: r.calls - 1, Arguments: text},
+	})
+}
+
+// argue reads n bytes of arguments.
+func (r *reader) argue(n int) {
+	r.arguments(r.in[:n])
+	r.used += n
+	r.in = r.in[n:]
+}
+
+// close ends the open call, if any. A call without arguments has none.
+func (r *reader) close() {
+	if !r.inCall {
+		return
+	}
+	if !r.argued {
+		r.arguments([]byte("{}"))
+	}
+	r.inCall = false
+	if r.one && r.state == inference.ParseOpen {
+		r.state = inference.ParseComplete
+	}
+}
+
+// before reads a short text that ends where a literal stands, and the literal.
+func (r *reader) before(literal string) (string, verdict) {
+	window := r.in[:min(len(r.in), maxHeader)]
+	switch i := bytes.Index(window, []byte(literal)); {
+	case i >= 0:
+		text := string(window[:i])
+		r.take(i + len(literal))
+		return text, yes
+	case len(window) < maxHeader && !r.final:
+		return "", more
+	}
+	return "", no
+}
+
+// seek shows text up to the first of the markers and reads that. Without any it
+// shows all that can't be the start of one.
+func (r *reader) seek(markers *markers) (which int, found bool) {
+	at, which := markers.find(r.in, r.final, nil)
+	r.text(at)
+	if which < 0 {
+		return 0, false
+	}
+	r.take(len(markers.texts[which]))
+	return which, true
+}
+
+// markers are the texts that one looks for at a time.
+type markers struct {
+	texts  []string
+	firsts string // their first bytes
+}
+
+func newMarkers(texts ...string) *markers {
+	m := &markers{texts: texts}
+	for _, t := range texts {
+		if strings.IndexByte(m.firsts, t[0]) < 0 {
+			m.firsts += t[:1]
+		}
+	}
+	return m
+}
+
+// find the first marker that stands in text and that accept takes (nil takes
+// all). Without any, at is where the rest may be the start of one, or the end.
+func (m *markers) find(text []byte, final bool, accept func(at, which int) bool) (at, which int) {
+	for {
+		next := m.next(text[at:])
+		if next < 0 {
+			return len(text), -1
+		}
+		at += next
+		for i, marker := range m.texts {
+			rest := text[at:]
+			switch {
+			case len(rest) >= len(marker):
+				if string(rest[:len(marker)]) == marker && (accept == nil || accept(at, i)) {
+					return at, i
+				}
+			case !final && marker[:len(rest)] == string(rest):
+				return at, -1
+			}
+		}
+		at++
+	}
+}
+
+func (m *markers) next(text []byte) int {
+	if len(m.firsts) == 1 {
+		return bytes.IndexByte(text, m.firsts[0])
+	}
+	return bytes.IndexAny(text, m.firsts)
+}

@@ -1,0 +1,48 @@
+package toolparser
+
+import "encoding/json"
+
+// tool is the function of one of OpenAI's tool definitions.
+type tool struct {
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+
+	read *properties // nil before the first call
+}
+
+// readTool reads a definition {"type": "function", "function": {…}}; nil for
+// anything else.
+func readTool(definition json.RawMessage) *tool {
+	var d struct {
+		Function *tool `json:"function"`
+	}
+	if json.Unmarshal(definition, &d) != nil || d.Function == nil || d.Function.Name == "" {
+		return nil
+	}
+	return d.Function
+}
+
+// toolset are the tools of a request, read when a call first needs them.
+type toolset struct {
+	definitions []json.RawMessage
+	byName      map[string]*tool
+}
+
+// find gives the tool of a name; nil when there is none.
+func (t *toolset) find(name string) *tool {
+	if t.byName == nil {
+		t.byName = make(map[string]*tool, len(t.definitions))
+		for _, d := range t.definitions {
+			if found := readTool(d); found != nil {
+				t.byName[found.Name] = found
+			}
+		}
+	}
+	return t.byName[name]
+}
+
+// knows tells whether a tool was offered. Without tools nothing can be told, and
+// every name is good.
+func (t *toolset) knows(name string) bool {
+	return len(t.definitions) == 0 || t.find(name) != nil
+}

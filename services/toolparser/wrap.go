@@ -1,0 +1,71 @@
+package toolparser
+
+import "bytes"
+
+// wrapper is a marker that stands around text and isn't a part of it.
+type wrapper struct {
+	text   string
+	until  string // what ends the marker; "" where text is all of it
+	inline bool   // it stands within text: white space next to it is text
+}
+
+type wrappers []wrapper
+
+// around makes wrappers of markers that stand before and after the text.
+func around(markers ...string) wrappers {
+	var w wrappers
+	for _, m := range markers {
+		w = append(w, wrapper{text: m})
+	}
+	return w
+}
+
+func (w wrappers) texts() []string {
+	var texts []string
+	for _, one := range w {
+		texts = append(texts, one.text)
+	}
+	return texts
+}
+
+// drop leaves out the wrapper that stands next. It returns false when it needs more bytes.
+func (r *reader) drop(w wrapper) bool {
+	n := len(w.text)
+	if w.until != "" {
+		window := r.in[:min(len(r.in), maxHeader)]
+		i := bytes.Index(window, []byte(w.until))
+		switch {
+		case i < 0 && len(window) < maxHeader && !r.final:
+			return false
+		case i < 0:
+			r.text(n)
+			return true
+		}
+		n = i + len(w.until)
+	}
+	r.in = r.in[n:]
+	if !w.inline {
+		r.lead, r.blank = leadDrop, r.blank[:0]
+	}
+	return true
+}
+
+// plain passes all text on, without its wrappers.
+type plain struct {
+	reader
+	drop    wrappers
+	markers *markers
+}
+
+func newPlain(r *reader, drop wrappers) dialect {
+	return &plain{reader: *r, drop: drop, markers: newMarkers(drop.texts()...)}
+}
+
+func (p *plain) step() bool {
+	at, which := len(p.in), -1
+	if len(p.drop) > 0 {
+		at, which = p.markers.find(p.in, p.final, nil)
+	}
+	p.text(at)
+	return which >= 0 && p.reader.drop(p.drop[which])
+}
