@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"services/tracing":                 {},
 	"services/server/servertest":       {},
 	"services/openai":                  {"gen/go/openai", "openapi", "services/auth", "services/budget", "services/inference", "services/server"},
-	"services/connect":                 {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/budget", "services/inference", "services/kserve", "services/openai", "services/server", "web/client"},
+	"services/tridentrpc":              {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/budget", "services/inference", "services/kserve", "services/openai", "services/server", "web/client"},
 	"services/kserve":                  {"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/kserverest", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "openapi", "services/auth", "services/budget", "services/inference", "services/server"},
 	"services/auth":                    {"services/inference"},
 	"cmd/trident":                      {"cmd/trident/hangup", "services/*"},

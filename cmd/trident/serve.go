@@ -18,7 +18,6 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/cloud"
-	"github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
@@ -30,6 +29,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/tracing"
+	"github.com/trident-inference/trident/services/tridentrpc"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/local"
 )
@@ -44,7 +44,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc, mo
 func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
-		fx.Supply(log, abort, connect.Version(version)),
+		fx.Supply(log, abort, tridentrpc.Version(version)),
 		engines(cfg),      // tritonserver over gRPC, Triton in this process, or both
 		contracts.Module,  // requests to tensors and back
 		chat.Module,       // messages to prompts
@@ -56,7 +56,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		opened,            // all ports, before anything else starts
 		memory.Module,     // the memory limit
 		openai.Module,     // frontend: /v1/*
-		connect.Module,    // frontend: typed Connect services
+		tridentrpc.Module, // frontend: typed Connect services
 		kserve.Module,     // frontend: KServe v2, with a listener for gRPC
 		cloud.Module,      // SageMaker's and Vertex AI's endpoints
 		metrics.Module,    // /metrics, with a listener

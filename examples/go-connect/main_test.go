@@ -13,10 +13,10 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
-	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server"
+	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
 // serve has a model that says Hello and goes on as long as it is listened to, if the

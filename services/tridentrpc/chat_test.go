@@ -1,4 +1,4 @@
-package connect_test
+package tridentrpc_test
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/auth"
-	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	trident "github.com/trident-inference/trident/services/server"
+	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,4 +1,4 @@
-package connect_test
+package tridentrpc_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package connect_test
+package tridentrpc_test
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	messages "github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
-	frontend "github.com/trident-inference/trident/services/connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	trident "github.com/trident-inference/trident/services/server"
+	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
 // TestSlowReader: a client that takes nothing holds the model up and is left, before

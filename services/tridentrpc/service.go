@@ -1,7 +1,7 @@
-// Package connect is the frontend of the typed services in api/trident: Connect,
+// Package tridentrpc is the frontend of the typed services in api/trident: Connect,
 // gRPC and gRPC-Web on the shared port. It only translates. What a request may be
 // it leaves to the check that OpenAI's surface has for the same requests.
-package connect
+package tridentrpc
 
 import (
 	"context"
