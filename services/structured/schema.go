@@ -254,55 +254,60 @@ func (w *schemaWalk) target(ref string) *node {
 // loops refuses schemas that are themselves before anything else: engines follow them
 // without end.
 func (w *schemaWalk) loops(n *node, path string) error {
-	const under, done = 1, 2
-	state := map[*node]int{}
-	var visit func(*node) bool
-	visit = func(n *node) bool {
-		switch state[n] {
-		case under:
-			return false
-		case done:
-			return true
-		}
-		state[n] = under
-		if ref, ok := n.get("$ref").text(); ok {
-			if target := w.target(ref); target != nil && !visit(target) {
-				return false
-			}
-		}
-		for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
-			if list := n.get(keyword); list != nil {
-				for _, item := range list.items {
-					if !visit(item) {
-						return false
-					}
-				}
-			}
-		}
-		state[n] = done
-		return true
-	}
-	var all func(n *node) error
-	all = func(n *node) error {
-		if n.kind == kindObject && !visit(n) {
-			return wrongf(path, "a $ref leads back to itself")
-		}
-		for _, m := range n.members {
-			if err := all(m.value); err != nil {
-				return err
-			}
-		}
-		for _, item := range n.items {
-			if err := all(item); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := all(n); err != nil {
-		return err
+	if !(&loopWalk{schema: w, ended: map[*node]bool{}}).all(n) {
+		return wrongf(path, "a $ref leads back to itself")
 	}
 	return w.recursion(n, path)
+}
+
+// loopWalk follows each schema to those that it is the same as, or is a choice of.
+type loopWalk struct {
+	schema *schemaWalk
+	ended  map[*node]bool // false for those that are being followed
+}
+
+// all reports whether no schema in n leads back to itself.
+func (l *loopWalk) all(n *node) bool {
+	if n.kind == kindObject && !l.ends(n) {
+		return false
+	}
+	for _, m := range n.members {
+		if !l.all(m.value) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(n.items, func(item *node) bool { return !l.all(item) })
+}
+
+// ends reports whether a schema doesn't lead back to itself.
+func (l *loopWalk) ends(n *node) bool {
+	if ended, met := l.ended[n]; met {
+		return ended
+	}
+	l.ended[n] = false
+	for _, next := range l.next(n) {
+		if !l.ends(next) {
+			return false
+		}
+	}
+	l.ended[n] = true
+	return true
+}
+
+// next are the schemas that a schema is the same as, or is a choice of.
+func (l *loopWalk) next(n *node) []*node {
+	var list []*node
+	if ref, ok := n.get("$ref").text(); ok {
+		if target := l.schema.target(ref); target != nil {
+			list = append(list, target)
+		}
+	}
+	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+		if of := n.get(keyword); of != nil {
+			list = append(list, of.items...)
+		}
+	}
+	return list
 }
 
 // recursion refuses references to a schema from within it where regular expressions

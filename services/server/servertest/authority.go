@@ -1,4 +1,4 @@
-// Package servertest makes certificates for tests of TLS.
+// Package servertest makes certificates for tests of TLS, of servers and of clients.
 package servertest
 
 import (

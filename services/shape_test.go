@@ -1,0 +1,85 @@
+package services
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Bounds of the shape of services and cmd. Complexity has its bound in .golangci.yml
+// (gocognit).
+const (
+	// mostFiles is how many files of its own a package may have, tests aside.
+	mostFiles = 30
+	// longFunction is how many lines 95 of 100 functions may have.
+	longFunction = 40
+	// leastDoc is how many words the comment of a package has at least.
+	leastDoc = 10
+)
+
+// wide are the packages that may have more files than mostFiles, with the reason.
+var wide = map[string]string{
+	"services/chat/jinja": "an interpreter of one language: each file has a group of its filters, tests or statements",
+	"services/inference":  "still to be split by reasons to change",
+	"services/kserve":     "still to be split: REST and its tensor JSON become packages",
+	"services/openai":     "still to be split: Responses become a package",
+	"services/toolparser": "one file a format",
+}
+
+// TestShape holds packages to their number of files and to a comment that says what they
+// are, and functions to their length.
+func TestShape(t *testing.T) {
+	files := map[string]int{}
+	documented := map[string]bool{}
+	var lengths []int
+	eachFile(t, func(pkg string, set *token.FileSet, file *ast.File) {
+		files[pkg]++
+		documented[pkg] = documented[pkg] || len(strings.Fields(file.Doc.Text())) >= leastDoc
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				lengths = append(lengths, set.Position(f.End()).Line-set.Position(f.Pos()).Line+1)
+			}
+		}
+	})
+	for pkg, n := range files {
+		if reason := wide[pkg]; n > mostFiles && reason == "" {
+			t.Errorf("%s has %d files, more than %d: split it by reasons to change, or give the reason that keeps it one in wide", pkg, n, mostFiles)
+		} else if n <= mostFiles && reason != "" {
+			t.Errorf("%s has %d files: delete its line in wide", pkg, n)
+		}
+		if !documented[pkg] {
+			t.Errorf("%s has no comment that says what belongs in it", pkg)
+		}
+	}
+	slices.Sort(lengths)
+	if n := lengths[len(lengths)*95/100]; n > longFunction {
+		t.Errorf("5 of 100 functions have %d lines or more: shorten them to %d", n, longFunction)
+	}
+}
+
+// eachFile reads the files of services and cmd, tests aside.
+func eachFile(t *testing.T, read func(pkg string, set *token.FileSet, file *ast.File)) {
+	t.Helper()
+	for _, root := range []string{"services", "cmd"} {
+		err := filepath.WalkDir(filepath.Join("..", root), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+			if err != nil {
+				return err
+			}
+			read(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../"), set, file)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
