@@ -129,7 +129,8 @@ func commitName(ctx context.Context) (string, error) {
 }
 
 // treeHash identifies the content of the working tree, with files that are not yet
-// committed: the same content has the same hash.
+// committed: the same content has the same hash. The inventory isn't part of it: it changes
+// after a run that has found new tests.
 func treeHash(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "suite-index-")
 	if err != nil {
@@ -138,6 +139,9 @@ func treeHash(ctx context.Context) (string, error) {
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	index := "GIT_INDEX_FILE=" + filepath.Join(dir, "index")
 	if _, err := gitWith(ctx, index, "add", "--all"); err != nil {
+		return "", err
+	}
+	if _, err := gitWith(ctx, index, "rm", "--cached", "--quiet", "--ignore-unmatch", inventoryFile, renamesFile); err != nil {
 		return "", err
 	}
 	hash, err := gitWith(ctx, index, "write-tree")
