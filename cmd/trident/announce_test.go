@@ -24,19 +24,19 @@ func TestTables(t *testing.T) {
 		{"none", nil, `
 no models
 `},
-		{"none is loaded", []*inference.Card{{Name: "a"}, {Name: "b"}}, `
+		{"none is loaded", []*inference.Card{{Target: inference.Target{Name: "a"}}, {Target: inference.Target{Name: "b"}}}, `
 models of the repository that are not loaded: 2
 `},
 		{"all kinds", []*inference.Card{
 			{
-				Name: "chat", Version: "3", State: inference.ModelReady, Backend: contracts.VLLM{}, Template: noTemplate{}, ToolParser: "hermes", ReasoningParser: "qwen3", ContextLength: 2048,
+				Target: inference.Target{Name: "chat"}, Version: "3", State: inference.ModelReady, Backend: contracts.VLLM{}, Template: noTemplate{}, ToolParser: "hermes", ReasoningParser: "qwen3", ContextLength: 2048,
 				Settings: []inference.Setting{{Name: "chat_template", Origin: "config.pbtxt: trident.chat_template"}},
 			},
-			{Name: "embedding-of-texts", Version: "1", State: inference.ModelReady, Backend: contracts.VLLM{}},
-			{Name: "plain", Version: "1", State: inference.ModelReady},
-			{Name: "slow", Version: "1", State: inference.ModelLoading},
-			{Name: "broken", State: inference.ModelUnavailable, Reason: "Internal: no\tGPU\nTraceback"},
-			{Name: "idle"},
+			{Target: inference.Target{Name: "embedding-of-texts"}, Version: "1", State: inference.ModelReady, Backend: contracts.VLLM{}},
+			{Target: inference.Target{Name: "plain"}, Version: "1", State: inference.ModelReady},
+			{Target: inference.Target{Name: "slow"}, Version: "1", State: inference.ModelLoading},
+			{Target: inference.Target{Name: "broken"}, State: inference.ModelUnavailable, Reason: "Internal: no\tGPU\nTraceback"},
+			{Target: inference.Target{Name: "idle"}},
 		}, `
 MODEL               VERSION  STATUS                         KIND          TEMPLATE                             PARSERS        TOKENIZER     CONTEXT
 chat                3        READY                          vllm          config.pbtxt: trident.chat_template  hermes, qwen3  the engine's  2048
@@ -54,7 +54,7 @@ models of the repository that are not loaded: 1
 			}
 		})
 	}
-	long := modelTable([]*inference.Card{{Name: "broken", State: inference.ModelUnavailable, Reason: strings.Repeat("ä", 500)}})
+	long := modelTable([]*inference.Card{{Target: inference.Target{Name: "broken"}, State: inference.ModelUnavailable, Reason: strings.Repeat("ä", 500)}})
 	if !strings.Contains(long, "ä…") || len(long) > 400 {
 		t.Errorf("a long reason: %s", long)
 	}

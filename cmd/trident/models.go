@@ -55,7 +55,7 @@ func (f *flags) cards() (_ []*inference.Card, err error) {
 	var catalog *inference.Catalog
 	var library *modelfiles.Library
 	app := fx.New(
-		fx.Supply(cfg.Backend, cfg.Inference, cfg.Models, cfg.Overrides),
+		fx.Supply(cfg.Backend, cfg.Catalog, cfg.Models, cfg.Overrides),
 		fx.Supply(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 		unloaded(cfg),
 		contracts.Module, chat.Module, tokenizer.Module, modelfiles.Module,

@@ -201,7 +201,7 @@ func slowChat() *hostile {
 func (m *matrixTarget) inFlight(t *testing.T, running, waiting int) {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; {
-		total, _ := m.service.Load(t.Context())
+		total, _ := m.service.Meters().Load(t.Context())
 		if total.InFlight == running+waiting && total.Waiting == waiting {
 			return
 		}
@@ -331,7 +331,7 @@ func TestOneAtATime(t *testing.T) {
 	leave()
 	first.Wait()
 	target.inFlight(t, 0, 0)
-	if _, all := target.service.Holdings(); all.Bytes != 0 || all.Reading != 0 || all.Decoding != 0 {
+	if _, all := target.service.Admission().Holdings(); all.Bytes != 0 || all.Reading != 0 || all.Decoding != 0 {
 		t.Errorf("held: %+v", all)
 	}
 }

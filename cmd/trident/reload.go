@@ -61,7 +61,7 @@ func limitReload(service *inference.Service) reload {
 			if err := cfg.Inference.Bounds.Validate(); err != nil {
 				return nil, err
 			}
-			return func() { _ = service.SetBounds(cfg.Inference.Bounds) }, nil // they are right
+			return func() { _ = service.Admission().SetBounds(cfg.Inference.Bounds) }, nil // they are right
 		},
 	}
 }

@@ -394,12 +394,12 @@ func TestReloadOfLimits(t *testing.T) {
 	_, _, log := reloaderOf(t, path, limitReload(service))
 	write(t, path, "max-in-flight: 7\nmax-in-flight-per-model: m=2\n")
 	log.await(t, taken, 1)
-	if n := service.MaxInFlight(); n != 7 {
+	if n := service.Admission().MaxInFlight(); n != 7 {
 		t.Errorf("%d at once", n)
 	}
 	write(t, path, "max-in-flight: -1\n")
 	log.await(t, refused, 1)
-	if n := service.MaxInFlight(); n != 7 {
+	if n := service.Admission().MaxInFlight(); n != 7 {
 		t.Errorf("%d at once", n)
 	}
 }

@@ -43,7 +43,7 @@ func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc, mo
 
 func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
-		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, tridentrpc.Version(version)),
 		engines(cfg),      // tritonserver over gRPC, Triton in this process, or both
 		contracts.Module,  // requests to tensors and back
@@ -119,6 +119,7 @@ type config struct {
 	Models    modelfiles.Config
 	Overrides []inference.Override
 	Images    images.Config
+	Catalog   inference.CatalogConfig
 	Inference inference.Config
 	OpenAI    openai.Config
 	KServe    kserve.Config
@@ -243,8 +244,9 @@ func (f *flags) config() (config, error) {
 	cfg := config{
 		From:    f,
 		Backend: contracts.Config{First: f.Backend},
+		Catalog: inference.CatalogConfig{LoRASeparator: f.LoRASeparator},
 		Inference: inference.Config{
-			DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, LoRASeparator: f.LoRASeparator, RequiredModels: f.RequiredModel,
+			DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel,
 		},
 		Images: images.Config{
 			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,

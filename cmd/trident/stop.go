@@ -114,7 +114,7 @@ func (s *serving) stop() error {
 
 // pending are the attributes of what a stop waits for, and for how long at most.
 func (s *serving) pending() []any {
-	requests := inFlight(s.parts.Service.Figures())
+	requests := inFlight(s.parts.Service.Meters().Figures())
 	attributes := []any{"requests_in_flight", len(requests), "in_flight_timeout", s.config.Server.ShutdownTimeout}
 	if len(requests) > 0 {
 		attributes = append(attributes, "requests", strings.Join(summary(requests), ", "))
@@ -182,7 +182,7 @@ func loaded(list func(context.Context) ([]inference.Model, error)) []string {
 
 // end ends the server at once: what its models' processes hold is gone then.
 func (s *serving) end(sig os.Signal) error {
-	requests := inFlight(s.parts.Service.Figures())
+	requests := inFlight(s.parts.Service.Meters().Figures())
 	s.log.Warn("second signal: ending at once", "signal", sig.String(), "requests_cut", len(requests))
 	if s.parts.Local != nil {
 		s.parts.Local.Kill()

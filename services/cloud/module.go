@@ -17,6 +17,6 @@ var Module = fx.Module("platform",
 	fx.Invoke(func(*Endpoints) {}),
 )
 
-func newEndpoints(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
-	return New(cfg, shared, gate, routes, service, catalog, telemetry, abort, log)
+func newEndpoints(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, admission *inference.Controller, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+	return New(cfg, shared, gate, routes, admission, catalog, telemetry, abort, log)
 }

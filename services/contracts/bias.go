@@ -22,14 +22,14 @@ func (e *separate) bias(biases map[int]float64) {
 	case !e.has(inBiasWords) || !e.has(inBiasWeights):
 		e.refuse(param, inBiasWords)
 		return
-	case e.card.Tokenizer == nil:
+	case e.target.Tokenizer == nil:
 		e.fail(inference.Unsupported(param, "logit_bias needs the tokenizer of the model `%s`: set the parameter trident.tokenizer in its config.pbtxt", e.model))
 		return
 	}
 	var words, weights []byte
 	count := 0
 	for _, id := range slices.Sorted(maps.Keys(biases)) {
-		word, err := wordOf(e.card.Tokenizer, id, biases[id])
+		word, err := wordOf(e.target.Tokenizer, id, biases[id])
 		if err != nil {
 			e.fail(err)
 			return

@@ -19,38 +19,38 @@ var (
 // Constrain judges a constraint by the backends of structured outputs that the model's
 // engine may run. vLLM passes over keywords that its backend doesn't know, and its engine
 // ends on what the backend of its first request doesn't take.
-func (VLLM) Constrain(card *inference.Card, c *inference.Structured) (*inference.Structured, error) {
-	return constrain(card, c)
+func (VLLM) Constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
+	return constrain(target, c)
 }
 
 // Constrain judges a constraint where it is known which backend the engine runs.
-func (TensorRTLLM) Constrain(card *inference.Card, c *inference.Structured) (*inference.Structured, error) {
-	return constrain(card, c)
+func (TensorRTLLM) Constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
+	return constrain(target, c)
 }
 
 // Constrain judges a constraint where it is known which backend the engine runs.
-func (Python) Constrain(card *inference.Card, c *inference.Structured) (*inference.Structured, error) {
-	return constrain(card, c)
+func (Python) Constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
+	return constrain(target, c)
 }
 
 // settingName is what operators set.
 const settingName = "trident." + inference.SettingStructuredOutputs
 
-// constrain judges by the card's setting; without one nothing is known of the engine.
-func constrain(card *inference.Card, c *inference.Structured) (*inference.Structured, error) {
-	switch card.StructuredOutputs {
+// constrain judges by the target's setting; without one nothing is known of the engine.
+func constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
+	switch target.StructuredOutputs {
 	case "":
 		return c, nil
 	case structured.SettingNone:
-		return nil, inference.Unsupported(c.Param, "%s is not supported: the model `%s` has no structured outputs (%s is none)", c.Param, card.Name, settingName)
+		return nil, inference.Unsupported(c.Param, "%s is not supported: the model `%s` has no structured outputs (%s is none)", c.Param, target.Name, settingName)
 	}
-	backends, err := structured.Of(card.StructuredOutputs)
+	backends, err := structured.Of(target.StructuredOutputs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", settingName, err)
 	}
 	kind, value, err := backends.Judge(c.Kind, c.Value)
 	if refusal, ok := errors.AsType[*structured.RefusalError](err); ok {
-		return nil, refused(card, c, refusal)
+		return nil, refused(target, c, refusal)
 	}
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func constrain(card *inference.Card, c *inference.Structured) (*inference.Struct
 }
 
 // refused names the field, what in it can't be had, and the setting that allows it.
-func refused(card *inference.Card, c *inference.Structured, r *structured.RefusalError) *inference.Error {
+func refused(target *inference.Target, c *inference.Structured, r *structured.RefusalError) *inference.Error {
 	param, path := place(c.Param, r.Path)
 	where := param
 	if path != "" {
@@ -73,12 +73,12 @@ func refused(card *inference.Card, c *inference.Structured, r *structured.Refusa
 		return inference.Unsupported(param, format+"no backend of structured outputs holds answers to it", where, r.Construct)
 	}
 	setting := strings.ReplaceAll(r.Takers.String(), ", ", " or ")
-	if card.StructuredOutputs == structured.SettingAuto {
+	if target.StructuredOutputs == structured.SettingAuto {
 		return inference.Unsupported(param, format+"the engine of the model `%s` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set %s to %s",
-			where, r.Construct, card.Name, settingName, setting)
+			where, r.Construct, target.Name, settingName, setting)
 	}
 	return inference.Unsupported(param, format+"the engine of the model `%s` runs %s (%s), but %s takes it",
-		where, r.Construct, card.Name, card.StructuredOutputs, settingName, setting)
+		where, r.Construct, target.Name, target.StructuredOutputs, settingName, setting)
 }
 
 // ofTool finds a tool's own schema in that of a forced call.

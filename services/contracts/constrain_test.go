@@ -64,8 +64,8 @@ func TestConstrain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			card := &inference.Card{Name: "m", StructuredOutputs: tt.setting}
-			got, err := VLLM{}.Constrain(card, &inference.Structured{Kind: tt.kind, Value: json.RawMessage(tt.value), Param: tt.param})
+			target := &inference.Target{Name: "m", StructuredOutputs: tt.setting}
+			got, err := VLLM{}.Constrain(target, &inference.Structured{Kind: tt.kind, Value: json.RawMessage(tt.value), Param: tt.param})
 			if tt.want != "" {
 				if err != nil || got.Kind+" "+string(got.Value) != tt.want || got.Param != tt.param {
 					t.Errorf("got %+v, %v; want %s", got, err, tt.want)

@@ -80,7 +80,7 @@ func TestEncodeImages(t *testing.T) {
 // imageTensor encodes a job and gives its images.
 func imageTensor(t *testing.T, b inference.Backend, config *kserve.ModelConfig, req *inference.Request, job *inference.Job, input string) (shape []int64, texts string, raw []byte) {
 	t.Helper()
-	got, err := b.Encode(&inference.Card{Config: config}, req, job)
+	got, err := b.Encode(&inference.Target{Config: config}, req, job)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,13 +33,13 @@ func (LLMAPI) Tasks(config *kserve.ModelConfig) inference.Task {
 func (LLMAPI) Extras(config *kserve.ModelConfig) inference.Extras { return selfPlacing(config) }
 
 // Encode makes the request of one job.
-func (LLMAPI) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	return llmapi.encode(card, req, job)
+func (LLMAPI) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	return llmapi.encode(target, req, job)
 }
 
 // Decoder reads responses of this contract.
-func (LLMAPI) Decoder(card *inference.Card, req *inference.Request) inference.Decoder {
-	return llmapi.decoder(card, req)
+func (LLMAPI) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
+	return llmapi.decoder(target, req)
 }
 
 // Explain knows the errors that are the request's fault.

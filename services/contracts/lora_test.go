@@ -47,7 +47,7 @@ func TestAdapters(t *testing.T) {
 				t.Errorf("form %d", form)
 			}
 			job := &inference.Job{Prompt: "p", MaxTokens: 1, LoRA: &inference.LoRA{Name: "doll", ID: 7, Path: "/loras", Weights: tt.weights}}
-			infer, err := tt.kind.Encode(&inference.Card{Name: "m", Config: tt.config}, &inference.Request{}, job)
+			infer, err := tt.kind.Encode(&inference.Target{Name: "m", Config: tt.config}, &inference.Request{}, job)
 			if (err == nil) != (tt.err == "") || err != nil && (inference.AsError(err).Param != "model" || !strings.Contains(err.Error(), tt.err)) {
 				t.Fatalf("got %v", err)
 			}

@@ -30,14 +30,14 @@ func (Python) Extras(config *kserve.ModelConfig) inference.Extras {
 }
 
 // Encode makes the request of one job.
-func (Python) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	return contract{}.encode(card, req, job)
+func (Python) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	return contract{}.encode(target, req, job)
 }
 
 // Decoder reads responses: texts are deltas unless the parameter accumulate_tokens
 // says otherwise.
-func (Python) Decoder(card *inference.Card, req *inference.Request) inference.Decoder {
-	return contract{cumulative: accumulates(card.Config)}.decoder(card, req)
+func (Python) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
+	return contract{cumulative: accumulates(target.Config)}.decoder(target, req)
 }
 
 // Explain knows what models of TensorRT-LLM say.

@@ -98,9 +98,9 @@ func textModel(config *kserve.ModelConfig) bool {
 type separate struct {
 	*tensors
 
-	card  *inference.Card
-	model string // as the client calls it
-	err   error
+	target *inference.Target
+	model  string // as the client calls it
+	err    error
 }
 
 // has tells whether the model declares an input.
@@ -254,8 +254,8 @@ type contract struct {
 }
 
 // encode makes the request of one job.
-func (c contract) encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	e, s := &separate{tensors: newTensors(card), card: card, model: req.Model}, &req.Sampling
+func (c contract) encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	e, s := &separate{tensors: newTensors(target), target: target, model: req.Model}, &req.Sampling
 	e.text(inText, job.Prompt)
 	e.images(job.Images)
 	e.lora(job.LoRA)
@@ -274,7 +274,7 @@ func (c contract) encode(card *inference.Card, req *inference.Request, job *infe
 	e.logprobs(req)
 	c.outputs(e, req)
 	e.required()
-	if err := e.priority(card, req.Priority); err != nil {
+	if err := e.priority(target, req.Priority); err != nil {
 		e.fail(err)
 	}
 	return e.req, e.err
@@ -320,7 +320,7 @@ func (e *separate) logprobs(req *inference.Request) {
 	top := req.Sampling.Logprobs
 	switch {
 	case top == nil:
-	case !e.has(inReturnLogprob) || !e.has(inReturnOutput) || !declares(e.card.Config, outLogprobs):
+	case !e.has(inReturnLogprob) || !e.has(inReturnOutput) || !declares(e.target.Config, outLogprobs):
 		e.refuse("logprobs", inReturnLogprob)
 	case !e.decoupled():
 		e.fail(inference.Unsupported("logprobs", "logprobs need an answer token by token, but the model `%s` is not decoupled", e.model))
@@ -333,7 +333,9 @@ func (e *separate) logprobs(req *inference.Request) {
 	}
 }
 
-func (e *separate) decoupled() bool { return e.card.Config.GetModelTransactionPolicy().GetDecoupled() }
+func (e *separate) decoupled() bool {
+	return e.target.Config.GetModelTransactionPolicy().GetDecoupled()
+}
 
 // outputs says how to answer. A model that isn't decoupled answers once, whatever
 // was asked for. Others answer in pieces where the client doesn't ask for that, too:

@@ -274,7 +274,7 @@ func TestSeparateEncode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &inference.Request{Task: inference.TaskGenerate, Messages: []inference.Message{}}
 			tt.set(req)
-			got, err := tt.kind.Encode(&inference.Card{Name: "m", Config: tt.config}, req, &inference.Job{Prompt: "p", MaxTokens: 9, Seed: req.Sampling.Seed})
+			got, err := tt.kind.Encode(&inference.Target{Name: "m", Config: tt.config}, req, &inference.Job{Prompt: "p", MaxTokens: 9, Seed: req.Sampling.Seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -342,7 +342,7 @@ func TestSeparateRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &inference.Request{Task: inference.TaskGenerate, Messages: []inference.Message{}}
 			tt.set(req)
-			_, err := tt.kind.Encode(&inference.Card{Name: "m", Config: tt.config}, req, &inference.Job{Prompt: "p", MaxTokens: 9, Seed: req.Sampling.Seed})
+			_, err := tt.kind.Encode(&inference.Target{Name: "m", Config: tt.config}, req, &inference.Job{Prompt: "p", MaxTokens: 9, Seed: req.Sampling.Seed})
 			if err == nil {
 				t.Fatal("not refused")
 			}
@@ -363,8 +363,8 @@ func TestNeutralValues(t *testing.T) {
 			IgnoreEOS: new(false), IncludeStop: new(false), SkipSpecialTokens: new(true), SpacesBetweenSpecialTokens: new(true), LogitBias: map[int]float64{},
 			KeepSpecialTokens: true,
 		}}
-		card := &inference.Card{Config: tensorsOf(0, true, []string{"text_input STRING 1"}, "text_output")}
-		if _, err := b.Encode(card, req, &inference.Job{Prompt: "p", MaxTokens: 9}); err != nil {
+		target := &inference.Target{Config: tensorsOf(0, true, []string{"text_input STRING 1"}, "text_output")}
+		if _, err := b.Encode(target, req, &inference.Job{Prompt: "p", MaxTokens: 9}); err != nil {
 			t.Errorf("%s: %v", b.Name(), err)
 		}
 	}
@@ -410,9 +410,9 @@ func TestLogitBias(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			card := &inference.Card{Name: "m", Config: ensembleConfig(), Tokenizer: letters(t, tt.begin)}
+			target := &inference.Target{Name: "m", Config: ensembleConfig(), Tokenizer: letters(t, tt.begin)}
 			req := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{LogitBias: tt.bias}}
-			got, err := TensorRTLLM{}.Encode(card, req, &inference.Job{Prompt: "p", MaxTokens: 9})
+			got, err := TensorRTLLM{}.Encode(target, req, &inference.Job{Prompt: "p", MaxTokens: 9})
 			if tt.message != "" {
 				if e := inference.AsError(err); err == nil || e.Param != "logit_bias" || !strings.Contains(e.Message, tt.message) {
 					t.Fatalf("got %v", err)

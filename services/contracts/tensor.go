@@ -37,13 +37,13 @@ type tensors struct {
 	req    *kserve.ModelInferRequest
 }
 
-func newTensors(card *inference.Card) *tensors {
+func newTensors(target *inference.Target) *tensors {
 	t := &tensors{
-		inputs: declared(card.Config),
+		inputs: declared(target.Config),
 		shape:  []int64{1},
-		req:    &kserve.ModelInferRequest{ModelName: card.Name},
+		req:    &kserve.ModelInferRequest{ModelName: target.Name},
 	}
-	if card.Config.GetMaxBatchSize() > 0 {
+	if target.Config.GetMaxBatchSize() > 0 {
 		t.shape = []int64{1, 1}
 	}
 	return t
@@ -100,11 +100,11 @@ func (t *tensors) bool(name string, value bool) {
 
 // priority sets Triton's scheduling priority where the model has levels of it. For
 // others it counts in Trident's own queue alone.
-func (t *tensors) priority(card *inference.Card, p *int) error {
+func (t *tensors) priority(target *inference.Target, p *int) error {
 	if p == nil {
 		return nil
 	}
-	levels := card.Config.GetDynamicBatching().GetPriorityLevels()
+	levels := target.Config.GetDynamicBatching().GetPriorityLevels()
 	if levels == 0 {
 		return nil
 	}

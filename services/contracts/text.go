@@ -26,7 +26,7 @@ const maxTexts = 128
 // textDecoder reads the responses of these contracts: one text or several, each
 // with what it adds or with all that came before.
 type textDecoder struct {
-	card *inference.Card
+	target *inference.Target
 	// endless models take no limit of the answer's length, so none ends by it.
 	endless  bool
 	logprobs bool
@@ -37,10 +37,10 @@ type textDecoder struct {
 	tokens     []inference.TokenLogprob
 }
 
-func (c contract) decoder(card *inference.Card, req *inference.Request) inference.Decoder {
+func (c contract) decoder(target *inference.Target, req *inference.Request) inference.Decoder {
 	decoder := &textDecoder{
-		card: card, logprobs: req.Sampling.Logprobs != nil, stops: req.Sampling.Stop,
-		endless: nameOf(declared(card.Config), inMaxTokens) == "",
+		target: target, logprobs: req.Sampling.Logprobs != nil, stops: req.Sampling.Stop,
+		endless: nameOf(declared(target.Config), inMaxTokens) == "",
 	}
 	if c.cumulative {
 		decoder.cumulative = []*cumulative{{stops: decoder.stops}}
@@ -58,12 +58,12 @@ func (d *textDecoder) Decode(resp *inference.Response, step *inference.Step) err
 	var f found
 	for i := range resp.Outputs {
 		if err := d.output(&resp.Outputs[i], &f, step); err != nil {
-			return fmt.Errorf("model %s: output %s: %w", d.card.Name, resp.Outputs[i].Name, err)
+			return fmt.Errorf("model %s: output %s: %w", d.target.Name, resp.Outputs[i].Name, err)
 		}
 	}
 	d.others, d.tokens = d.others[:0], d.tokens[:0]
 	if err := d.read(f, resp.Final, step); err != nil {
-		return fmt.Errorf("model %s: output %s: %w", d.card.Name, outText, err)
+		return fmt.Errorf("model %s: output %s: %w", d.target.Name, outText, err)
 	}
 	if resp.Final {
 		d.rest()
@@ -186,11 +186,11 @@ const minLogprob = -9999
 
 // split gives the texts of count tokens, or the whole text.
 func (d *textDecoder) split(text string, count int) []string {
-	if count > 1 && d.card.Tokenizer != nil {
-		ids, err := d.card.Tokenizer.Encode(context.Background(), text, false, nil) // some tokens'
+	if count > 1 && d.target.Tokenizer != nil {
+		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // some tokens'
 		texts := make([]string, len(ids))
 		for i := range ids {
-			texts[i] = d.card.Tokenizer.Decode(ids[i:i+1], false)
+			texts[i] = d.target.Tokenizer.Decode(ids[i:i+1], false)
 		}
 		if err == nil && len(ids) == count && strings.Join(texts, "") == text {
 			return texts

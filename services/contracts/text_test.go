@@ -120,9 +120,9 @@ func TestTextDecode(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			card := &inference.Card{Name: "m", Config: tt.config, Tokenizer: letters(t, false)}
+			target := &inference.Target{Name: "m", Config: tt.config, Tokenizer: letters(t, false)}
 			req := &inference.Request{Sampling: inference.Sampling{Logprobs: new(0)}}
-			got, err := steps(tt.kind.Decoder(card, req), tt.responses)
+			got, err := steps(tt.kind.Decoder(target, req), tt.responses)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("got %v, want %q", err, tt.err)
@@ -146,7 +146,7 @@ func TestDecodeAllocates(t *testing.T) {
 		grown = append(grown, response(false, texts("text_output", long[:i]), count("num_output_tokens", 1), count("num_input_tokens", 1)))
 	}
 	for _, config := range []*kserve.ModelConfig{ensembleConfig(), accumulating()} {
-		d := TensorRTLLM{}.Decoder(&inference.Card{Config: config}, &inference.Request{})
+		d := TensorRTLLM{}.Decoder(&inference.Target{Config: config}, &inference.Request{})
 		i := 0
 		var step inference.Step
 		allocations := testing.AllocsPerRun(runs, func() {
@@ -178,7 +178,7 @@ func BenchmarkDecode(b *testing.B) {
 		{"llmapi, 500 words accumulated", LLMAPI{}, llmapiConfig(), []inference.Output{texts("text_output", long), texts("finish_reason", "None")}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			d := bench.kind.Decoder(&inference.Card{Config: bench.config}, &inference.Request{Task: inference.TaskGenerate})
+			d := bench.kind.Decoder(&inference.Target{Config: bench.config}, &inference.Request{Task: inference.TaskGenerate})
 			resp := response(false, bench.outputs...)
 			var step inference.Step
 			b.ReportAllocs()
@@ -200,8 +200,8 @@ func FuzzTextDecode(f *testing.F) {
 	f.Add("finish_reason", "BYTES", []byte{1, 0, 0, 0, 'x'}, "text_output", []byte{1, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, name, datatype string, raw []byte, other string, more []byte) {
 		for _, b := range []inference.Backend{TensorRTLLM{}, LLMAPI{}} {
-			card := &inference.Card{Config: ensembleConfig(), Tokenizer: letters(t, false)}
-			d := b.Decoder(card, &inference.Request{Sampling: inference.Sampling{Logprobs: new(0)}})
+			target := &inference.Target{Config: ensembleConfig(), Tokenizer: letters(t, false)}
+			d := b.Decoder(target, &inference.Request{Sampling: inference.Sampling{Logprobs: new(0)}})
 			for range 2 {
 				var s inference.Step
 				_ = d.Decode(response(true, texts("text_output", "ab"), output(name, datatype, raw), output(other, "INT32", more)), &s)

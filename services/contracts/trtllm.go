@@ -42,17 +42,17 @@ func selfPlacing(config *kserve.ModelConfig) inference.Extras {
 }
 
 // Encode makes the request of one job.
-func (TensorRTLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	return trtContract(card).encode(card, req, job)
+func (TensorRTLLM) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	return trtContract(target).encode(target, req, job)
 }
 
 // Decoder reads responses of this contract.
-func (TensorRTLLM) Decoder(card *inference.Card, req *inference.Request) inference.Decoder {
-	return trtContract(card).decoder(card, req)
+func (TensorRTLLM) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
+	return trtContract(target).decoder(target, req)
 }
 
-func trtContract(card *inference.Card) contract {
-	whole := accumulates(card.Config)
+func trtContract(target *inference.Target) contract {
+	whole := accumulates(target.Config)
 	return contract{greedy: true, echoes: true, keepsStop: true, cumulative: whole, alone: !whole}
 }
 

@@ -80,12 +80,12 @@ func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
 }
 
 // Encode makes the request of one job.
-func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	t := newTensors(card)
+func (v VLLM) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
+	t := newTensors(target)
 	if req.Task == inference.TaskEmbed {
 		return v.encodeEmbedding(t, job)
 	}
-	sampling, err := vllmSamplingJSON(req, job, vllmGuides(card.Config))
+	sampling, err := vllmSamplingJSON(req, job, vllmGuides(target.Config))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inferenc
 	// To end after one call the answer must come in pieces. A model that isn't decoupled
 	// answers once, whatever was asked for.
 	pieces := req.Stream || req.SingleCall && len(req.Tools) > 0
-	t.bool(vllmStream, pieces && card.Config.GetModelTransactionPolicy().GetDecoupled())
+	t.bool(vllmStream, pieces && target.Config.GetModelTransactionPolicy().GetDecoupled())
 	t.bool(vllmExcludeInput, true)
 	t.bool(vllmReturnFinish, true)
 	t.bool(vllmReturnInput, true)
@@ -106,7 +106,7 @@ func (v VLLM) Encode(card *inference.Card, req *inference.Request, job *inferenc
 	if req.Sampling.Logprobs != nil {
 		t.bool(vllmReturnLogprobs, true)
 	}
-	return t.req, t.priority(card, req.Priority)
+	return t.req, t.priority(target, req.Priority)
 }
 
 func (VLLM) encodeEmbedding(t *tensors, job *inference.Job) (*kserve.ModelInferRequest, error) {
@@ -217,8 +217,8 @@ func marshal(v any) (string, error) {
 }
 
 // Decoder reads responses of this contract.
-func (VLLM) Decoder(card *inference.Card, req *inference.Request) inference.Decoder {
-	return &vllmDecoder{model: card.Name, task: req.Task, logprobs: req.Sampling.Logprobs}
+func (VLLM) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
+	return &vllmDecoder{model: target.Name, task: req.Task, logprobs: req.Sampling.Logprobs}
 }
 
 type vllmDecoder struct {

@@ -88,7 +88,7 @@ func TestVLLMEncode(t *testing.T) {
 	}
 	req := &inference.Request{Task: inference.TaskGenerate, Stream: true, Sampling: full}
 	job := &inference.Job{Prompt: "a<b>\x00c", Seed: new(int64(7)), MaxTokens: 12}
-	got, err := VLLM{}.Encode(&inference.Card{Name: "m", Config: vllmConfig()}, req, job)
+	got, err := VLLM{}.Encode(&inference.Target{Name: "m", Config: vllmConfig()}, req, job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestVLLMEncodeVariants(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&req)
 			}
-			got, err := VLLM{}.Encode(&inference.Card{Config: tt.config}, &req, &inference.Job{Prompt: "p", MaxTokens: 9})
+			got, err := VLLM{}.Encode(&inference.Target{Config: tt.config}, &req, &inference.Job{Prompt: "p", MaxTokens: 9})
 			if tt.param != "" {
 				if e := inference.AsError(err); e.Param != tt.param || e.Code != inference.CodeInvalid {
 					t.Fatalf("got %v, want an error about %s", err, tt.param)
@@ -193,7 +193,7 @@ func TestVLLMEncodeEmbedding(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &inference.Request{Task: inference.TaskEmbed}
-			got, err := VLLM{}.Encode(&inference.Card{Config: vllmConfig()}, req, &inference.Job{Input: &tt.input})
+			got, err := VLLM{}.Encode(&inference.Target{Config: vllmConfig()}, req, &inference.Job{Input: &tt.input})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func TestVLLMDecode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{Logprobs: new(2)}}
 			var s inference.Step
-			err := VLLM{}.Decoder(&inference.Card{Name: "m"}, req).Decode(&inference.Response{Outputs: tt.outs}, &s)
+			err := VLLM{}.Decoder(&inference.Target{Name: "m"}, req).Decode(&inference.Response{Outputs: tt.outs}, &s)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("got %v, want %q", err, tt.err)
@@ -274,7 +274,7 @@ func TestVLLMDecode(t *testing.T) {
 }
 
 func TestVLLMDecodeEmbedding(t *testing.T) {
-	d := VLLM{}.Decoder(&inference.Card{Name: "m"}, &inference.Request{Task: inference.TaskEmbed})
+	d := VLLM{}.Decoder(&inference.Target{Name: "m"}, &inference.Request{Task: inference.TaskEmbed})
 	var s inference.Step
 	if err := d.Decode(&inference.Response{Outputs: []inference.Output{bytesOutput("text_output", "[0.5, -1e-3]")}}, &s); err != nil {
 		t.Fatal(err)
@@ -352,6 +352,6 @@ func FuzzVLLMDecode(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, name, datatype string, raw []byte) {
 		req := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{Logprobs: new(1)}}
 		var s inference.Step
-		_ = VLLM{}.Decoder(&inference.Card{}, req).Decode(&inference.Response{Outputs: []inference.Output{output(name, datatype, raw)}}, &s)
+		_ = VLLM{}.Decoder(&inference.Target{}, req).Decode(&inference.Response{Outputs: []inference.Output{output(name, datatype, raw)}}, &s)
 	})
 }

@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -14,9 +15,15 @@ var errStopping = &Error{
 	Message: "the server is shutting down",
 }
 
-// admission bounds the requests in flight, and has those that find no place wait for
-// their turn.
-type admission struct {
+// Controller decides whether a request may go on: it bounds the requests in flight, has those
+// that find no place wait for their turn, and records what requests hold while they are read.
+// Methods may be called concurrently.
+type Controller struct {
+	meters *Meters
+	ledger *ledger
+	guard  atomic.Pointer[Guard]
+	early  [refusals]atomic.Uint64 // refused before they were read
+
 	began time.Time
 
 	idle     chan struct{} // closed when closed and nothing is left
@@ -39,18 +46,31 @@ type admission struct {
 	closed bool
 }
 
-func newAdmission(b Bounds) *admission {
-	a := &admission{
-		began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),
+// NewController returns a controller with valid bounds, which counts its refusals on meters.
+func NewController(b Bounds, meters *Meters) *Controller {
+	a := &Controller{
+		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),
 		models: map[string]*scope{}, clients: map[string]*client{},
 	}
 	a.set(b)
+	a.ledger.set(b.intake())
 	return a
+}
+
+// SetBounds changes what is admitted at once, for all requests from now on. Requests that
+// are in flight or wait stay, whatever the new bounds are.
+func (a *Controller) SetBounds(b Bounds) error {
+	if err := b.Validate(); err != nil {
+		return err
+	}
+	a.set(b)
+	a.ledger.set(b.intake())
+	return nil
 }
 
 // set changes the bounds. Requests that have been let in stay, and those that wait
 // get the places that there are now.
-func (a *admission) set(b Bounds) {
+func (a *Controller) set(b Bounds) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.bounds = b
@@ -69,24 +89,28 @@ func (a *admission) set(b Bounds) {
 	a.grant()
 }
 
-// ask is a request that wants a place.
-type ask struct {
-	now      time.Time
-	model    string // its own name, where it is known
-	known    bool   // it is one of the catalog's
-	priority int64
-	arrived  bool // the rates of its client and of the server have been spent already
+// Ask is a request for a slot.
+type Ask struct {
+	// Model by its own name where it is known, or else by the name that the client gave.
+	Model string
+	// Known reports whether Model is a model's own name.
+	Known bool
+	// Priority in the queue. The smaller one is served first.
+	Priority int64
+
+	now     time.Time
+	arrived bool // the rates of its client and of the server have been spent already
 }
 
 // arrive refuses a request that would be refused whatever its model, and spends the rates
 // of its client and of the server.
-func (a *admission) arrive(ctx context.Context, now time.Time) (refusal, error) {
+func (a *Controller) arrive(ctx context.Context, now time.Time) (refusal, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return refusedStopping, errStopping
 	}
-	t := &ticket{admission: a, client: a.clientOf(ctx)}
+	t := &Ticket{controller: a, client: a.clientOf(ctx)}
 	if missing := t.missing(); missing != nil {
 		if full := a.full(t, missing); full != nil {
 			return refusedFull, full
@@ -95,11 +119,15 @@ func (a *admission) arrive(ctx context.Context, now time.Time) (refusal, error) 
 	return refusedRate, spend(now, &t.client.scope, &a.server)
 }
 
-// enter gives a request its place, when its turn has come. The ticket's context ends
-// with the client, at the deadline, or when the service stops; without an error the
-// ticket must be left.
-func (a *admission) enter(ctx context.Context, t *ticket, q ask) error {
-	t.admission = a
+// Enter gives a request its slot when its turn has come. The ticket, which is new, is then
+// the request's context: it ends with the client, at the deadline, or when the server stops.
+// Without an error the caller must call Leave.
+func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
+	q.now, q.arrived = t.Measure.Began(), ArrivalOf(ctx).enter()
+	if q.now.IsZero() {
+		q.now = time.Now()
+	}
+	t.controller = a
 	t.Context = ctx
 	waits, err := a.take(ctx, t, q)
 	if err == nil && waits {
@@ -111,29 +139,29 @@ func (a *admission) enter(ctx context.Context, t *ticket, q ask) error {
 	return err
 }
 
-// enterControl admits what operators ask for: it has neither limit nor timeout.
-// The context ends with the client or when the service stops; leave must be called.
-func (a *admission) enterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
-	t := &ticket{Context: ctx, admission: a, control: true}
+// EnterControl admits a change of models, which has neither limit nor timeout. The context
+// ends with the client or when the server stops; leave must be called.
+func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
+	t := &Ticket{Context: ctx, controller: a, control: true}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, nil, errStopping
 	}
 	a.give(t)
-	return t, t.leave, nil
+	return t, t.Leave, nil
 }
 
 // take finds a place, or one in the queue.
-func (a *admission) take(ctx context.Context, t *ticket, q ask) (waits bool, err error) {
+func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return false, errStopping
 	}
 	t.client, t.model = a.clientOf(ctx), a.modelOf(q)
-	if t.model != nil && !q.known {
-		t.unknown = q.model
+	if t.model != nil && !q.Known {
+		t.unknown = q.Model
 	}
 	missing := t.missing()
 	if missing != nil {
@@ -162,13 +190,13 @@ func (a *admission) take(ctx context.Context, t *ticket, q ask) (waits bool, err
 		a.seat(t)
 		return false, nil
 	}
-	t.rank, t.turn = a.rankOf(q.now, q.priority), make(chan struct{})
+	t.rank, t.turn = a.rankOf(q.now, q.Priority), make(chan struct{})
 	a.enqueue(t)
 	return true, nil
 }
 
 // clientOf finds whose request it is. Its limits may be others than before.
-func (a *admission) clientOf(ctx context.Context) *client {
+func (a *Controller) clientOf(ctx context.Context) *client {
 	known := ClientOf(ctx)
 	if known == nil {
 		return &a.nobody
@@ -183,50 +211,50 @@ func (a *admission) clientOf(ctx context.Context) *client {
 }
 
 // modelOf is nil for models without limits.
-func (a *admission) modelOf(q ask) *scope {
+func (a *Controller) modelOf(q Ask) *scope {
 	if len(a.bounds.Models) == 0 {
 		return nil
 	}
-	m := a.models[q.model]
+	m := a.models[q.Model]
 	if m == nil {
 		m = &scope{of: " of this model"}
-		m.set(a.bounds.model(q.model))
-		a.models[q.model] = m
+		m.set(a.bounds.model(q.Model))
+		a.models[q.Model] = m
 	}
 	return m
 }
 
 // forget drops what is remembered of a model that may be only a client's word.
-func (a *admission) forget(t *ticket) {
+func (a *Controller) forget(t *Ticket) {
 	if t.unknown != "" && !t.model.busy() {
 		delete(a.models, t.unknown)
 	}
 }
 
 // each goes over what bounds the request, the narrowest first.
-func (t *ticket) each(do func(*scope)) {
+func (t *Ticket) each(do func(*scope)) {
 	do(&t.client.scope)
 	if t.model != nil {
 		do(t.model)
 	}
-	do(&t.admission.server)
+	do(&t.controller.server)
 }
 
 // missing is what has no place for the request; nil where there is one.
-func (t *ticket) missing() *scope {
+func (t *Ticket) missing() *scope {
 	switch {
 	case !t.client.room():
 		return &t.client.scope
 	case t.model != nil && !t.model.room():
 		return t.model
-	case !t.admission.server.room():
-		return &t.admission.server
+	case !t.controller.server.room():
+		return &t.controller.server
 	}
 	return nil
 }
 
 // full refuses a request that can't wait either.
-func (a *admission) full(t *ticket, missing *scope) (err *Error) {
+func (a *Controller) full(t *Ticket, missing *scope) (err *Error) {
 	t.each(func(s *scope) {
 		switch queued := s.limits.Queued; {
 		case err != nil, queued == 0:
@@ -259,12 +287,12 @@ func spend(now time.Time, scopes ...*scope) error {
 }
 
 // seat counts a request that has its place.
-func (a *admission) seat(t *ticket) {
+func (a *Controller) seat(t *Ticket) {
 	t.each(func(s *scope) { s.inFlight++ })
 }
 
 // await waits for the request's turn.
-func (a *admission) await(t *ticket) error {
+func (a *Controller) await(t *Ticket) error {
 	select {
 	case <-t.turn:
 	case <-t.Done():
@@ -283,13 +311,13 @@ func (a *admission) await(t *ticket) error {
 	case t.refused != nil:
 		return t.refused
 	case t.Err() != nil:
-		return cause(t, t.Err())
+		return Cause(t, t.Err())
 	}
 	return errStopping
 }
 
 // give lists a ticket, whose deadline from now on counts.
-func (a *admission) give(t *ticket) {
+func (a *Controller) give(t *Ticket) {
 	a.count++
 	a.given.add(t)
 	if !t.deadline.IsZero() && (a.rings.IsZero() || t.deadline.Before(a.rings)) {
@@ -302,7 +330,7 @@ func (a *admission) give(t *ticket) {
 }
 
 // back takes a ticket off the list.
-func (a *admission) back(t *ticket) {
+func (a *Controller) back(t *Ticket) {
 	a.given.remove(t)
 	a.forget(t)
 	a.count--
@@ -312,7 +340,7 @@ func (a *admission) back(t *ticket) {
 }
 
 // leave gives a place to the next one.
-func (a *admission) leave(t *ticket) {
+func (a *Controller) leave(t *Ticket) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !t.control {
@@ -323,7 +351,7 @@ func (a *admission) leave(t *ticket) {
 }
 
 // wake sets the alarm.
-func (a *admission) wake(at time.Time) {
+func (a *Controller) wake(at time.Time) {
 	a.rings = at
 	if a.alarm == nil {
 		a.alarm = time.AfterFunc(time.Until(at), a.expire)
@@ -333,7 +361,7 @@ func (a *admission) wake(at time.Time) {
 }
 
 // expire ends the requests whose time is over.
-func (a *admission) expire() {
+func (a *Controller) expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -347,8 +375,18 @@ func (a *admission) expire() {
 	}
 }
 
-// ready is nil until the drain begins.
-func (a *admission) ready() error {
+// Draining is closed when no more requests are admitted.
+func (a *Controller) Draining() <-chan struct{} { return a.draining }
+
+// MaxInFlight returns the bound of requests in flight; 0 is no bound.
+func (a *Controller) MaxInFlight() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bounds.Server.InFlight
+}
+
+// Ready is nil until the drain begins.
+func (a *Controller) Ready() error {
 	select {
 	case <-a.draining:
 		return errStopping
@@ -357,9 +395,9 @@ func (a *admission) ready() error {
 	}
 }
 
-// drain refuses new requests and those that wait, lets those in flight go on until ctx
-// ends, then cancels the rest and waits for them.
-func (a *admission) drain(ctx context.Context) {
+// Drain refuses new requests and those that wait, lets those in flight go on until ctx
+// ends, then cancels the rest. When it returns, none is in flight.
+func (a *Controller) Drain(ctx context.Context) {
 	a.mu.Lock()
 	if !a.closed {
 		a.closed = true
@@ -378,7 +416,7 @@ func (a *admission) drain(ctx context.Context) {
 }
 
 // stop ends all that is in flight.
-func (a *admission) stop() {
+func (a *Controller) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for t := a.given.first; t != nil; t = t.next {
@@ -389,8 +427,9 @@ func (a *admission) stop() {
 	}
 }
 
-// rate tells of the rate that the request's client has least left of.
-func (a *admission) rate(ctx context.Context) (least Rate, ok bool) {
+// Rate returns how many requests may begin now, by the rate of the client under the
+// context or of the server, whichever leaves less; ok is false where there is none.
+func (a *Controller) Rate(ctx context.Context) (least Rate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()

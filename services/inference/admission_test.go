@@ -112,7 +112,7 @@ func (c *crowd) finish(want ...string) {
 	if got := c.gate.begun(); !slices.Equal(got, want) {
 		c.t.Errorf("the order was %v\nwant %v", got, want)
 	}
-	if total, _ := c.service.Load(c.t.Context()); total.InFlight != 0 || total.Queued != 0 || total.Waiting != 0 {
+	if total, _ := c.service.Meters().Load(c.t.Context()); total.InFlight != 0 || total.Queued != 0 || total.Waiting != 0 {
 		c.t.Errorf("left: %+v", total)
 	}
 }
@@ -146,7 +146,7 @@ func TestTurns(t *testing.T) {
 		for i := range 101 {
 			c.ask(of(t, "a"), fmt.Sprintf("a%d", i))
 		}
-		if total, models := c.service.Load(c.t.Context()); total.InFlight != 101 || total.Queued != 101 || total.Waiting != 100 || models[0].Waiting != 100 {
+		if total, models := c.service.Meters().Load(c.t.Context()); total.InFlight != 101 || total.Queued != 101 || total.Waiting != 100 || models[0].Waiting != 100 {
 			t.Errorf("%+v, %+v", total, models)
 		}
 		c.ask(of(t, "b"), "b0")
@@ -297,14 +297,14 @@ func TestWaitingEnds(t *testing.T) {
 		c.ask(t.Context(), "at the drain")
 		ctx, leave = context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		c.service.Drain(ctx)
+		c.service.Admission().Drain(ctx)
 		c.asked.Wait()
 		for _, name := range []string{"waits", "at the drain"} {
 			if e := c.error(name); e == nil || (e.Reason != inference.ReasonShuttingDown && e.Reason != inference.ReasonTimeout) {
 				t.Errorf("%s: %v", name, e)
 			}
 		}
-		if total, _ := c.service.Load(c.t.Context()); total.InFlight != 0 || total.Waiting != 0 {
+		if total, _ := c.service.Meters().Load(c.t.Context()); total.InFlight != 0 || total.Waiting != 0 {
 			t.Errorf("left: %+v", total)
 		}
 	})
@@ -315,11 +315,11 @@ func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{Rate: 100}))
 		ctx := of(t, "a", inference.Limits{Rate: 0.5, Burst: 2})
-		if _, ok := c.service.Rate(t.Context()); !ok {
+		if _, ok := c.service.Admission().Rate(t.Context()); !ok {
 			t.Error("the server's rate isn't told")
 		}
 		c.ask(ctx, "1")
-		if left, _ := c.service.Rate(ctx); left != (inference.Rate{Limit: 2, Remaining: 1, Reset: 2 * time.Second}) {
+		if left, _ := c.service.Admission().Rate(ctx); left != (inference.Rate{Limit: 2, Remaining: 1, Reset: 2 * time.Second}) {
 			t.Errorf("left: %+v", left)
 		}
 		c.ask(ctx, "2")
@@ -329,7 +329,7 @@ func TestRates(t *testing.T) {
 		if e != nil && e.RetryAfter != 2*time.Second {
 			t.Errorf("come again after %s", e.RetryAfter)
 		}
-		if left, _ := c.service.Rate(ctx); left != (inference.Rate{Limit: 2, Reset: 4 * time.Second}) {
+		if left, _ := c.service.Admission().Rate(ctx); left != (inference.Rate{Limit: 2, Reset: 4 * time.Second}) {
 			t.Errorf("left: %+v", left)
 		}
 		c.ask(of(t, "b"), "b") // another's
@@ -352,7 +352,7 @@ func TestRefusalsCostNothing(t *testing.T) {
 		c.ask(ctx, "1")
 		c.ask(ctx, "2")
 		wantRefused(t, c.error("2"), inference.CodeLimited, "requests come faster than 1 a second")
-		if err := c.service.SetBounds(inference.Bounds{}); err != nil {
+		if err := c.service.Admission().SetBounds(inference.Bounds{}); err != nil {
 			t.Fatal(err)
 		}
 		c.ask(ctx, "3")
@@ -367,11 +367,11 @@ func TestSetBounds(t *testing.T) {
 		for i := range 5 {
 			c.ask(t.Context(), fmt.Sprint(i))
 		}
-		if err := c.service.SetBounds(inference.Bounds{Server: inference.Limits{InFlight: -1}}); err == nil || c.service.MaxInFlight() != 1 {
-			t.Errorf("%v, %d", err, c.service.MaxInFlight())
+		if err := c.service.Admission().SetBounds(inference.Bounds{Server: inference.Limits{InFlight: -1}}); err == nil || c.service.Admission().MaxInFlight() != 1 {
+			t.Errorf("%v, %d", err, c.service.Admission().MaxInFlight())
 		}
 		set := func(b inference.Bounds) {
-			if err := c.service.SetBounds(b); err != nil {
+			if err := c.service.Admission().SetBounds(b); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -425,13 +425,13 @@ func TestCrowd(t *testing.T) {
 		})
 	}
 	for i := range 50 {
-		if err := s.SetBounds(inference.Bounds{Server: inference.Limits{InFlight: 1 + i%4, Queued: 20}, RequestTimeout: time.Minute}); err != nil {
+		if err := s.Admission().SetBounds(inference.Bounds{Server: inference.Limits{InFlight: 1 + i%4, Queued: 20}, RequestTimeout: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all.Wait()
-	if total, _ := s.Load(t.Context()); total.InFlight != 0 || total.Waiting != 0 || total.Requests != 1600 {
+	if total, _ := s.Meters().Load(t.Context()); total.InFlight != 0 || total.Waiting != 0 || total.Requests != 1600 {
 		t.Errorf("%+v", total)
 	}
-	s.Drain(t.Context())
+	s.Admission().Drain(t.Context())
 }

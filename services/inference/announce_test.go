@@ -45,7 +45,7 @@ func TestAnnounce(t *testing.T) {
 		local.SetState("broken", inference.ModelNeverLoaded, "")
 		remote.AddModel("there", inferencetest.Say("x"), nil)
 		remote.SetDown(errors.New("connection refused"))
-		catalog := inference.NewCatalog([]inference.Engine{starter{local, loaded}, remote},
+		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{starter{local, loaded}, remote},
 			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 		var told []string
 		catalog.Announce(func(cards []*inference.Card) {
@@ -89,7 +89,7 @@ func TestReadyIsTold(t *testing.T) {
 		engine := inferencetest.New()
 		engine.AddModel("m", inferencetest.Say("x"), nil)
 		loaded := make(chan struct{})
-		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
+		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{starter{engine, loaded}},
 			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 		told := false
 		catalog.Announce(func([]*inference.Card) { told = true })
@@ -106,7 +106,7 @@ func TestReadyIsTold(t *testing.T) {
 	})
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)
-	catalog := inference.NewCatalog([]inference.Engine{engine},
+	catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{engine},
 		[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 	seen := -1
 	catalog.Announce(func([]*inference.Card) { seen = len(catalog.Cards()) })
@@ -123,7 +123,7 @@ func TestStartIsLogged(t *testing.T) {
 		engine.AddModel("m", inferencetest.Say("x"), nil)
 		loaded := make(chan struct{})
 		var log strings.Builder
-		catalog := inference.NewCatalog([]inference.Engine{starter{engine, loaded}},
+		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{starter{engine, loaded}},
 			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		engine.SetState("m", inference.ModelLoading, "")
 		catalog.Start()

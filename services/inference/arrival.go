@@ -15,15 +15,15 @@ import (
 //  1. Admit, before it reads the body.
 //  2. Take, before it reads bytes of the body.
 //  3. Decode, before it decodes these bytes. It waits for a decode slot.
-//  4. Decoded, or a call of the service with the arrival's context, when decoding has ended.
+//  4. Decoded, or [Controller.Enter] with the arrival's context, when decoding has ended.
 //  5. Leave, when the handler returns.
 //
 // Methods may be called concurrently. On a nil Arrival they do nothing.
 type Arrival struct {
 	context.Context //nolint:containedctx // it is one
 
-	service *Service
-	party   Party
+	controller *Controller
+	party      Party
 
 	// Guarded by the ledger's lock.
 	bytes     int64
@@ -54,8 +54,8 @@ func ArrivalOf(ctx context.Context) *Arrival {
 
 // Arrive returns the arrival of a request that was authenticated. The caller must call Leave
 // when the handler returns.
-func (s *Service) Arrive(ctx context.Context) *Arrival {
-	return &Arrival{Context: ctx, service: s, party: partyOf(ctx)}
+func (c *Controller) Arrive(ctx context.Context) *Arrival {
+	return &Arrival{Context: ctx, controller: c, party: partyOf(ctx)}
 }
 
 // Guard refuses requests while the server is overloaded. It is called before a request is
@@ -66,13 +66,13 @@ type Guard func(held Holding) error
 
 // LimitBodies bounds the bytes that the bodies of all requests hold together. The smaller of
 // this bound and [Bounds.BodyBytes] applies. 0 is no bound.
-func (s *Service) LimitBodies(bytes int64) { s.ledger.limitBytes(bytes) }
+func (c *Controller) LimitBodies(bytes int64) { c.ledger.limitBytes(bytes) }
 
 // SetGuard sets the guard of requests that run models or tokenizers. Nil removes it.
-func (s *Service) SetGuard(guard Guard) { s.guard.Store(&guard) }
+func (c *Controller) SetGuard(guard Guard) { c.guard.Store(&guard) }
 
 // Holdings returns what each party holds, sorted by bytes in descending order, and the sum.
-func (s *Service) Holdings() (each []Holding, all Holding) { return s.ledger.holdings() }
+func (c *Controller) Holdings() (each []Holding, all Holding) { return c.ledger.holdings() }
 
 // Admit spends the rates of the client and of the server. It returns an error when one of
 // them is used up, or when the slots and queues of the client or the server are full. A
@@ -82,37 +82,37 @@ func (a *Arrival) Admit() error {
 	if a == nil || a.spent() || a.succeed() {
 		return nil
 	}
-	s := a.service
-	if why, err := s.admission.arrive(a.Context, time.Now()); err != nil {
-		return s.turnAway(why, err)
+	c := a.controller
+	if why, err := c.arrive(a.Context, time.Now()); err != nil {
+		return c.turnAway(why, err)
 	}
-	if err := s.guarded(a.party, 0); err != nil {
+	if err := c.guarded(a.party, 0); err != nil {
 		return err
 	}
-	s.ledger.mu.Lock()
-	defer s.ledger.mu.Unlock()
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
 	a.admitted = true
 	return nil
 }
 
 // guarded calls the guard for a party that is about to hold more bytes.
-func (s *Service) guarded(party Party, more int64) error {
-	guard := s.guard.Load()
+func (c *Controller) guarded(party Party, more int64) error {
+	guard := c.guard.Load()
 	if guard == nil || *guard == nil {
 		return nil
 	}
-	held := s.ledger.holding(party)
+	held := c.ledger.holding(party)
 	held.Bytes += more
 	if err := (*guard)(held); err != nil {
-		return s.turnAway(refusedLoad, err)
+		return c.turnAway(refusedLoad, err)
 	}
 	return nil
 }
 
 // spent reports whether the request was admitted.
 func (a *Arrival) spent() bool {
-	a.service.ledger.mu.Lock()
-	defer a.service.ledger.mu.Unlock()
+	a.controller.ledger.mu.Lock()
+	defer a.controller.ledger.mu.Unlock()
 	return a.admitted
 }
 
@@ -123,8 +123,8 @@ func (a *Arrival) succeed() bool {
 	if above == nil {
 		return false
 	}
-	a.service.ledger.mu.Lock()
-	defer a.service.ledger.mu.Unlock()
+	a.controller.ledger.mu.Lock()
+	defer a.controller.ledger.mu.Unlock()
 	a.admitted, above.admitted = above.admitted, false
 	return a.admitted
 }
@@ -135,8 +135,8 @@ func (a *Arrival) enter() (spent bool) {
 	if a == nil {
 		return false
 	}
-	a.service.ledger.mu.Lock()
-	defer a.service.ledger.mu.Unlock()
+	a.controller.ledger.mu.Lock()
+	defer a.controller.ledger.mu.Unlock()
 	a.decoded()
 	return a.admitted
 }
@@ -160,10 +160,10 @@ func (r refusal) String() string {
 }
 
 // Refusals returns the number of requests that were refused before they were read, by reason.
-func (s *Service) Refusals() iter.Seq2[string, uint64] {
+func (c *Controller) Refusals() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
-		for why := range s.early {
-			if !yield(refusal(why).String(), s.early[why].Load()) {
+		for why := range c.early {
+			if !yield(refusal(why).String(), c.early[why].Load()) {
 				return
 			}
 		}
@@ -171,9 +171,9 @@ func (s *Service) Refusals() iter.Seq2[string, uint64] {
 }
 
 // turnAway counts a request that is refused before it is read.
-func (s *Service) turnAway(why refusal, err error) error {
-	s.early[why].Add(1)
-	s.refused[outcomeOf(err)].Add(1)
+func (c *Controller) turnAway(why refusal, err error) error {
+	c.early[why].Add(1)
+	c.meters.Refuse(OutcomeOf(err))
 	return err
 }
 
@@ -184,8 +184,8 @@ func (a *Arrival) Take(bytes int64) error {
 	if a == nil {
 		return nil
 	}
-	l := a.service.ledger
-	if err := a.service.guarded(a.party, bytes); err != nil {
+	l := a.controller.ledger
+	if err := a.controller.guarded(a.party, bytes); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -197,10 +197,10 @@ func (a *Arrival) Take(bytes int64) error {
 	defer l.drop(acc)
 	begins := !a.reading && a.bytes == 0
 	if begins && fits(int64(l.limits.reading), int64(l.all.Reading), int64(acc.Reading), 0, 1) != roomy {
-		return a.service.turnAway(refusedReading, errReading(l.all.Reading, acc.Reading))
+		return a.controller.turnAway(refusedReading, errReading(l.all.Reading, acc.Reading))
 	}
 	if room := fits(l.bytes(), l.all.Bytes, acc.Bytes, a.bytes, bytes); room != roomy {
-		return a.service.turnAway(refusedBytes, errBytes(room))
+		return a.controller.turnAway(refusedBytes, errBytes(room))
 	}
 	if begins {
 		a.reading = true
@@ -219,7 +219,7 @@ func (a *Arrival) Weigh(bytes int64) error {
 	if a == nil {
 		return nil
 	}
-	l := a.service.ledger
+	l := a.controller.ledger
 	l.mu.Lock()
 	more := bytes - a.bytes
 	l.mu.Unlock()
@@ -234,7 +234,7 @@ func (a *Arrival) Return(bytes int64) {
 	if a == nil {
 		return
 	}
-	l := a.service.ledger
+	l := a.controller.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	bytes = min(bytes, a.bytes)
@@ -272,7 +272,7 @@ func (a *Arrival) Decode() error {
 	if a == nil {
 		return nil
 	}
-	l := a.service.ledger
+	l := a.controller.ledger
 	l.mu.Lock()
 	a.waits = false
 	if a.impatient != nil {
@@ -299,13 +299,13 @@ func (a *Arrival) Decode() error {
 
 // await waits for the request's turn.
 func (a *Arrival) await() error {
-	stops := a.service.admission.draining
+	stops := a.controller.draining
 	select {
 	case <-a.turn:
 	case <-a.Done():
 	case <-stops:
 	}
-	l := a.service.ledger
+	l := a.controller.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -318,7 +318,7 @@ func (a *Arrival) await() error {
 	l.dequeue(acc, a)
 	l.drop(acc)
 	if err := a.Err(); err != nil {
-		return cause(a, err)
+		return Cause(a, err)
 	}
 	return errStopping
 }
@@ -333,7 +333,7 @@ func (a *Arrival) Await() {
 	if a == nil {
 		return
 	}
-	l := a.service.ledger
+	l := a.controller.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !a.slot {
@@ -349,7 +349,7 @@ func (a *Arrival) Await() {
 
 // lose releases the slot of a request that still waits.
 func (a *Arrival) lose() {
-	l := a.service.ledger
+	l := a.controller.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.waits {
@@ -363,13 +363,13 @@ func (a *Arrival) Decoded() {
 	if a == nil {
 		return
 	}
-	a.service.ledger.mu.Lock()
-	defer a.service.ledger.mu.Unlock()
+	a.controller.ledger.mu.Lock()
+	defer a.controller.ledger.mu.Unlock()
 	a.decoded()
 }
 
 func (a *Arrival) decoded() {
-	l := a.service.ledger
+	l := a.controller.ledger
 	a.waits = false
 	l.unseat(a)
 	if a.reading {
@@ -386,7 +386,7 @@ func (a *Arrival) Leave() {
 	if a == nil {
 		return
 	}
-	l := a.service.ledger
+	l := a.controller.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.left {

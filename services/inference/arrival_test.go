@@ -31,7 +31,7 @@ func from(t *testing.T, address string) context.Context {
 // held is what a party's requests hold, as text.
 func held(s *inference.Service) string {
 	var list []string
-	each, all := s.Holdings()
+	each, all := s.Admission().Holdings()
 	for _, h := range each {
 		list = append(list, fmt.Sprintf("%s: %d bytes, %d read, %d decoded, %d wait", h.Party, h.Bytes, h.Reading, h.Decoding, h.Waiting))
 	}
@@ -60,7 +60,7 @@ const nothing = "all: 0 bytes, 0 read, 0 decoded, 0 wait"
 // unless it has one request only.
 func TestBytesOfParties(t *testing.T) {
 	s := withBounds(t, inference.Bounds{BodyBytes: 100})
-	one, two := s.Arrive(of(t, "a")), s.Arrive(of(t, "a"))
+	one, two := s.Admission().Arrive(of(t, "a")), s.Admission().Arrive(of(t, "a"))
 	if err := one.Take(40); err != nil {
 		t.Fatal(err)
 	}
@@ -68,29 +68,29 @@ func TestBytesOfParties(t *testing.T) {
 		t.Fatal("half of all is a party's:", err)
 	}
 	wantOverloaded(t, two.Take(1), "the bodies of this client's requests")
-	other := s.Arrive(of(t, "b"))
+	other := s.Admission().Arrive(of(t, "b"))
 	if err := other.Take(30); err != nil {
 		t.Fatal("another party's:", err)
 	}
 	if err := other.Take(20); err != nil {
 		t.Fatal("a party's only request may take all that there is:", err)
 	}
-	wantOverloaded(t, s.Arrive(of(t, "c")).Take(1), "bodies")
+	wantOverloaded(t, s.Admission().Arrive(of(t, "c")).Take(1), "bodies")
 	wantHeld(t, s, "key a: 50 bytes, 2 read, 0 decoded, 0 wait", "key b: 50 bytes, 1 read, 0 decoded, 0 wait", "all: 100 bytes, 3 read, 0 decoded, 0 wait")
 	one.Leave()
 	one.Leave()
 	two.Leave()
 	other.Leave()
 	wantHeld(t, s, nothing)
-	huge := s.Arrive(of(t, "a"))
+	huge := s.Admission().Arrive(of(t, "a"))
 	if err := huge.Take(1000); err != nil {
 		t.Error("what alone is more than the limit is taken when there is nothing else:", err)
 	}
-	wantOverloaded(t, s.Arrive(of(t, "b")).Take(1), "bodies")
-	if err := s.SetBounds(inference.Bounds{}); err != nil {
+	wantOverloaded(t, s.Admission().Arrive(of(t, "b")).Take(1), "bodies")
+	if err := s.Admission().SetBounds(inference.Bounds{}); err != nil {
 		t.Fatal(err)
 	}
-	third := s.Arrive(of(t, "b"))
+	third := s.Admission().Arrive(of(t, "b"))
 	if err := third.Take(1 << 40); err != nil {
 		t.Error("without a bound:", err)
 	}
@@ -110,7 +110,7 @@ func TestReadingOfParties(t *testing.T) {
 	s := withBounds(t, inference.Bounds{Reading: 4})
 	var all []*inference.Arrival
 	take := func(client string) error {
-		a := s.Arrive(of(t, client))
+		a := s.Admission().Arrive(of(t, client))
 		err := a.Take(1)
 		if err == nil {
 			all = append(all, a)
@@ -144,7 +144,7 @@ func TestDecodeSlots(t *testing.T) {
 		var asked sync.WaitGroup
 		holders := map[string]*inference.Arrival{}
 		ask := func(name string) {
-			a := s.Arrive(of(t, name[:1]))
+			a := s.Admission().Arrive(of(t, name[:1]))
 			asked.Go(func() {
 				if err := a.Decode(); err != nil {
 					t.Error(name, err)
@@ -178,7 +178,7 @@ func TestDecodeSlots(t *testing.T) {
 func TestWaitForSlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withBounds(t, inference.Bounds{Decoding: 1})
-		holder := s.Arrive(of(t, "a"))
+		holder := s.Admission().Arrive(of(t, "a"))
 		if err := errors.Join(holder.Decode(), holder.Decode()); err != nil {
 			t.Fatal(err)
 		}
@@ -188,20 +188,20 @@ func TestWaitForSlotEnds(t *testing.T) {
 			synctest.Wait()
 		}
 		ctx, cancel := context.WithCancel(of(t, "b"))
-		wait(s.Arrive(ctx))
+		wait(s.Admission().Arrive(ctx))
 		cancel()
 		if err := <-failed; inference.AsError(err).Code != inference.CodeCanceled {
 			t.Error("a client that has gone:", err)
 		}
-		gone := s.Arrive(of(t, "b"))
+		gone := s.Admission().Arrive(of(t, "b"))
 		wait(gone)
 		gone.Leave()
 		if err := <-failed; inference.AsError(err).Code != inference.CodeCanceled {
 			t.Error("a request that has ended:", err)
 		}
-		wait(s.Arrive(of(t, "b")))
+		wait(s.Admission().Arrive(of(t, "b")))
 		wantHeld(t, s, "key a: 0 bytes, 0 read, 1 decoded, 0 wait", "key b: 0 bytes, 0 read, 0 decoded, 1 wait", "all: 0 bytes, 0 read, 1 decoded, 1 wait")
-		s.Drain(t.Context())
+		s.Admission().Drain(t.Context())
 		if err := <-failed; inference.AsError(err).Reason != inference.ReasonShuttingDown {
 			t.Error("a service that stops:", err)
 		}
@@ -215,7 +215,7 @@ func TestWaitForSlotEnds(t *testing.T) {
 func TestSlowBodiesHoldNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withBounds(t, inference.Bounds{Decoding: 1})
-		slow, quick := s.Arrive(of(t, "slow")), s.Arrive(of(t, "quick"))
+		slow, quick := s.Admission().Arrive(of(t, "slow")), s.Admission().Arrive(of(t, "quick"))
 		if err := slow.Decode(); err != nil {
 			t.Fatal(err)
 		}
@@ -264,12 +264,12 @@ func TestParties(t *testing.T) {
 		t.Error(got)
 	}
 	s := withBounds(t, inference.Bounds{})
-	keyed, open := s.Arrive(inference.WithClient(from(t, "192.0.2.1"), &inference.Client{Name: "a"})), s.Arrive(from(t, "192.0.2.1"))
+	keyed, open := s.Admission().Arrive(inference.WithClient(from(t, "192.0.2.1"), &inference.Client{Name: "a"})), s.Admission().Arrive(from(t, "192.0.2.1"))
 	if err := errors.Join(keyed.Take(1), open.Take(2)); err != nil {
 		t.Fatal(err)
 	}
 	wantHeld(t, s, "address 192.0.2.1: 2 bytes, 1 read, 0 decoded, 0 wait", "key a: 1 bytes, 1 read, 0 decoded, 0 wait", "all: 3 bytes, 2 read, 0 decoded, 0 wait")
-	if each, _ := s.Holdings(); each[0].Bytes != 2 {
+	if each, _ := s.Admission().Holdings(); each[0].Bytes != 2 {
 		t.Error("the heaviest isn't the first:", each)
 	}
 	keyed.Leave()
@@ -279,11 +279,11 @@ func TestParties(t *testing.T) {
 // TestGuard refuses requests by what their party holds, before they are read.
 func TestGuard(t *testing.T) {
 	s := withBounds(t, inference.Bounds{})
-	first := s.Arrive(of(t, "a"))
+	first := s.Admission().Arrive(of(t, "a"))
 	if err := errors.Join(first.Admit(), first.Take(11)); err != nil {
 		t.Fatal(err)
 	}
-	s.SetGuard(func(held inference.Holding) error {
+	s.Admission().SetGuard(func(held inference.Holding) error {
 		if held.Bytes > 10 {
 			return &inference.Error{Code: inference.CodeOverloaded, RetryAfter: time.Second, Message: "memory: " + held.Party.String()}
 		}
@@ -292,15 +292,15 @@ func TestGuard(t *testing.T) {
 	if err := first.Admit(); err != nil {
 		t.Error("once let in, a request is let in again:", err)
 	}
-	wantOverloaded(t, s.Arrive(of(t, "a")).Admit(), "memory: key a")
-	if err := s.Arrive(of(t, "b")).Admit(); err != nil {
+	wantOverloaded(t, s.Admission().Arrive(of(t, "a")).Admit(), "memory: key a")
+	if err := s.Admission().Arrive(of(t, "b")).Admit(); err != nil {
 		t.Error(err)
 	}
-	if n := s.Refused()[1+inference.CodeOverloaded]; n != 1 {
+	if n := s.Meters().Refused()[1+inference.CodeOverloaded]; n != 1 {
 		t.Error("refused:", n)
 	}
-	s.SetGuard(nil)
-	if err := s.Arrive(of(t, "a")).Admit(); err != nil {
+	s.Admission().SetGuard(nil)
+	if err := s.Admission().Arrive(of(t, "a")).Admit(); err != nil {
 		t.Error(err)
 	}
 	first.Leave()
@@ -313,7 +313,7 @@ func TestArrivalSpendsOnce(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{Rate: 1, Burst: 3}))
 		limits := inference.Limits{Rate: 0.1, Burst: 2}
 		for i := range 2 {
-			a := c.service.Arrive(of(t, "a", limits))
+			a := c.service.Admission().Arrive(of(t, "a", limits))
 			if err := errors.Join(a.Admit(), a.Admit()); err != nil {
 				t.Fatal(i, err)
 			}
@@ -323,17 +323,17 @@ func TestArrivalSpendsOnce(t *testing.T) {
 			}
 			a.Leave()
 		}
-		if left, _ := c.service.Rate(of(t, "a", limits)); left.Remaining != 0 {
+		if left, _ := c.service.Admission().Rate(of(t, "a", limits)); left.Remaining != 0 {
 			t.Errorf("of the key's: %+v", left)
 		}
-		if left, _ := c.service.Rate(t.Context()); left.Remaining != 1 {
+		if left, _ := c.service.Admission().Rate(t.Context()); left.Remaining != 1 {
 			t.Errorf("of the server's: %+v", left)
 		}
-		err := c.service.Arrive(of(t, "a", limits)).Admit()
+		err := c.service.Admission().Arrive(of(t, "a", limits)).Admit()
 		if e := inference.AsError(err); err == nil || e.Code != inference.CodeLimited || e.RetryAfter != 10*time.Second {
 			t.Errorf("beyond the key's: %+v", e)
 		}
-		if left, _ := c.service.Rate(t.Context()); left.Remaining != 1 {
+		if left, _ := c.service.Admission().Rate(t.Context()); left.Remaining != 1 {
 			t.Errorf("what is refused has spent of the server's: %+v", left)
 		}
 		c.finish("served")
@@ -349,21 +349,21 @@ func TestFullKeysArriveInVain(t *testing.T) {
 		c.ask(of(t, "a", limits), "one")
 		c.ask(of(t, "a", limits), "two")
 		c.ask(of(t, "b"), "other")
-		err := c.service.Arrive(of(t, "a", limits)).Admit()
+		err := c.service.Admission().Arrive(of(t, "a", limits)).Admit()
 		if e := inference.AsError(err); err == nil || e.Code != inference.CodeLimited || !strings.Contains(e.Message, "1 requests of this key are being served and 1 wait") {
 			t.Errorf("a key that is full: %v", err)
 		}
-		if left, _ := c.service.Rate(of(t, "a", limits)); left.Remaining != 1 {
+		if left, _ := c.service.Admission().Rate(of(t, "a", limits)); left.Remaining != 1 {
 			t.Errorf("its rate: %+v", left)
 		}
 		c.ask(of(t, "b"), "third")
-		err = c.service.Arrive(of(t, "c")).Admit()
+		err = c.service.Admission().Arrive(of(t, "c")).Admit()
 		if e := inference.AsError(err); err == nil || e.Code != inference.CodeOverloaded || !strings.Contains(e.Message, "3 requests are being served") {
 			t.Errorf("a server that is full: %v", err)
 		}
-		go c.service.Drain(t.Context())
+		go c.service.Admission().Drain(t.Context())
 		synctest.Wait()
-		if err := c.service.Arrive(of(t, "c")).Admit(); inference.AsError(err).Reason != inference.ReasonShuttingDown {
+		if err := c.service.Admission().Arrive(of(t, "c")).Admit(); inference.AsError(err).Reason != inference.ReasonShuttingDown {
 			t.Errorf("a server that stops: %v", err)
 		}
 		for range 3 {
@@ -379,7 +379,7 @@ func TestArrivalEndsDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, inference.Bounds{Server: inference.Limits{InFlight: 1}, Decoding: 2})
 		for _, name := range []string{"one", "two"} {
-			a := c.service.Arrive(of(t, "a"))
+			a := c.service.Admission().Arrive(of(t, "a"))
 			if err := errors.Join(a.Admit(), a.Take(10), a.Decode()); err != nil {
 				t.Fatal(err)
 			}

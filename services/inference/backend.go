@@ -2,14 +2,22 @@ package inference
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
+
+// Target is the model that a [Backend] encodes requests for.
+type Target struct {
+	// Name of the model.
+	Name string
+	// Config is nil unless the model is ready.
+	Config *kserve.ModelConfig
+	// Tokenizer is nil where it isn't known: then the engine counts.
+	Tokenizer Tokenizer
+	// StructuredOutputs is the backend by which the engine holds to constraints, as
+	// [SettingStructuredOutputs] has it; empty where nothing depends on it.
+	StructuredOutputs string
+}
 
 // Backend translates between the text vocabulary and the tensors of one kind of
 // model. Backends are pure: no network, clock or logger; all methods may be
@@ -23,11 +31,11 @@ type Backend interface {
 	// Extras tells what a model with this configuration takes beside a text.
 	Extras(config *kserve.ModelConfig) Extras
 	// Encode makes the inference request of one job. It sends only inputs that
-	// the card's configuration declares, and refuses by name, with an [*Error],
+	// the target's configuration declares, and refuses by name, with an [*Error],
 	// what the model can't honour.
-	Encode(card *Card, req *Request, job *Job) (*kserve.ModelInferRequest, error)
+	Encode(target *Target, req *Request, job *Job) (*kserve.ModelInferRequest, error)
 	// Decoder reads the responses of one job, in order.
-	Decoder(card *Card, req *Request) Decoder
+	Decoder(target *Target, req *Request) Decoder
 	// Explain makes more of a model's error text than the engine can: which field
 	// of the request is at fault, and how. What it doesn't know it returns as it
 	// is.
@@ -38,7 +46,7 @@ type Backend interface {
 type Constrainer interface {
 	// Constrain returns a constraint in the form in which the model's engine takes it. An
 	// [*Error] names what the engine doesn't hold answers to, and the setting that allows it.
-	Constrain(card *Card, c *Structured) (*Structured, error)
+	Constrain(target *Target, c *Structured) (*Structured, error)
 }
 
 // Extras is what a model takes beside a text, and how.
@@ -100,8 +108,7 @@ type Job struct {
 	Seed *int64
 	// MaxTokens bounds this job's answer; 0 for embeddings.
 	MaxTokens int
-	// Images of the request; nil for none. Where the model's [Card] takes none there are
-	// none.
+	// Images of the request; nil for none. Where the model takes none there are none.
 	Images *Images
 	// LoRA adapter to answer with; nil for none. A backend that can't refuses it as
 	// [Unsupported] in model.
@@ -134,17 +141,7 @@ type TemplateSource struct {
 }
 
 // NoImageToken is for models that put pictures into the prompt themselves.
-const NoImageToken = noParser
-
-// describe says for people what templates there are.
-func (s TemplateSource) describe() string {
-	syntax := "Jinja"
-	if s.Liquid {
-		syntax = "Liquid"
-	}
-	parts := append([]string{fmt.Sprintf("%s, %d characters", syntax, utf8.RuneCountInString(s.Source))}, slices.Sorted(maps.Keys(s.Named))...)
-	return strings.Join(parts, ", ")
-}
+const NoImageToken = "none"
 
 // Template renders a chat into a prompt; it may be used concurrently.
 type Template interface {

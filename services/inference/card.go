@@ -21,7 +21,8 @@ const noParser = "none"
 // Card is what Trident knows of one model. It is immutable: a model that was
 // loaded anew gets a new Card.
 type Card struct {
-	Name    string
+	Target
+
 	Version string
 	// Versions are all that the engine tells of.
 	Versions []string
@@ -30,7 +31,6 @@ type Card struct {
 	// Recovering is true for a model that is unavailable for a while only.
 	Recovering bool
 	Engine     Engine
-	Config     *kserve.ModelConfig // nil unless ready
 	// Backend is nil for a model that no backend of Trident's speaks to: it
 	// takes tensors only.
 	Backend Backend
@@ -44,11 +44,6 @@ type Card struct {
 	// ToolParser and ReasoningParser are the dialects of [Dialects] in which the
 	// model writes; empty for none.
 	ToolParser, ReasoningParser string
-	// Tokenizer is nil where it isn't known: then the engine counts.
-	Tokenizer Tokenizer
-	// StructuredOutputs is the backend by which the engine holds to constraints, as
-	// [SettingStructuredOutputs] has it; empty where nothing depends on it.
-	StructuredOutputs string
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.
 	ContextLength int
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 for what holds for
@@ -80,8 +75,8 @@ type Card struct {
 // error that names it; the card is usable all the same, without that property.
 func newCard(c *Catalog, engine Engine, m Model, others func(string) *kserve.ModelConfig) (*Card, error) {
 	card := &Card{
-		Name: m.Name, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
-		Engine: engine, Config: m.Config, Loaded: time.Now(),
+		Target: Target{Name: m.Name, Config: m.Config}, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
+		Engine: engine, Loaded: time.Now(),
 		overrides: c.overridesOf(m.Name),
 	}
 	if m.Config == nil {
@@ -147,4 +142,31 @@ func (c *Card) SeesImages(ctx context.Context) bool {
 		Role: "user", Parts: []Part{{Kind: PartText, Text: "what is this?"}, {Kind: PartImage}},
 	}}})
 	return err == nil
+}
+
+// CheckParts refuses the first part that the model can't read.
+func (c *Card) CheckParts(req *Request) error {
+	images := 0
+	for i := range req.Messages {
+		for j := range req.Messages[i].Parts {
+			switch p := &req.Messages[i].Parts[j]; p.Kind {
+			case PartText, PartRefusal:
+				continue
+			case PartImage:
+				images++
+				if images <= c.Images.Most {
+					continue
+				}
+				if c.Images.Most > 0 {
+					return Unsupported(PartParam(i, j), "the model `%s` takes no more than %d images in a request", req.Model, c.Images.Most)
+				}
+				if c.blind != "" {
+					return Unsupported(PartParam(i, j), "this model takes no %s content: %s", p.Kind, c.blind)
+				}
+			case PartAudio, PartFile:
+			}
+			return Unsupported(PartParam(i, j), "this model takes no %s content", req.Messages[i].Parts[j].Kind)
+		}
+	}
+	return nil
 }

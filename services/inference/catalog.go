@@ -26,6 +26,7 @@ const (
 // may load, unload and restart without telling. All methods may be called
 // concurrently.
 type Catalog struct {
+	cfg        CatalogConfig
 	engines    []Engine
 	backends   []Backend
 	templates  Templates
@@ -78,10 +79,17 @@ var errStarting = &Error{
 	Message: "the server is starting: its models are not known yet",
 }
 
+// CatalogConfig is the configuration of a catalog.
+type CatalogConfig struct {
+	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
+	// for no such names.
+	LoRASeparator string
+}
+
 // NewCatalog makes an empty catalog; Start fills it.
-func NewCatalog(engines []Engine, backends []Backend, templates Templates, dialects Dialects, tokenizers Tokenizers, log *slog.Logger) *Catalog {
+func NewCatalog(cfg CatalogConfig, engines []Engine, backends []Backend, templates Templates, dialects Dialects, tokenizers Tokenizers, log *slog.Logger) *Catalog {
 	c := &Catalog{
-		engines: engines, backends: backends, templates: templates, dialects: dialects, tokenizers: tokenizers, log: log,
+		cfg: cfg, engines: engines, backends: backends, templates: templates, dialects: dialects, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
 		moved:      make(chan struct{}, 1),
 		failing:    map[Engine]bool{},
@@ -204,9 +212,11 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	return nil, errNoModel(name)
 }
 
-// Ready is nil when every engine takes requests and has told its models since it
-// does.
-func (c *Catalog) Ready(ctx context.Context) error { return c.ready(ctx, nil) }
+// WasReady reports whether [Catalog.Ready] has returned nil.
+func (c *Catalog) WasReady() bool { return c.required.Load() != nil }
+
+// Dialects returns what reads the models' answers.
+func (c *Catalog) Dialects() Dialects { return c.dialects }
 
 // told is whether all engines' models have been told of.
 func (c *Catalog) told(ctx context.Context) bool {
@@ -340,7 +350,7 @@ func (c *Catalog) card(old *Card, e Engine, m Model, others func(string) *kserve
 	}
 	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching {
 		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
-			"model", card.Name, "remedy", "set parameter "+paramPrefix+SettingContextLength+" in the model's config.pbtxt, or --default-max-tokens")
+			"model", card.Name, "remedy", "set parameter "+ParamPrefix+SettingContextLength+" in the model's config.pbtxt, or --default-max-tokens")
 	}
 	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && !m.Config.GetModelTransactionPolicy().GetDecoupled() {
 		c.log.Warn("model answers in one piece: its streams come whole, at the end",

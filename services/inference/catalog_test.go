@@ -24,11 +24,11 @@ func TestModels(t *testing.T) {
 	engine.AddModel("unloaded", inferencetest.Say("x"), nil)
 	engine.SetState("unloaded", inference.ModelUnavailable, "unloaded")
 	s := inferencetest.Service(t, inference.Config{}, engine)
-	if _, err := s.Model(t.Context(), "a"); err != nil { // waits for the first refresh
+	if _, err := s.Catalog().Model(t.Context(), "a"); err != nil { // waits for the first refresh
 		t.Fatal(err)
 	}
 	var names []string
-	for _, card := range s.Models(t.Context()) {
+	for _, card := range s.Catalog().Models(t.Context()) {
 		names = append(names, card.Name)
 	}
 	if got := strings.Join(names, " "); got != "a b" {
@@ -126,8 +126,8 @@ func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 		}
 		close(engine.may)
 		synctest.Wait()
-		if err := s.Ready(t.Context()); err != nil || len(s.Models(t.Context())) != 1 {
-			t.Errorf("after: %v, %d models", err, len(s.Models(t.Context())))
+		if err := s.Ready(t.Context()); err != nil || len(s.Catalog().Models(t.Context())) != 1 {
+			t.Errorf("after: %v, %d models", err, len(s.Catalog().Models(t.Context())))
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestReadyAfterALoad(t *testing.T) {
 			if err := s.Ready(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if models := s.Models(t.Context()); models[len(models)-1].Name != name {
+			if models := s.Catalog().Models(t.Context()); models[len(models)-1].Name != name {
 				t.Errorf("%s isn't listed", name)
 			}
 		}
@@ -163,10 +163,10 @@ func TestUnknownModelBesideABrokenOne(t *testing.T) {
 	close(engine.may)
 	engine.AddModel("m", inferencetest.Say("x"), nil)
 	s := inferencetest.Service(t, inference.Config{}, engine)
-	if _, err := s.Model(t.Context(), "nope"); inference.AsError(err).Code != inference.CodeNotFound {
+	if _, err := s.Catalog().Model(t.Context(), "nope"); inference.AsError(err).Code != inference.CodeNotFound {
 		t.Errorf("unknown: %v", err)
 	}
-	if _, err := s.Model(t.Context(), "m"); err != nil {
+	if _, err := s.Catalog().Model(t.Context(), "m"); err != nil {
 		t.Errorf("known: %v", err)
 	}
 	if err := s.Ready(t.Context()); err == nil {
@@ -181,7 +181,7 @@ func TestParametersDoNotSpoilEachOther(t *testing.T) {
 		"trident.task": "poem", "trident.context_length": "2k", "trident.hidden": "maybe", "trident.chat_template": inferencetest.ChatTemplate,
 	})
 	s := inferencetest.Service(t, inference.Config{}, engine)
-	named, err := s.Model(t.Context(), "m")
+	named, err := s.Catalog().Model(t.Context(), "m")
 	if err != nil {
 		t.Fatal(err)
 	}

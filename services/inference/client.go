@@ -17,6 +17,20 @@ type Client struct {
 	Limits Limits
 }
 
+// Limits bound the requests of a server, a model or a client. 0 is no bound.
+type Limits struct {
+	// InFlight requests are served at once; Queued more wait for their turn, with
+	// [NoQueue] none.
+	InFlight, Queued int
+	// Rate of requests that begin, each second on average; Burst of them may begin
+	// at once, those of a second if it is 0.
+	Rate  float64
+	Burst int
+}
+
+// NoQueue is what [Limits.Queued] is where no request waits.
+const NoQueue = -1
+
 // May tells whether the client may use a model. Without a client, all may be used.
 func (c *Client) May(model string) bool {
 	return c == nil || c.Models == nil || slices.Contains(c.Models, model)

@@ -27,13 +27,13 @@ func TestClient(t *testing.T) {
 func TestClientsModels(t *testing.T) {
 	engine := named()
 	engine.Control(nil)
-	s := inferencetest.Service(t, inference.Config{LoRASeparator: "_lora_"}, engine)
+	s := inferencetest.Separated(t, "_lora_", inference.Config{}, engine)
 	ctx := inference.WithClient(t.Context(), &inference.Client{Name: "team", Models: []string{"plain", "gpt-4o_lora_doll", "org/small", "secret", "nobody's"}})
-	if _, err := s.Model(ctx, "plain"); err != nil { // waits for the first refresh
+	if _, err := s.Catalog().Model(ctx, "plain"); err != nil { // waits for the first refresh
 		t.Fatal(err)
 	}
 	ways := map[string]func(model string) error{
-		"find":     func(model string) error { _, err := s.Model(ctx, model); return err },
+		"find":     func(model string) error { _, err := s.Catalog().Model(ctx, model); return err },
 		"generate": func(model string) error { return failure(collect(ctx, s, plainRequest(model))) },
 		"count": func(model string) error {
 			_, err := s.CountPrompt(ctx, plainRequest(model))
@@ -45,8 +45,8 @@ func TestClientsModels(t *testing.T) {
 		"infer": func(model string) error {
 			return s.Infer(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model}), func(*inference.Response) error { return nil })
 		},
-		"engine": func(model string) error { _, err := s.EngineOf(ctx, model); return err },
-		"config": func(model string) error { _, err := s.ConfigOf(ctx, model); return err },
+		"engine": func(model string) error { _, err := s.Catalog().EngineOf(ctx, model); return err },
+		"config": func(model string) error { _, err := s.Catalog().ConfigOf(ctx, model); return err },
 		"load":   func(model string) error { _, err := s.LoadModel(ctx, model); return err },
 		"unload": func(model string) error { return s.UnloadModel(ctx, model) },
 		"control": func(model string) error {
@@ -68,13 +68,13 @@ func TestClientsModels(t *testing.T) {
 		t.Errorf("%d requests reached the engine", requests)
 	}
 	var listed []string
-	for _, n := range s.Models(ctx) {
+	for _, n := range s.Catalog().Models(ctx) {
 		listed = append(listed, n.Name)
 	}
 	if got := strings.Join(listed, " "); got != "gpt-4o_lora_doll org/small" && got != "gpt-4o_lora_doll org/small plain" { // plain may have been unloaded
 		t.Errorf("listed are %s", got)
 	}
-	known := s.Known(ctx)
+	known := s.Catalog().Known(ctx)
 	var told []string
 	for _, card := range known.Cards {
 		told = append(told, known.Name(card)+"="+strings.Join(known.Names(card), ","))
@@ -113,8 +113,8 @@ func TestLoadOfClients(t *testing.T) {
 			t.Fatal(a.err)
 		}
 	}
-	_, all := s.Load(t.Context())
-	_, own := s.Load(inference.WithClient(t.Context(), &inference.Client{Models: []string{"other"}}))
+	_, all := s.Meters().Load(t.Context())
+	_, own := s.Meters().Load(inference.WithClient(t.Context(), &inference.Client{Models: []string{"other"}}))
 	if len(all) != 2 || len(own) != 1 || own[0].Model != "other" {
 		t.Errorf("all are %v, its own %v", all, own)
 	}

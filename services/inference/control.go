@@ -10,47 +10,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// LoadModel loads a model of an engine's repository and gives its card once
-// requests for it are served. A model that is loaded already, or that no
-// repository has, is [CodeInvalid]; an engine that lets nobody load models, as
-// Triton outside of its explicit control mode, [CodeUnsupported]. Loads and
-// unloads of one model take turns. A load isn't bounded by the limit of requests
-// in flight, and the end of ctx doesn't stop it in the engine.
-func (s *Service) LoadModel(ctx context.Context, name string) (*Card, error) {
-	if err := MayUse(ctx, name); err != nil {
-		return nil, err
-	}
-	ctx, leave, err := s.admission.enterControl(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	card, err := s.catalog.load(ctx, name)
-	if err != nil {
-		return nil, cause(ctx, err)
-	}
-	return card, nil
-}
-
-// UnloadModel unloads a model and returns when it is gone: its requests in
-// flight end first, new ones fail. Errors and turns are those of
-// [Service.LoadModel]; a model that isn't loaded is [CodeInvalid].
-func (s *Service) UnloadModel(ctx context.Context, name string) error {
-	if err := MayUse(ctx, name); err != nil {
-		return err
-	}
-	ctx, leave, err := s.admission.enterControl(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := s.catalog.unload(ctx, name); err != nil {
-		return cause(ctx, err)
-	}
-	return nil
-}
-
-func (c *Catalog) load(ctx context.Context, name string) (*Card, error) {
+// Load loads a model and returns its card; see [Service.LoadModel].
+func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 	done, err := c.turns.take(ctx, name)
 	if err != nil {
 		return nil, err
@@ -81,7 +42,8 @@ func (c *Catalog) load(ctx context.Context, name string) (*Card, error) {
 	return c.Lookup(ctx, name)
 }
 
-func (c *Catalog) unload(ctx context.Context, name string) error {
+// Unload unloads a model; see [Service.UnloadModel].
+func (c *Catalog) Unload(ctx context.Context, name string) error {
 	done, err := c.turns.take(ctx, name)
 	if err != nil {
 		return err
@@ -105,6 +67,25 @@ func (c *Catalog) unload(ctx context.Context, name string) error {
 	}
 	unloaded()
 	c.refresh(ctx, 0)
+	return err
+}
+
+// Change has a change made in the repository that holds a model: a load or an unload, by the
+// state that the model is in meanwhile. Changes of one model take turns.
+func (c *Catalog) Change(ctx context.Context, model string, meanwhile ModelState, change func(context.Context, Repository) error) error {
+	done, err := c.turns.take(ctx, model)
+	if err != nil {
+		return err
+	}
+	defer done()
+	held, err := c.holder(ctx, model)
+	if err != nil {
+		return err
+	}
+	changed := c.changing(ctx, held.engine, model, meanwhile)
+	err = change(ctx, held.repository)
+	changed()
+	c.refresh(ctx, 0) // requests are told at once
 	return err
 }
 
@@ -151,6 +132,16 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 		return nil, &Error{Code: CodeUnsupported, Reason: ReasonNotImplemented, Message: "models can't be loaded and unloaded here"}
 	}
 	return best, nil
+}
+
+// holder finds the repository that holds a model; a single engine's isn't asked.
+func (c *Catalog) holder(ctx context.Context, model string) (*holding, error) {
+	if len(c.engines) == 1 {
+		if repository, ok := c.engines[0].(Repository); ok {
+			return &holding{name: model, engine: c.engines[0], repository: repository}, nil
+		}
+	}
+	return c.hold(ctx, model)
 }
 
 // look asks for the state of the model: the one of its versions that tells most.

@@ -230,7 +230,7 @@ func TestControlEnds(t *testing.T) {
 		go func() { _, _ = s.LoadModel(t.Context(), "off") }()
 		synctest.Wait()
 		drained := make(chan struct{})
-		go func() { s.Drain(t.Context()); close(drained) }()
+		go func() { s.Admission().Drain(t.Context()); close(drained) }()
 		synctest.Wait()
 		select {
 		case <-drained:

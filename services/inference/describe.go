@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
@@ -127,7 +128,7 @@ func (d *description) vision(s Setting) error {
 	if s.Value == "" {
 		if d.card.Images.Most > 0 && d.card.Images.Silent {
 			d.card.Images.Most = 0
-			d.card.blind = "nothing says that it reads images; its parameter " + paramPrefix + SettingVision + ", set to true, does"
+			d.card.blind = "nothing says that it reads images; its parameter " + ParamPrefix + SettingVision + ", set to true, does"
 		}
 		return nil
 	}
@@ -248,7 +249,7 @@ func (d *description) template(s Setting) error {
 	if d.card.Template, err = d.catalog.templates.Compile(d.card.Name, source); err != nil {
 		return err
 	}
-	d.keep(name, source.describe(), s.Origin)
+	d.keep(name, templateSetting(source), s.Origin)
 	return nil
 }
 
@@ -365,4 +366,14 @@ func (d *description) hidden(s Setting) error {
 	d.card.Hidden = value
 	d.keep(s.Name, s.Value, s.Origin)
 	return nil
+}
+
+// templateSetting returns the value of a template in a card's settings.
+func templateSetting(s TemplateSource) string {
+	syntax := "Jinja"
+	if s.Liquid {
+		syntax = "Liquid"
+	}
+	parts := append([]string{fmt.Sprintf("%s, %d characters", syntax, utf8.RuneCountInString(s.Source))}, slices.Sorted(maps.Keys(s.Named))...)
+	return strings.Join(parts, ", ")
 }

@@ -49,7 +49,7 @@ func override(model, name, value string) inference.Override {
 func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*inference.Catalog, *strings.Builder) {
 	engine.AddModel("m", inferencetest.Say("x"), parameters)
 	log := &strings.Builder{}
-	catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{},
+	catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{},
 		tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	catalog.Consult(library, overrides)
 	return catalog, log

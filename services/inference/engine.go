@@ -32,6 +32,23 @@ type Engine interface {
 	Models(ctx context.Context) ([]Model, error)
 }
 
+// Forwarder is an [Engine] that runs requests as clients have encoded them, and
+// tells all that models answer. Its methods are as those of Engine.
+type Forwarder interface {
+	// Forward is [Engine.Stream] for clients of Triton's own protocol: a model's
+	// error is a response with Err, which others may follow. An error that ends the
+	// stream is one of the request or of the engine.
+	Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error]
+}
+
+// Caller is an engine whose server speaks KServe v2 itself, so that a call can be
+// passed on.
+type Caller interface {
+	// Call runs a request of a model that isn't decoupled and gives the encoded
+	// ModelInferResponse, which the caller frees.
+	Call(ctx context.Context, m *InferRequest) (mem.BufferSlice, error)
+}
+
 // sentKey is the context's for [WhenSent].
 type sentKey struct{}
 
@@ -46,6 +63,19 @@ func Sent(ctx context.Context) {
 	if call, ok := ctx.Value(sentKey{}).(func()); ok {
 		call()
 	}
+}
+
+// Ends returns the channels that are closed when the client ends a request, and when the
+// server ends it, for callers that wait for one of them while the request runs. The context of
+// a request that has them apart implements Ends itself: they cost less than its Done, which
+// must join the two.
+func Ends(ctx context.Context) (client, service <-chan struct{}) {
+	if apart, ok := ctx.(interface {
+		Ends() (client, service <-chan struct{})
+	}); ok {
+		return apart.Ends()
+	}
+	return ctx.Done(), nil
 }
 
 // Starter loads models of its own accord after it was started.
@@ -78,6 +108,14 @@ type Response struct {
 	Encoded mem.BufferSlice
 	// Owner has the outputs' memory; nil for who can't part with it.
 	Owner Owner
+}
+
+// End tells whether this is no response of a model's but only the end of the
+// request's, which tritonserver sends to clients that ask for it. It then names the
+// version that the request does, as a response without outputs may.
+func (r *Response) End(req *kserve.ModelInferRequest) bool {
+	return r.Final && r.Err == nil && len(r.Outputs) == 0 && len(r.Parameters) == 0 &&
+		(r.Version == "" || r.Encoded != nil && r.Version == req.GetModelVersion())
 }
 
 // Owner has the memory that the outputs of a response lie in.

@@ -126,3 +126,17 @@ func AsError(err error) *Error {
 	}
 	return &Error{Code: CodeInternal, Message: "internal error; the server's log has the details", Err: err}
 }
+
+// Cause returns the error of a request whose context may have ended: the cancellation by the
+// client, the deadline and the shutdown win over what they broke.
+func Cause(ctx context.Context, err error) *Error {
+	if ctx.Err() != nil {
+		var stopping *Error
+		if c := context.Cause(ctx); errors.As(c, &stopping) {
+			return stopping
+		} else if c != nil {
+			return AsError(c)
+		}
+	}
+	return AsError(err)
+}

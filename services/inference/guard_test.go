@@ -12,23 +12,23 @@ import (
 // that are about to be read, the inflated ones too, and holds nothing of what was refused.
 func TestGuardSeesWhatComes(t *testing.T) {
 	s := withBounds(t, inference.Bounds{})
-	s.SetGuard(func(held inference.Holding) error {
+	s.Admission().SetGuard(func(held inference.Holding) error {
 		if held.Bytes > 100 {
 			return &inference.Error{Code: inference.CodeOverloaded, RetryAfter: time.Second, Message: "memory: " + held.Party.String()}
 		}
 		return nil
 	})
-	one, two := s.Arrive(of(t, "a")), s.Arrive(of(t, "a"))
+	one, two := s.Admission().Arrive(of(t, "a")), s.Admission().Arrive(of(t, "a"))
 	wantOverloaded(t, one.Take(101), "memory: key a")
 	if err := errors.Join(one.Take(60), two.Take(30), two.Weigh(20), two.Weigh(40)); err != nil {
 		t.Fatal(err)
 	}
 	wantHeld(t, s, "key a: 100 bytes, 2 read, 0 decoded, 0 wait", "all: 100 bytes, 2 read, 0 decoded, 0 wait")
 	wantOverloaded(t, two.Weigh(41), "memory: key a")
-	if err := s.Arrive(of(t, "b")).Admit(); err != nil {
+	if err := s.Admission().Arrive(of(t, "b")).Admit(); err != nil {
 		t.Error("another client's:", err)
 	}
-	if n := s.Refused()[1+inference.CodeOverloaded]; n != 2 {
+	if n := s.Meters().Refused()[1+inference.CodeOverloaded]; n != 2 {
 		t.Error("refused:", n)
 	}
 	one.Leave()
@@ -40,13 +40,13 @@ func TestGuardSeesWhatComes(t *testing.T) {
 func TestLimitBodies(t *testing.T) {
 	for _, test := range []struct{ bound, memory, limit int64 }{{0, 50, 50}, {100, 50, 50}, {50, 100, 50}, {50, 0, 50}} {
 		s := withBounds(t, inference.Bounds{BodyBytes: test.bound})
-		s.LimitBodies(test.memory)
-		first, second := s.Arrive(of(t, "a")), s.Arrive(of(t, "b"))
+		s.Admission().LimitBodies(test.memory)
+		first, second := s.Admission().Arrive(of(t, "a")), s.Admission().Arrive(of(t, "b"))
 		if err := errors.Join(first.Take(test.limit-1), second.Take(1)); err != nil {
 			t.Errorf("%+v: %v", test, err)
 		}
 		wantOverloaded(t, second.Take(1), "bodies of the requests")
-		if err := s.SetBounds(inference.Bounds{}); err != nil { // new settings leave the memory's bound
+		if err := s.Admission().SetBounds(inference.Bounds{}); err != nil { // new settings leave the memory's bound
 			t.Fatal(err)
 		}
 		if err := second.Take(1); (err == nil) != (test.memory == 0 || test.memory > test.limit) {

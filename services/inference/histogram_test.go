@@ -109,13 +109,13 @@ func TestSizes(t *testing.T) {
 func BenchmarkStep(b *testing.B) {
 	for _, together := range []int{1, 16} {
 		b.Run(strconv.Itoa(together), func(b *testing.B) {
-			m := &measure{meter: newMeter(), streamed: true, began: time.Now(), span: noop.Span{}}
-			var p pace
+			m := &Measure{meter: newMeter(), Streamed: true, began: time.Now(), span: noop.Span{}}
+			var p Pace
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
 				i++
-				m.step(&p, 1, true, i%together != 0)
+				m.Step(&p, 1, true, i%together != 0)
 			}
 		})
 	}

@@ -65,13 +65,13 @@ func (i *Images) Tensor(build func([]Image) []byte) []byte {
 	return i.raw
 }
 
-// partParam is the path of a message's part.
-func partParam(message, part int) string {
+// PartParam returns the path of a message's part in a request.
+func PartParam(message, part int) string {
 	return fmt.Sprintf("messages[%d].content[%d]", message, part)
 }
 
 // imageParam is the path of a picture's URL.
-func imageParam(message, part int) string { return partParam(message, part) + ".image_url.url" }
+func imageParam(message, part int) string { return PartParam(message, part) + ".image_url.url" }
 
 // ImageRefs lists the pictures of the messages.
 func (r *Request) ImageRefs() []ImageRef {
@@ -93,56 +93,4 @@ func (r *Request) ImagesParam() string {
 		return refs[0].Param
 	}
 	return "messages"
-}
-
-// checkParts refuses the first part that the model can't read, or this server not.
-func (s *Service) checkParts(card *Card, req *Request) error {
-	if err := card.checkParts(req); err != nil {
-		return err
-	}
-	if refs := req.ImageRefs(); len(refs) > 0 {
-		return s.images.Check(refs)
-	}
-	return nil
-}
-
-// checkParts refuses the first part that the model can't read.
-func (c *Card) checkParts(req *Request) error {
-	images := 0
-	for i := range req.Messages {
-		for j := range req.Messages[i].Parts {
-			switch p := &req.Messages[i].Parts[j]; p.Kind {
-			case PartText, PartRefusal:
-				continue
-			case PartImage:
-				images++
-				if images <= c.Images.Most {
-					continue
-				}
-				if c.Images.Most > 0 {
-					return Unsupported(partParam(i, j), "the model `%s` takes no more than %d images in a request", req.Model, c.Images.Most)
-				}
-				if c.blind != "" {
-					return Unsupported(partParam(i, j), "this model takes no %s content: %s", p.Kind, c.blind)
-				}
-			case PartAudio, PartFile:
-			}
-			return Unsupported(partParam(i, j), "this model takes no %s content", req.Messages[i].Parts[j].Kind)
-		}
-	}
-	return nil
-}
-
-// readImages gives the pictures of a request whose parts have been checked; nil where
-// it has none.
-func (s *Service) readImages(ctx context.Context, req *Request) (*Images, error) {
-	refs := req.ImageRefs()
-	if len(refs) == 0 {
-		return nil, nil //nolint:nilnil // no pictures
-	}
-	list, err := s.images.Read(ctx, refs)
-	if err != nil {
-		return nil, fmt.Errorf("read images: %w", err)
-	}
-	return &Images{List: list}, nil
 }

@@ -34,21 +34,21 @@ func (k *Known) Name(card *Card) string {
 }
 
 // Known tells of all models that the client may use, whatever they are and do.
-func (s *Service) Known(ctx context.Context) *Known {
-	return s.knownOf(s.catalog.known.Load(), ClientOf(ctx))
+func (c *Catalog) Known(ctx context.Context) *Known {
+	return c.knownOf(c.known.Load(), ClientOf(ctx))
 }
 
-func (s *Service) knownOf(known *knowledge, client *Client) *Known {
+func (c *Catalog) knownOf(known *knowledge, client *Client) *Known {
 	k := &Known{Cards: known.sorted(), names: map[*Card][]string{}, client: client}
 	for alias, card := range known.aliases {
 		k.names[card] = append(k.names[card], alias)
 	}
 	for _, card := range k.Cards {
 		own := append([]string{card.Name}, k.names[card]...)
-		if s.cfg.LoRASeparator != "" && card.Tasks&TaskGenerate != 0 {
+		if c.cfg.LoRASeparator != "" && card.Tasks&TaskGenerate != 0 {
 			for _, name := range own {
 				for _, lora := range card.LoRAs {
-					k.names[card] = append(k.names[card], name+s.cfg.LoRASeparator+lora)
+					k.names[card] = append(k.names[card], name+c.cfg.LoRASeparator+lora)
 				}
 			}
 		}
@@ -57,29 +57,6 @@ func (s *Service) knownOf(known *knowledge, client *Client) *Known {
 	}
 	k.Cards = slices.DeleteFunc(k.Cards, func(card *Card) bool { return len(k.names[card]) == 0 && !k.client.May(card.Name) })
 	return k
-}
-
-// Defaults are the sampling options that hold for requests to a model which leave them
-// unset, as far as they are known.
-func (s *Service) Defaults(card *Card) Sampling {
-	var d Sampling
-	if card.Backend != nil {
-		d = card.Backend.Extras(card.Config).Defaults
-	}
-	switch {
-	case s.defaultMaxTokens(card) > 0:
-		d.MaxTokens = new(s.defaultMaxTokens(card))
-	case card.ContextLength == 0:
-		d.MaxTokens = new(unknownContextMaxTokens)
-	}
-	return d
-}
-
-// MaxInFlight is how many requests are served at once, 0 for no bound.
-func (s *Service) MaxInFlight() int {
-	s.admission.mu.Lock()
-	defer s.admission.mu.Unlock()
-	return s.admission.bounds.Server.InFlight
 }
 
 // controlInterval is how long an engine's word on loads and unloads holds. Whoever
@@ -99,11 +76,7 @@ type control struct {
 
 // Controllable tells whether an engine lets models be loaded and unloaded. It asks the
 // engine, at most once a minute; one that doesn't answer doesn't let.
-func (s *Service) Controllable(ctx context.Context, engine Engine) bool {
-	return s.catalog.controllable(ctx, engine)
-}
-
-func (c *Catalog) controllable(ctx context.Context, engine Engine) bool {
+func (c *Catalog) Controllable(ctx context.Context, engine Engine) bool {
 	repository, ok := engine.(Repository)
 	if !ok {
 		return false

@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 	"math"
-	"net"
 	"net/netip"
 	"slices"
 	"sync"
@@ -33,51 +32,6 @@ func partyOf(ctx context.Context) Party {
 		return Party{Client: client.Name}
 	}
 	return Party{Address: AddressIn(ctx)}
-}
-
-// AddressIn returns the client's address of a context's request. It is invalid if the context
-// has none.
-func AddressIn(ctx context.Context) netip.Addr {
-	if origin, ok := ctx.Value(originKey{}).(*Origin); ok {
-		return origin.Address
-	}
-	return netip.Addr{}
-}
-
-// networkBits is the length of an IPv6 network prefix. A host chooses the other bits freely,
-// so that a limit per address would not hold.
-const networkBits = 64
-
-// AddressOf returns the address that limits use for a connection's peer: an IPv4 address, or
-// the /64 network of an IPv6 address. It is invalid if the peer has no IP address.
-func AddressOf(peer net.Addr) netip.Addr {
-	if tcp, ok := peer.(*net.TCPAddr); ok {
-		address, _ := netip.AddrFromSlice(tcp.IP)
-		return networkOf(address)
-	}
-	if peer == nil {
-		return netip.Addr{}
-	}
-	return ParseAddress(peer.String())
-}
-
-// ParseAddress is [AddressOf] for an address written as host:port, such as that of an
-// [net/http.Request].
-func ParseAddress(hostPort string) netip.Addr {
-	peer, err := netip.ParseAddrPort(hostPort)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return networkOf(peer.Addr())
-}
-
-func networkOf(address netip.Addr) netip.Addr {
-	address = address.Unmap().WithZone("")
-	if address.Is4() || address.IsLoopback() || !address.IsValid() {
-		return address
-	}
-	network, _ := address.Prefix(networkBits) // of 128: can't fail
-	return network.Addr()
 }
 
 // Holding is what the requests of a party currently hold.

@@ -9,27 +9,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bound the requests of a server, a model or a client. 0 is no bound.
-type Limits struct {
-	// InFlight requests are served at once; Queued more wait for their turn, with
-	// [NoQueue] none.
-	InFlight, Queued int
-	// Rate of requests that begin, each second on average; Burst of them may begin
-	// at once, those of a second if it is 0.
-	Rate  float64
-	Burst int
-}
-
-// NoQueue is what [Limits.Queued] is where no request waits.
-const NoQueue = -1
-
 // burst is how many requests may begin at once under a rate.
-func (l Limits) burst() int {
+func burst(l Limits) int {
 	return cmp.Or(l.Burst, max(1, int(min(math.Ceil(l.Rate), math.MaxInt32))))
 }
 
-// validate names the flag that sets the limit.
-func (l Limits) validate(suffix string) error {
+// validate names the flag that sets a limit.
+func validate(l Limits, suffix string) error {
 	switch {
 	case l.InFlight < 0:
 		return fmt.Errorf("--max-in-flight%s: %d is negative", suffix, l.InFlight)
@@ -63,7 +49,7 @@ type Bounds struct {
 // Validate names the field that can't be used.
 func (b Bounds) Validate() error {
 	for _, limits := range b.Models {
-		if err := limits.validate("-per-model"); err != nil {
+		if err := validate(limits, "-per-model"); err != nil {
 			return err
 		}
 	}
@@ -77,7 +63,7 @@ func (b Bounds) Validate() error {
 	case b.RequestTimeout < 0:
 		return fmt.Errorf("--request-timeout: %s is negative", b.RequestTimeout)
 	}
-	return b.Server.validate("")
+	return validate(b.Server, "")
 }
 
 // intake is what the ledger goes by.
@@ -114,10 +100,10 @@ func (s *scope) set(limits Limits) {
 	case limits.Rate == 0:
 		s.bucket = nil
 	case s.bucket == nil:
-		s.bucket = rate.NewLimiter(rate.Limit(limits.Rate), limits.burst())
+		s.bucket = rate.NewLimiter(rate.Limit(limits.Rate), burst(limits))
 	default:
 		s.bucket.SetLimit(rate.Limit(limits.Rate))
-		s.bucket.SetBurst(limits.burst())
+		s.bucket.SetBurst(burst(limits))
 	}
 }
 
@@ -160,7 +146,7 @@ type Rate struct {
 
 func (s *scope) rate(now time.Time) Rate {
 	left := max(0, s.bucket.TokensAt(now))
-	limit := s.limits.burst()
+	limit := burst(s.limits)
 	missing := max(0, float64(limit)-left)
 	return Rate{Limit: limit, Remaining: int(left), Reset: time.Duration(missing / s.limits.Rate * float64(time.Second))}
 }

@@ -35,9 +35,9 @@ type ModelLoad struct {
 
 // Load is that of all requests, whatever frontend they came by, and of each model that
 // had some, by name; of models that the client may not use it isn't told.
-func (s *Service) Load(ctx context.Context) (Load, []ModelLoad) {
-	total, models := s.meters.load(time.Now())
-	for _, n := range s.Refused() {
+func (ms *Meters) Load(ctx context.Context) (Load, []ModelLoad) {
+	total, models := ms.load(time.Now())
+	for _, n := range ms.Refused() {
 		total.Requests += n
 		total.Failures += n
 	}
@@ -78,7 +78,7 @@ func (s *sum) load() Load {
 	return s.Load
 }
 
-func (ms *meters) load(now time.Time) (Load, []ModelLoad) {
+func (ms *Meters) load(now time.Time) (Load, []ModelLoad) {
 	total, models := &sum{}, map[string]*sum{}
 	ms.mu.RLock()
 	total.Load = ms.gone

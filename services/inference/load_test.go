@@ -43,11 +43,11 @@ func TestLoad(t *testing.T) {
 		ended := make(chan answer)
 		go func() { ended <- collect(t.Context(), s, chatRequest(2)) }()
 		<-time.After(200 * time.Millisecond)
-		if total, models := s.Load(t.Context()); total.InFlight != 1 || total.Queued != 1 || len(models) != 1 || models[0].Model != "m" || models[0].Queued != 1 {
+		if total, models := s.Meters().Load(t.Context()); total.InFlight != 1 || total.Queued != 1 || len(models) != 1 || models[0].Model != "m" || models[0].Queued != 1 {
 			t.Errorf("before the first token: %+v, %+v", total, models)
 		}
 		<-time.After(310 * time.Millisecond)
-		if total, _ := s.Load(t.Context()); total.InFlight != 1 || total.Queued != 0 || total.CompletionTokens != 12 {
+		if total, _ := s.Meters().Load(t.Context()); total.InFlight != 1 || total.Queued != 0 || total.CompletionTokens != 12 {
 			t.Errorf("in the stream: %+v", total)
 		}
 		if a := <-ended; a.err != nil || a.usage.CompletionTokens != 22 {
@@ -55,7 +55,7 @@ func TestLoad(t *testing.T) {
 		}
 		_ = collect(t.Context(), s, &inference.Request{Model: "none", Task: inference.TaskGenerate})
 		<-time.After(390 * time.Millisecond)
-		total, models := s.Load(t.Context())
+		total, models := s.Meters().Load(t.Context())
 		for name, load := range map[string]inference.Load{"total": total, "m": models[0].Load} {
 			if load.InFlight != 0 || load.Queued != 0 || load.CompletionTokens != 22 || load.PromptTokens != 7 {
 				t.Errorf("%s: %+v", name, load)
@@ -74,7 +74,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%+v, %+v", total, models)
 		}
 		<-time.After(time.Minute)
-		if total, _ := s.Load(t.Context()); total.TokensPerSecond != 0 || total.FirstToken.Count != 0 || total.InterToken.Count != 0 || total.CompletionTokens != 22 {
+		if total, _ := s.Meters().Load(t.Context()); total.TokensPerSecond != 0 || total.FirstToken.Count != 0 || total.InterToken.Count != 0 || total.CompletionTokens != 22 {
 			t.Errorf("a minute later: %+v", total)
 		}
 	})
@@ -88,7 +88,7 @@ func TestLoadOfLeaving(t *testing.T) {
 		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer leave()
 		_ = collect(ctx, s, chatRequest(1))
-		if total, models := s.Load(t.Context()); total.InFlight != 0 || total.Queued != 0 || total.Failures != 1 || models[0].Failures != 1 || models[0].Queued != 0 {
+		if total, models := s.Meters().Load(t.Context()); total.InFlight != 0 || total.Queued != 0 || total.Failures != 1 || models[0].Failures != 1 || models[0].Queued != 0 {
 			t.Errorf("%+v, %+v", total, models)
 		}
 	})
@@ -102,7 +102,7 @@ func TestLoadWithoutStream(t *testing.T) {
 	if a := collect(t.Context(), s, req); a.err != nil {
 		t.Fatal(a.err)
 	}
-	if total, _ := s.Load(t.Context()); total.CompletionTokens != 2 || total.FirstToken.Count != 0 || total.InterToken.Count != 0 {
+	if total, _ := s.Meters().Load(t.Context()); total.CompletionTokens != 2 || total.FirstToken.Count != 0 || total.InterToken.Count != 0 {
 		t.Errorf("%+v", total)
 	}
 }

@@ -15,47 +15,6 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// LoRA is an adapter that a job is to be answered with.
-type LoRA struct {
-	// Name that the model has for it.
-	Name string
-	// ID by which engines know adapters that are given by number: the same at each
-	// start, and no other's of any model.
-	ID uint64
-	// Path of its folder, as the engine sees it; empty where that isn't known.
-	Path string
-	// Weights to send along; nil when the engine is taken to have them.
-	Weights *LoRAWeights
-}
-
-// LoRAWeights are the tensors of an adapter as TensorRT-LLM takes them, little-endian
-// and row by row.
-type LoRAWeights struct {
-	// Rows: one for each module of each layer that is adapted.
-	Rows int64
-	// Width of a row of Weights, in values, and Columns of one of Config.
-	Width, Columns int64
-	// Weights are FP16 [Rows, Width].
-	Weights []byte
-	// Config is INT32 [Rows, Columns]: the module, the layer and the rank.
-	Config []byte
-}
-
-// LoRAForm is how a kind of model is told of an adapter.
-type LoRAForm uint8
-
-// The forms.
-const (
-	LoRANone   LoRAForm = iota // it takes none
-	LoRAByName                 // by the name alone
-	LoRAByID                   // by a number, and by the weights while the engine lacks them
-	LoRAByPath                 // by a number, a name and the path of a folder
-)
-
-// ErrNoLoRA is in the errors of engines that don't have an adapter which they were
-// asked for by its number: they never had it, or have put others in its place.
-var ErrNoLoRA = errors.New("the engine doesn't have the weights of the LoRA adapter")
-
 // loras are the adapters of one model, and which of them the engine has. A model that
 // is loaded anew gets new ones. They may be used concurrently.
 type loras struct {
@@ -109,8 +68,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// loan is one request's use of an adapter.
-type loan struct {
+// Loan is one request's use of an adapter.
+type Loan struct {
 	LoRA
 
 	loras    *loras
@@ -120,11 +79,18 @@ type loan struct {
 	answered bool       // the engine has
 }
 
+// UseLoRA returns an adapter of the model for a request. The caller must call Settle on the
+// loan. A request that is made again after [Loan.Missed] relies on no weights that another
+// request is about to bring: it may be faster.
+func (c *Card) UseLoRA(ctx context.Context, name string, again bool) (*Loan, error) {
+	return c.loras.use(ctx, name, again)
+}
+
 // use gives an adapter for a request: with its weights if the engine hasn't got them,
-// as far as is known. Who uses it calls settle in the end. A request that is made
+// as far as is known. Who uses it calls Settle in the end. A request that is made
 // again relies on nothing that is on the way: it may be faster than that.
-func (l *loras) use(ctx context.Context, name string, again bool) (*loan, error) {
-	u := &loan{LoRA: LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
+func (l *loras) use(ctx context.Context, name string, again bool) (*Loan, error) {
+	u := &Loan{LoRA: LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
 	switch l.form {
 	case LoRAByID:
 		if given := l.given[name]; given != "" {
@@ -150,7 +116,7 @@ func loraID(model, version, name string) uint64 {
 
 // locate finds the path. A name that nobody listed is none, or clients could try out
 // the engine's files by it.
-func (u *loan) locate() error {
+func (u *Loan) locate() error {
 	l := u.loras
 	if u.Path = l.given[u.Name]; u.Path != "" {
 		return nil
@@ -169,7 +135,7 @@ func (u *loan) locate() error {
 
 // load reads the weights if the engine lacks them, when no other request takes any
 // there.
-func (u *loan) load(ctx context.Context, again bool) error {
+func (u *Loan) load(ctx context.Context, again bool) error {
 	if u.needless(again) {
 		return nil
 	}
@@ -201,7 +167,7 @@ func (u *loan) load(ctx context.Context, again bool) error {
 }
 
 // needless tells whether there is nothing to send.
-func (u *loan) needless(again bool) bool {
+func (u *Loan) needless(again bool) bool {
 	l := u.loras
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,9 +179,12 @@ func (u *loan) needless(again bool) bool {
 	return u.state.never || u.state.there && (u.state.known || !again)
 }
 
-// sent notes that the engine has taken over the request: the weights, which may be
+// Sends reports whether this request takes the weights to the engine.
+func (u *Loan) Sends() bool { return u.turn }
+
+// Sent notes that the engine has taken over the request: the weights, which may be
 // large, are let go, and requests that follow do without them.
-func (u *loan) sent(infer *kserve.ModelInferRequest) {
+func (u *Loan) Sent(infer *kserve.ModelInferRequest) {
 	if !u.turn {
 		return
 	}
@@ -224,8 +193,8 @@ func (u *loan) sent(infer *kserve.ModelInferRequest) {
 	u.release()
 }
 
-// arrived notes the first response: the engine has the adapter.
-func (u *loan) arrived() {
+// Arrived notes the first response: the engine has the adapter.
+func (u *Loan) Arrived() {
 	if !u.answered && u.state != nil {
 		u.loras.mu.Lock()
 		defer u.loras.mu.Unlock()
@@ -236,7 +205,7 @@ func (u *loan) arrived() {
 
 // note says whether the engine has the adapter, unless others have taken it there
 // since.
-func (u *loan) note(there bool) {
+func (u *Loan) note(there bool) {
 	u.loras.mu.Lock()
 	defer u.loras.mu.Unlock()
 	if u.state.times == u.times {
@@ -244,35 +213,35 @@ func (u *loan) note(there bool) {
 	}
 }
 
-func (u *loan) release() {
+func (u *Loan) release() {
 	if u.turn {
 		u.turn, u.Weights = false, nil
 		<-u.loras.sending
 	}
 }
 
-// settle ends the use. An engine that hasn't answered may not have the adapter.
-func (u *loan) settle() {
+// Settle ends the use. An engine that hasn't answered may not have the adapter.
+func (u *Loan) Settle() {
 	u.release()
 	if u.state != nil && !u.answered {
 		u.note(false)
 	}
 }
 
-// missed tells whether an engine that lacks the adapter can be given it: there are
+// Missed reports whether an engine that lacks the adapter can be given it: there are
 // weights, and nothing has been said yet.
-func (u *loan) missed() bool { return u.weighs() && !u.answered }
+func (u *Loan) Missed() bool { return u.weighs() && !u.answered }
 
 // weighs tells whether weights of the adapter are at hand.
-func (u *loan) weighs() bool {
+func (u *Loan) weighs() bool {
 	u.loras.mu.Lock()
 	defer u.loras.mu.Unlock()
 	return u.state != nil && !u.state.never
 }
 
-// explain keeps the adapter's path from clients. An engine that still lacks an adapter
+// Explain keeps the adapter's path from clients. An engine that still lacks an adapter
 // which there are weights of can't keep it.
-func (u *loan) explain(err error) error {
+func (u *Loan) Explain(err error) error {
 	known, ok := errors.AsType[*Error](err)
 	switch {
 	case !ok:
@@ -289,7 +258,7 @@ func (u *loan) explain(err error) error {
 }
 
 // unusable is for what the operator has to look at.
-func (u *loan) unusable(err error) error {
+func (u *Loan) unusable(err error) error {
 	return &Error{
 		Code: CodeInternal, Param: "model", Err: err,
 		Message: fmt.Sprintf("the LoRA adapter `%s` of the model `%s` can't be used: the server's log has the details", u.Name, u.loras.model),

@@ -161,10 +161,10 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	for _, config := range configs {
 		engine.AddOther(config.GetName(), config, engine.run)
 	}
-	catalog := inference.NewCatalog([]inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog(inference.CatalogConfig{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	catalog.Consult(library, nil)
 	engine.catalog = catalog
-	service, err := inference.New(inference.Config{LoRASeparator: ":"}, catalog, nil)
+	service, err := inference.New(inference.Config{}, catalog, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 	"maps"
-	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,70 +12,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Surface is the API that a request came by.
-type Surface string
-
-// The surfaces. There are no others, so that figures by surface are few.
-const (
-	SurfaceOther   Surface = "other"
-	SurfaceOpenAI  Surface = "openai"
-	SurfaceConnect Surface = "connect"
-	SurfaceKServe  Surface = "kserve"
-)
-
-// Origin is where the requests under a context come from. A server puts it there, and
-// may fill it in later, until the request gets to the service.
-type Origin struct {
-	Surface Surface
-	// Address of the client, as [AddressOf] has it.
-	Address netip.Addr
-}
-
-type originKey struct{}
-
-// WithOrigin says where the requests under a context come from.
-func WithOrigin(ctx context.Context, origin *Origin) context.Context {
-	return context.WithValue(ctx, originKey{}, origin)
-}
-
-func surfaceOf(ctx context.Context) Surface {
-	if origin, ok := ctx.Value(originKey{}).(*Origin); ok && origin.Surface != "" {
-		return origin.Surface
-	}
-	return SurfaceOther
-}
-
-// Operation is what a request asks for, by OpenTelemetry's names for generative AI,
-// and one for tensors.
-type Operation string
-
-// The operations.
-const (
-	OperationChat       Operation = "chat"
-	OperationCompletion Operation = "text_completion"
-	OperationEmbeddings Operation = "embeddings"
-	OperationInfer      Operation = "infer"
-)
-
-func operationOf(req *Request) Operation {
-	switch {
-	case req.Task == TaskEmbed:
-		return OperationEmbeddings
-	case req.Messages != nil:
-		return OperationChat
-	}
-	return OperationCompletion
-}
-
 // Outcome is how a request ended: well, or by the code of its error.
 type Outcome uint8
 
 // OutcomeOK is that of a request that succeeded.
 const OutcomeOK Outcome = 0
 
-const outcomes = 2 + int(CodeForbidden)
+// OutcomeCanceled is that of a request whose client has disconnected.
+const OutcomeCanceled = Outcome(1 + CodeCanceled)
 
-func outcomeOf(err error) Outcome {
+// Outcomes is the number of outcomes.
+const Outcomes = 2 + int(CodeForbidden)
+
+// OutcomeOf returns the outcome of a request that ended with an error, or with nil.
+func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeOK
 	}
@@ -109,7 +58,7 @@ const (
 type meter struct {
 	inFlight, queued     atomic.Int64
 	waiting              atomic.Int64 // of the queued ones, for their turn
-	ended                [outcomes]atomic.Uint64
+	ended                [Outcomes]atomic.Uint64
 	prompts, completions atomic.Uint64
 	completed            past[uint64] // completions as they were
 	first, gaps          histogram
@@ -147,23 +96,30 @@ func (m *meter) rate(now time.Time) float64 {
 	return float64(m.completions.Load()-*since.was) / max(now.Sub(since.began), time.Second).Seconds()
 }
 
-// meters are those of the service. A client can't add to them: their models are those
-// of the catalog.
-type meters struct {
+// Meters measure all requests. A client can't add to them: their models are those that
+// are known. Methods may be called concurrently.
+type Meters struct {
 	mu   sync.RWMutex
 	all  map[Series]*meter
 	gone Load // of models that are no more
 
-	known func(model string) bool
+	known    func(model string) bool
+	adapters adapters
+	refused  [Outcomes]atomic.Uint64
 }
 
-func newMeters(known func(model string) bool) *meters {
-	return &meters{all: map[Series]*meter{}, known: known}
+// NewMeters returns empty meters. Models for which known reports false get no further
+// requests, and lose their meters.
+func NewMeters(known func(model string) bool) *Meters {
+	return &Meters{all: map[Series]*meter{}, known: known}
 }
+
+// Refuse counts a request that is refused before it is measured.
+func (ms *Meters) Refuse(outcome Outcome) { ms.refused[outcome].Add(1) }
 
 // enter counts a request in and gives its meter. A series' first request puts out the
 // meters of models that aren't known any more.
-func (ms *meters) enter(series Series) *meter {
+func (ms *Meters) enter(series Series) *meter {
 	ms.mu.RLock()
 	m := ms.all[series]
 	if m != nil {
@@ -189,7 +145,7 @@ func (m *meter) enter() {
 	m.queued.Add(1)
 }
 
-func (ms *meters) putOut() {
+func (ms *Meters) putOut() {
 	for series, m := range ms.all {
 		if series.Model == "" || m.inFlight.Load() != 0 || ms.known(series.Model) {
 			continue
@@ -207,7 +163,7 @@ type Figures struct {
 
 	InFlight, Queued, Waiting int
 	// Ended are the requests that have, by [Outcome].
-	Ended [outcomes]uint64
+	Ended [Outcomes]uint64
 	// PromptTokens of requests that have succeeded, and CompletionTokens of answers
 	// so far.
 	PromptTokens, CompletionTokens uint64
@@ -218,8 +174,7 @@ type Figures struct {
 }
 
 // Figures gives all series that had requests, in no order.
-func (s *Service) Figures() []Figures {
-	ms := s.meters
+func (ms *Meters) Figures() []Figures {
 	ms.mu.RLock()
 	defer ms.mu.RUnlock()
 	list := make([]Figures, 0, len(ms.all))
@@ -238,12 +193,15 @@ func (s *Service) Figures() []Figures {
 	return list
 }
 
-// measure follows one request, for the meters and for its trace.
-type measure struct {
-	service  *Service
+// Measure follows one request, for the meters and for its trace. Its zero value measures
+// nothing until Begin is called.
+type Measure struct {
+	// Streamed reports whether the client asked for a stream.
+	Streamed bool
+
+	meters   *Meters
 	series   Series
 	meter    *meter
-	streamed bool
 	began    time.Time
 	answered atomic.Bool
 	lora     string     // the adapter; empty for none
@@ -251,57 +209,63 @@ type measure struct {
 	stream   trace.Span // from the first token on; nil before
 }
 
-// begin follows a request from now on. It must be ended, or refused.
-func (m *measure) begin(ctx context.Context, s *Service, operation Operation) {
-	m.service, m.began, m.span = s, time.Now(), trace.SpanFromContext(ctx)
-	m.series = Series{Surface: surfaceOf(ctx), Operation: operation}
-	m.meter = s.meters.enter(m.series)
+// Begin follows a request from now on. It must be ended, or refused.
+func (m *Measure) Begin(ctx context.Context, ms *Meters, operation Operation) {
+	m.meters, m.began, m.span = ms, time.Now(), trace.SpanFromContext(ctx)
+	m.series = Series{Surface: SurfaceOf(ctx), Operation: operation}
+	m.meter = ms.enter(m.series)
 }
 
-// refuse ends what has not been let in: it is counted by its outcome alone.
-func (m *measure) refuse(outcome Outcome) {
+// Began returns the time of Begin, which is zero before it.
+func (m *Measure) Began() time.Time { return m.began }
+
+// Span returns the request's span, which is nil before Begin.
+func (m *Measure) Span() trace.Span { return m.span }
+
+// Refuse ends what has not been let in: it is counted by its outcome alone.
+func (m *Measure) Refuse(outcome Outcome) {
 	m.meter.queued.Add(-1)
 	m.meter.inFlight.Add(-1)
 	m.adapt(0, -1)
-	m.service.refused[outcome].Add(1)
+	m.meters.Refuse(outcome)
 	m.endTrace(outcome, nil)
 }
 
-// wait notes that the request begins to wait for its turn, or ends that.
-func (m *measure) wait(change int64) {
+// Wait notes that the request begins to wait for its turn, or ends that.
+func (m *Measure) Wait(change int64) {
 	if m.meter != nil {
 		m.meter.waiting.Add(change)
 	}
 }
 
-// settle says which model it is, and which adapter of it. It must come before any
-// answer.
-func (m *measure) settle(card *Card, lora string) {
-	if m == nil || card == nil || m.series.Model != "" {
+// Settle records the model by its own name, and the LoRA adapter, on m, which may be nil. It
+// must be called before any answer. Later calls, and an empty model, have no effect.
+func (m *Measure) Settle(model, lora string) {
+	if m == nil || model == "" || m.series.Model != "" {
 		return
 	}
 	m.lora = lora
 	m.adapt(0, 1)
 	before := m.meter
-	m.series.Model = card.Name
-	m.meter = m.service.meters.enter(m.series)
+	m.series.Model = model
+	m.meter = m.meters.enter(m.series)
 	before.queued.Add(-1)
 	before.inFlight.Add(-1)
 	if m.span.IsRecording() {
-		m.span.SetAttributes(attribute.String("gen_ai.operation.name", string(m.series.Operation)), attribute.String("gen_ai.request.model", card.Name),
+		m.span.SetAttributes(attribute.String("gen_ai.operation.name", string(m.series.Operation)), attribute.String("gen_ai.request.model", model),
 			attribute.String("trident.surface", string(m.series.Surface)))
 	}
 }
 
 // adapt moves a request with an adapter.
-func (m *measure) adapt(running, waiting int) {
+func (m *Measure) adapt(running, waiting int) {
 	if m.lora != "" {
-		m.service.adapters.change(m.lora, running, waiting)
+		m.meters.adapters.change(m.lora, running, waiting)
 	}
 }
 
-// end counts a request out. The usage is nil for one of tensors, and of a failure.
-func (m *measure) end(outcome Outcome, usage *Usage) {
+// End counts a request out. The usage is nil for one of tensors, and of a failure.
+func (m *Measure) End(outcome Outcome, usage *Usage) {
 	now := time.Now()
 	whole := &m.meter.succeeded
 	if outcome != OutcomeOK {
@@ -328,14 +292,14 @@ func (m *measure) end(outcome Outcome, usage *Usage) {
 }
 
 // exemplify keeps the request's trace beside what has just been counted.
-func (m *measure) exemplify(h *histogram, now time.Time) {
+func (m *Measure) exemplify(h *histogram, now time.Time) {
 	if context := m.span.SpanContext(); context.IsSampled() {
 		h.exemplar.Store(&Exemplar{TraceID: context.TraceID().String(), Value: now.Sub(m.began).Seconds(), At: now})
 	}
 }
 
-// answer notes that something has come of the request; it is true the first time.
-func (m *measure) answer() bool {
+// Answer notes that something has come of the request; it is true the first time.
+func (m *Measure) Answer() bool {
 	if m.answered.Load() || !m.answered.CompareAndSwap(false, true) {
 		return false
 	}
@@ -347,56 +311,56 @@ func (m *measure) answer() bool {
 	return true
 }
 
-// pace is what has come of a choice and isn't counted yet.
-type pace struct {
+// Pace is what has come of a choice and isn't counted yet.
+type Pace struct {
 	last   time.Time // when something was counted
 	steps  int
 	tokens int
 }
 
-// step notes what has come of a choice. It is counted with what is already behind it,
+// Step notes what has come of a choice. It is counted with what is already behind it,
 // so that tokens which come together cost once. Where the engine tells no numbers each
-// step is a token for the times, and the tokens are counted at the end.
-func (m *measure) step(p *pace, tokens int, text, more bool) {
+// Step is a token for the times, and the tokens are counted at the end.
+func (m *Measure) Step(p *Pace, tokens int, text, more bool) {
 	if tokens > 0 || text {
 		p.tokens += tokens
 		p.steps += max(tokens, 1)
 	}
 	if !more {
-		m.flush(p)
+		m.Flush(p)
 	}
 }
 
-// flush counts what hasn't been.
-func (m *measure) flush(p *pace) {
+// Flush counts what hasn't been.
+func (m *Measure) Flush(p *Pace) {
 	if p.steps == 0 {
 		return
 	}
 	now := time.Now()
-	first := m.answer()
+	first := m.Answer()
 	m.meter.count(now, p.tokens)
 	switch {
-	case !m.streamed:
+	case !m.Streamed:
 	case first:
 		m.meter.first.observe(now, now.Sub(m.began), 1)
 		m.exemplify(&m.meter.first, now)
 	case !p.last.IsZero():
 		m.meter.gaps.observe(now, now.Sub(p.last)/time.Duration(p.steps), uint64(p.steps))
 	}
-	*p = pace{last: now}
+	*p = Pace{last: now}
 }
 
-// more counts tokens whose times aren't known.
-func (m *measure) more(tokens int) {
+// More counts tokens whose times aren't known.
+func (m *Measure) More(tokens int) {
 	if tokens != 0 {
 		m.meter.count(time.Now(), tokens)
 	}
 }
 
 // Refused are the requests that the admission has turned away, by [Outcome].
-func (s *Service) Refused() (counts [outcomes]uint64) {
+func (ms *Meters) Refused() (counts [Outcomes]uint64) {
 	for i := range counts {
-		counts[i] = s.refused[i].Load()
+		counts[i] = ms.refused[i].Load()
 	}
 	return counts
 }
@@ -420,13 +384,10 @@ func (a *adapters) change(name string, running, waiting int) {
 	}
 }
 
-// LoRAs tells the adapters of requests that are being answered and of those that wait,
-// and how many adapters there are.
-func (s *Service) LoRAs() (running, waiting []string, listed int) {
-	for _, card := range s.catalog.Cards() {
-		listed += len(card.LoRAs)
-	}
-	s.adapters.mu.Lock()
-	defer s.adapters.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.adapters.running)), slices.Sorted(maps.Keys(s.adapters.waiting)), listed
+// Adapters returns the LoRA adapters of requests that are being answered, and of those that
+// wait for an answer.
+func (ms *Meters) Adapters() (running, waiting []string) {
+	ms.adapters.mu.Lock()
+	defer ms.adapters.mu.Unlock()
+	return slices.Sorted(maps.Keys(ms.adapters.running)), slices.Sorted(maps.Keys(ms.adapters.waiting))
 }

@@ -7,10 +7,10 @@ import (
 	"go.uber.org/fx"
 )
 
-// Module provides the [Service] and the [Catalog] over the engines, whose order
+// Module provides the [Service], its parts and the [Catalog] over the engines, whose order
 // counts, and the backends of the graph, and follows the engines' models while
 // the process runs.
-var Module = fx.Module("inference", fx.Provide(newCatalog, New))
+var Module = fx.Module("inference", fx.Provide(newCatalog, New, (*Service).Admission, (*Service).Meters))
 
 func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
 	c := CatalogOf(parts)
@@ -25,6 +25,8 @@ func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
 type Parts struct {
 	fx.In
 
+	Config CatalogConfig
+
 	Engines    []Engine // first the one whose models win
 	Backends   []Backend
 	Templates  Templates
@@ -37,7 +39,7 @@ type Parts struct {
 
 // CatalogOf makes a catalog that nobody has started.
 func CatalogOf(p Parts) *Catalog {
-	c := NewCatalog(p.Engines, p.Backends, p.Templates, p.Dialects, p.Tokenizers, p.Log)
+	c := NewCatalog(p.Config, p.Engines, p.Backends, p.Templates, p.Dialects, p.Tokenizers, p.Log)
 	c.Consult(p.Library, p.Overrides)
 	return c
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Named is a model under one of its names: its own, an alias, or either of them,
@@ -67,17 +66,25 @@ func (k *knowledge) named(name string) *Card {
 	return k.aliases[name]
 }
 
+// Named returns the model that a client's name stands for, as far as it is known now: without
+// a card where there is none. It asks no engine.
+func (c *Catalog) Named(name string) Named { return c.known.Load().find(name, c.cfg.LoRASeparator) }
+
+// Card returns what is known now of a model by its own name; nil for a model that isn't known.
+// It asks no engine.
+func (c *Catalog) Card(name string) *Card { return c.known.Load().cards[name] }
+
 // Find is [Catalog.Lookup] by any name that clients may use. An adapter that the
 // model is known not to have is [CodeNotFound].
-func (c *Catalog) Find(ctx context.Context, name, separator string) (Named, error) {
-	named := c.known.Load().find(name, separator)
+func (c *Catalog) Find(ctx context.Context, name string) (Named, error) {
+	named := c.Named(name)
 	if !named.ready() || named.Card.Fetching {
 		own := name
 		if named.Card != nil {
 			own = named.Card.Name
 		}
 		_, err := c.Lookup(ctx, own) // asks the engines, and says what is wrong
-		if named = c.known.Load().find(name, separator); !named.ready() {
+		if named = c.Named(name); !named.ready() {
 			return Named{}, cmp.Or(err, errNoModel(name))
 		}
 	}
@@ -89,14 +96,6 @@ func (c *Catalog) Find(ctx context.Context, name, separator string) (Named, erro
 
 func (n Named) ready() bool { return n.Card != nil && n.Card.State == ModelReady }
 
-// errFetching says that something of a model isn't there yet.
-func errFetching(what, model string) error {
-	return &Error{
-		Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
-		Message: fmt.Sprintf("the %s of the model `%s` is still being fetched", what, model),
-	}
-}
-
 func errNoModel(name string) error {
 	return &Error{
 		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
@@ -107,19 +106,19 @@ func errNoModel(name string) error {
 // Models lists the generation and embedding models by all of their names, in
 // alphabetical order: those that the client may use. Adapters are listed only where it
 // is known which there are.
-func (s *Service) Models(ctx context.Context) []Named {
-	known := s.catalog.known.Load()
+func (c *Catalog) Models(ctx context.Context) []Named {
+	known := c.known.Load()
 	var listed []Named
 	add := func(name string, card *Card) {
 		if !card.Listed() {
 			return
 		}
 		listed = append(listed, Named{Name: name, Card: card})
-		if s.cfg.LoRASeparator == "" || card.Tasks&TaskGenerate == 0 {
+		if c.cfg.LoRASeparator == "" || card.Tasks&TaskGenerate == 0 {
 			return
 		}
 		for _, lora := range card.LoRAs {
-			listed = append(listed, Named{Name: name + s.cfg.LoRASeparator + lora, Card: card, LoRA: lora})
+			listed = append(listed, Named{Name: name + c.cfg.LoRASeparator + lora, Card: card, LoRA: lora})
 		}
 	}
 	for name, card := range known.cards {
@@ -137,11 +136,11 @@ func (s *Service) Models(ctx context.Context) []Named {
 
 // Model finds one generation or embedding model by any of its names; hidden ones
 // too. An adapter of a model whose adapters aren't known may not be there.
-func (s *Service) Model(ctx context.Context, name string) (Named, error) {
+func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
 	if err := MayUse(ctx, name); err != nil {
 		return Named{}, err
 	}
-	named, err := s.catalog.Find(ctx, name, s.cfg.LoRASeparator)
+	named, err := c.Find(ctx, name)
 	if err != nil {
 		return Named{}, err
 	}

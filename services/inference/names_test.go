@@ -31,12 +31,12 @@ func TestListHasEveryName(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := inferencetest.Service(t, inference.Config{LoRASeparator: tt.separator}, named())
-			if _, err := s.Model(t.Context(), "plain"); err != nil { // waits for the first refresh
+			s := inferencetest.Separated(t, tt.separator, inference.Config{}, named())
+			if _, err := s.Catalog().Model(t.Context(), "plain"); err != nil { // waits for the first refresh
 				t.Fatal(err)
 			}
 			var names []string
-			for _, n := range s.Models(t.Context()) {
+			for _, n := range s.Catalog().Models(t.Context()) {
 				names = append(names, n.Name)
 			}
 			if got := strings.Join(names, " "); got != tt.want {
@@ -47,7 +47,7 @@ func TestListHasEveryName(t *testing.T) {
 }
 
 func TestNamesLeadToModels(t *testing.T) {
-	s := inferencetest.Service(t, inference.Config{LoRASeparator: "_lora_"}, named())
+	s := inferencetest.Separated(t, "_lora_", inference.Config{}, named())
 	tests := []struct {
 		name, model string
 		want, lora  string // empty: an error with the message
@@ -72,7 +72,7 @@ func TestNamesLeadToModels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := s.Model(t.Context(), tt.model)
+			got, err := s.Catalog().Model(t.Context(), tt.model)
 			if tt.want == "" {
 				if e := inference.AsError(err); err == nil || e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != tt.message {
 					t.Fatalf("got %+v, %v", got, err)
@@ -91,7 +91,7 @@ func TestNamesLeadToModels(t *testing.T) {
 
 func TestAdapterReachesTheModel(t *testing.T) {
 	engine := named()
-	s := inferencetest.Service(t, inference.Config{LoRASeparator: ":"}, engine)
+	s := inferencetest.Separated(t, ":", inference.Config{}, engine)
 	prompt := []inference.Input{{Text: "hello"}}
 	a := collect(t.Context(), s, &inference.Request{Model: "gpt-4o:doll", Task: inference.TaskGenerate, Prompts: prompt})
 	if a.err != nil {

@@ -45,7 +45,7 @@ func (r *run) planReading(dialects Dialects, maxBytes int) error {
 func (r *run) planTools(dialects Dialects, asked *Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == ToolAuto && r.card.ToolParser == "" {
 		return Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
-			asked.Model, paramPrefix+SettingToolParser)
+			asked.Model, ParamPrefix+SettingToolParser)
 	}
 	constraint, err := dialects.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
 	switch given := asked.Sampling.Structured; {
@@ -67,7 +67,7 @@ func (r *run) planConstraint() error {
 	if given == nil || !ok {
 		return nil
 	}
-	taken, err := judge.Constrain(r.card, given)
+	taken, err := judge.Constrain(&r.card.Target, given)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func TestParsersOfModels(t *testing.T) {
 			params := map[string]string{"trident.chat_template": tt.template}
 			maps.Copy(params, tt.params)
 			s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), params)
-			named, err := s.Model(t.Context(), "m")
+			named, err := s.Catalog().Model(t.Context(), "m")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,11 +12,11 @@ import (
 type client struct {
 	scope
 
-	queue []*ticket // that wait, the first one's turn first
+	queue []*Ticket // that wait, the first one's turn first
 }
 
 // next is the client's first request that there is a place for.
-func (c *client) next() *ticket {
+func (c *client) next() *Ticket {
 	if !c.room() {
 		return nil
 	}
@@ -28,14 +28,14 @@ func (c *client) next() *ticket {
 	return nil
 }
 
-func (c *client) add(t *ticket) {
-	at, _ := slices.BinarySearchFunc(c.queue, t.rank, func(other *ticket, rank int64) int {
+func (c *client) add(t *Ticket) {
+	at, _ := slices.BinarySearchFunc(c.queue, t.rank, func(other *Ticket, rank int64) int {
 		return cmp.Or(cmp.Compare(other.rank, rank), -1) // behind its like
 	})
 	c.queue = slices.Insert(c.queue, at, t)
 }
 
-func (c *client) remove(t *ticket) {
+func (c *client) remove(t *Ticket) {
 	at := slices.Index(c.queue, t)
 	c.queue = slices.Delete(c.queue, at, at+1)
 }
@@ -50,26 +50,26 @@ const (
 
 // rankOf orders a client's requests: by when they came, as far as their priorities
 // don't say else. The smaller priority is served first, as by Triton and vLLM.
-func (a *admission) rankOf(now time.Time, priority int64) int64 {
+func (a *Controller) rankOf(now time.Time, priority int64) int64 {
 	steps := min(max(priority, -prioritySteps), prioritySteps)
 	return int64(now.Sub(a.began) + time.Duration(steps)*priorityStep)
 }
 
 // enqueue has a request wait.
-func (a *admission) enqueue(t *ticket) {
+func (a *Controller) enqueue(t *Ticket) {
 	if len(t.client.queue) == 0 {
 		a.ring = append(a.ring, t.client)
 	}
 	t.client.add(t)
 	t.each(func(s *scope) { s.waiting++ })
-	t.measure.wait(1)
+	t.Measure.Wait(1)
 }
 
 // withdraw ends the waiting of a request.
-func (a *admission) withdraw(t *ticket) {
+func (a *Controller) withdraw(t *Ticket) {
 	t.client.remove(t)
 	t.each(func(s *scope) { s.waiting-- })
-	t.measure.wait(-1)
+	t.Measure.Wait(-1)
 	if len(t.client.queue) == 0 {
 		at := slices.Index(a.ring, t.client)
 		a.ring = slices.Delete(a.ring, at, at+1)
@@ -77,7 +77,7 @@ func (a *admission) withdraw(t *ticket) {
 }
 
 // grant gives the places that are free to those who wait, one to each client by turns.
-func (a *admission) grant() {
+func (a *Controller) grant() {
 	for i := 0; i < len(a.ring) && a.server.room() && !a.closed; {
 		c := a.ring[i]
 		t := c.next()
@@ -97,7 +97,7 @@ func (a *admission) grant() {
 
 // greedy is the client that has most requests in the queue, if it has more than this
 // one will have: then one of them must make room in a queue that is full.
-func (a *admission) greedy(c *client) *client {
+func (a *Controller) greedy(c *client) *client {
 	if len(a.ring) == 0 {
 		return nil
 	}
@@ -109,16 +109,16 @@ func (a *admission) greedy(c *client) *client {
 }
 
 // evict refuses the client's last request after all.
-func (a *admission) evict(c *client) {
+func (a *Controller) evict(c *client) {
 	t := c.queue[len(c.queue)-1]
 	t.refused = a.server.full()
 	a.withdraw(t)
 	close(t.turn)
 }
 
-// priorityOf is that of a request in Trident's own queue: what it asks for, or else
-// the level that the model gives it.
-func priorityOf(config *kserve.ModelConfig, asked int64) int64 {
+// PriorityOf returns the priority of a request in the queue: the one that it asks for, or else
+// the default level of the model.
+func PriorityOf(config *kserve.ModelConfig, asked int64) int64 {
 	if asked == 0 {
 		return int64(min(config.GetDynamicBatching().GetDefaultPriorityLevel(), prioritySteps))
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ready is nil when every engine takes requests, has told its models since it does,
+// Ready is nil when every engine takes requests, has told its models since it does,
 // and the required ones among them are ready: those named, or else those that were
 // when all first was. Another model that is being loaded, or broke, is no reason to
 // send the requests of all others elsewhere.
-func (c *Catalog) ready(ctx context.Context, named []string) error {
+func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 	required := named
 	if was := c.required.Load(); was != nil && len(named) == 0 {
 		required = *was

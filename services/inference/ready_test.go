@@ -58,15 +58,15 @@ func TestReadyWithoutOtherModels(t *testing.T) {
 			engine := strict{inferencetest.New()}
 			engine.AddModel("a", inferencetest.Say("x"), nil)
 			engine.AddModel("b", inferencetest.Say("x"), nil)
-			s, catalog := inferencetest.WithCatalog(t, inference.Config{RequiredModels: c.required}, engine)
-			if err := catalog.Refresh(t.Context()); err != nil {
+			s := inferencetest.Service(t, inference.Config{RequiredModels: c.required}, engine)
+			if err := s.Catalog().Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			first := s.Started(t.Context()) == nil
 			engine.AddModel("late", inferencetest.Say("x"), nil)
 			for _, step := range c.steps {
 				engine.SetState(step.model, step.state, step.why)
-				_ = catalog.Refresh(t.Context())
+				_ = s.Catalog().Refresh(t.Context())
 				err := s.Ready(t.Context())
 				if (err == nil) != (step.ready == "") || err != nil && !strings.Contains(err.Error(), step.ready) {
 					t.Errorf("%s is %s: %v", step.model, step.state, err)

@@ -26,7 +26,7 @@ type run struct {
 	promptTokens []int    // of each prompt or input
 	hidden       bool     // the client didn't ask for the log probabilities
 	reading      *reading // nil: answers are text as they come
-	measure      *measure
+	measure      *Measure
 }
 
 // planChoices makes a job for each choice of each prompt. Backends' own n is not
@@ -106,7 +106,7 @@ type jobStream struct {
 	held    bool // the last Delta said that more was to come
 	echoed  bool
 	parse   *parse // nil without parser
-	pace    pace
+	pace    Pace
 }
 
 // job runs one job and hands its Deltas to emit until that returns false. An engine
@@ -116,25 +116,25 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		return r.infer(ctx, job, nil, emit)
 	}
 	for again := false; ; again = true {
-		used, err := r.card.loras.use(ctx, r.lora, again)
+		used, err := r.card.UseLoRA(ctx, r.lora, again)
 		if err != nil {
 			return jobTotal{}, err
 		}
 		adapted := *job
 		adapted.LoRA = &used.LoRA
 		total, err := r.infer(ctx, &adapted, used, emit)
-		if again || !errors.Is(err, ErrNoLoRA) || !used.missed() {
-			return total, used.explain(err)
+		if again || !errors.Is(err, ErrNoLoRA) || !used.Missed() {
+			return total, used.Explain(err)
 		}
 	}
 }
 
 // infer runs a job in the engine, with an adapter or without.
-func (r *run) infer(ctx context.Context, job *Job, used *loan, emit func(Delta) bool) (jobTotal, error) {
+func (r *run) infer(ctx context.Context, job *Job, used *Loan, emit func(Delta) bool) (jobTotal, error) {
 	if used != nil {
-		defer used.settle()
+		defer used.Settle()
 	}
-	infer, err := r.card.Backend.Encode(r.card, r.req, job)
+	infer, err := r.card.Backend.Encode(&r.card.Target, r.req, job)
 	if err != nil {
 		return jobTotal{}, err
 	}
@@ -144,15 +144,15 @@ func (r *run) infer(ctx context.Context, job *Job, used *loan, emit func(Delta) 
 	if err != nil {
 		return jobTotal{}, err
 	}
-	if used != nil && used.turn {
-		ctx = WhenSent(ctx, func() { used.sent(infer) })
+	if used != nil && used.Sends() {
+		ctx = WhenSent(ctx, func() { used.Sent(infer) })
 	}
 	for resp, err := range traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return r.card.Engine.Stream(ctx, infer) }) { //nolint:contextcheck // what has been generated is counted whatever the client does
 		if err != nil {
 			return s.total(), r.explain(err)
 		}
 		if used != nil && !resp.Idle {
-			used.arrived()
+			used.Arrived()
 		}
 		if wanted, err := s.read(resp, emit); !wanted || err != nil || resp.Final {
 			return s.total(), err
@@ -217,7 +217,7 @@ func (s *jobStream) delta(step *Step, end, more bool) (Delta, error) {
 	delta := Delta{Index: s.index, More: more}
 	s.total.prompt = max(s.total.prompt, step.PromptTokens)
 	s.total.tokens += step.OutputTokens
-	s.run.measure.step(&s.pace, step.OutputTokens, len(step.Text) > 0, more && !end)
+	s.run.measure.Step(&s.pace, step.OutputTokens, len(step.Text) > 0, more && !end)
 	s.finish = cmp.Or(step.Finish, s.finish)
 	if s.run.req.Task == TaskEmbed {
 		return s.embedding(delta, step, end)
@@ -243,8 +243,8 @@ func (s *jobStream) delta(step *Step, end, more bool) (Delta, error) {
 func (s *jobStream) countRest() {
 	rest := s.tally.count()
 	s.total.tokens += rest
-	s.run.measure.flush(&s.pace)
-	s.run.measure.more(rest)
+	s.run.measure.Flush(&s.pace)
+	s.run.measure.More(rest)
 }
 
 // answer is what of the step's text can go out. Before min_tokens no stop text
@@ -263,7 +263,7 @@ func (s *jobStream) embedding(delta Delta, step *Step, end bool) (Delta, error) 
 	var err error
 	switch {
 	case step.Embedding != nil:
-		s.run.measure.answer()
+		s.run.measure.Answer()
 		s.finish = FinishStop
 		delta.Embedding, err = s.run.vector(step.Embedding)
 	case end && s.finish == FinishNone:

@@ -20,7 +20,7 @@ type sequences struct {
 }
 
 func (r *run) newSequences(job *Job) (*sequences, error) {
-	s := &sequences{run: r, job: job, decoder: r.card.Backend.Decoder(r.card, r.req)}
+	s := &sequences{run: r, job: job, decoder: r.card.Backend.Decoder(&r.card.Target, r.req)}
 	_, err := s.stream(0)
 	return s, err
 }

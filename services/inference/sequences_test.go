@@ -157,7 +157,7 @@ func TestBackendOfAModel(t *testing.T) {
 			engine.AddOther("m", plainModel(map[string]string{"trident.backend": tt.named}), gives(false, []string{"a"}))
 			s := inferencetest.Service(t, inference.Config{}, engine)
 			_ = collect(t.Context(), s, chatRequest(1)) // the models are known by then
-			card, err := s.Model(t.Context(), "m")
+			card, err := s.Catalog().Model(t.Context(), "m")
 			switch {
 			case tt.want == "tensors only":
 				if inference.AsError(err).Reason != inference.ReasonModelNotFound {

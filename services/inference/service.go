@@ -6,10 +6,8 @@ package inference
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,9 +19,6 @@ type Config struct {
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the
 	// room left in the model's context, or 16 tokens where that isn't known.
 	DefaultMaxTokens int
-	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
-	// for no such names.
-	LoRASeparator string
 	// RequiredModels are those without which the service isn't ready; none for those that
 	// were ready when it first was.
 	RequiredModels []string
@@ -67,13 +62,8 @@ type Service struct {
 	cfg       Config
 	catalog   *Catalog
 	images    ImageReader
-	admission *admission
-	ledger    *ledger
-	guard     atomic.Pointer[Guard]
-	meters    *meters
-	adapters  adapters
-	refused   [outcomes]atomic.Uint64 // at the door
-	early     [refusals]atomic.Uint64 // of them, before they were read
+	admission *Controller
+	meters    *Meters
 }
 
 // New makes a service over the catalog's engines, whose requests' pictures images
@@ -82,42 +72,34 @@ func New(cfg Config, catalog *Catalog, images ImageReader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Service{
-		cfg: cfg, catalog: catalog, images: images, admission: newAdmission(cfg.Bounds), ledger: newLedger(),
-		meters: newMeters(func(model string) bool { return catalog.known.Load().cards[model] != nil }),
-	}
-	s.ledger.set(cfg.intake())
-	return s, nil
+	meters := NewMeters(func(model string) bool { return catalog.Card(model) != nil })
+	return &Service{cfg: cfg, catalog: catalog, images: images, admission: NewController(cfg.Bounds, meters), meters: meters}, nil
 }
 
-// Drain refuses new requests, waits for those in flight until ctx ends and
-// cancels the rest. When it returns, none is in flight.
-func (s *Service) Drain(ctx context.Context) { s.admission.drain(ctx) }
+// Catalog returns the catalog of the models.
+func (s *Service) Catalog() *Catalog { return s.catalog }
+
+// Admission returns the controller that admits requests.
+func (s *Service) Admission() *Controller { return s.admission }
+
+// Meters returns the meters of all requests.
+func (s *Service) Meters() *Meters { return s.meters }
 
 // Ready is nil when every engine takes requests, the models that are required do, and
 // none is being drained.
 func (s *Service) Ready(ctx context.Context) error {
-	if err := s.admission.ready(); err != nil {
+	if err := s.admission.Ready(); err != nil {
 		return err
 	}
-	return s.catalog.ready(ctx, s.cfg.RequiredModels)
+	return s.catalog.Ready(ctx, s.cfg.RequiredModels...)
 }
 
 // Started is nil once the service has been ready, whatever comes later.
 func (s *Service) Started(ctx context.Context) error {
-	if s.catalog.required.Load() != nil {
+	if s.catalog.WasReady() {
 		return nil
 	}
-	return s.catalog.ready(ctx, s.cfg.RequiredModels)
-}
-
-// Fingerprint is that of the model which serves a name now, empty where none does.
-func (s *Service) Fingerprint(ctx context.Context, name string) string {
-	named, err := s.Model(ctx, name)
-	if err != nil {
-		return ""
-	}
-	return named.Card.Fingerprint
+	return s.catalog.Ready(ctx, s.cfg.RequiredModels...)
 }
 
 // Generate runs a request and yields its Deltas, choices interleaved as they
@@ -131,15 +113,15 @@ func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, e
 			yield(Delta{}, err)
 			return
 		}
-		t.measure.streamed = req.Stream
-		outcome, usage := canceled, (*Usage)(nil) // unless it turns out otherwise
-		defer func() { t.finish(outcome, usage) }()
+		t.Measure.Streamed = req.Stream
+		outcome, usage := OutcomeCanceled, (*Usage)(nil) // unless it turns out otherwise
+		defer func() { finish(t, outcome, usage) }()
 		fail := func(err error) {
-			e := cause(ctx, err)
-			outcome = outcomeOf(e)
+			e := Cause(ctx, err)
+			outcome = OutcomeOf(e)
 			yield(Delta{}, e)
 		}
-		run, err := s.plan(ctx, req, &t.measure)
+		run, err := s.plan(ctx, req, &t.Measure)
 		if err != nil {
 			fail(err)
 			return
@@ -159,9 +141,6 @@ func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, e
 	}
 }
 
-// canceled is the outcome of a request whose client has left.
-const canceled = Outcome(1 + CodeCanceled)
-
 // CountPrompt is how many tokens the prompt of a chat has, as the engine will count
 // them. Errors are [*Error]; the model isn't asked.
 func (s *Service) CountPrompt(ctx context.Context, req *Request) (int, error) {
@@ -171,14 +150,14 @@ func (s *Service) CountPrompt(ctx context.Context, req *Request) (int, error) {
 // call runs what asks no model and gives one value within the admission.
 func call[T any](ctx context.Context, s *Service, model string, run func(context.Context) (T, error)) (T, error) {
 	var none T
-	t := &ticket{}
-	if err := s.enter(ctx, t, s.catalog.known.Load().find(model, s.cfg.LoRASeparator), 0); err != nil {
+	t := &Ticket{}
+	if err := s.enter(ctx, t, s.catalog.Named(model), 0); err != nil {
 		return none, err
 	}
-	defer t.leave()
+	defer t.Leave()
 	value, err := run(t) //nolint:contextcheck // the ticket is the context
 	if err != nil {
-		return none, cause(t, err) //nolint:contextcheck // likewise
+		return none, Cause(t, err) //nolint:contextcheck // likewise
 	}
 	return value, nil
 }
@@ -188,10 +167,10 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := run.card.needTokenizer(req.Model, "the tokens of the model `%s` can't be counted here: give its tokenizer"); err != nil {
+	if err := needTokenizer(run.card, req.Model, "the tokens of the model `%s` can't be counted here: give its tokenizer"); err != nil {
 		return 0, err
 	}
-	if err := run.planReading(s.catalog.dialects, s.cfg.MaxCallBytes); err != nil {
+	if err := run.planReading(s.catalog.Dialects(), s.cfg.MaxCallBytes); err != nil {
 		return 0, err
 	}
 	prompts, err := s.prompts(ctx, run.card, run.req)
@@ -201,21 +180,21 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 	if len(req.ImageRefs()) > 0 {
 		return 0, Unsupported(req.ImagesParam(), "the tokens of images can't be counted here: the model alone knows them")
 	}
-	return run.card.longest(ctx, req.TextParam(), prompts)
+	return longestOf(ctx, run.card, req.TextParam(), prompts)
 }
 
 // newRun finds the model, and tells the measure of it; that is nil for who isn't
 // measured.
-func (s *Service) newRun(ctx context.Context, req *Request, measure *measure) (*run, error) {
+func (s *Service) newRun(ctx context.Context, req *Request, measure *Measure) (*run, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	named, err := s.Model(ctx, req.Model)
+	named, err := s.catalog.Model(ctx, req.Model)
 	if err != nil {
 		return nil, err
 	}
 	card := named.Card
-	measure.settle(card, named.LoRA)
+	measure.Settle(card.Name, named.LoRA)
 	if card.Tasks&req.Task == 0 {
 		return nil, NoTask(req)
 	}
@@ -226,7 +205,7 @@ func (s *Service) newRun(ctx context.Context, req *Request, measure *measure) (*
 }
 
 // plan finds the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, req *Request, measure *measure) (*run, error) {
+func (s *Service) plan(ctx context.Context, req *Request, measure *Measure) (*run, error) {
 	run, err := s.newRun(ctx, req, measure)
 	if err != nil {
 		return nil, err
@@ -236,13 +215,13 @@ func (s *Service) plan(ctx context.Context, req *Request, measure *measure) (*ru
 		if run.lora != "" {
 			return nil, Unsupported("model", "the model `%s` is a LoRA adapter, which has no embeddings", req.Model)
 		}
-		if err := card.checkInputs(ctx, req.Inputs); err != nil {
+		if err := checkInputs(ctx, card, req.Inputs); err != nil {
 			return nil, err
 		}
 		run.planInputs()
 		return run, nil
 	}
-	if err := run.planReading(s.catalog.dialects, s.cfg.MaxCallBytes); err != nil {
+	if err := run.planReading(s.catalog.Dialects(), s.cfg.MaxCallBytes); err != nil {
 		return nil, err
 	}
 	if err := run.planConstraint(); err != nil {
@@ -276,11 +255,11 @@ func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]stri
 	}
 	ctx, span := child(ctx, "template")
 	prompt, err := render(ctx, card, req)
-	endSpan(span, err)
+	EndSpan(span, err)
 	if err != nil {
 		return nil, err
 	}
-	return []string{card.withoutBegin(prompt)}, nil //nolint:contextcheck // it encodes an empty string
+	return []string{withoutBegin(card, prompt)}, nil //nolint:contextcheck // it encodes an empty string
 }
 
 // render makes the prompt of a chat.
@@ -290,7 +269,7 @@ func render(ctx context.Context, card *Card, req *Request) (string, error) {
 		return "", errFetching("chat template", req.Model)
 	case card.Template == nil:
 		return "", Unsupported("messages", "the model `%s` has no chat template: give one by --chat-template, or by the parameter %s in its config.pbtxt",
-			req.Model, paramPrefix+SettingChatTemplate)
+			req.Model, ParamPrefix+SettingChatTemplate)
 	}
 	prompt, err := card.Template.Render(ctx, req)
 	if err != nil {
@@ -300,17 +279,17 @@ func render(ctx context.Context, card *Card, req *Request) (string, error) {
 }
 
 func plainPrompts(ctx context.Context, card *Card, req *Request) ([]string, error) {
-	texts, left := make([]string, len(req.Prompts)), card.texts(len(req.Prompts))
+	texts, left := make([]string, len(req.Prompts)), textBudget(card, len(req.Prompts))
 	for i, p := range req.Prompts {
 		texts[i] = p.Text
 		if p.TokenIDs == nil {
 			continue
 		}
-		if err := card.holds(req, p.TokenIDs); err != nil {
+		if err := checkTokens(card, req, p.TokenIDs); err != nil {
 			return nil, err
 		}
 		var err error
-		if texts[i], err = card.textOf(ctx, p.TokenIDs, left); err != nil {
+		if texts[i], err = textOf(ctx, card, p.TokenIDs, left); err != nil {
 			return nil, err
 		}
 	}
@@ -322,7 +301,7 @@ func plainPrompts(ctx context.Context, card *Card, req *Request) ([]string, erro
 // counted here the context itself means that, as the engine ends an answer that
 // fills it.
 func (s *Service) maxTokens(ctx context.Context, card *Card, req *Request, prompts []string) (int, error) {
-	used, err := card.longest(ctx, req.TextParam(), prompts)
+	used, err := longestOf(ctx, card, req.TextParam(), prompts)
 	if err != nil {
 		return 0, err
 	}
@@ -333,7 +312,7 @@ func (s *Service) maxTokens(ctx context.Context, card *Card, req *Request, promp
 	truncates := req.Sampling.TruncatePromptTokens != nil
 	switch length := card.ContextLength; {
 	case length > 0 && used+max(asked, 1) > length && used > 0 && !truncates:
-		return 0, card.tooLong(req.TextParam(), used, asked)
+		return 0, tooLong(card, req.TextParam(), used, asked)
 	case length > 0 && asked > length:
 		return 0, &Error{
 			Code: CodeInvalid, Reason: ReasonContextLength, Param: req.TextParam(),
@@ -360,16 +339,26 @@ func (s *Service) defaultMaxTokens(card *Card) int {
 	return cmp.Or(card.DefaultMaxTokens, s.cfg.DefaultMaxTokens)
 }
 
-// cause explains an error of a request whose context may have ended: the
-// client's leaving, the deadline and the shutdown win over what they broke.
-func cause(ctx context.Context, err error) *Error {
-	if ctx.Err() != nil {
-		var stopping *Error
-		if c := context.Cause(ctx); errors.As(c, &stopping) {
-			return stopping
-		} else if c != nil {
-			return AsError(c)
-		}
+// Defaults are the sampling options that hold for requests to a model which leave them
+// unset, as far as they are known.
+func (s *Service) Defaults(card *Card) Sampling {
+	var d Sampling
+	if card.Backend != nil {
+		d = card.Backend.Extras(card.Config).Defaults
 	}
-	return AsError(err)
+	switch {
+	case s.defaultMaxTokens(card) > 0:
+		d.MaxTokens = new(s.defaultMaxTokens(card))
+	case card.ContextLength == 0:
+		d.MaxTokens = new(unknownContextMaxTokens)
+	}
+	return d
+}
+
+// errFetching says that something of a model isn't there yet.
+func errFetching(what, model string) error {
+	return &Error{
+		Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+		Message: fmt.Sprintf("the %s of the model `%s` is still being fetched", what, model),
+	}
 }

@@ -334,7 +334,7 @@ func TestEndsInBoundedTime(t *testing.T) {
 func stopNow(s *inference.Service, _ context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	s.Drain(ctx)
+	s.Admission().Drain(ctx)
 }
 
 func TestDrainLetsRequestsEnd(t *testing.T) {
@@ -351,7 +351,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		drained := make(chan struct{})
-		go func() { s.Drain(ctx); close(drained) }()
+		go func() { s.Admission().Drain(ctx); close(drained) }()
 		synctest.Wait()
 		if a := collect(t.Context(), s, chatRequest(1)); a.err == nil || a.err.Reason != inference.ReasonShuttingDown {
 			t.Errorf("a new request got %+v", a)
@@ -360,7 +360,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 			t.Errorf("the request in flight got %+v", a)
 		}
 		<-drained
-		s.Drain(ctx) // once more is harmless
+		s.Admission().Drain(ctx) // once more is harmless
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// paramPrefix is before the names of settings in a model's config.pbtxt.
-const paramPrefix = "trident."
+// ParamPrefix is the prefix of the names of settings in a model's config.pbtxt.
+const ParamPrefix = "trident."
 
 // The settings of a model. Given in its own config.pbtxt they travel with the
 // model, so that a remote Triton's models describe themselves.
@@ -23,7 +23,7 @@ const (
 	SettingHidden           = "hidden"           // "true" keeps the model out of lists
 	SettingAliases          = "aliases"          // further names, separated by commas
 	SettingLoRAs            = "loras"            // names of its LoRA adapters, separated by commas, with their numbers or paths after "="; or none
-	SettingToolParser       = "tool_call_parser" // dialect; default: what the chat template teaches; noParser for none
+	SettingToolParser       = "tool_call_parser" // dialect; default: what the chat template teaches; none for none
 	SettingReasoningParser  = "reasoning_parser" // likewise
 	SettingVision           = "vision"           // whether the model reads images; default: what its files and tensors say
 	SettingImageToken       = "image_token"      // text of an image in the prompt where the template shows none, or none
@@ -91,50 +91,4 @@ type Published struct {
 	HasTokenizer bool
 	// ContextLength with where it stands; a zero Setting when unknown.
 	ContextLength Setting
-}
-
-// settings are the values given for a model, first wins: those of the command line
-// for this model, those of its own config.pbtxt, those of the command line for all,
-// those detected.
-type settings []Setting
-
-func (c *Catalog) settings(m Model, detected []Setting) settings {
-	var s settings
-	for _, o := range c.overrides {
-		if o.Model == m.Name {
-			s = append(s, o.Setting)
-		}
-	}
-	for key, p := range m.Config.GetParameters() {
-		if len(key) > len(paramPrefix) && key[:len(paramPrefix)] == paramPrefix && p.GetStringValue() != "" {
-			s = append(s, Setting{Name: key[len(paramPrefix):], Value: p.GetStringValue(), Origin: "config.pbtxt: " + key})
-		}
-	}
-	for _, o := range c.overrides {
-		if o.Model == "" {
-			s = append(s, o.Setting)
-		}
-	}
-	return append(s, detected...)
-}
-
-// overridesOf are those that concern a model.
-func (c *Catalog) overridesOf(model string) []Override {
-	var of []Override
-	for _, o := range c.overrides {
-		if o.Model == model || o.Model == "" {
-			of = append(of, o)
-		}
-	}
-	return of
-}
-
-// get is the setting that wins, with an empty value where nobody gave one.
-func (s settings) get(name string) Setting {
-	for _, setting := range s {
-		if setting.Name == name {
-			return setting
-		}
-	}
-	return Setting{Name: name}
 }

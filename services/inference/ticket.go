@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
-// ticket is a request's place in the service, and its context: one that ends with the
+// Ticket is a request's slot, and its context: one that ends with the
 // client, at the deadline, or when the service stops. The context below is the client's.
 // One that ends with either is made for who asks when this one is done, and is the
 // standard library's own, so that what is derived from this one hangs on it directly;
 // the deadline and the stop need no context each, as the admission knows all tickets.
-type ticket struct {
+type Ticket struct {
 	context.Context //nolint:containedctx // it is one
+
+	// Measure of the request, which its owner begins and ends. A change of models has none.
+	Measure Measure
 
 	joint  atomic.Pointer[joint] // nil until somebody asks, or the service ends the request
 	mu     sync.Mutex
@@ -22,16 +25,15 @@ type ticket struct {
 	over   bool          // the service has ended it, guarded by mu
 	closed chan struct{} // then; nil until somebody asks, guarded by mu
 
-	admission *admission
-	measure   measure
-	deadline  time.Time // zero for none
-	control   bool      // a change of models, which has no limits
+	controller *Controller
+	deadline   time.Time // zero for none
+	control    bool      // a change of models, which has no limits
 
 	client  *client
 	model   *scope // nil where models have no limits
 	unknown string // the model's name where only the client has said it
 
-	prev, next *ticket // in the admission's list
+	prev, next *Ticket // in the admission's list
 
 	// Of one that waits.
 	rank    int64         // whose turn comes first among the client's
@@ -41,7 +43,7 @@ type ticket struct {
 }
 
 // Deadline is the earlier one of the client's and the service's.
-func (t *ticket) Deadline() (time.Time, bool) {
+func (t *Ticket) Deadline() (time.Time, bool) {
 	client, ok := t.Context.Deadline()
 	if ok && (t.deadline.IsZero() || client.Before(t.deadline)) {
 		return client, true
@@ -56,7 +58,7 @@ type joint struct {
 	end context.CancelCauseFunc
 }
 
-func (t *ticket) both() *joint {
+func (t *Ticket) both() *joint {
 	if j := t.joint.Load(); j != nil {
 		return j
 	}
@@ -75,7 +77,7 @@ func (t *ticket) both() *joint {
 }
 
 // below is the context that ends as this one.
-func (t *ticket) below() context.Context {
+func (t *Ticket) below() context.Context {
 	if j := t.joint.Load(); j != nil {
 		return j.Context
 	}
@@ -83,14 +85,14 @@ func (t *ticket) below() context.Context {
 }
 
 // Done implements [context.Context].
-func (t *ticket) Done() <-chan struct{} { return t.both().Done() }
+func (t *Ticket) Done() <-chan struct{} { return t.both().Done() }
 
 // Value implements it.
-func (t *ticket) Value(key any) any { return t.below().Value(key) }
+func (t *Ticket) Value(key any) any { return t.below().Value(key) }
 
 // Err tells the deadline from the client's leaving, and from the end of the request
 // itself.
-func (t *ticket) Err() error {
+func (t *Ticket) Err() error {
 	ctx, j := t.Context, t.joint.Load()
 	if j != nil {
 		ctx = j.Context
@@ -110,7 +112,7 @@ func (t *ticket) Err() error {
 }
 
 // end ends the request for a reason of the service's. The first one counts.
-func (t *ticket) end(cause error) {
+func (t *Ticket) end(cause error) {
 	t.both().end(cause)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +123,7 @@ func (t *ticket) end(cause error) {
 }
 
 // ended is closed when the service ends the request.
-func (t *ticket) ended() <-chan struct{} {
+func (t *Ticket) ended() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed == nil {
@@ -133,25 +135,19 @@ func (t *ticket) ended() <-chan struct{} {
 	return t.closed
 }
 
-// Ends gives what is closed when a request's context ends before the request does, one
-// or the other: for who waits for it alone, while it is under way. They cost less than
-// Done, which must put the two together.
-func Ends(ctx context.Context) (client, service <-chan struct{}) {
-	if t, ok := ctx.(*ticket); ok {
-		return t.Context.Done(), t.ended()
-	}
-	return ctx.Done(), nil
-}
+// Ends returns the channels that are closed when the client ends the request, and when the
+// server ends it.
+func (t *Ticket) Ends() (client, service <-chan struct{}) { return t.Context.Done(), t.ended() }
 
-// leave gives the place back. It must be called once by whoever got the ticket.
-func (t *ticket) leave() {
-	t.admission.leave(t)
+// Leave gives the slot back. Whoever entered must call it once.
+func (t *Ticket) Leave() {
+	t.controller.leave(t)
 	t.release()
 }
 
 // release lets go of what hangs on the client's context, and sees to it that nothing
 // more does.
-func (t *ticket) release() {
+func (t *Ticket) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.left.Store(true)
@@ -162,10 +158,10 @@ func (t *ticket) release() {
 
 // tickets are those that have been given out and not come back, by deadline: the one
 // that ends first comes first, those without one last.
-type tickets struct{ first, last *ticket }
+type tickets struct{ first, last *Ticket }
 
 // add puts a ticket in its place, which is the end where all get the same time.
-func (l *tickets) add(t *ticket) {
+func (l *tickets) add(t *Ticket) {
 	after := l.last
 	for after != nil && t.before(after) {
 		after = after.prev
@@ -183,11 +179,11 @@ func (l *tickets) add(t *ticket) {
 	}
 }
 
-func (t *ticket) before(other *ticket) bool {
+func (t *Ticket) before(other *Ticket) bool {
 	return !t.deadline.IsZero() && (other.deadline.IsZero() || t.deadline.Before(other.deadline))
 }
 
-func (l *tickets) remove(t *ticket) {
+func (l *tickets) remove(t *Ticket) {
 	if t.prev == nil {
 		l.first = t.next
 	} else {

@@ -35,9 +35,9 @@ func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*To
 	if err != nil {
 		return nil, err
 	}
-	ids, err := card.Tokenizer.Encode(ctx, text, special, card.oneText())
+	ids, err := card.Tokenizer.Encode(ctx, text, special, oneTextBudget(card))
 	if err != nil {
-		return nil, card.errTokenize(req.TextParam(), text, err)
+		return nil, errTokenize(card, req.TextParam(), text, err)
 	}
 	return &Tokens{IDs: ids, Text: card.Tokenizer.Token, ContextLength: card.ContextLength}, nil
 }
@@ -66,26 +66,26 @@ func (s *Service) detokenize(ctx context.Context, model string, ids []int) (stri
 	if i := slices.IndexFunc(ids, unknown); i >= 0 {
 		return "", Invalid(fmt.Sprintf("tokens[%d]", i), "tokens[%d]: the model `%s` has no token %d", i, model, ids[i])
 	}
-	return card.decode("tokens", ids)
+	return decodeIDs(card, "tokens", ids)
 }
 
 // tokenizing finds a model whose tokenizer is known.
 func (s *Service) tokenizing(ctx context.Context, model string) (*Card, error) {
-	named, err := s.Model(ctx, model)
+	named, err := s.catalog.Model(ctx, model)
 	if err != nil {
 		return nil, err
 	}
-	return named.Card, named.Card.needTokenizer(model, "the tokenizer of the model `%s` isn't known: give it")
+	return named.Card, needTokenizer(named.Card, model, "the tokenizer of the model `%s` isn't known: give it")
 }
 
 // needTokenizer refuses what needs the tokenizer of a model under that name, where
 // it isn't known; lack says what can't be done, and what to give.
-func (c *Card) needTokenizer(model, lack string) error {
+func needTokenizer(c *Card, model, lack string) error {
 	switch {
 	case c.Tokenizer != nil:
 		return nil
 	case c.Fetching:
 		return errFetching("tokenizer", model)
 	}
-	return Unsupported("model", lack+" by --tokenizer, or by the parameter %s in its config.pbtxt", model, paramPrefix+SettingTokenizer)
+	return Unsupported("model", lack+" by --tokenizer, or by the parameter %s in its config.pbtxt", model, ParamPrefix+SettingTokenizer)
 }

@@ -4,68 +4,18 @@ import (
 	"context"
 	"iter"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// tracerName is the scope of spans made here.
-const tracerName = "github.com/trident-inference/trident/services/inference"
-
-// child begins a span below the one of the context. Where that isn't recorded nothing
-// is begun: without traces, and for requests that aren't sampled, a look at the
-// context is all that it costs.
+// child starts a span below the one of the context.
 func child(ctx context.Context, name string) (context.Context, trace.Span) {
-	return childOf(ctx, spanOf(ctx), name)
-}
-
-// childOf does so where the parent is known.
-func childOf(ctx context.Context, parent trace.Span, name string) (context.Context, trace.Span) {
-	if !parent.IsRecording() {
-		return ctx, noop.Span{}
-	}
-	return parent.TracerProvider().Tracer(tracerName).Start(ctx, name) //nolint:spancheck // the caller ends it
-}
-
-// endSpan ends one with the error of what it stands for. The text of an error may have
-// a client's words in it, and only its code is told.
-func endSpan(span trace.Span, err error) {
-	if err != nil && span.IsRecording() {
-		code := AsError(err).Code.String()
-		span.SetAttributes(attribute.String("error.type", code))
-		span.SetStatus(codes.Error, code)
-	}
-	span.End()
-}
-
-// traceAnswer marks the first answer in the trace, from where on a stream goes out.
-func (m *measure) traceAnswer() {
-	m.span.AddEvent("first_token")
-	if m.streamed {
-		_, m.stream = child(trace.ContextWithSpan(context.Background(), m.span), "stream")
-	}
-}
-
-func (m *measure) endTrace(outcome Outcome, usage *Usage) {
-	if m.stream != nil {
-		m.stream.End()
-	}
-	if !m.span.IsRecording() {
-		return
-	}
-	if usage != nil {
-		m.span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", usage.PromptTokens), attribute.Int("gen_ai.usage.output_tokens", usage.CompletionTokens))
-	}
-	if outcome != OutcomeOK {
-		m.span.SetAttributes(attribute.String("error.type", outcome.String()))
-	}
+	return ChildSpan(ctx, spanOf(ctx), name)
 }
 
 // spanOf is the span under a context. A ticket knows its own.
 func spanOf(ctx context.Context) trace.Span {
-	if t, ok := ctx.(*ticket); ok && t.measure.span != nil {
-		return t.measure.span
+	if t, ok := ctx.(*Ticket); ok && t.Measure.Span() != nil {
+		return t.Measure.Span()
 	}
 	return trace.SpanFromContext(ctx)
 }
@@ -79,7 +29,7 @@ func traced(ctx context.Context, stream func(context.Context) iter.Seq2[*Respons
 	return func(yield func(*Response, error) bool) {
 		ctx, span := child(ctx, "engine")
 		var failure error
-		defer func() { endSpan(span, failure) }()
+		defer func() { EndSpan(span, failure) }()
 		answered := false
 		for resp, err := range stream(ctx) {
 			if !answered && err == nil && !resp.Idle {

@@ -27,7 +27,7 @@ func TestWarningsAtLoad(t *testing.T) {
 		engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
 		engine.Configure("vectors", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
 		var log strings.Builder
-		catalog := inference.NewCatalog([]inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil,
+		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil,
 			slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 		catalog.Start()
 		defer catalog.Stop()
@@ -62,12 +62,12 @@ func TestFingerprint(t *testing.T) {
 	if changed := fingerprintOf(t, engine); changed == first {
 		t.Errorf("%s for another configuration", changed)
 	}
-	if got := inferencetest.Service(t, inference.Config{}, engine).Fingerprint(t.Context(), "none"); got != "" {
+	if got := inferencetest.Service(t, inference.Config{}, engine).Catalog().Fingerprint(t.Context(), "none"); got != "" {
 		t.Errorf("%q of no model", got)
 	}
 }
 
 func fingerprintOf(t *testing.T, engine *inferencetest.Engine) string {
 	t.Helper()
-	return inferencetest.Service(t, inference.Config{}, engine).Fingerprint(t.Context(), "m")
+	return inferencetest.Service(t, inference.Config{}, engine).Catalog().Fingerprint(t.Context(), "m")
 }

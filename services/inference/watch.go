@@ -11,7 +11,7 @@ import (
 // Watch follows what is known of the models, until Close. Its first news is what is
 // known already. One goroutine at a time may use it.
 type Watch struct {
-	service *Service
+	catalog *Catalog
 	client  *Client
 	news    chan struct{} // holds one element while something waits
 
@@ -24,16 +24,16 @@ type Watch struct {
 const watchDepth = 16
 
 // Watch begins to follow the models that the client under the context may use.
-func (s *Service) Watch(ctx context.Context) *Watch {
-	w := &Watch{service: s, client: ClientOf(ctx), news: make(chan struct{}, 1)}
-	ws := &s.catalog.watches
+func (c *Catalog) Watch(ctx context.Context) *Watch {
+	w := &Watch{catalog: c, client: ClientOf(ctx), news: make(chan struct{}, 1)}
+	ws := &c.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.all == nil {
 		ws.all = map[*Watch]struct{}{}
 	}
 	ws.all[w] = struct{}{}
-	w.tell(s.catalog.known.Load())
+	w.tell(c.known.Load())
 	return w
 }
 
@@ -50,12 +50,12 @@ func (w *Watch) Next() *Known {
 	if len(w.waiting) > 0 {
 		w.signal()
 	}
-	return w.service.knownOf(k, w.client)
+	return w.catalog.knownOf(k, w.client)
 }
 
 // Close ends the watch.
 func (w *Watch) Close() {
-	ws := &w.service.catalog.watches
+	ws := &w.catalog.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	delete(ws.all, w)
@@ -157,7 +157,7 @@ func (cs *changes) end(model string) {
 // of; then the engine has to be asked. An engine that will refuse the change is left to
 // do so. The caller has the model's turn.
 func (c *Catalog) changing(ctx context.Context, e Engine, model string, state ModelState) (end func()) {
-	if !c.controllable(ctx, e) {
+	if !c.Controllable(ctx, e) {
 		return func() {}
 	}
 	c.changes.set(model, state)

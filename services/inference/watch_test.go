@@ -64,10 +64,10 @@ func TestWatchControl(t *testing.T) {
 				engine.Control(func(string) error { return test.loading })
 			}
 			s := inferencetest.Service(t, inference.Config{}, engine)
-			if _, err := s.Model(t.Context(), "ready"); err != nil { // waits for the first refresh
+			if _, err := s.Catalog().Model(t.Context(), "ready"); err != nil { // waits for the first refresh
 				t.Fatal(err)
 			}
-			watch := s.Watch(t.Context())
+			watch := s.Catalog().Watch(t.Context())
 			defer watch.Close()
 			if err := test.change(s); (err != nil) != test.fails {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ func TestWatchHolds(t *testing.T) {
 		engine.Control(func(string) error { <-loaded; return nil })
 		s := inferencetest.Service(t, inference.Config{}, engine)
 		synctest.Wait()
-		watch := s.Watch(t.Context())
+		watch := s.Catalog().Watch(t.Context())
 		defer watch.Close()
 		done := make(chan error)
 		go func() { _, err := s.LoadModel(t.Context(), "off"); done <- err }()
@@ -113,7 +113,7 @@ func TestWatchMoving(t *testing.T) {
 		engine.AddModel("m", inferencetest.Say("x"), nil)
 		s := inferencetest.Service(t, inference.Config{}, engine)
 		synctest.Wait()
-		watch := s.Watch(t.Context())
+		watch := s.Catalog().Watch(t.Context())
 		defer watch.Close()
 		<-watch.News()
 		watch.Next()
@@ -163,10 +163,10 @@ func TestWatchSlow(t *testing.T) {
 	engine := controlled()
 	engine.Control(nil)
 	s := inferencetest.Service(t, inference.Config{}, engine)
-	if _, err := s.Model(t.Context(), "ready"); err != nil {
+	if _, err := s.Catalog().Model(t.Context(), "ready"); err != nil {
 		t.Fatal(err)
 	}
-	slow := s.Watch(t.Context())
+	slow := s.Catalog().Watch(t.Context())
 	defer slow.Close()
 	const rounds = 20
 	for range rounds {

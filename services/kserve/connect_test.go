@@ -83,7 +83,7 @@ func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Cer
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := server.New(shared, listener, certificates, gate, routes, core, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := server.New(shared, listener, certificates, gate, routes, core.Admission(), nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func TestHealthWatch(t *testing.T) {
 	next(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	engine.SetDown(nil)
 	next(grpc_health_v1.HealthCheckResponse_SERVING)
-	core.Drain(t.Context())
+	core.Admission().Drain(t.Context())
 	next(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
 		t.Errorf("it ends with %v", err)

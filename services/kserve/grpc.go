@@ -176,7 +176,7 @@ func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context
 	if err != nil {
 		return ctx, err
 	}
-	arrival := s.service.core.Arrive(ctx)
+	arrival := s.service.core.Admission().Arrive(ctx)
 	if route.Effect == auth.Runs {
 		if err := arrival.Admit(); err != nil {
 			return ctx, err
@@ -279,7 +279,7 @@ func (s *Server) Start(context.Context) error {
 func (s *Server) Stop(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(ctx, s.service.cfg.ShutdownTimeout)
 	defer cancel()
-	s.service.core.Drain(grace)
+	s.service.core.Admission().Drain(grace)
 	stopped := make(chan struct{})
 	go func() { s.grpc.GracefulStop(); close(stopped) }()
 	if !s.partedFrom(stopped) {

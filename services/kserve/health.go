@@ -83,7 +83,7 @@ func (h sharedHealth) Watch(ctx context.Context, req *grpc_health_v1.HealthCheck
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-h.core.Draining():
+		case <-h.core.Admission().Draining():
 			if told != grpc_health_v1.HealthCheckResponse_SERVING {
 				return h.core.Ready(ctx)
 			}

@@ -29,7 +29,7 @@ func TestBodiesInFlight(t *testing.T) {
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	config := open()
 	service, core := newService(t, config, engine)
-	if err := core.SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
+	if err := core.Admission().SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
 		t.Fatal(err)
 	}
 	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))
@@ -75,7 +75,7 @@ func TestStreamSpendsOnce(t *testing.T) {
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	config := open()
 	service, core := newService(t, config, engine)
-	if err := core.SetBounds(inference.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 3}, Decoding: 1}); err != nil {
+	if err := core.Admission().SetBounds(inference.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 3}, Decoding: 1}); err != nil {
 		t.Fatal(err)
 	}
 	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))
@@ -93,7 +93,7 @@ func TestStreamSpendsOnce(t *testing.T) {
 			t.Fatalf("request %d: %v, %v", i, m, err)
 		}
 	}
-	if _, all := core.Holdings(); all.Decoding != 0 || all.Reading != 0 {
+	if _, all := core.Admission().Holdings(); all.Decoding != 0 || all.Reading != 0 {
 		t.Errorf("an idle stream holds %+v", all)
 	}
 	if err := stream.Send(sized(t, 1<<10)); err != nil { // isn't read before Retry-After has passed

@@ -58,7 +58,7 @@ func TestAnnouncedMessages(t *testing.T) {
 	})
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	service, core := newService(t, config, engine)
-	if err := core.SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
+	if err := core.Admission().SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
 		t.Fatal(err)
 	}
 	address := serveNativeService(t, nil, nil, config, service)
@@ -88,7 +88,7 @@ func TestAnnouncedMessages(t *testing.T) {
 	if _, err := grpc_health_v1.NewHealthClient(dial(t, address)).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: strings.Repeat("s", 8000)}); err != nil {
 		t.Errorf("a probe while bodies take all there is: %v", err)
 	}
-	if _, all := core.Holdings(); all.Bytes < 80<<10 || all.Bytes > 81<<10 || all.Reading != 0 {
+	if _, all := core.Admission().Holdings(); all.Bytes < 80<<10 || all.Bytes > 81<<10 || all.Reading != 0 {
 		t.Errorf("a single request in flight holds %+v", all)
 	}
 	close(end)
@@ -101,7 +101,7 @@ func TestStreamsReturnWhatTheyRead(t *testing.T) {
 	holds := make(chan int64, 1)
 	var core *inference.Service
 	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
-		_, all := core.Holdings()
+		_, all := core.Admission().Holdings()
 		holds <- all.Bytes
 		send(&inference.Response{Final: true})
 		return nil
@@ -133,7 +133,7 @@ func TestStreamsReturnWhatTheyRead(t *testing.T) {
 	if _, err := stream.Recv(); err != io.EOF { //nolint:errorlint // the stream's own
 		t.Errorf("the stream ended with %v", err)
 	}
-	if _, all := core.Holdings(); all.Bytes != 0 || all.Reading != 0 {
+	if _, all := core.Admission().Holdings(); all.Bytes != 0 || all.Reading != 0 {
 		t.Errorf("an ended stream holds %+v", all)
 	}
 }

@@ -34,7 +34,7 @@ func (s *Service) restGenerate(w http.ResponseWriter, r *http.Request, model, ve
 }
 
 func (s *Service) readGenerate(r *http.Request, model, version string) (*restRequest, *kserve.ModelConfig, error) {
-	config, err := s.core.ConfigOf(r.Context(), model)
+	config, err := s.core.Catalog().ConfigOf(r.Context(), model)
 	if err != nil {
 		return nil, nil, err
 	}

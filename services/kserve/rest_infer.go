@@ -33,7 +33,7 @@ func (s *Service) restInfer(w http.ResponseWriter, r *http.Request, model, versi
 
 func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnswer, error) {
 	ctx := r.Context()
-	if s.core.Decoupled(ctx, model) {
+	if s.core.Catalog().Decoupled(ctx, model) {
 		return nil, &inference.Error{
 			Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Triton: inference.TritonUnsupported,
 			Message: "HTTP end point doesn't support models with decoupled transaction policy",
@@ -46,7 +46,7 @@ func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnsw
 	defer body.Free()
 	req := newRESTRequest(model, version)
 	defer req.free()
-	config := func() (*kserve.ModelConfig, error) { return s.core.ConfigOf(ctx, model) }
+	config := func() (*kserve.ModelConfig, error) { return s.core.Catalog().ConfigOf(ctx, model) }
 	if err := req.readBody(r.Header, body, config); err != nil {
 		return nil, s.orOfModel(ctx, model, version, err)
 	}
@@ -95,7 +95,7 @@ func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config 
 // orOfModel is an error about a request's body, unless there is no such model:
 // tritonserver looks at that first.
 func (s *Service) orOfModel(ctx context.Context, model, version string, err error) error {
-	engine, away := s.core.EngineOf(ctx, model)
+	engine, away := s.core.Catalog().EngineOf(ctx, model)
 	if away != nil {
 		return away
 	}

@@ -24,7 +24,7 @@ func NewRESTServer(s *Service, listener *Listener, certificates *server.Certific
 	if err != nil {
 		return nil, err
 	}
-	port, err := server.New(cfg, listener.http, certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, s.core, telemetry, abort, log)
+	port, err := server.New(cfg, listener.http, certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, s.core.Admission(), telemetry, abort, log)
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,7 @@ func TestCompressedBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := server.NewMux(nil, core, routes)
+	handler, err := server.NewMux(nil, core.Admission(), routes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func unsupported(message string) error {
 
 // askOf asks the engine of a model.
 func askOf[Interface, Req, Res any](ctx context.Context, s *Service, model string, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
-	engine, err := s.core.EngineOf(ctx, model)
+	engine, err := s.core.Catalog().EngineOf(ctx, model)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func askOf[Interface, Req, Res any](ctx context.Context, s *Service, model strin
 
 // serves tells whether a model is that engine's, and one that the client may use.
 func (s *Service) serves(ctx context.Context, engine inference.Engine, model string) bool {
-	own, err := s.core.EngineOf(ctx, model)
+	own, err := s.core.Catalog().EngineOf(ctx, model)
 	return err == nil && own == engine
 }
 

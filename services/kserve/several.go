@@ -14,7 +14,7 @@ import (
 
 // ServerMetadata is the first engine's, with the extensions that all have.
 func (s *Service) ServerMetadata(ctx context.Context, req *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
-	answers, err := askAll(ctx, s.core.Engines(), inference.Describer.ServerMetadata, req)
+	answers, err := askAll(ctx, s.core.Catalog().Engines(), inference.Describer.ServerMetadata, req)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Service) RepositoryIndex(ctx context.Context, req *kserve.RepositoryInd
 
 // eachEngine goes over the engines; the first error ends it.
 func eachEngine(s *Service, do func(inference.Engine) error) error {
-	for _, engine := range s.core.Engines() {
+	for _, engine := range s.core.Catalog().Engines() {
 		if err := do(engine); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Service) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequ
 	if err := inference.MayAll(ctx); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Engines(), inference.Settings.TraceSetting, req))
+	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.Settings.TraceSetting, req))
 }
 
 // LogSettings changes those of all engines and tells the first's.
@@ -88,7 +88,7 @@ func (s *Service) LogSettings(ctx context.Context, req *kserve.LogSettingsReques
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Engines(), inference.Settings.LogSettings, req))
+	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.Settings.LogSettings, req))
 }
 
 // SystemSharedMemoryStatus tells of the regions of all engines.
@@ -96,7 +96,7 @@ func (s *Service) SystemSharedMemoryStatus(ctx context.Context, req *kserve.Syst
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	answers, err := askAny(ctx, s.core.Engines(), inference.SharedMemory.SystemSharedMemoryStatus, req)
+	answers, err := askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryStatus, req)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *Service) SystemSharedMemoryRegister(ctx context.Context, req *kserve.Sy
 	if err := s.mayRegister(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAny(ctx, s.core.Engines(), inference.SharedMemory.SystemSharedMemoryRegister, req))
+	return firstOf(askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryRegister, req))
 }
 
 // SystemSharedMemoryUnregister unregisters it everywhere.
@@ -120,7 +120,7 @@ func (s *Service) SystemSharedMemoryUnregister(ctx context.Context, req *kserve.
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Engines(), inference.SharedMemory.SystemSharedMemoryUnregister, req))
+	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryUnregister, req))
 }
 
 // CudaSharedMemoryStatus tells of the regions of all engines.
@@ -128,7 +128,7 @@ func (s *Service) CudaSharedMemoryStatus(ctx context.Context, req *kserve.CudaSh
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	answers, err := askAny(ctx, s.core.Engines(), inference.SharedMemory.CudaSharedMemoryStatus, req)
+	answers, err := askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryStatus, req)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) CudaSharedMemoryRegister(ctx context.Context, req *kserve.Cuda
 	if err := s.mayRegister(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAny(ctx, s.core.Engines(), inference.SharedMemory.CudaSharedMemoryRegister, req))
+	return firstOf(askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryRegister, req))
 }
 
 // CudaSharedMemoryUnregister unregisters it everywhere.
@@ -151,7 +151,7 @@ func (s *Service) CudaSharedMemoryUnregister(ctx context.Context, req *kserve.Cu
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Engines(), inference.SharedMemory.CudaSharedMemoryUnregister, req))
+	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryUnregister, req))
 }
 
 // askAll asks every engine, of which each must answer.

@@ -105,7 +105,7 @@ func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOpt
 	defer st.stopClock()
 	s.streams.Go(func() { st.read(ctx) })
 	var ending error
-	for draining, ended := s.core.Draining(), false; !ended; {
+	for draining, ended := s.core.Admission().Draining(), false; !ended; {
 		ended = true
 		select {
 		case <-st.idle:
@@ -223,7 +223,7 @@ func (st *stream) arrive(ctx context.Context, req *request) *run {
 	if r.refused != nil {
 		return r
 	}
-	r.arrival = st.service.core.Arrive(ctx)
+	r.arrival = st.service.core.Admission().Arrive(ctx)
 	if r.refused = r.arrival.Admit(); r.refused == nil {
 		r.refused = r.arrival.Take(int64(req.Size()))
 	}
@@ -246,14 +246,14 @@ func (st *stream) pause(ctx context.Context, refused error) bool {
 	case <-wait.C:
 		return true
 	case <-ctx.Done():
-	case <-st.service.core.Draining():
+	case <-st.service.core.Admission().Draining():
 	}
 	return false
 }
 
 // dispatch starts a request, unless no further one is taken.
 func (st *stream) dispatch(ctx context.Context, r *run, weight int64) bool {
-	r.decoupled = st.service.core.Decoupled(ctx, r.head.GetModelName())
+	r.decoupled = st.service.core.Catalog().Decoupled(ctx, r.head.GetModelName())
 	if !r.decoupled {
 		sent := make(chan struct{})
 		r.before, r.sent = st.order, sent

@@ -12,11 +12,11 @@ import (
 // [Config] from the graph.
 var Module = fx.Module("memory",
 	fx.Provide(New),
-	fx.Invoke(func(m *Monitor, service *inference.Service, lifecycle fx.Lifecycle) {
+	fx.Invoke(func(m *Monitor, admission *inference.Controller, catalog *inference.Catalog, lifecycle fx.Lifecycle) {
 		lifecycle.Append(fx.StartStopHook(
 			func(ctx context.Context) {
-				service.SetGuard(m.Guard(service.Holdings))
-				m.Start(ctx, service.Watch(context.Background()), service.LimitBodies)
+				admission.SetGuard(m.Guard(admission.Holdings))
+				m.Start(ctx, catalog.Watch(context.Background()), admission.LimitBodies)
 			},
 			m.Stop,
 		))

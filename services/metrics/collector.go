@@ -20,7 +20,6 @@ type collector struct {
 	*families
 
 	service   *inference.Service
-	catalog   *inference.Catalog
 	telemetry *server.Telemetry
 	gate      *auth.Gate
 	settings  Settings
@@ -39,11 +38,11 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out := sink(to)
 	var waiting, running int
-	for _, figures := range c.service.Figures() {
+	for _, figures := range c.service.Meters().Figures() {
 		waiting, running = waiting+figures.Queued, running+figures.InFlight-figures.Queued
 		c.collectSeries(out, &figures)
 	}
-	for i, n := range c.service.Refused() {
+	for i, n := range c.service.Meters().Refused() {
 		if n > 0 {
 			out.value(c.refused, float64(n), inference.Outcome(i).String())
 		}
@@ -56,7 +55,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectModels(out)
 	c.collectReloads(out)
 	c.collectMemory(out)
-	out.value(c.limit, float64(c.service.MaxInFlight()))
+	out.value(c.limit, float64(c.service.Admission().MaxInFlight()))
 	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
 }
@@ -66,11 +65,11 @@ func (c *collector) collectIntake(out sink) {
 	for reason, n := range c.telemetry.Refusals() {
 		out.value(c.refusals, float64(n), reason)
 	}
-	for reason, n := range c.service.Refusals() {
+	for reason, n := range c.service.Admission().Refusals() {
 		out.value(c.refusals, float64(n), reason)
 	}
 	out.value(c.refusals, float64(c.gate.Failures()), "authentication_failures")
-	_, held := c.service.Holdings()
+	_, held := c.service.Admission().Holdings()
 	out.value(c.bodyBytes, float64(held.Bytes))
 	out.value(c.decoding, float64(held.Decoding))
 	out.value(c.decodeWaiting, float64(held.Waiting))
@@ -109,7 +108,11 @@ func (c *collector) collectSeries(out sink, f *inference.Figures) {
 }
 
 func (c *collector) collectLoRAs(out sink) {
-	running, waiting, listed := c.service.LoRAs()
+	listed := 0
+	for _, card := range c.service.Catalog().Cards() {
+		listed += len(card.LoRAs)
+	}
+	running, waiting := c.service.Meters().Adapters()
 	if listed > 0 {
 		out.value(c.loras, float64(time.Now().Unix()), strconv.Itoa(listed), strings.Join(running, ","), strings.Join(waiting, ","))
 	}
@@ -132,7 +135,7 @@ func (c *collector) collectModels(out sink) {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	out.value(c.ready, number(c.service.Ready(ctx) == nil))
-	for _, card := range c.catalog.Cards() {
+	for _, card := range c.service.Catalog().Cards() {
 		if card.State != inference.ModelNeverLoaded && card.Reason != "unloaded" {
 			out.value(c.modelReady, number(card.State == inference.ModelReady), card.Name)
 		}
@@ -166,7 +169,7 @@ func limit(bytes int64) float64 {
 
 // mixedResponses is of all engines.
 func (c *collector) mixedResponses() (all uint64) {
-	for _, e := range c.service.Engines() {
+	for _, e := range c.service.Catalog().Engines() {
 		if able, ok := e.(inference.Sorter); ok {
 			all += able.Mixed()
 		}

@@ -116,7 +116,7 @@ type Page struct {
 
 // NewPage makes the page of a service, of the ports that share the telemetry, of the
 // settings and of the memory.
-func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, memory Memory, log *slog.Logger) (*Page, error) {
+func NewPage(cfg Config, service *inference.Service, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, memory Memory, log *slog.Logger) (*Page, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -124,13 +124,13 @@ func NewPage(cfg Config, service *inference.Service, catalog *inference.Catalog,
 		families: newFamilies(cfg.GatewayPrefix), registry: prometheus.NewRegistry(), log: log,
 		scrapes: make(chan struct{}, maxScrapes), failing: map[string]bool{},
 	}
-	own := &collector{families: p.families, service: service, catalog: catalog, telemetry: telemetry, gate: gate, settings: settings, memory: memory, version: cfg.Version}
+	own := &collector{families: p.families, service: service, telemetry: telemetry, gate: gate, settings: settings, memory: memory, version: cfg.Version}
 	for _, c := range []prometheus.Collector{own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := p.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	for _, e := range service.Engines() {
+	for _, e := range service.Catalog().Engines() {
 		if able, ok := e.(inference.Metrics); ok {
 			p.sources = append(p.sources, engineSource(able))
 		}

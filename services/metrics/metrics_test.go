@@ -74,11 +74,11 @@ func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string)
 	t.Helper()
 	e := &engine{Engine: inferencetest.New(), text: text}
 	e.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	service, catalog := inferencetest.WithCatalog(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 7}}}, e)
-	if err := catalog.Refresh(t.Context()); err != nil {
+	service := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 7}}}, e)
+	if err := service.Catalog().Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := NewPage(cfg, service, catalog, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
+	page, err := NewPage(cfg, service, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestWaiting(t *testing.T) {
 		asked.Go(func() { generate(t, service, "chat") })
 	}
 	for tick, end := time.Tick(5*time.Millisecond), time.Now().Add(30*time.Second); ; <-tick {
-		if load, _ := service.Load(t.Context()); e.Active() == taken && load.Waiting == all-taken {
+		if load, _ := service.Meters().Load(t.Context()); e.Active() == taken && load.Waiting == all-taken {
 			break
 		}
 		if time.Now().After(end) {
@@ -369,8 +369,8 @@ func TestValidate(t *testing.T) {
 // BenchmarkScrape asks what a page costs. Compare by benchstat.
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
-	service, catalog := inferencetest.WithCatalog(b, inference.Config{}, e)
-	page, err := NewPage(Default(), service, catalog, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
+	service := inferencetest.Service(b, inference.Config{}, e)
+	page, err := NewPage(Default(), service, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 	}
 	options := request.Body.StreamOptions
 	return &chatStream{ctx: ctx, handler: h, body: request.Body, req: req, events: ChatEvents{
-		ID: req.ID, Model: req.Model, Fingerprint: h.service.Fingerprint(ctx, req.Model), Choices: max(req.N, 1), Record: rec,
+		ID: req.ID, Model: req.Model, Fingerprint: h.service.Catalog().Fingerprint(ctx, req.Model), Choices: max(req.N, 1), Record: rec,
 		Usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
 	}}, nil
 }
@@ -47,7 +47,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
-		SystemFingerprint: optional(h.service.Fingerprint(ctx, req.Model)),
+		SystemFingerprint: optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
 	}
 	all, err := inference.Collect(h.generate(ctx, body, req), max(req.N, 1))
 	if err != nil {

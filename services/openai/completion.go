@@ -84,7 +84,7 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 	rec := server.RecordOf(ctx)
 	answer := api.CreateCompletion200JSONResponse{
 		ID: req.ID, Object: textCompletion, Created: time.Now().Unix(), Model: req.Model,
-		SystemFingerprint: optional(h.service.Fingerprint(ctx, req.Model)),
+		SystemFingerprint: optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
 	}
 	all, err := inference.Collect(h.service.Generate(ctx, req), len(req.Prompts)*max(req.N, 1))
 	if err != nil {
@@ -142,7 +142,7 @@ type completionStream struct {
 // returned and gets its status; a later one becomes an event.
 func (s *completionStream) VisitCreateCompletionResponse(w http.ResponseWriter) error {
 	chunks := &completionChunks{
-		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), s.req.Model, s.service.Fingerprint(s.ctx, s.req.Model), s.usage),
+		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), s.req.Model, s.service.Catalog().Fingerprint(s.ctx, s.req.Model), s.usage),
 		top:       value(s.req.Sampling.Logprobs),
 		offsets:   make([]int, len(s.req.Prompts)*max(s.req.N, 1)),
 	}

@@ -185,7 +185,7 @@ func failures() []errorCase {
 			s.started = func(service *inference.Service) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
-				service.Drain(ctx)
+				service.Admission().Drain(ctx)
 			}
 		}),
 		{name: "not ready", method: "GET", path: "/health/ready", prepare: state(func(e *inferencetest.Engine) {
@@ -209,7 +209,7 @@ func adapterErrors() []errorCase {
 			name: "an adapter " + name, method: "POST", path: chatPath, body: strings.Replace(ask(""), `"chat"`, `"chat:doll"`, 1),
 			prepare: func(t *testing.T, s *errorServer) {
 				t.Helper()
-				s.service.LoRASeparator = ":"
+				s.separator = ":"
 				fails := failing(&inference.Error{Code: inference.CodeInternal, Message: text})
 				if contract == "vllm" {
 					s.engine.AddModel("chat", fails, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})

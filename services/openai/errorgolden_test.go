@@ -162,8 +162,9 @@ type errorCase struct {
 
 // errorServer is what the cases may change before their request.
 type errorServer struct {
-	engine  *inferencetest.Engine
-	service inference.Config
+	engine    *inferencetest.Engine
+	service   inference.Config
+	separator string // of LoRA adapters
 	// started is called with the running service.
 	started func(*inference.Service)
 }
@@ -216,7 +217,7 @@ func (c *errorCase) handler(t *testing.T) *Handler {
 	if c.prepare != nil {
 		c.prepare(t, s)
 	}
-	service := inferencetest.Service(t, s.service, s.engine)
+	service := inferencetest.Separated(t, s.separator, s.service, s.engine)
 	if s.started != nil {
 		s.started(service)
 	}

@@ -24,12 +24,12 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 		"trident.tokenizer": byteTokenizer, "trident.context_length": "4096", "trident.aliases": "org/m", "trident.tool_call_parser": "hermes", "trident.image_token": "<{n}>",
 		"trident.chat_template": `{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}{{ tools | tojson if tools }}[assistant]`,
 	})
-	service := inferencetest.Service(tb, inference.Config{LoRASeparator: ":"}, engine)
+	service := inferencetest.Separated(tb, ":", inference.Config{}, engine)
 	handler, err := New(Config{}, service)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := service.Model(tb.Context(), "m"); err != nil { // waits until it is known
+	if _, err := service.Catalog().Model(tb.Context(), "m"); err != nil { // waits until it is known
 		tb.Fatal(err)
 	}
 	return handler

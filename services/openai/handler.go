@@ -324,7 +324,7 @@ func (h *Handler) CheckStartup(ctx context.Context, _ api.CheckStartupRequestObj
 // ListModels lists the models that generate or embed.
 func (h *Handler) ListModels(ctx context.Context, _ api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	answer := api.ListModels200JSONResponse{Object: "list", Data: []api.Model{}}
-	for _, named := range h.service.Models(ctx) {
+	for _, named := range h.service.Catalog().Models(ctx) {
 		answer.Data = append(answer.Data, h.model(named.Name, named.Card))
 	}
 	return answer, nil
@@ -332,7 +332,7 @@ func (h *Handler) ListModels(ctx context.Context, _ api.ListModelsRequestObject)
 
 // RetrieveModel describes one model.
 func (h *Handler) RetrieveModel(ctx context.Context, req api.RetrieveModelRequestObject) (api.RetrieveModelResponseObject, error) {
-	named, err := h.service.Model(ctx, req.Model)
+	named, err := h.service.Catalog().Model(ctx, req.Model)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 func TestModelsUnderFurtherNames(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("org/chat", inferencetest.Say("hello"), map[string]string{"trident.aliases": "team/gpt 4", "trident.loras": "org/doll"})
-	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.Service(t, inference.Config{LoRASeparator: ":"}, engine))
+	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.Separated(t, ":", inference.Config{}, engine))
 	if err != nil {
 		t.Fatal(err)
 	}

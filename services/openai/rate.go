@@ -15,7 +15,7 @@ func (h *Handler) withRate(w http.ResponseWriter, r *http.Request) http.Response
 	if r.Method != http.MethodPost {
 		return w
 	}
-	if _, limited := h.service.Rate(r.Context()); !limited {
+	if _, limited := h.service.Admission().Rate(r.Context()); !limited {
 		return w
 	}
 	return &rateWriter{ResponseWriter: w, ctx: r.Context(), service: h.service}
@@ -49,7 +49,7 @@ func (w *rateWriter) begin() {
 		return
 	}
 	w.begun = true
-	if left, limited := w.service.Rate(w.ctx); limited {
+	if left, limited := w.service.Admission().Rate(w.ctx); limited {
 		header := w.Header()
 		header.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(left.Limit))
 		header.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left.Remaining))

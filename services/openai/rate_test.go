@@ -48,7 +48,7 @@ func TestRateHeaders(t *testing.T) {
 	if body := post("").Body.String(); !strings.Contains(body, `"type":"rate_limit_error","param":null,"code":"rate_limit_exceeded"`) {
 		t.Errorf("got %s", body)
 	}
-	if err := service.SetBounds(inference.Bounds{}); err != nil {
+	if err := service.Admission().SetBounds(inference.Bounds{}); err != nil {
 		t.Fatal(err)
 	}
 	if w := post(""); w.Code != http.StatusOK || w.Header().Get("X-Ratelimit-Limit-Requests") != "" {

@@ -164,7 +164,7 @@ func (h *Handler) newResponseWriter(ctx context.Context, body *api.CreateRespons
 
 // countText is 0 where the model's tokenizer isn't known.
 func (h *Handler) countText(ctx context.Context, model, text string) int {
-	named, err := h.service.Model(ctx, model)
+	named, err := h.service.Catalog().Model(ctx, model)
 	if err != nil || named.Card.Tokenizer == nil {
 		return 0
 	}

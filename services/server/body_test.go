@@ -20,7 +20,7 @@ import (
 func TestBodiesInFlight(t *testing.T) {
 	core := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{BodyBytes: 400 << 10}}, inferencetest.New())
 	read, end := make(chan struct{}), make(chan struct{})
-	url, _, _ := start(t, Default(), core, func(w http.ResponseWriter, r *http.Request) {
+	url, _, _ := start(t, Default(), core.Admission(), func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
 		if r.URL.Path == "/stays" {
 			close(read)
@@ -43,7 +43,7 @@ func TestBodiesInFlight(t *testing.T) {
 	var stays sync.WaitGroup
 	stays.Go(func() { _, _ = send(t, http.MethodPost, url+"/stays", body(100<<10, false), nil) })
 	<-read
-	if _, all := core.Holdings(); all.Bytes != 100<<10 || all.Reading != 0 {
+	if _, all := core.Admission().Holdings(); all.Bytes != 100<<10 || all.Reading != 0 {
 		t.Errorf("a request whose body has been read holds %+v", all)
 	}
 	for _, tt := range []struct {
@@ -66,7 +66,7 @@ func TestBodiesInFlight(t *testing.T) {
 	}
 	close(end)
 	stays.Wait()
-	if each, all := core.Holdings(); len(each) != 0 || all.Bytes != 0 || all.Reading != 0 {
+	if each, all := core.Admission().Holdings(); len(each) != 0 || all.Bytes != 0 || all.Reading != 0 {
 		t.Errorf("requests that have ended hold %+v", all)
 	}
 }

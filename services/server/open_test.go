@@ -19,7 +19,7 @@ import (
 // short: who probes a server that is full mustn't take it for a dead one.
 func TestOpenBodies(t *testing.T) {
 	core := inferencetest.Service(t, inference.Config{}, inferencetest.New())
-	core.SetGuard(func(inference.Holding) error {
+	core.Admission().SetGuard(func(inference.Holding) error {
 		return &inference.Error{Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, Message: "short of memory"}
 	})
 	echo := func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func TestOpenBodies(t *testing.T) {
 	}
 	cfg := Default()
 	listener := NewListener(cfg)
-	s, err := New(cfg, listener, nil, nil, routes, core, nil, context.CancelCauseFunc(func(error) {}), slog.New(slog.DiscardHandler))
+	s, err := New(cfg, listener, nil, nil, routes, core.Admission(), nil, context.CancelCauseFunc(func(error) {}), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestOpenBodies(t *testing.T) {
 			t.Errorf("%s with %d bytes: %d", tt.path, tt.size, answer.Code)
 		}
 	}
-	if _, all := core.Holdings(); all.Bytes != 0 || all.Reading != 0 {
+	if _, all := core.Admission().Holdings(); all.Bytes != 0 || all.Reading != 0 {
 		t.Errorf("requests that have ended hold %+v", all)
 	}
 }

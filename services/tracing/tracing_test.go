@@ -140,7 +140,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 		t.Fatal(err)
 	}
 	abort := func(err error) { t.Error(err) }
-	web, err := server.New(shared, listener, nil, nil, []server.Route{{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}}, service, telemetry, abort, log)
+	web, err := server.New(shared, listener, nil, nil, []server.Route{{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}}, service.Admission(), telemetry, abort, log)
 	if err != nil {
 		t.Fatal(err)
 	}

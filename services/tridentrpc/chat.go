@@ -27,7 +27,7 @@ func (s *Service) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*triden
 		return nil, err
 	}
 	answer := &tridentv1.ChatResponse{
-		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Fingerprint(ctx, req.Model),
+		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Catalog().Fingerprint(ctx, req.Model),
 		Usage: usage(&all.Usage, server.RecordOf(ctx)), Choices: make([]*tridentv1.ChatChoice, len(all.Choices)),
 	}
 	for i := range all.Choices {
@@ -73,7 +73,7 @@ func (s *Service) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamReque
 		default:
 			if rec.FirstToken.IsZero() {
 				rec.FirstToken = time.Now()
-				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Fingerprint(ctx, req.Model)
+				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Catalog().Fingerprint(ctx, req.Model)
 			}
 			out.Delta = chatDelta(fresh(piece), &delta)
 		}

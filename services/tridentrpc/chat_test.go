@@ -51,7 +51,7 @@ func serveAll(t *testing.T, core *inference.Service, access auth.Config) (*http.
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux, err := trident.NewMux(gate, core, routes)
+	mux, err := trident.NewMux(gate, core.Admission(), routes)
 	if err != nil {
 		t.Fatal(err)
 	}

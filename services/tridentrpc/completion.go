@@ -25,7 +25,7 @@ func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) 
 		return nil, openai.CompletionNames(err)
 	}
 	answer := &tridentv1.CompleteResponse{
-		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Fingerprint(ctx, req.Model),
+		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Catalog().Fingerprint(ctx, req.Model),
 		Usage: usage(&all.Usage, server.RecordOf(ctx)), Choices: make([]*tridentv1.CompleteChoice, len(all.Choices)),
 	}
 	for i := range all.Choices {
@@ -62,7 +62,7 @@ func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStr
 		default:
 			if rec.FirstToken.IsZero() {
 				rec.FirstToken = time.Now()
-				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Fingerprint(ctx, req.Model)
+				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Catalog().Fingerprint(ctx, req.Model)
 			}
 			piece.Index, piece.Text = uint32(delta.Index), validText(delta.Text)
 			piece.Logprobs, piece.FinishReason = tokenLogprobs(delta.Logprobs), finishReason(delta.Finish)

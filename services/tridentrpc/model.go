@@ -19,7 +19,7 @@ type modelService struct{ *Service }
 // List tells of the models.
 func (s modelService) List(ctx context.Context, msg *tridentv1.ModelServiceListRequest) (*tridentv1.ModelServiceListResponse, error) {
 	answer := &tridentv1.ModelServiceListResponse{}
-	known := s.core.Known(ctx)
+	known := s.core.Catalog().Known(ctx)
 	for _, card := range known.Cards {
 		if listed(card, msg.GetAll()) {
 			answer.Models = append(answer.Models, s.info(ctx, known, card))
@@ -33,22 +33,22 @@ func listed(card *inference.Card, all bool) bool { return card.Listed() || all &
 
 // Get tells of one model.
 func (s modelService) Get(ctx context.Context, msg *tridentv1.ModelServiceGetRequest) (*tridentv1.ModelServiceGetResponse, error) {
-	known := s.core.Known(ctx)
+	known := s.core.Catalog().Known(ctx)
 	for _, card := range known.Cards {
 		if known.Name(card) == msg.GetModel() || slices.Contains(known.Names(card), msg.GetModel()) {
 			return &tridentv1.ModelServiceGetResponse{Model: s.info(ctx, known, card)}, nil
 		}
 	}
-	named, err := s.core.Model(ctx, msg.GetModel()) // asks the engines
+	named, err := s.core.Catalog().Model(ctx, msg.GetModel()) // asks the engines
 	if err != nil {
 		return nil, err
 	}
-	return &tridentv1.ModelServiceGetResponse{Model: s.info(ctx, s.core.Known(ctx), named.Card)}, nil
+	return &tridentv1.ModelServiceGetResponse{Model: s.info(ctx, s.core.Catalog().Known(ctx), named.Card)}, nil
 }
 
 // Watch tells of all models and then of changes.
 func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatchRequest, stream *connect.ServerStream[tridentv1.ModelServiceWatchResponse]) error {
-	watch := s.core.Watch(ctx)
+	watch := s.core.Catalog().Watch(ctx)
 	defer watch.Close()
 	quiet := time.NewTicker(silence)
 	defer quiet.Stop()
@@ -65,7 +65,7 @@ func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatc
 			change = &tridentv1.ModelServiceWatchResponse{} // a sign of life
 		case <-ctx.Done():
 			return s.stopped(ctx)
-		case <-s.core.Draining():
+		case <-s.core.Admission().Draining():
 			return s.stopped(ctx)
 		}
 		if err := send(stream, change); err != nil {
@@ -114,7 +114,7 @@ func (s modelService) Load(ctx context.Context, msg *tridentv1.ModelServiceLoadR
 	if err != nil {
 		return nil, err
 	}
-	return &tridentv1.ModelServiceLoadResponse{Model: s.info(ctx, s.core.Known(ctx), card)}, nil
+	return &tridentv1.ModelServiceLoadResponse{Model: s.info(ctx, s.core.Catalog().Known(ctx), card)}, nil
 }
 
 // Unload unloads a model.
@@ -131,7 +131,7 @@ func (s modelService) info(ctx context.Context, known *inference.Known, card *in
 		Name: known.Name(card), Aliases: known.Names(card), Version: card.Version, Versions: card.Versions,
 		State: modelState(card), Reason: card.Reason, Created: timestamppb.New(card.Loaded.Truncate(time.Second)),
 	}
-	if s.core.Controllable(ctx, card.Engine) {
+	if s.core.Catalog().Controllable(ctx, card.Engine) {
 		info.UnloadAllowed = card.State == inference.ModelReady
 		info.LoadAllowed = card.State == inference.ModelNeverLoaded || card.State == inference.ModelUnavailable && !card.Recovering
 	}

@@ -33,17 +33,17 @@ func (s serverService) Watch(ctx context.Context, msg *tridentv1.ServerServiceWa
 		case <-tick.C:
 		case <-ctx.Done():
 			return s.stopped(ctx)
-		case <-s.core.Draining():
+		case <-s.core.Admission().Draining():
 			return s.stopped(ctx)
 		}
 	}
 }
 
 func (s serverService) status(ctx context.Context) *tridentv1.ServerStatus {
-	total, models := s.core.Load(ctx)
+	total, models := s.core.Meters().Load(ctx)
 	status := &tridentv1.ServerStatus{
 		Time: timestamppb.Now(), Version: s.version, Started: timestamppb.New(s.started),
-		Ready: true, MaxInFlight: uint32(s.core.MaxInFlight()), Total: load(&total),
+		Ready: true, MaxInFlight: uint32(s.core.Admission().MaxInFlight()), Total: load(&total),
 	}
 	if err := s.core.Ready(ctx); err != nil {
 		status.Ready, status.Reason = false, inference.AsError(err).Message

@@ -317,7 +317,7 @@ func TestServerWatch(t *testing.T) {
 	if total := watch.Msg().GetStatus().GetTotal(); total.GetCompletionTokens() != 2 || total.GetInterToken().GetCount() != 1 || total.GetRequests() != 1 || total.GetFailures() != 0 {
 		t.Errorf("%s", protojson.Format(total))
 	}
-	core.Drain(t.Context())
+	core.Admission().Drain(t.Context())
 	for watch.Receive() {
 	}
 	if connect.CodeOf(watch.Err()) != connect.CodeUnavailable || detail(t, watch.Err()).GetReason() != "shutting_down" {

@@ -45,7 +45,7 @@ func TestSlowReader(t *testing.T) {
 	if err := listener.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	server, err := trident.New(cfg, listener, nil, nil, routes, core, nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
+	server, err := trident.New(cfg, listener, nil, nil, routes, core.Admission(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -265,22 +265,21 @@ func Service(tb testing.TB, cfg inference.Config, engines ...inference.Engine) *
 	return Seeing(tb, cfg, images.Default(), engines...)
 }
 
+// Separated is a Service with a separator between the names of models and LoRA adapters.
+func Separated(tb testing.TB, separator string, cfg inference.Config, engines ...inference.Engine) *inference.Service {
+	tb.Helper()
+	return start(tb, inference.CatalogConfig{LoRASeparator: separator}, cfg, images.Default(), engines)
+}
+
 // Seeing is a Service that reads pictures under given rules.
 func Seeing(tb testing.TB, cfg inference.Config, rules images.Config, engines ...inference.Engine) *inference.Service {
 	tb.Helper()
-	service, _ := start(tb, cfg, rules, engines)
-	return service
+	return start(tb, inference.CatalogConfig{}, cfg, rules, engines)
 }
 
-// WithCatalog is Service, and its catalog.
-func WithCatalog(tb testing.TB, cfg inference.Config, engines ...inference.Engine) (*inference.Service, *inference.Catalog) {
+func start(tb testing.TB, names inference.CatalogConfig, cfg inference.Config, rules images.Config, engines []inference.Engine) *inference.Service {
 	tb.Helper()
-	return start(tb, cfg, images.Default(), engines)
-}
-
-func start(tb testing.TB, cfg inference.Config, rules images.Config, engines []inference.Engine) (*inference.Service, *inference.Catalog) {
-	tb.Helper()
-	catalog := inference.NewCatalog(engines, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	catalog := inference.NewCatalog(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		tb.Fatal(err)
@@ -291,5 +290,5 @@ func start(tb testing.TB, cfg inference.Config, rules images.Config, engines []i
 	}
 	catalog.Start()
 	tb.Cleanup(catalog.Stop)
-	return service, catalog
+	return service
 }

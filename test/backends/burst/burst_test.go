@@ -218,7 +218,7 @@ func cardsOf(t *testing.T, engine inference.Engine) map[string]*inference.Card {
 	}
 	cards := map[string]*inference.Card{}
 	for _, m := range models {
-		cards[m.Name] = &inference.Card{Name: m.Name, Config: m.Config, Engine: engine}
+		cards[m.Name] = &inference.Card{Target: inference.Target{Name: m.Name, Config: m.Config}, Engine: engine}
 	}
 	return cards
 }
@@ -232,7 +232,7 @@ type answer struct {
 func ask(t *testing.T, card *inference.Card, stream bool, tokens int) answer {
 	t.Helper()
 	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
-	decoder := contracts.VLLM{}.Decoder(card, req)
+	decoder := contracts.VLLM{}.Decoder(&card.Target, req)
 	var got answer
 	for response, err := range card.Engine.Stream(t.Context(), encode(t, card, stream, tokens)) {
 		if err != nil {
@@ -259,7 +259,7 @@ func ask(t *testing.T, card *inference.Card, stream bool, tokens int) answer {
 func encode(t *testing.T, card *inference.Card, stream bool, tokens int) *kserve.ModelInferRequest {
 	t.Helper()
 	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
-	tensors, err := contracts.VLLM{}.Encode(card, req, &inference.Job{Prompt: prompt, MaxTokens: tokens})
+	tensors, err := contracts.VLLM{}.Encode(&card.Target, req, &inference.Job{Prompt: prompt, MaxTokens: tokens})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,109 @@
+package inference
+
+import (
+	"context"
+	"net"
+	"net/netip"
+)
+
+// Surface is the API that a request came by.
+type Surface string
+
+// The surfaces. There are no others, so that figures by surface are few.
+const (
+	SurfaceOther   Surface = "other"
+	SurfaceOpenAI  Surface = "openai"
+	SurfaceConnect Surface = "connect"
+	SurfaceKServe  Surface = "kserve"
+)
+
+// Origin is where the requests under a context come from. A server puts it there, and
+// may fill it in later, until the request gets to the service.
+type Origin struct {
+	Surface Surface
+	// Address of the client, as [AddressOf] has it.
+	Address netip.Addr
+}
+
+type originKey struct{}
+
+// WithOrigin says where the requests under a context come from.
+func WithOrigin(ctx context.Context, origin *Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, origin)
+}
+
+// SurfaceOf returns the surface under a context. It is [SurfaceOther] if the context has none.
+func SurfaceOf(ctx context.Context) Surface {
+	if origin, ok := ctx.Value(originKey{}).(*Origin); ok && origin.Surface != "" {
+		return origin.Surface
+	}
+	return SurfaceOther
+}
+
+// Operation is what a request asks for, by OpenTelemetry's names for generative AI,
+// and one for tensors.
+type Operation string
+
+// The operations.
+const (
+	OperationChat       Operation = "chat"
+	OperationCompletion Operation = "text_completion"
+	OperationEmbeddings Operation = "embeddings"
+	OperationInfer      Operation = "infer"
+)
+
+// Operation returns the operation that the request asks for.
+func (r *Request) Operation() Operation {
+	switch {
+	case r.Task == TaskEmbed:
+		return OperationEmbeddings
+	case r.Messages != nil:
+		return OperationChat
+	}
+	return OperationCompletion
+}
+
+// AddressIn returns the client's address of a context's request. It is invalid if the context
+// has none.
+func AddressIn(ctx context.Context) netip.Addr {
+	if origin, ok := ctx.Value(originKey{}).(*Origin); ok {
+		return origin.Address
+	}
+	return netip.Addr{}
+}
+
+// networkBits is the length of an IPv6 network prefix. A host chooses the other bits freely,
+// so that a limit per address would not hold.
+const networkBits = 64
+
+// AddressOf returns the address that limits use for a connection's peer: an IPv4 address, or
+// the /64 network of an IPv6 address. It is invalid if the peer has no IP address.
+func AddressOf(peer net.Addr) netip.Addr {
+	if tcp, ok := peer.(*net.TCPAddr); ok {
+		address, _ := netip.AddrFromSlice(tcp.IP)
+		return networkOf(address)
+	}
+	if peer == nil {
+		return netip.Addr{}
+	}
+	return ParseAddress(peer.String())
+}
+
+// ParseAddress is [AddressOf] for an address written as host:port, such as that of an
+// [net/http.Request].
+func ParseAddress(hostPort string) netip.Addr {
+	peer, err := netip.ParseAddrPort(hostPort)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return networkOf(peer.Addr())
+}
+
+func networkOf(address netip.Addr) netip.Addr {
+	address = address.Unmap().WithZone("")
+	if address.Is4() || address.IsLoopback() || !address.IsValid() {
+		return address
+	}
+	network, _ := address.Prefix(networkBits) // of 128: can't fail
+	return network.Addr()
+}

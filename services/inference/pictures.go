@@ -1,0 +1,31 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+)
+
+// checkParts refuses the first part that the model can't read, or this server not.
+func (s *Service) checkParts(card *Card, req *Request) error {
+	if err := card.CheckParts(req); err != nil {
+		return err
+	}
+	if refs := req.ImageRefs(); len(refs) > 0 {
+		return s.images.Check(refs)
+	}
+	return nil
+}
+
+// readImages gives the pictures of a request whose parts have been checked; nil where
+// it has none.
+func (s *Service) readImages(ctx context.Context, req *Request) (*Images, error) {
+	refs := req.ImageRefs()
+	if len(refs) == 0 {
+		return nil, nil //nolint:nilnil // no pictures
+	}
+	list, err := s.images.Read(ctx, refs)
+	if err != nil {
+		return nil, fmt.Errorf("read images: %w", err)
+	}
+	return &Images{List: list}, nil
+}

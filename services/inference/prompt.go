@@ -1,0 +1,174 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/budget"
+)
+
+// oneText is the budget of a request with one text.
+func oneTextBudget(c *Card) *TextBudget {
+	return &TextBudget{Bytes: budget.Text(c.ContextLength), LongWords: budget.LongWords(c.ContextLength)}
+}
+
+// texts is the budget of a request with so many.
+func textBudget(c *Card, n int) *TextBudget {
+	left := oneTextBudget(c)
+	if n > 1 {
+		left.Bytes = budget.Texts(c.ContextLength)
+	}
+	return left
+}
+
+// begins is what engines put before every text by themselves, such as <s>: its
+// ids and its text, empty for nothing. It isn't known of tokenizers that end
+// texts, too.
+func begins(t Tokenizer) (id []int, text string) {
+	ids, err := t.Encode(context.Background(), "", true, nil)
+	if err != nil || len(ids) != 1 {
+		return nil, ""
+	}
+	return ids, t.Decode(ids, false)
+}
+
+// withoutBegin takes what the engine adds off a rendered prompt that has it
+// already: twice, it spoils the answers of some models.
+func withoutBegin(c *Card, prompt string) string {
+	if c.Tokenizer == nil {
+		return prompt
+	}
+	_, text := begins(c.Tokenizer)
+	return strings.TrimPrefix(prompt, text)
+}
+
+// textOf gives the text of a prompt of token ids, as engines take texts. Where
+// they would read other ids in it, the prompt is refused.
+func textOf(ctx context.Context, c *Card, ids []int, left *TextBudget) (string, error) {
+	const param = "prompt"
+	if c.Tokenizer == nil {
+		return "", Unsupported(param, "the tokenizer of the model `%s` isn't known: send the prompt as text, not as token ids", c.Name)
+	}
+	if id := slices.Max(ids); id >= c.Tokenizer.Size() {
+		return "", Invalid(param, "prompt holds the token id %d, but the model `%s` has %d tokens", id, c.Name, c.Tokenizer.Size())
+	}
+	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // it encodes an empty string
+		ids = ids[1:]
+	}
+	text, err := decodeIDs(c, param, ids)
+	if err != nil {
+		return "", err
+	}
+	again, err := c.Tokenizer.Encode(ctx, text, false, left)
+	if err != nil {
+		return "", errTokenize(c, param, text, err)
+	}
+	if !slices.Equal(again, ids) {
+		return "", Unsupported(param, "prompt holds token ids that their text isn't read as: send it as text")
+	}
+	return text, nil
+}
+
+// holds refuses a prompt of more token ids than the context has before its text is made.
+func checkTokens(c *Card, req *Request, ids []int) error {
+	if c.Tokenizer == nil || c.ContextLength == 0 || len(ids) < c.ContextLength || req.Sampling.TruncatePromptTokens != nil {
+		return nil
+	}
+	asked := 0
+	if p := req.Sampling.MaxTokens; p != nil {
+		asked = *p
+	}
+	return tooLong(c, req.TextParam(), len(ids), asked)
+}
+
+// decodeFactor is how much longer than a text that is tokenized the text of token ids may
+// be: there are tokens of some hundred bytes.
+const decodeFactor = 4
+
+// decode gives the text of a field's token ids, within a budget.
+func decodeIDs(c *Card, param string, ids []int) (string, error) {
+	most, size := decodeFactor*budget.Text(c.ContextLength), 0
+	for _, id := range ids {
+		token, _ := c.Tokenizer.Token(id)
+		if size += len(token); size > most {
+			return "", Invalid(param, "the text of %s is longer than %d bytes: send fewer token ids at a time", param, most)
+		}
+	}
+	return c.Tokenizer.Decode(ids, false), nil
+}
+
+// errTokenize is the error of a field whose text, or whose last text, couldn't be tokenized.
+func errTokenize(c *Card, param, text string, err error) error {
+	if !errors.Is(err, ErrTextTooLong) {
+		return fmt.Errorf("tokenize: %w", err)
+	}
+	const advice = "send less, or in several requests"
+	e := &Error{Code: CodeInvalid, Reason: ReasonContextLength, Param: param}
+	if one := budget.Text(c.ContextLength); len(text) > one {
+		e.Message = fmt.Sprintf("%s has %d bytes, and at most %d are tokenized for this model: %s", param, len(text), one, advice)
+	} else {
+		e.Message = fmt.Sprintf("%s is too long to be tokenized: in their normal form the texts of a request may have %d bytes, and their longest words %d: %s",
+			param, budget.Texts(c.ContextLength), budget.LongWords(c.ContextLength), advice)
+	}
+	return e
+}
+
+// longest is the number of tokens of the longest text of a field, as the engine will count
+// them, or 0 where that isn't known.
+func longestOf(ctx context.Context, c *Card, param string, texts []string) (int, error) {
+	if c.Tokenizer == nil {
+		return 0, nil
+	}
+	most, left := 0, textBudget(c, len(texts))
+	for _, text := range texts {
+		n, err := c.Tokenizer.Count(ctx, text, true, left)
+		if err != nil {
+			return 0, errTokenize(c, param, text, err)
+		}
+		most = max(most, n)
+	}
+	return most, nil
+}
+
+// checkInputs refuses inputs that the model can't embed, as far as its tokenizer
+// is known.
+func checkInputs(ctx context.Context, c *Card, inputs []Input) error {
+	if c.Tokenizer == nil {
+		return nil
+	}
+	left := textBudget(c, len(inputs))
+	for i, in := range inputs {
+		param := fmt.Sprintf("input[%d]", i)
+		if len(inputs) == 1 {
+			param = "input"
+		}
+		n := len(in.TokenIDs)
+		if n > 0 {
+			if id := slices.Max(in.TokenIDs); id >= c.Tokenizer.Size() {
+				return Invalid(param, "%s holds the token id %d, but the model `%s` has %d tokens: send texts (LangChain: check_embedding_ctx_length=False)",
+					param, id, c.Name, c.Tokenizer.Size())
+			}
+		} else {
+			var err error
+			if n, err = c.Tokenizer.Count(ctx, in.Text, true, left); err != nil {
+				return errTokenize(c, param, in.Text, err)
+			}
+		}
+		if c.ContextLength > 0 && n > c.ContextLength {
+			return tooLong(c, param, n, 0)
+		}
+	}
+	return nil
+}
+
+// tooLong says that a prompt and the answer asked for don't fit into the context.
+func tooLong(c *Card, param string, prompt, asked int) *Error {
+	message := fmt.Sprintf("this model's context is %d tokens, but %s has %d", c.ContextLength, param, prompt)
+	if asked > 0 {
+		message += fmt.Sprintf(" and %d were asked for in the answer", asked)
+	}
+	return &Error{Code: CodeInvalid, Reason: ReasonContextLength, Param: param, Message: message}
+}

@@ -1,0 +1,47 @@
+package inference
+
+// settings are the values given for a model, first wins: those of the command line
+// for this model, those of its own config.pbtxt, those of the command line for all,
+// those detected.
+type settings []Setting
+
+func (c *Catalog) settings(m Model, detected []Setting) settings {
+	var s settings
+	for _, o := range c.overrides {
+		if o.Model == m.Name {
+			s = append(s, o.Setting)
+		}
+	}
+	for key, p := range m.Config.GetParameters() {
+		if len(key) > len(ParamPrefix) && key[:len(ParamPrefix)] == ParamPrefix && p.GetStringValue() != "" {
+			s = append(s, Setting{Name: key[len(ParamPrefix):], Value: p.GetStringValue(), Origin: "config.pbtxt: " + key})
+		}
+	}
+	for _, o := range c.overrides {
+		if o.Model == "" {
+			s = append(s, o.Setting)
+		}
+	}
+	return append(s, detected...)
+}
+
+// overridesOf are those that concern a model.
+func (c *Catalog) overridesOf(model string) []Override {
+	var of []Override
+	for _, o := range c.overrides {
+		if o.Model == model || o.Model == "" {
+			of = append(of, o)
+		}
+	}
+	return of
+}
+
+// get is the setting that wins, with an empty value where nobody gave one.
+func (s settings) get(name string) Setting {
+	for _, setting := range s {
+		if setting.Name == name {
+			return setting
+		}
+	}
+	return Setting{Name: name}
+}
