@@ -87,10 +87,10 @@ func (c *crowd) ask(ctx context.Context, name string, change ...func(*inference.
 	c.asked.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		if a := collect(ctx, c.service, req); a.err != nil {
+		if a := inferencetest.Collect(ctx, c.service, req); a.Err != nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.failed[name] = a.err
+			c.failed[name] = a.Err
 		}
 	})
 	synctest.Wait()
@@ -416,9 +416,9 @@ func TestCrowd(t *testing.T) {
 					leave()
 				}
 				req := &inference.Request{Model: []string{"m", "n", "unknown"}[j%3], Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}
-				a := collect(ctx, s, req)
-				if a.err != nil && a.err.Code == inference.CodeInternal {
-					t.Error(a.err)
+				a := inferencetest.Collect(ctx, s, req)
+				if a.Err != nil && a.Err.Code == inference.CodeInternal {
+					t.Error(a.Err)
 				}
 				leave()
 			}

@@ -8,14 +8,14 @@ import (
 )
 
 // candidates is how many continuations of each prompt are made.
-func (r *Request) candidates() int { return max(r.N, r.BestOf, 1) }
+func candidates(req *Request) int { return max(req.N, req.BestOf, 1) }
 
 // ranks tells whether more are made than given.
-func (r *Request) ranks() bool { return r.BestOf > max(r.N, 1) }
+func ranks(req *Request) bool { return req.BestOf > max(req.N, 1) }
 
 // rank makes the run ask for the log probabilities that it is going to choose by.
 func (r *run) rank() {
-	if r.req.ranks() && r.req.Sampling.Logprobs == nil {
+	if ranks(r.req) && r.req.Sampling.Logprobs == nil {
 		asked := *r.req
 		asked.Sampling.Logprobs = new(0)
 		r.req, r.hidden = &asked, true
@@ -45,7 +45,7 @@ func (c *candidate) mean() float64 {
 // best collects the candidates, where there are more than were asked for, and
 // yields the likeliest of each prompt, each whole.
 func (r *run) best(deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
-	if !r.req.ranks() {
+	if !ranks(r.req) {
 		return deltas
 	}
 	return func(yield func(Delta, error) bool) {
@@ -68,7 +68,7 @@ func (r *run) best(deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 
 func (r *run) yieldBest(all []candidate, yield func(Delta, error) bool) {
 	index := 0
-	for group := range slices.Chunk(all, r.req.candidates()) {
+	for group := range slices.Chunk(all, candidates(r.req)) {
 		slices.SortStableFunc(group, func(a, b candidate) int { return cmp.Compare(b.mean(), a.mean()) })
 		for _, c := range group[:max(r.req.N, 1)] {
 			d := Delta{Index: index, Text: c.text, Logprobs: c.logprobs, Finish: c.finish, More: true}

@@ -14,7 +14,7 @@ import (
 
 func TestModels(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("b", inferencetest.Say("x"), withTemplate)
+	engine.AddModel("b", inferencetest.Say("x"), inferencetest.WithTemplate())
 	engine.AddModel("a", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
 	engine.AddModel("hidden", inferencetest.Say("x"), map[string]string{"trident.hidden": "true", "trident.chat_template": inferencetest.ChatTemplate})
 	engine.AddModel("off", inferencetest.Say("x"), nil)
@@ -49,17 +49,17 @@ func TestModels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := collect(t.Context(), s, &inference.Request{Model: tt.model, Task: tt.task, Prompts: []inference.Input{{Text: "x"}}})
-			if a.err == nil || a.err.Code != tt.code || a.err.Reason != tt.reason || a.err.Param != "model" || a.err.Message != tt.message {
-				t.Errorf("got %+v", a.err)
+			a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: tt.model, Task: tt.task, Prompts: []inference.Input{{Text: "x"}}})
+			if a.Err == nil || a.Err.Code != tt.code || a.Err.Reason != tt.reason || a.Err.Param != "model" || a.Err.Message != tt.message {
+				t.Errorf("got %+v", a.Err)
 			}
-			if later := tt.code == inference.CodeUnavailable; a.err != nil && later != (a.err.RetryAfter > 0) {
-				t.Errorf("retry after %s", a.err.RetryAfter)
+			if later := tt.code == inference.CodeUnavailable; a.Err != nil && later != (a.Err.RetryAfter > 0) {
+				t.Errorf("retry after %s", a.Err.RetryAfter)
 			}
 		})
 	}
-	if a := collect(t.Context(), s, &inference.Request{Model: "hidden", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}); a.err != nil {
-		t.Errorf("a hidden model is served: %v", a.err)
+	if a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "hidden", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}); a.Err != nil {
+		t.Errorf("a hidden model is served: %v", a.Err)
 	}
 }
 
@@ -67,24 +67,24 @@ func TestModels(t *testing.T) {
 // after its return is served.
 func TestEngineGoneAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
-		if a := collect(t.Context(), s, chatRequest(1)); a.err != nil {
-			t.Fatal(a.err)
+		s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+		if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Err != nil {
+			t.Fatal(a.Err)
 		}
 		gone := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "gone"}
 		engine.SetDown(gone)
 		time.Sleep(time.Minute) //nolint:forbidigo // synctest's clock
-		if a := collect(t.Context(), s, chatRequest(1)); a.err != gone {
-			t.Errorf("while down: %v", a.err)
+		if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Err != gone {
+			t.Errorf("while down: %v", a.Err)
 		}
 		if err := s.Ready(t.Context()); !errors.Is(err, gone) {
 			t.Errorf("ready while down: %v", err)
 		}
-		if a := collect(t.Context(), s, &inference.Request{Model: "other", Task: inference.TaskGenerate}); a.err != gone {
-			t.Errorf("an unknown model while down: %v", a.err)
+		if a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "other", Task: inference.TaskGenerate}); a.Err != gone {
+			t.Errorf("an unknown model while down: %v", a.Err)
 		}
 		engine.SetDown(nil)
-		if a := collect(t.Context(), s, chatRequest(1)); a.err != nil || a.texts[0] != "x" {
+		if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Err != nil || a.Texts[0] != "x" {
 			t.Errorf("after its return: %+v", a)
 		}
 	})
@@ -193,13 +193,13 @@ func TestParametersDoNotSpoilEachOther(t *testing.T) {
 
 func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
+		s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
 		synctest.Wait()
 		time.Sleep(2 * time.Second) //nolint:forbidigo // synctest's clock: past the lookup interval, before the next refresh
-		engine.AddModel("new", inferencetest.Say("y"), withTemplate)
-		req := chatRequest(1)
+		engine.AddModel("new", inferencetest.Say("y"), inferencetest.WithTemplate())
+		req := inferencetest.ChatRequest(1)
 		req.Model = "new"
-		if a := collect(t.Context(), s, req); a.err != nil || a.texts[0] != "y" {
+		if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil || a.Texts[0] != "y" {
 			t.Errorf("got %+v", a)
 		}
 	})
@@ -231,9 +231,9 @@ func TestTwoEngines(t *testing.T) {
 		for _, step := range steps {
 			step.change()
 			<-time.After(time.Minute)
-			a := collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}})
-			if a.err != nil || a.texts[0] != step.want {
-				t.Errorf("%s: %v, %v", step.name, a.texts, a.err)
+			a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}})
+			if a.Err != nil || a.Texts[0] != step.want {
+				t.Errorf("%s: %v, %v", step.name, a.Texts, a.Err)
 			}
 		}
 	})

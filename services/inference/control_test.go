@@ -129,12 +129,12 @@ func checkServed(t *testing.T, s *inference.Service, model string, want bool, fa
 	if failed != nil {
 		return
 	}
-	a := collect(t.Context(), s, &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}})
+	a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}})
 	switch {
-	case want && a.err != nil:
-		t.Errorf("after the load: %v", a.err)
-	case !want && (a.err == nil || a.err.Code != inference.CodeNotFound):
-		t.Errorf("after the unload: %v", a.err)
+	case want && a.Err != nil:
+		t.Errorf("after the load: %v", a.Err)
+	case !want && (a.Err == nil || a.Err.Code != inference.CodeNotFound):
+		t.Errorf("after the unload: %v", a.Err)
 	}
 }
 
@@ -201,9 +201,9 @@ func TestUnloadWaitsForRequests(t *testing.T) {
 		unloaded := make(chan error, 1)
 		go func() { unloaded <- s.UnloadModel(t.Context(), "busy") }()
 		synctest.Wait()
-		a := collect(t.Context(), s, &inference.Request{Model: "busy", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}})
-		if a.err == nil || a.err.Code != inference.CodeUnavailable || a.err.Message != "the model `busy` is unloading" {
-			t.Errorf("during the unload: %v", a.err)
+		a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "busy", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}})
+		if a.Err == nil || a.Err.Code != inference.CodeUnavailable || a.Err.Message != "the model `busy` is unloading" {
+			t.Errorf("during the unload: %v", a.Err)
 		}
 		select {
 		case err := <-unloaded:

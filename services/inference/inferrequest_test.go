@@ -15,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
 func sampleRequest() *kserve.ModelInferRequest {
@@ -81,20 +82,6 @@ func TestSplitDecoded(t *testing.T) {
 	}
 }
 
-// encodedRequest is a request as its client has encoded it.
-func encodedRequest(t *testing.T, req *kserve.ModelInferRequest) *inference.InferRequest {
-	t.Helper()
-	encoded, err := proto.Marshal(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 // TestAddParameters has the later ones count, for who reads the message and for who
 // reads what is encoded.
 func TestAddParameters(t *testing.T) {
@@ -105,7 +92,7 @@ func TestAddParameters(t *testing.T) {
 		sample, want := sampleRequest(), sampleRequest()
 		sample.Parameters = own
 		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": parameter("a"), "b": parameter("")}
-		req := encodedRequest(t, sample)
+		req := inferencetest.EncodedRequest(t, sample)
 		for _, m := range []*inference.InferRequest{req, inference.InferRequestOf(sample)} {
 			if _, err := m.Request(); err != nil { // it is decoded anew
 				t.Fatal(err)

@@ -38,10 +38,10 @@ func near(got, want time.Duration) bool { return got >= want*15/16 && got <= wan
 
 func TestLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := serve(t, inference.Config{}, paced, withTemplate)
+		s, _ := inferencetest.Serve(t, inference.Config{}, paced, inferencetest.WithTemplate())
 		synctest.Wait()
-		ended := make(chan answer)
-		go func() { ended <- collect(t.Context(), s, chatRequest(2)) }()
+		ended := make(chan *inferencetest.Answer)
+		go func() { ended <- inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(2)) }()
 		<-time.After(200 * time.Millisecond)
 		if total, models := s.Meters().Load(t.Context()); total.InFlight != 1 || total.Queued != 1 || len(models) != 1 || models[0].Model != "m" || models[0].Queued != 1 {
 			t.Errorf("before the first token: %+v, %+v", total, models)
@@ -50,10 +50,10 @@ func TestLoad(t *testing.T) {
 		if total, _ := s.Meters().Load(t.Context()); total.InFlight != 1 || total.Queued != 0 || total.CompletionTokens != 12 {
 			t.Errorf("in the stream: %+v", total)
 		}
-		if a := <-ended; a.err != nil || a.usage.CompletionTokens != 22 {
+		if a := <-ended; a.Err != nil || a.Usage.CompletionTokens != 22 {
 			t.Fatalf("%+v", a)
 		}
-		_ = collect(t.Context(), s, &inference.Request{Model: "none", Task: inference.TaskGenerate})
+		_ = inferencetest.Collect(t.Context(), s, &inference.Request{Model: "none", Task: inference.TaskGenerate})
 		<-time.After(390 * time.Millisecond)
 		total, models := s.Meters().Load(t.Context())
 		for name, load := range map[string]inference.Load{"total": total, "m": models[0].Load} {
@@ -83,11 +83,11 @@ func TestLoad(t *testing.T) {
 // TestLoadOfLeaving: a client that leaves is a failure, and nothing is left in flight.
 func TestLoadOfLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := serve(t, inference.Config{}, paced, withTemplate)
+		s, _ := inferencetest.Serve(t, inference.Config{}, paced, inferencetest.WithTemplate())
 		synctest.Wait()
 		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer leave()
-		_ = collect(ctx, s, chatRequest(1))
+		_ = inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1))
 		if total, models := s.Meters().Load(t.Context()); total.InFlight != 0 || total.Queued != 0 || total.Failures != 1 || models[0].Failures != 1 || models[0].Queued != 0 {
 			t.Errorf("%+v, %+v", total, models)
 		}
@@ -96,13 +96,28 @@ func TestLoadOfLeaving(t *testing.T) {
 
 // TestLoadWithoutStream: answers in one piece have no times of tokens.
 func TestLoadWithoutStream(t *testing.T) {
-	s, _ := serve(t, inference.Config{}, inferencetest.Say("a", "b"), withTemplate)
-	req := chatRequest(1)
+	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("a", "b"), inferencetest.WithTemplate())
+	req := inferencetest.ChatRequest(1)
 	req.Stream = false
-	if a := collect(t.Context(), s, req); a.err != nil {
-		t.Fatal(a.err)
+	if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil {
+		t.Fatal(a.Err)
 	}
 	if total, _ := s.Meters().Load(t.Context()); total.CompletionTokens != 2 || total.FirstToken.Count != 0 || total.InterToken.Count != 0 {
 		t.Errorf("%+v", total)
+	}
+}
+
+// TestLoadOfClients tells a client of its models' load alone.
+func TestLoadOfClients(t *testing.T) {
+	s := inferencetest.Service(t, inference.Config{}, inferencetest.Named())
+	for _, model := range []string{"plain", "other"} {
+		if a := inferencetest.Collect(t.Context(), s, inferencetest.PlainRequest(model)); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+	_, all := s.Meters().Load(t.Context())
+	_, own := s.Meters().Load(inference.WithClient(t.Context(), &inference.Client{Models: []string{"other"}}))
+	if len(all) != 2 || len(own) != 1 || own[0].Model != "other" {
+		t.Errorf("all are %v, its own %v", all, own)
 	}
 }

@@ -173,8 +173,8 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	return service
 }
 
-func wear(ctx context.Context, s *inference.Service, model string, n int) answer {
-	return collect(ctx, s, &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "hello"}}, N: n, Stream: true})
+func wear(ctx context.Context, s *inference.Service, model string, n int) *inferencetest.Answer {
+	return inferencetest.Collect(ctx, s, &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "hello"}}, N: n, Stream: true})
 }
 
 func TestAdaptersAreSentOnce(t *testing.T) {
@@ -190,8 +190,8 @@ func TestAdaptersAreSentOnce(t *testing.T) {
 		{"and stays", "m:doll", "-"},
 		{"as the second is", "m:sheep", "-s"},
 	} {
-		if a := wear(t.Context(), s, tt.model, 1); a.err != nil || a.texts[0] != "ab" {
-			t.Errorf("%s: %v, %v", tt.name, a.texts, a.err)
+		if a := wear(t.Context(), s, tt.model, 1); a.Err != nil || a.Texts[0] != "ab" {
+			t.Errorf("%s: %v, %v", tt.name, a.Texts, a.Err)
 		}
 		if sent := engine.sent(); sent != tt.sent {
 			t.Errorf("%s: sent %s, want %s", tt.name, sent, tt.sent)
@@ -210,8 +210,8 @@ func TestAdaptersHaveNumbers(t *testing.T) {
 		engine := &loraEngine{room: 9}
 		s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll,sheep,cow=7", byID...), loraConfig("n", "doll", byID...))
 		for _, model := range []string{"m:doll", "m:sheep", "m:cow", "n:doll"} {
-			if a := wear(t.Context(), s, model, 1); a.err != nil {
-				t.Fatal(a.err)
+			if a := wear(t.Context(), s, model, 1); a.Err != nil {
+				t.Fatal(a.Err)
 			}
 			id := engine.log[len(engine.log)-1]
 			if seen[model] != "" && seen[model] != id {
@@ -249,8 +249,8 @@ func TestAdaptersThatCantBeHad(t *testing.T) {
 			s := dress(t, tt.library, engine, tt.config)
 			for range 2 { // nothing that failed stands in the way
 				a := wear(t.Context(), s, "m:doll", 1)
-				if a.err == nil || a.err.Code != tt.code || a.err.Param != "model" || !strings.Contains(a.err.Message, tt.message) || len(a.texts) > 0 {
-					t.Errorf("got %v, %+v", a.texts, a.err)
+				if a.Err == nil || a.Err.Code != tt.code || a.Err.Param != "model" || !strings.Contains(a.Err.Message, tt.message) || len(a.Texts) > 0 {
+					t.Errorf("got %v, %+v", a.Texts, a.Err)
 				}
 				if sent := engine.sent(); sent != tt.sent {
 					t.Errorf("sent %s, want %s", sent, tt.sent)
@@ -264,12 +264,12 @@ func TestAdaptersThatCantBeHad(t *testing.T) {
 func TestAdaptersByPath(t *testing.T) {
 	engine := &loraEngine{fault: &inference.Error{Code: inference.CodeInternal, Message: "can't open /repository/m/doll/adapter_config.json"}}
 	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll,sheep=/loras/sheep", byPath...))
-	if a := wear(t.Context(), s, "m:doll", 1); a.err == nil || strings.Contains(a.err.Message, "/") || !strings.Contains(a.err.Err.Error(), "can't open /repository") {
-		t.Errorf("got %+v", a.err)
+	if a := wear(t.Context(), s, "m:doll", 1); a.Err == nil || strings.Contains(a.Err.Message, "/") || !strings.Contains(a.Err.Err.Error(), "can't open /repository") {
+		t.Errorf("got %+v", a.Err)
 	}
 	engine.fault = nil
-	if a := wear(t.Context(), s, "m:sheep", 1); a.err != nil {
-		t.Error(a.err)
+	if a := wear(t.Context(), s, "m:sheep", 1); a.Err != nil {
+		t.Error(a.Err)
 	}
 	for i, want := range []string{"/repository/m/doll", "/loras/sheep"} {
 		if path := inferencetest.Input(engine.Requests()[i], "lora_path"); path != want {
@@ -295,7 +295,7 @@ func TestAdaptersUnderLoad(t *testing.T) {
 			var all sync.WaitGroup
 			for _, name := range []string{"doll", "sheep"} {
 				all.Go(func() {
-					if a := wear(t.Context(), s, "m:"+name, 4); a.err != nil || len(a.texts) != 4 || a.texts[3] != "ab" {
+					if a := wear(t.Context(), s, "m:"+name, 4); a.Err != nil || len(a.Texts) != 4 || a.Texts[3] != "ab" {
 						t.Errorf("%s: got %+v", name, a)
 					}
 				})
@@ -321,12 +321,12 @@ func TestAdaptersOfAbandonedRequests(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		engine.room = 1
-		if a := wear(ctx, s, "m:doll", 1); a.err == nil || a.err.Code != inference.CodeDeadlineExceeded {
+		if a := wear(ctx, s, "m:doll", 1); a.Err == nil || a.Err.Code != inference.CodeDeadlineExceeded {
 			t.Errorf("got %+v", a)
 		}
 		close(engine.first)
 		engine.kept = nil
-		if a := wear(t.Context(), s, "m:doll", 1); a.err != nil || a.texts[0] != "ab" {
+		if a := wear(t.Context(), s, "m:doll", 1); a.Err != nil || a.Texts[0] != "ab" {
 			t.Errorf("got %+v", a)
 		}
 		if sent := engine.sent(); sent != "dd" {
@@ -342,19 +342,19 @@ func TestAdaptersWaitForTheirTurn(t *testing.T) {
 		s := dress(t, library, engine, loraConfig("m", "doll,sheep", byID...))
 		var first sync.WaitGroup
 		first.Go(func() {
-			if a := wear(t.Context(), s, "m:doll", 1); a.err != nil {
-				t.Error(a.err)
+			if a := wear(t.Context(), s, "m:doll", 1); a.Err != nil {
+				t.Error(a.Err)
 			}
 		})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if a := wear(ctx, s, "m:sheep", 1); a.err == nil || a.err.Code != inference.CodeDeadlineExceeded {
+		if a := wear(ctx, s, "m:sheep", 1); a.Err == nil || a.Err.Code != inference.CodeDeadlineExceeded {
 			t.Errorf("got %+v", a)
 		}
 		close(library.slow)
 		first.Wait()
-		if a := wear(t.Context(), s, "m:sheep", 1); a.err != nil || engine.sent() != "ds" {
+		if a := wear(t.Context(), s, "m:sheep", 1); a.Err != nil || engine.sent() != "ds" {
 			t.Errorf("got %+v", a)
 		}
 	})
@@ -366,7 +366,7 @@ func TestAdaptersAreNotSentIntoAnAnswer(t *testing.T) {
 	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
 	for _, want := range []string{"d", "-"} {
 		a := wear(t.Context(), s, "m:doll", 1)
-		if sent := engine.sent(); a.err == nil || a.texts[0] != "a" || sent != want {
+		if sent := engine.sent(); a.Err == nil || a.Texts[0] != "a" || sent != want {
 			t.Errorf("got %+v, sent %s", a, sent)
 		}
 	}

@@ -8,20 +8,6 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// named is an engine with models of many names.
-func named() *inferencetest.Engine {
-	engine := inferencetest.New()
-	say := inferencetest.Say("x")
-	engine.AddModel("plain", say, map[string]string{"trident.loras": "none"})
-	engine.AddModel("org/chat", say, map[string]string{"trident.aliases": "gpt-4o, org/small ,,plain,gpt-4o", "trident.loras": "doll,sheep"})
-	engine.AddModel("other", say, map[string]string{"trident.aliases": "gpt-4o,ghost"})
-	engine.AddModel("secret", say, map[string]string{"trident.hidden": "true", "trident.aliases": "whisper", "trident.loras": "x"})
-	engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed", "trident.loras": "x"})
-	engine.AddModel("away", say, nil)
-	engine.AddModel("a_lora_b", say, map[string]string{"trident.loras": "c"})
-	return engine
-}
-
 func TestListHasEveryName(t *testing.T) {
 	for _, tt := range []struct{ name, separator, want string }{
 		{"without adapters", "", "a_lora_b away ghost gpt-4o org/chat org/small other plain vectors"},
@@ -31,7 +17,7 @@ func TestListHasEveryName(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := inferencetest.Separated(t, tt.separator, inference.Config{}, named())
+			s := inferencetest.Separated(t, tt.separator, inference.Config{}, inferencetest.Named())
 			if _, err := s.Catalog().Model(t.Context(), "plain"); err != nil { // waits for the first refresh
 				t.Fatal(err)
 			}
@@ -47,7 +33,7 @@ func TestListHasEveryName(t *testing.T) {
 }
 
 func TestNamesLeadToModels(t *testing.T) {
-	s := inferencetest.Separated(t, "_lora_", inference.Config{}, named())
+	s := inferencetest.Separated(t, "_lora_", inference.Config{}, inferencetest.Named())
 	tests := []struct {
 		name, model string
 		want, lora  string // empty: an error with the message
@@ -90,20 +76,20 @@ func TestNamesLeadToModels(t *testing.T) {
 }
 
 func TestAdapterReachesTheModel(t *testing.T) {
-	engine := named()
+	engine := inferencetest.Named()
 	s := inferencetest.Separated(t, ":", inference.Config{}, engine)
 	prompt := []inference.Input{{Text: "hello"}}
-	a := collect(t.Context(), s, &inference.Request{Model: "gpt-4o:doll", Task: inference.TaskGenerate, Prompts: prompt})
-	if a.err != nil {
-		t.Fatal(a.err)
+	a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "gpt-4o:doll", Task: inference.TaskGenerate, Prompts: prompt})
+	if a.Err != nil {
+		t.Fatal(a.Err)
 	}
 	sent := engine.Requests()[0]
 	if sampling := inferencetest.Input(sent, "sampling_parameters"); sent.GetModelName() != "org/chat" || !strings.Contains(sampling, `"lora_name":"doll"`) {
 		t.Errorf("%s got %s", sent.GetModelName(), sampling)
 	}
-	a = collect(t.Context(), s, &inference.Request{Model: "vectors:x", Task: inference.TaskEmbed, Inputs: prompt})
-	if a.err == nil || a.err.Param != "model" || a.err.Message != "the model `vectors:x` is a LoRA adapter, which has no embeddings" {
-		t.Errorf("embeddings by an adapter: %v", a.err)
+	a = inferencetest.Collect(t.Context(), s, &inference.Request{Model: "vectors:x", Task: inference.TaskEmbed, Inputs: prompt})
+	if a.Err == nil || a.Err.Param != "model" || a.Err.Message != "the model `vectors:x` is a LoRA adapter, which has no embeddings" {
+		t.Errorf("embeddings by an adapter: %v", a.Err)
 	}
 	if n := len(engine.Requests()); n != 1 {
 		t.Errorf("%d requests", n)

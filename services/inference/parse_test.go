@@ -37,7 +37,7 @@ func TestParsersOfModels(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			params := map[string]string{"trident.chat_template": tt.template}
 			maps.Copy(params, tt.params)
-			s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), params)
+			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), params)
 			named, err := s.Catalog().Model(t.Context(), "m")
 			if err != nil {
 				t.Fatal(err)
@@ -132,8 +132,8 @@ func TestAnswersAreTakenApart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			params := map[string]string{"trident.chat_template": teaching}
 			maps.Copy(params, tt.params)
-			s, engine := serve(t, inference.Config{}, inferencetest.Say(tt.say...), params)
-			req := chatRequest(1)
+			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say(tt.say...), params)
+			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			if tt.steer != nil {
 				tt.steer(req)
@@ -157,8 +157,8 @@ func TestAnswersAreTakenApart(t *testing.T) {
 
 // TestBoundOfCalls: the bound is the one that was set, and the model is left at it.
 func TestBoundOfCalls(t *testing.T) {
-	s, engine := serve(t, inference.Config{MaxCallBytes: 100}, inferencetest.Say(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": teaching})
-	req := chatRequest(1)
+	s, engine := inferencetest.Serve(t, inference.Config{MaxCallBytes: 100}, inferencetest.Say(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": teaching})
+	req := inferencetest.ChatRequest(1)
 	req.Tools = tools
 	got := parse(t.Context(), s, req)
 	if got.err != nil || got.finish != inference.FinishLength || got.usage.CompletionTokens != 2 || engine.Active() != 0 {
@@ -168,9 +168,9 @@ func TestBoundOfCalls(t *testing.T) {
 
 // TestChoicesAreTakenApartByThemselves: each choice has a parser of its own.
 func TestChoicesAreTakenApartByThemselves(t *testing.T) {
-	s, _ := serve(t, inference.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
+	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
 		map[string]string{"trident.chat_template": teaching})
-	req := chatRequest(5)
+	req := inferencetest.ChatRequest(5)
 	req.Tools = tools
 	reasoning, calls, finish := map[int]string{}, map[int]string{}, map[int]inference.FinishReason{}
 	ids := map[string]bool{}
@@ -211,8 +211,8 @@ func TestPiecesLeaveTogether(t *testing.T) {
 		send(inferencetest.Token(`}}</tool_call>`, "stop"))
 		return nil
 	}
-	s, _ := serve(t, inference.Config{}, script, map[string]string{"trident.chat_template": teaching})
-	req := chatRequest(1)
+	s, _ := inferencetest.Serve(t, inference.Config{}, script, map[string]string{"trident.chat_template": teaching})
+	req := inferencetest.ChatRequest(1)
 	req.Tools = tools
 	var waits []bool
 	for d, err := range s.Generate(t.Context(), req) {
@@ -255,8 +255,8 @@ func TestWhatTheModelIsSent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			params := map[string]string{"trident.chat_template": teaching}
 			maps.Copy(params, tt.params)
-			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), params)
-			req := chatRequest(1)
+			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), params)
+			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			if tt.steer != nil {
 				tt.steer(req)
@@ -294,8 +294,8 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTemplate)
-			req := chatRequest(1)
+			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			tt.steer(req)
 			got := parse(t.Context(), s, req)
@@ -322,7 +322,7 @@ func TestAnswersAreTakenApartAnywhere(t *testing.T) {
 	s := inferencetest.Service(t, inference.Config{}, engine)
 	for i := range len(text) + 1 {
 		cut(i)
-		req := chatRequest(1)
+		req := inferencetest.ChatRequest(1)
 		req.Tools, req.Sampling.Stop = tools, []string{"STOP"}
 		got := parse(t.Context(), s, req)
 		if got.usage, got.waits = nil, 0; got != want {

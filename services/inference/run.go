@@ -35,7 +35,7 @@ type run struct {
 func (r *run) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
-		for i := range r.req.candidates() {
+		for i := range candidates(r.req) {
 			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, Images: r.images}
 			if seed := r.req.Sampling.Seed; seed != nil {
 				s := *seed + int64(i)

@@ -31,7 +31,7 @@ func (s *sequences) stream(sequence int) (*jobStream, error) {
 	switch {
 	case sequence < 0 || sequence >= maxSequences:
 		return nil, fmt.Errorf("model %s: a text numbered %d", s.run.card.Name, sequence)
-	case sequence > 0 && s.run.req.ranks():
+	case sequence > 0 && ranks(s.run.req):
 		return nil, Unsupported("best_of", "best_of above n can't be had of the model `%s`, which gives several texts itself", s.run.req.Model)
 	}
 	for len(s.streams) <= sequence {

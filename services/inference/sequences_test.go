@@ -87,19 +87,19 @@ func TestSeveralTexts(t *testing.T) {
 			if tt.set != nil {
 				tt.set(req)
 			}
-			a := collect(t.Context(), s, req)
+			a := inferencetest.Collect(t.Context(), s, req)
 			if tt.err != "" {
-				if a.err == nil || a.err.Param != tt.err {
-					t.Errorf("got %v", a.err)
+				if a.Err == nil || a.Err.Param != tt.err {
+					t.Errorf("got %v", a.Err)
 				}
 				return
 			}
-			if a.err != nil {
-				t.Fatal(a.err)
+			if a.Err != nil {
+				t.Fatal(a.Err)
 			}
 			var got []string
-			for i := range len(a.texts) {
-				got = append(got, fmt.Sprintf("%s(%s)", a.texts[i], a.finish[i]))
+			for i := range len(a.Texts) {
+				got = append(got, fmt.Sprintf("%s(%s)", a.Texts[i], a.Finish[i]))
 			}
 			if joined := strings.Join(got, "|"); joined != tt.want {
 				t.Errorf("got %q, want %q", joined, tt.want)
@@ -133,11 +133,11 @@ func TestTokenizerCounts(t *testing.T) {
 			s := inferencetest.Service(t, inference.Config{}, engine)
 			req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Stream: true, Prompts: []inference.Input{{Text: "abba"}}}
 			req.Sampling.MaxTokens = &limit
-			a := collect(t.Context(), s, req)
-			if a.err != nil {
-				t.Fatal(a.err)
+			a := inferencetest.Collect(t.Context(), s, req)
+			if a.Err != nil {
+				t.Fatal(a.Err)
 			}
-			if got := fmt.Sprintf("%d+%d %s", a.usage.PromptTokens, a.usage.CompletionTokens, a.finish[0]); got != tt.want {
+			if got := fmt.Sprintf("%d+%d %s", a.Usage.PromptTokens, a.Usage.CompletionTokens, a.Finish[0]); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -156,7 +156,7 @@ func TestBackendOfAModel(t *testing.T) {
 			engine := inferencetest.New()
 			engine.AddOther("m", plainModel(map[string]string{"trident.backend": tt.named}), gives(false, []string{"a"}))
 			s := inferencetest.Service(t, inference.Config{}, engine)
-			_ = collect(t.Context(), s, chatRequest(1)) // the models are known by then
+			_ = inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)) // the models are known by then
 			card, err := s.Catalog().Model(t.Context(), "m")
 			switch {
 			case tt.want == "tensors only":

@@ -18,61 +18,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var withTemplate = map[string]string{"trident.chat_template": inferencetest.ChatTemplate}
-
-// serve makes a service over an engine with one model m.
-func serve(t *testing.T, cfg inference.Config, script inferencetest.Script, params map[string]string) (*inference.Service, *inferencetest.Engine) {
-	t.Helper()
-	engine := inferencetest.New()
-	engine.AddModel("m", script, params)
-	return inferencetest.Service(t, cfg, engine), engine
-}
-
-func chatRequest(n int) *inference.Request {
-	return &inference.Request{
-		Model: "m", Task: inference.TaskGenerate, N: n, Stream: true,
-		Messages: []inference.Message{{Role: "user", Text: "hi"}},
-	}
-}
-
-// answer is what a request said, by choice.
-type answer struct {
-	texts   map[int]string
-	finish  map[int]inference.FinishReason
-	vectors map[int][]float32
-	usage   *inference.Usage
-	err     *inference.Error
-}
-
-func collect(ctx context.Context, s *inference.Service, req *inference.Request) answer {
-	a := answer{texts: map[int]string{}, finish: map[int]inference.FinishReason{}, vectors: map[int][]float32{}}
-	for d, err := range s.Generate(ctx, req) {
-		switch {
-		case err != nil:
-			a.err = inference.AsError(err)
-		case d.Usage != nil:
-			u := *d.Usage
-			a.usage = &u
-		case d.Embedding != nil:
-			a.vectors[d.Index] = append([]float32(nil), d.Embedding...)
-		default:
-			a.texts[d.Index] += string(d.Text)
-			if d.Finish != inference.FinishNone {
-				a.finish[d.Index] += d.Finish // twice would show
-			}
-		}
-	}
-	return a
-}
-
 func TestGenerateJoinsTheStream(t *testing.T) {
-	s, engine := serve(t, inference.Config{}, inferencetest.Say("Hel", "lo", ""), withTemplate)
-	a := collect(t.Context(), s, chatRequest(1))
-	if a.err != nil || a.texts[0] != "Hello" || a.finish[0] != inference.FinishStop {
+	s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("Hel", "lo", ""), inferencetest.WithTemplate())
+	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1))
+	if a.Err != nil || a.Texts[0] != "Hello" || a.Finish[0] != inference.FinishStop {
 		t.Fatalf("got %+v", a)
 	}
-	if *a.usage != (inference.Usage{PromptTokens: 7, CompletionTokens: 3}) {
-		t.Errorf("usage %+v", *a.usage)
+	if *a.Usage != (inference.Usage{PromptTokens: 7, CompletionTokens: 3}) {
+		t.Errorf("usage %+v", *a.Usage)
 	}
 	if prompt := inferencetest.Input(engine.Requests()[0], "text_input"); prompt != "[user]hi[assistant]" {
 		t.Errorf("prompt %q", prompt)
@@ -84,9 +37,9 @@ func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 	const text = "aé€😀\x00z"
 	for i := range len(text) + 1 {
 		for j := i; j <= len(text); j++ {
-			s, _ := serve(t, inference.Config{}, inferencetest.Say(text[:i], text[i:j], text[j:]), withTemplate)
+			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say(text[:i], text[i:j], text[j:]), inferencetest.WithTemplate())
 			var got strings.Builder
-			for d, err := range s.Generate(t.Context(), chatRequest(1)) {
+			for d, err := range s.Generate(t.Context(), inferencetest.ChatRequest(1)) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -103,9 +56,9 @@ func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 }
 
 func TestGeneratePassesInvalidUTF8AtTheEnd(t *testing.T) {
-	s, _ := serve(t, inference.Config{}, inferencetest.Say("ok\xe2\x82"), withTemplate)
-	if a := collect(t.Context(), s, chatRequest(1)); a.texts[0] != "ok\xe2\x82" {
-		t.Fatalf("got %q", a.texts[0])
+	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("ok\xe2\x82"), inferencetest.WithTemplate())
+	if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Texts[0] != "ok\xe2\x82" {
+		t.Fatalf("got %q", a.Texts[0])
 	}
 }
 
@@ -132,16 +85,16 @@ func TestStopTextStopsTheModel(t *testing.T) {
 		{"not before min_tokens", func(s *inference.Sampling) { s.MinTokens, s.Stop = new(2), []string{"o"} }, "one STOP tw"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := serve(t, inference.Config{}, script, withTemplate)
-			req := chatRequest(1)
+			s, engine := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+			req := inferencetest.ChatRequest(1)
 			req.Sampling.Stop = []string{"STOP"}
 			tt.steer(&req.Sampling)
-			a := collect(t.Context(), s, req)
-			if a.err != nil || a.texts[0] != tt.want || a.finish[0] != inference.FinishStop || engine.Active() != 0 {
+			a := inferencetest.Collect(t.Context(), s, req)
+			if a.Err != nil || a.Texts[0] != tt.want || a.Finish[0] != inference.FinishStop || engine.Active() != 0 {
 				t.Errorf("got %+v, %d streams are left", a, engine.Active())
 			}
-			if want := (inference.Usage{PromptTokens: 7, CompletionTokens: 3}); *a.usage != want {
-				t.Errorf("usage %+v", *a.usage)
+			if want := (inference.Usage{PromptTokens: 7, CompletionTokens: 3}); *a.Usage != want {
+				t.Errorf("usage %+v", *a.Usage)
 			}
 		})
 	}
@@ -163,9 +116,9 @@ func TestNoTokenWaitsForTheNext(t *testing.T) {
 			send(inferencetest.Token("\x82\xac", "stop"))
 			return nil
 		}
-		s, _ := serve(t, inference.Config{}, script, withTemplate)
+		s, _ := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
 		text, waiting := "", true
-		for d, err := range s.Generate(t.Context(), chatRequest(n)) {
+		for d, err := range s.Generate(t.Context(), inferencetest.ChatRequest(n)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,11 +143,11 @@ func TestFinishReasonIsDerivedFromCounts(t *testing.T) {
 		return nil
 	}
 	for limit, want := range map[int]inference.FinishReason{3: inference.FinishLength, 4: inference.FinishStop} {
-		s, _ := serve(t, inference.Config{}, silent, withTemplate)
-		req := chatRequest(1)
+		s, _ := inferencetest.Serve(t, inference.Config{}, silent, inferencetest.WithTemplate())
+		req := inferencetest.ChatRequest(1)
 		req.Sampling.MaxTokens = &limit
-		if a := collect(t.Context(), s, req); a.finish[0] != want || a.texts[0] != "xxx" {
-			t.Errorf("limit %d: finish %q text %q", limit, a.finish[0], a.texts[0])
+		if a := inferencetest.Collect(t.Context(), s, req); a.Finish[0] != want || a.Texts[0] != "xxx" {
+			t.Errorf("limit %d: finish %q text %q", limit, a.Finish[0], a.Texts[0])
 		}
 	}
 }
@@ -211,24 +164,24 @@ func TestFanOut(t *testing.T) {
 		send(inferencetest.Token("", "stop"))
 		return nil
 	}
-	s, engine := serve(t, inference.Config{}, script, withTemplate)
+	s, engine := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
 	const n = 100 // more than run at once
-	req := chatRequest(n)
+	req := inferencetest.ChatRequest(n)
 	req.Sampling.Seed = new(int64(5))
-	a := collect(t.Context(), s, req)
-	if a.err != nil || len(a.texts) != n {
-		t.Fatalf("%d choices, error %v", len(a.texts), a.err)
+	a := inferencetest.Collect(t.Context(), s, req)
+	if a.Err != nil || len(a.Texts) != n {
+		t.Fatalf("%d choices, error %v", len(a.Texts), a.Err)
 	}
 	seen := map[string]bool{}
-	for i, text := range a.texts {
+	for i, text := range a.Texts {
 		own := text[:strings.Index(text, ">")+1]
-		if text != strings.Repeat(own, 20) || seen[own] || a.finish[i] != inference.FinishStop {
-			t.Errorf("choice %d: %q finish %q: texts are mixed", i, text, a.finish[i])
+		if text != strings.Repeat(own, 20) || seen[own] || a.Finish[i] != inference.FinishStop {
+			t.Errorf("choice %d: %q finish %q: texts are mixed", i, text, a.Finish[i])
 		}
 		seen[own] = true
 	}
-	if *a.usage != (inference.Usage{PromptTokens: 7, CompletionTokens: n * 21}) {
-		t.Errorf("usage %+v", *a.usage)
+	if *a.Usage != (inference.Usage{PromptTokens: 7, CompletionTokens: n * 21}) {
+		t.Errorf("usage %+v", *a.Usage)
 	}
 	seeds := map[string]bool{}
 	for _, r := range engine.Requests() {
@@ -251,10 +204,10 @@ func TestFanOutFailsWithTheFirstError(t *testing.T) {
 		}
 		return ctx.Err()
 	}
-	s, engine := serve(t, inference.Config{}, script, withTemplate)
-	a := collect(t.Context(), s, chatRequest(8))
-	if a.err != broken || a.usage != nil {
-		t.Fatalf("error %v usage %v", a.err, a.usage)
+	s, engine := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(8))
+	if a.Err != broken || a.Usage != nil {
+		t.Fatalf("error %v usage %v", a.Err, a.Usage)
 	}
 	if engine.Active() != 0 {
 		t.Errorf("%d jobs still run", engine.Active())
@@ -265,10 +218,10 @@ func TestPanicInAJobIsThatRequestsError(t *testing.T) {
 	script := func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error {
 		panic("odd model")
 	}
-	s, _ := serve(t, inference.Config{}, script, withTemplate)
-	a := collect(t.Context(), s, chatRequest(2))
-	if a.err == nil || a.err.Code != inference.CodeInternal || strings.Contains(a.err.Message, "odd") {
-		t.Fatalf("error %v", a.err)
+	s, _ := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(2))
+	if a.Err == nil || a.Err.Code != inference.CodeInternal || strings.Contains(a.Err.Message, "odd") {
+		t.Fatalf("error %v", a.Err)
 	}
 }
 
@@ -279,8 +232,8 @@ func TestLeavingStopsTheModel(t *testing.T) {
 			}
 			return nil
 		}
-		s, engine := serve(t, inference.Config{}, endless, withTemplate)
-		for range s.Generate(t.Context(), chatRequest(n)) {
+		s, engine := inferencetest.Serve(t, inference.Config{}, endless, inferencetest.WithTemplate())
+		for range s.Generate(t.Context(), inferencetest.ChatRequest(n)) {
 			break
 		}
 		if engine.Active() != 0 {
@@ -296,6 +249,7 @@ func waiting(ctx context.Context, _ *kserve.ModelInferRequest, _ func(*inference
 }
 
 func TestEndsInBoundedTime(t *testing.T) {
+	stop := func(s *inference.Service, _ context.CancelFunc) { inferencetest.Drain(s) }
 	tests := []struct {
 		name string
 		n    int
@@ -306,22 +260,22 @@ func TestEndsInBoundedTime(t *testing.T) {
 		{"the deadline passes in a fan-out", 3, func(*inference.Service, context.CancelFunc) {}, inference.CodeDeadlineExceeded},
 		{"the client leaves", 1, func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, inference.CodeCanceled},
 		{"the client leaves a fan-out", 3, func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, inference.CodeCanceled},
-		{"the server stops", 1, stopNow, inference.CodeUnavailable},
-		{"the server stops during a fan-out", 3, stopNow, inference.CodeUnavailable},
+		{"the server stops", 1, stop, inference.CodeUnavailable},
+		{"the server stops during a fan-out", 3, stop, inference.CodeUnavailable},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, engine := serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waiting, withTemplate)
+				s, engine := inferencetest.Serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waiting, inferencetest.WithTemplate())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				done := make(chan answer)
-				go func() { done <- collect(ctx, s, chatRequest(tt.n)) }()
+				done := make(chan *inferencetest.Answer)
+				go func() { done <- inferencetest.Collect(ctx, s, inferencetest.ChatRequest(tt.n)) }()
 				synctest.Wait()
 				tt.end(s, cancel)
 				a := <-done
-				if a.err == nil || a.err.Code != tt.want || a.usage != nil {
-					t.Errorf("error %v, want code %v", a.err, tt.want)
+				if a.Err == nil || a.Err.Code != tt.want || a.Usage != nil {
+					t.Errorf("error %v, want code %v", a.Err, tt.want)
 				}
 				if engine.Active() != 0 {
 					t.Error("the model still runs")
@@ -331,12 +285,6 @@ func TestEndsInBoundedTime(t *testing.T) {
 	}
 }
 
-func stopNow(s *inference.Service, _ context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	s.Admission().Drain(ctx)
-}
-
 func TestDrainLetsRequestsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -344,19 +292,19 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 			send(inferencetest.Token("done", "stop"))
 			return nil
 		}
-		s, _ := serve(t, inference.Config{}, slow, withTemplate)
-		first := make(chan answer)
-		go func() { first <- collect(t.Context(), s, chatRequest(1)) }()
+		s, _ := inferencetest.Serve(t, inference.Config{}, slow, inferencetest.WithTemplate())
+		first := make(chan *inferencetest.Answer)
+		go func() { first <- inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)) }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		drained := make(chan struct{})
 		go func() { s.Admission().Drain(ctx); close(drained) }()
 		synctest.Wait()
-		if a := collect(t.Context(), s, chatRequest(1)); a.err == nil || a.err.Reason != inference.ReasonShuttingDown {
+		if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Err == nil || a.Err.Reason != inference.ReasonShuttingDown {
 			t.Errorf("a new request got %+v", a)
 		}
-		if a := <-first; a.err != nil || a.texts[0] != "done" {
+		if a := <-first; a.Err != nil || a.Texts[0] != "done" {
 			t.Errorf("the request in flight got %+v", a)
 		}
 		<-drained
@@ -366,21 +314,21 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 
 func TestAdmissionRefusesTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := serve(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, waiting, withTemplate)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		done := make(chan answer)
+		s, _ := inferencetest.Serve(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, waiting, inferencetest.WithTemplate())
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		done := make(chan *inferencetest.Answer)
 		for range 2 {
-			go func() { done <- collect(ctx, s, chatRequest(1)) }()
+			go func() { done <- inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1)) }()
 		}
 		synctest.Wait()
-		a := collect(ctx, s, chatRequest(1))
-		if a.err == nil || a.err.Code != inference.CodeOverloaded || a.err.RetryAfter == 0 {
-			t.Errorf("the third got %v", a.err)
+		a := inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1))
+		if a.Err == nil || a.Err.Code != inference.CodeOverloaded || a.Err.RetryAfter == 0 {
+			t.Errorf("the third got %v", a.Err)
 		}
 		cancel()
 		<-done
 		<-done
-		if a := collect(ctx, s, chatRequest(1)); a.err.Code == inference.CodeOverloaded {
+		if a := inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1)); a.Err.Code == inference.CodeOverloaded {
 			t.Error("places are not given back")
 		}
 	})
@@ -400,25 +348,25 @@ func TestEmbeddings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := serve(t, inference.Config{}, inferencetest.Embed(tt.vector...), nil)
+			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Embed(tt.vector...), nil)
 			req := &inference.Request{
 				Model: "m", Task: inference.TaskEmbed, Dimensions: tt.dimensions,
 				Inputs: []inference.Input{{Text: "a"}, {TokenIDs: []int{1, 2}}},
 			}
-			a := collect(t.Context(), s, req)
+			a := inferencetest.Collect(t.Context(), s, req)
 			if tt.param != "" {
-				if a.err == nil || a.err.Param != tt.param {
-					t.Fatalf("got %v", a.err)
+				if a.Err == nil || a.Err.Param != tt.param {
+					t.Fatalf("got %v", a.Err)
 				}
 				return
 			}
 			for i := range req.Inputs {
-				if fmt.Sprint(a.vectors[i]) != fmt.Sprint(tt.want) {
-					t.Errorf("vector %d is %v, want %v", i, a.vectors[i], tt.want)
+				if fmt.Sprint(a.Vectors[i]) != fmt.Sprint(tt.want) {
+					t.Errorf("vector %d is %v, want %v", i, a.Vectors[i], tt.want)
 				}
 			}
-			if *a.usage != (inference.Usage{PromptTokens: 6}) {
-				t.Errorf("usage %+v", *a.usage)
+			if *a.Usage != (inference.Usage{PromptTokens: 6}) {
+				t.Errorf("usage %+v", *a.Usage)
 			}
 		})
 	}
@@ -439,19 +387,19 @@ func TestMaxTokens(t *testing.T) {
 		{"the room in the context", inference.Config{}, context100, nil, `"max_tokens":100`, "", ""},
 		{"the flag", inference.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, "", ""},
 		{"the model's own", inference.Config{DefaultMaxTokens: 9}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.default_max_tokens": "8"}, nil, `"max_tokens":8`, "", ""},
-		{"unknown context", inference.Config{}, withTemplate, nil, `"max_tokens":16`, "", ""},
+		{"unknown context", inference.Config{}, inferencetest.WithTemplate(), nil, `"max_tokens":16`, "", ""},
 		{"more than the context", inference.Config{}, context100, new(101), "", inference.ReasonContextLength, "messages"},
 		{"none at all", inference.Config{}, context100, new(0), "", inference.ReasonInvalidValue, "max_tokens"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := serve(t, tt.cfg, inferencetest.Say("x"), tt.params)
-			req := chatRequest(1)
+			s, engine := inferencetest.Serve(t, tt.cfg, inferencetest.Say("x"), tt.params)
+			req := inferencetest.ChatRequest(1)
 			req.Sampling.MaxTokens = tt.asked
-			a := collect(t.Context(), s, req)
+			a := inferencetest.Collect(t.Context(), s, req)
 			if tt.reason != "" {
-				if a.err == nil || a.err.Reason != tt.reason || a.err.Param != tt.param {
-					t.Fatalf("got %+v", a.err)
+				if a.Err == nil || a.Err.Reason != tt.reason || a.Err.Param != tt.param {
+					t.Fatalf("got %+v", a.Err)
 				}
 				return
 			}
@@ -463,15 +411,15 @@ func TestMaxTokens(t *testing.T) {
 }
 
 func TestNoTemplate(t *testing.T) {
-	s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), nil)
-	a := collect(t.Context(), s, chatRequest(1))
-	if a.err == nil || a.err.Param != "messages" || !strings.Contains(a.err.Message, "trident.chat_template") {
-		t.Fatalf("got %v", a.err)
+	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), nil)
+	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1))
+	if a.Err == nil || a.Err.Param != "messages" || !strings.Contains(a.Err.Message, "trident.chat_template") {
+		t.Fatalf("got %v", a.Err)
 	}
 }
 
 func TestForward(t *testing.T) {
-	s, _ := serve(t, inference.Config{}, inferencetest.Say("a", "b"), nil)
+	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("a", "b"), nil)
 	var n int
 	for resp, err := range s.Forward(t.Context(), inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})) {
 		if err != nil {

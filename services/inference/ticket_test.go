@@ -9,12 +9,13 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
 // TestEnds: who waits for the two ends of a request apart hears of each, once and in
 // time, and the context and those derived from it have ended by then.
 func TestEnds(t *testing.T) {
-	stop := func(s *inference.Service, _ context.CancelFunc) { go stopNow(s, nil) }
+	stop := func(s *inference.Service, _ context.CancelFunc) { go inferencetest.Drain(s) }
 	for name, c := range map[string]struct {
 		end     func(s *inference.Service, cancel context.CancelFunc)
 		client  bool
@@ -62,12 +63,12 @@ func TestEnds(t *testing.T) {
 					}
 					return ctx.Err()
 				}
-				s, engine := serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waits, withTemplate)
+				s, engine := inferencetest.Serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waits, inferencetest.WithTemplate())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				done := make(chan error)
 				go func() {
-					done <- last(s.Forward(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})))
+					done <- inferencetest.Last(s.Forward(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})))
 				}()
 				synctest.Wait()
 				c.end(s, cancel)

@@ -42,7 +42,7 @@ func queueTimeout(ctx context.Context, config *kserve.ModelConfig, given map[str
 
 // limitQueue adds the timeout to a request of a client's own.
 func limitQueue(ctx context.Context, config *kserve.ModelConfig, m *InferRequest) {
-	if p := queueTimeout(ctx, config, m.head.GetParameters()); p != nil {
+	if p := queueTimeout(ctx, config, m.Head().GetParameters()); p != nil {
 		_ = m.AddParameters(map[string]*kserve.InferParameter{paramTimeout: p}) // a number under a fixed name: can't fail
 	}
 }

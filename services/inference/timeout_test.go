@@ -29,7 +29,7 @@ func (k *keeping) Forward(_ context.Context, m *inference.InferRequest) iter.Seq
 			yield(nil, err)
 			return
 		}
-		yield(final, nil)
+		yield(&inference.Response{Final: true}, nil)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestTimeoutForTriton(t *testing.T) {
 					ctx = limited
 				}
 				want := &kserve.ModelInferRequest{ModelName: "m", Parameters: tt.given, RawInputContents: [][]byte{{1, 2}}}
-				m := encodedRequest(t, want)
+				m := inferencetest.EncodedRequest(t, want)
 				for _, err := range s.Forward(ctx, m) {
 					if err != nil {
 						t.Fatal(err)
@@ -81,8 +81,8 @@ func TestTimeoutForTriton(t *testing.T) {
 					t.Errorf("the engine got %v", engine.got)
 				}
 				req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}
-				if a := collect(ctx, s, req); a.err != nil {
-					t.Fatal(a.err)
+				if a := inferencetest.Collect(ctx, s, req); a.Err != nil {
+					t.Fatal(a.Err)
 				}
 				sent := engine.Requests()[0].GetParameters()["timeout"].GetInt64Param()
 				if tt.given == nil && sent != tt.want {

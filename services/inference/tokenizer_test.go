@@ -55,20 +55,20 @@ func TestPromptsAreCounted(t *testing.T) {
 		{"no token", inference.Input{TokenIDs: []int{0, 4}}, 1, "", "", "prompt holds the token id 4, but the model `m` has 4 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, ""))
+			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, ""))
 			req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{tt.prompt}}
 			if tt.asked > 0 {
 				req.Sampling.MaxTokens = &tt.asked
 			}
-			a := collect(t.Context(), s, req)
+			a := inferencetest.Collect(t.Context(), s, req)
 			if tt.message != "" {
-				if a.err == nil || a.err.Message != tt.message || a.err.Param != param || a.err.Code != inference.CodeInvalid || len(engine.Requests()) != 0 {
-					t.Errorf("got %+v, %d requests", a.err, len(engine.Requests()))
+				if a.Err == nil || a.Err.Message != tt.message || a.Err.Param != param || a.Err.Code != inference.CodeInvalid || len(engine.Requests()) != 0 {
+					t.Errorf("got %+v, %d requests", a.Err, len(engine.Requests()))
 				}
 				return
 			}
-			if a.err != nil {
-				t.Fatal(a.err)
+			if a.Err != nil {
+				t.Fatal(a.Err)
 			}
 			sent := engine.Requests()[0]
 			if got := inferencetest.Input(sent, "text_input"); got != tt.sent {
@@ -83,11 +83,11 @@ func TestPromptsAreCounted(t *testing.T) {
 
 // TestBeginningOnce: what the engine puts before a text isn't there twice.
 func TestBeginningOnce(t *testing.T) {
-	s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
-	req := chatRequest(1)
+	s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
+	req := inferencetest.ChatRequest(1)
 	req.Messages[0].Text = "ab"
-	if a := collect(t.Context(), s, req); a.err != nil {
-		t.Fatal(a.err)
+	if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil {
+		t.Fatal(a.Err)
 	}
 	if got := inferencetest.Input(engine.Requests()[0], "text_input"); got != "ab" {
 		t.Errorf("sent %q", got)
@@ -106,15 +106,15 @@ func TestInputsAreChecked(t *testing.T) {
 			"send texts (LangChain: check_embedding_ctx_length=False)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := serve(t, inference.Config{}, inferencetest.Embed(1), withTokenizer(t, ""))
-			a := collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskEmbed, Inputs: tt.inputs})
+			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Embed(1), withTokenizer(t, ""))
+			a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskEmbed, Inputs: tt.inputs})
 			switch {
 			case tt.message == "":
-				if a.err != nil {
-					t.Error(a.err)
+				if a.Err != nil {
+					t.Error(a.Err)
 				}
-			case a.err == nil || a.err.Param != tt.param || a.err.Message != tt.message:
-				t.Errorf("got %+v", a.err)
+			case a.Err == nil || a.Err.Param != tt.param || a.Err.Message != tt.message:
+				t.Errorf("got %+v", a.Err)
 			}
 		})
 	}
@@ -137,8 +137,8 @@ func TestCountPrompt(t *testing.T) {
 		}, 0, "tools"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "{{ messages[0].content }}"))
-			req := chatRequest(1)
+			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "{{ messages[0].content }}"))
+			req := inferencetest.ChatRequest(1)
 			req.Messages[0].Text = "abba"
 			tt.spoil(req)
 			tokens, err := s.CountPrompt(t.Context(), req)
@@ -150,8 +150,8 @@ func TestCountPrompt(t *testing.T) {
 			}
 		})
 	}
-	s, _ := serve(t, inference.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
-	if _, err := s.CountPrompt(t.Context(), chatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
+	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
+	if _, err := s.CountPrompt(t.Context(), inferencetest.ChatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
 		t.Errorf("without a tokenizer: %v", err)
 	}
 }

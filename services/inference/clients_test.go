@@ -1,0 +1,75 @@
+package inference_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// TestClientsModels: whatever a client of some models asks for, the others aren't there
+// for it, by any way to a model.
+func TestClientsModels(t *testing.T) {
+	engine := inferencetest.Named()
+	engine.Control(nil)
+	s := inferencetest.Separated(t, "_lora_", inference.Config{}, engine)
+	ctx := inference.WithClient(t.Context(), &inference.Client{Name: "team", Models: []string{"plain", "gpt-4o_lora_doll", "org/small", "secret", "nobody's"}})
+	if _, err := s.Catalog().Model(ctx, "plain"); err != nil { // waits for the first refresh
+		t.Fatal(err)
+	}
+	ways := map[string]func(model string) error{
+		"find": func(model string) error { _, err := s.Catalog().Model(ctx, model); return err },
+		"generate": func(model string) error {
+			return inferencetest.Collect(ctx, s, inferencetest.PlainRequest(model)).Failure()
+		},
+		"count": func(model string) error {
+			_, err := s.CountPrompt(ctx, inferencetest.PlainRequest(model))
+			return err
+		},
+		"forward": func(model string) error {
+			return inferencetest.Last(s.Forward(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model})))
+		},
+		"infer": func(model string) error {
+			return s.Infer(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model}), func(*inference.Response) error { return nil })
+		},
+		"engine": func(model string) error { _, err := s.Catalog().EngineOf(ctx, model); return err },
+		"config": func(model string) error { _, err := s.Catalog().ConfigOf(ctx, model); return err },
+		"load":   func(model string) error { _, err := s.LoadModel(ctx, model); return err },
+		"unload": func(model string) error { return s.UnloadModel(ctx, model) },
+		"control": func(model string) error {
+			return s.Control(ctx, model, inference.ModelUnloading, func(context.Context, inference.Repository) error { return nil })
+		},
+	}
+	for name, way := range ways {
+		for _, model := range []string{"org/chat", "other", "gpt-4o", "vectors", "org/chat_lora_doll", "missing", ""} {
+			e := inference.AsError(way(model))
+			if e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != "the model `"+model+"` does not exist or this key may not use it" {
+				t.Errorf("%s of %q: %v", name, model, e)
+			}
+		}
+		if err := way("plain"); err != nil && strings.Contains(err.Error(), "this key") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if requests := len(engine.Requests()); requests > 3 { // of the model that it may use
+		t.Errorf("%d requests reached the engine", requests)
+	}
+	var listed []string
+	for _, n := range s.Catalog().Models(ctx) {
+		listed = append(listed, n.Name)
+	}
+	if got := strings.Join(listed, " "); got != "gpt-4o_lora_doll org/small" && got != "gpt-4o_lora_doll org/small plain" { // plain may have been unloaded
+		t.Errorf("listed are %s", got)
+	}
+	known := s.Catalog().Known(ctx)
+	var told []string
+	for _, card := range known.Cards {
+		told = append(told, known.Name(card)+"="+strings.Join(known.Names(card), ","))
+	}
+	if got := strings.Join(told, " "); !strings.Contains(got, "gpt-4o_lora_doll=gpt-4o_lora_doll,org/small") || strings.Contains(got, "other") || strings.Contains(got, "vectors") || !strings.Contains(got, "secret=") {
+		t.Errorf("told are %s", got)
+	}
+}

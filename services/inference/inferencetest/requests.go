@@ -1,0 +1,121 @@
+package inferencetest
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// WithTemplate returns the parameters of a model with [ChatTemplate].
+func WithTemplate() map[string]string { return map[string]string{"trident.chat_template": ChatTemplate} }
+
+// Serve makes a service over an engine with one model m.
+func Serve(tb testing.TB, cfg inference.Config, script Script, params map[string]string) (*inference.Service, *Engine) {
+	tb.Helper()
+	engine := New()
+	engine.AddModel("m", script, params)
+	return Service(tb, cfg, engine), engine
+}
+
+// Named returns an engine with models of many names.
+func Named() *Engine {
+	engine := New()
+	say := Say("x")
+	engine.AddModel("plain", say, map[string]string{"trident.loras": "none"})
+	engine.AddModel("org/chat", say, map[string]string{"trident.aliases": "gpt-4o, org/small ,,plain,gpt-4o", "trident.loras": "doll,sheep"})
+	engine.AddModel("other", say, map[string]string{"trident.aliases": "gpt-4o,ghost"})
+	engine.AddModel("secret", say, map[string]string{"trident.hidden": "true", "trident.aliases": "whisper", "trident.loras": "x"})
+	engine.AddModel("vectors", Embed(1), map[string]string{"trident.task": "embed", "trident.loras": "x"})
+	engine.AddModel("away", say, nil)
+	engine.AddModel("a_lora_b", say, map[string]string{"trident.loras": "c"})
+	return engine
+}
+
+// ChatRequest asks the model m for n choices.
+func ChatRequest(n int) *inference.Request {
+	return &inference.Request{
+		Model: "m", Task: inference.TaskGenerate, N: n, Stream: true,
+		Messages: []inference.Message{{Role: "user", Text: "hi"}},
+	}
+}
+
+// PlainRequest asks a model to continue a text.
+func PlainRequest(model string) *inference.Request {
+	return &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}
+}
+
+// EncodedRequest is a request as its client has encoded it.
+func EncodedRequest(tb testing.TB, req *kserve.ModelInferRequest) *inference.InferRequest {
+	tb.Helper()
+	encoded, err := proto.Marshal(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+// Answer is what a request returned, by choice.
+type Answer struct {
+	Texts   map[int]string
+	Finish  map[int]inference.FinishReason
+	Vectors map[int][]float32
+	Usage   *inference.Usage
+	Err     *inference.Error
+}
+
+// Failure returns the error, or nil.
+func (a *Answer) Failure() error {
+	if a.Err == nil {
+		return nil
+	}
+	return a.Err
+}
+
+// Collect runs a request to its end.
+func Collect(ctx context.Context, s *inference.Service, req *inference.Request) *Answer {
+	a := &Answer{Texts: map[int]string{}, Finish: map[int]inference.FinishReason{}, Vectors: map[int][]float32{}}
+	for d, err := range s.Generate(ctx, req) {
+		switch {
+		case err != nil:
+			a.Err = inference.AsError(err)
+		case d.Usage != nil:
+			u := *d.Usage
+			a.Usage = &u
+		case d.Embedding != nil:
+			a.Vectors[d.Index] = append([]float32(nil), d.Embedding...)
+		default:
+			a.Texts[d.Index] += string(d.Text)
+			if d.Finish != inference.FinishNone {
+				a.Finish[d.Index] += d.Finish // twice would show
+			}
+		}
+	}
+	return a
+}
+
+// Last returns the error that a stream ends with.
+func Last(stream iter.Seq2[*inference.Response, error]) error {
+	var last error
+	for _, err := range stream {
+		last = err
+	}
+	return last
+}
+
+// Drain drains a service, whose requests are canceled after a second.
+func Drain(s *inference.Service) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s.Admission().Drain(ctx)
+}
