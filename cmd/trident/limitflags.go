@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // limitFlags bound what is served at once.
@@ -28,7 +29,7 @@ type limitFlags struct {
 
 // limitDefaults are the defaults of the flags, by the names in their tags.
 func limitDefaults() kong.Vars {
-	b := inference.Default().Bounds
+	b := serving.Default().Bounds
 	return kong.Vars{
 		"max_in_flight":            strconv.Itoa(b.Server.InFlight),
 		"max_queued":               strconv.Itoa(b.Server.Queued),

@@ -119,7 +119,7 @@ func (serveCommand) Run(f *flags) error {
 	failures := make(chan error, 1)
 	defer context.AfterFunc(aborted, func() { failures <- context.Cause(aborted) })()
 	first, second := stopSignals()
-	process := &serving{config: cfg, log: log}
+	process := &execution{config: cfg, log: log}
 	process.app = application(cfg, log, abort, fx.Populate(&process.parts))
 	if err := process.app.Err(); err != nil {
 		return dig.RootCause(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/extension"
 	"github.com/trident-inference/trident/services/triton/local"
@@ -49,7 +50,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := config{Triton: triton.Default(), Inference: inference.Default(), OpenAI: openai.Default(), Server: server.Default()}
+	want := config{Triton: triton.Default(), Inference: serving.Default(), OpenAI: openai.Default(), Server: server.Default()}
 	want.Triton.Endpoint = "localhost:8001"
 	if got.Triton != want.Triton || !reflect.DeepEqual(got.Inference, want.Inference) || got.OpenAI != want.OpenAI || got.Server.Port != 9000 || got.Server.Host != "0.0.0.0" ||
 		got.Server.MaxBody != want.Server.MaxBody || got.Server.WriteTimeout != want.Server.WriteTimeout || got.Server.ShutdownTimeout != want.Server.ShutdownTimeout {

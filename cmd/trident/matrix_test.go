@@ -31,6 +31,7 @@ import (
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/web"
 )
 
@@ -67,7 +68,7 @@ type matrixTarget struct {
 	listeners map[string]http.Handler
 	native    string // address of gRPC's port
 	engine    *inferencetest.Engine
-	service   *inference.Service
+	service   *serving.Service
 }
 
 // canary is in what only clients of all models may see; no request has it.

@@ -17,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metrics"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // reload is a part of Trident that takes new settings while it runs. More of them
@@ -51,7 +52,7 @@ func levelReload(level *slog.LevelVar) reload {
 }
 
 // limitReload changes what is taken at once. Requests that are in flight or wait stay.
-func limitReload(service *inference.Service) reload {
+func limitReload(service *serving.Service) reload {
 	return reload{
 		flags: []string{
 			"max-in-flight", "max-queued", "max-in-flight-per-model", "max-queued-per-model", "requests-per-second", "burst",

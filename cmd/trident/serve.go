@@ -27,6 +27,7 @@ import (
 	"github.com/trident-inference/trident/services/modelfiles"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/tracing"
 	"github.com/trident-inference/trident/services/tridentrpc"
@@ -52,7 +53,8 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		images.Module,     // pictures of requests
 		modelfiles.Module, // what models' files and makers say
 		tracing.Module,    // spans, to a collector
-		inference.Module,  // the shared service
+		inference.Module,  // what is known of the models
+		serving.Module,    // the shared service
 		opened,            // all ports, before anything else starts
 		memory.Module,     // the memory limit
 		openai.Module,     // frontend: /v1/*
@@ -120,7 +122,7 @@ type config struct {
 	Overrides []inference.Override
 	Images    images.Config
 	Catalog   inference.CatalogConfig
-	Inference inference.Config
+	Inference serving.Config
 	OpenAI    openai.Config
 	KServe    kserve.Config
 	Platform  cloud.Config
@@ -213,7 +215,7 @@ const tritonEndpoint = "localhost:8001"
 // defaults gives the flags the defaults of the modules, so that each is written
 // down once.
 func defaults() kong.Option {
-	t, i, p, o, s := triton.Default(), inference.Default(), images.Default(), openai.Default(), server.Default()
+	t, i, p, o, s := triton.Default(), serving.Default(), images.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(platformDefaults()).CloneWith(limitDefaults()).CloneWith(observeDefaults()).CloneWith(kong.Vars{
 		"triton_endpoint":             tritonEndpoint,
 		"first_response_timeout":      t.FirstResponse.String(),
@@ -245,7 +247,7 @@ func (f *flags) config() (config, error) {
 		From:    f,
 		Backend: contracts.Config{First: f.Backend},
 		Catalog: inference.CatalogConfig{LoRASeparator: f.LoRASeparator},
-		Inference: inference.Config{
+		Inference: serving.Config{
 			DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel,
 		},
 		Images: images.Config{

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
@@ -62,12 +63,12 @@ func (s secondSignalError) exitCode() int { return 128 + int(s.Signal) }
 type parts struct {
 	fx.In
 
-	Service *inference.Service
+	Service *serving.Service
 	Local   *local.Engine `optional:"true"`
 }
 
-// serving is one run of the application, from its start to its stop.
-type serving struct {
+// execution is one run of the program, from its start to its stop.
+type execution struct {
 	config config
 	log    *slog.Logger
 	app    *fx.App
@@ -75,7 +76,7 @@ type serving struct {
 }
 
 // run serves until the first signal, or a failure, and stops in order.
-func (s *serving) run(first <-chan os.Signal, failures <-chan error) error {
+func (s *execution) run(first <-chan os.Signal, failures <-chan error) error {
 	started := make(chan error, 1)
 	go func() { started <- s.app.Start(context.Background()) }()
 	var err, failure error
@@ -103,7 +104,7 @@ func (s *serving) run(first <-chan os.Signal, failures <-chan error) error {
 	return errors.Join(failure, s.stop())
 }
 
-func (s *serving) stop() error {
+func (s *execution) stop() error {
 	began := time.Now()
 	ctx, done := context.WithTimeout(context.Background(), s.app.StopTimeout())
 	defer done()
@@ -113,7 +114,7 @@ func (s *serving) stop() error {
 }
 
 // pending are the attributes of what a stop waits for, and for how long at most.
-func (s *serving) pending() []any {
+func (s *execution) pending() []any {
 	requests := inFlight(s.parts.Service.Meters().Figures())
 	attributes := []any{"requests_in_flight", len(requests), "in_flight_timeout", s.config.Server.ShutdownTimeout}
 	if len(requests) > 0 {
@@ -155,7 +156,7 @@ func summary(requests []string) []string {
 const listTime = 100 * time.Millisecond
 
 // loaded are the models that Triton in this process has, or is loading.
-func (s *serving) loaded() []string { return loaded(s.parts.Local.Models) }
+func (s *execution) loaded() []string { return loaded(s.parts.Local.Models) }
 
 // loaded asks for them. A Triton that hangs doesn't keep the stop from beginning.
 func loaded(list func(context.Context) ([]inference.Model, error)) []string {
@@ -181,7 +182,7 @@ func loaded(list func(context.Context) ([]inference.Model, error)) []string {
 }
 
 // end ends the server at once: what its models' processes hold is gone then.
-func (s *serving) end(sig os.Signal) error {
+func (s *execution) end(sig os.Signal) error {
 	requests := inFlight(s.parts.Service.Meters().Figures())
 	s.log.Warn("second signal: ending at once", "signal", sig.String(), "requests_cut", len(requests))
 	if s.parts.Local != nil {

@@ -64,7 +64,7 @@ func (l *logOf) await(t *testing.T, text string) string {
 }
 
 // newServing makes an application before a tritonserver that isn't there.
-func newServing(t *testing.T, more ...fx.Option) (*serving, *logOf) {
+func newServing(t *testing.T, more ...fx.Option) (*execution, *logOf) {
 	t.Helper()
 	cfg, err := parse("--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1", "--shutdown-timeout=7s", "--no-playground")
 	if err != nil {
@@ -72,7 +72,7 @@ func newServing(t *testing.T, more ...fx.Option) (*serving, *logOf) {
 	}
 	cfg.Table = io.Discard
 	lines, log := newLogOf()
-	s := &serving{config: cfg, log: log}
+	s := &execution{config: cfg, log: log}
 	s.app = application(cfg, log, func(err error) { t.Error(err) }, append(more, fx.Populate(&s.parts))...)
 	if err := s.app.Err(); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
@@ -33,7 +34,7 @@ func serve(t *testing.T) (tridentv1connect.ChatServiceClient, *inferencetest.Eng
 		send(inferencetest.Token("lo", "stop"))
 		return nil
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	routes, err := frontend.NewRoutes(frontend.New(inferencetest.Service(t, inference.Config{}, engine), "test"), server.Default())
+	routes, err := frontend.NewRoutes(frontend.New(inferencetest.Service(t, serving.Config{}, engine), "test"), server.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

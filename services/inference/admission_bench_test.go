@@ -10,6 +10,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // atOnce is an engine whose answers cost nothing.
@@ -88,6 +89,6 @@ func cpuTime(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
 }
 
-func benchConfig() inference.Config {
-	return inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1024}, RequestTimeout: 30 * time.Minute}}
+func benchConfig() serving.Config {
+	return serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1024}, RequestTimeout: 30 * time.Minute}}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // gate is a model whose requests end one by one, as the test says.
@@ -55,7 +56,7 @@ func (g *gate) release() {
 // crowd sends requests of several clients to a service.
 type crowd struct {
 	t       *testing.T
-	service *inference.Service
+	service *serving.Service
 	gate    *gate
 	asked   sync.WaitGroup
 
@@ -69,7 +70,7 @@ func newCrowd(t *testing.T, b inference.Bounds, models ...string) *crowd {
 	for _, name := range append(models, "m") {
 		engine.AddModel(name, g.script, nil)
 	}
-	c := &crowd{t: t, service: inferencetest.Service(t, inference.Config{Bounds: b}, engine), gate: g, failed: map[string]*inference.Error{}}
+	c := &crowd{t: t, service: inferencetest.Service(t, serving.Config{Bounds: b}, engine), gate: g, failed: map[string]*inference.Error{}}
 	synctest.Wait()
 	return c
 }
@@ -396,6 +397,28 @@ func TestSetBounds(t *testing.T) {
 	})
 }
 
+func TestAdmissionRefusesTooMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := inferencetest.Serve(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, newGate().script, inferencetest.WithTemplate())
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		done := make(chan *inferencetest.Answer)
+		for range 2 {
+			go func() { done <- inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1)) }()
+		}
+		synctest.Wait()
+		a := inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1))
+		if a.Err == nil || a.Err.Code != inference.CodeOverloaded || a.Err.RetryAfter == 0 {
+			t.Errorf("the third got %v", a.Err)
+		}
+		cancel()
+		<-done
+		<-done
+		if a := inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1)); a.Err.Code == inference.CodeOverloaded {
+			t.Error("places are not given back")
+		}
+	})
+}
+
 // TestCrowd has many clients come and go at once; under -race it is the proof of the
 // locks.
 func TestCrowd(t *testing.T) {
@@ -403,7 +426,7 @@ func TestCrowd(t *testing.T) {
 	for _, name := range []string{"m", "n"} {
 		engine.AddModel(name, inferencetest.Say("x"), nil)
 	}
-	s := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{
+	s := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{
 		Server: inference.Limits{InFlight: 3, Queued: 20}, Models: map[string]inference.Limits{"": {InFlight: 2}}, RequestTimeout: time.Minute,
 	}}, engine)
 	var all sync.WaitGroup

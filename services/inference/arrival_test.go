@@ -15,11 +15,12 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
-func withBounds(t *testing.T, b inference.Bounds) *inference.Service {
+func withBounds(t *testing.T, b inference.Bounds) *serving.Service {
 	t.Helper()
-	return inferencetest.Service(t, inference.Config{Bounds: b}, inferencetest.New())
+	return inferencetest.Service(t, serving.Config{Bounds: b}, inferencetest.New())
 }
 
 // from is the context of a request without a key, from an address.
@@ -29,7 +30,7 @@ func from(t *testing.T, address string) context.Context {
 }
 
 // held is what a party's requests hold, as text.
-func held(s *inference.Service) string {
+func held(s *serving.Service) string {
 	var list []string
 	each, all := s.Admission().Holdings()
 	for _, h := range each {
@@ -39,7 +40,7 @@ func held(s *inference.Service) string {
 	return strings.Join(append(list, fmt.Sprintf("all: %d bytes, %d read, %d decoded, %d wait", all.Bytes, all.Reading, all.Decoding, all.Waiting)), "\n")
 }
 
-func wantHeld(t *testing.T, s *inference.Service, want ...string) {
+func wantHeld(t *testing.T, s *serving.Service, want ...string) {
 	t.Helper()
 	if got := held(s); got != strings.Join(want, "\n") {
 		t.Errorf("held:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))

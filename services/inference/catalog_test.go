@@ -10,6 +10,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 func TestModels(t *testing.T) {
@@ -23,7 +24,7 @@ func TestModels(t *testing.T) {
 	engine.Break("broken", "its process ended")
 	engine.AddModel("unloaded", inferencetest.Say("x"), nil)
 	engine.SetState("unloaded", inference.ModelUnavailable, "unloaded")
-	s := inferencetest.Service(t, inference.Config{}, engine)
+	s := inferencetest.Service(t, serving.Config{}, engine)
 	if _, err := s.Catalog().Model(t.Context(), "a"); err != nil { // waits for the first refresh
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestModels(t *testing.T) {
 // after its return is served.
 func TestEngineGoneAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
 		if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Err != nil {
 			t.Fatal(a.Err)
 		}
@@ -118,7 +119,7 @@ func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := listing{Engine: inferencetest.New(), may: make(chan struct{})}
 		engine.AddModel("m", inferencetest.Say("x"), nil)
-		s := inferencetest.Service(t, inference.Config{}, engine)
+		s := inferencetest.Service(t, serving.Config{}, engine)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := s.Ready(ctx); inference.AsError(err).Code != inference.CodeUnavailable {
@@ -137,7 +138,7 @@ func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 func TestReadyAfterALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
-		s := inferencetest.Service(t, inference.Config{}, engine)
+		s := inferencetest.Service(t, serving.Config{}, engine)
 		synctest.Wait()
 		for _, name := range []string{"one", "two"} {
 			engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "loading"})
@@ -162,7 +163,7 @@ func TestUnknownModelBesideABrokenOne(t *testing.T) {
 	engine := listing{Engine: inferencetest.New(), may: make(chan struct{}), bad: errors.New("one model is broken")}
 	close(engine.may)
 	engine.AddModel("m", inferencetest.Say("x"), nil)
-	s := inferencetest.Service(t, inference.Config{}, engine)
+	s := inferencetest.Service(t, serving.Config{}, engine)
 	if _, err := s.Catalog().Model(t.Context(), "nope"); inference.AsError(err).Code != inference.CodeNotFound {
 		t.Errorf("unknown: %v", err)
 	}
@@ -180,7 +181,7 @@ func TestParametersDoNotSpoilEachOther(t *testing.T) {
 	engine.AddModel("m", inferencetest.Say("x"), map[string]string{
 		"trident.task": "poem", "trident.context_length": "2k", "trident.hidden": "maybe", "trident.chat_template": inferencetest.ChatTemplate,
 	})
-	s := inferencetest.Service(t, inference.Config{}, engine)
+	s := inferencetest.Service(t, serving.Config{}, engine)
 	named, err := s.Catalog().Model(t.Context(), "m")
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestParametersDoNotSpoilEachOther(t *testing.T) {
 
 func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
 		synctest.Wait()
 		time.Sleep(2 * time.Second) //nolint:forbidigo // synctest's clock: past the lookup interval, before the next refresh
 		engine.AddModel("new", inferencetest.Say("y"), inferencetest.WithTemplate())
@@ -214,7 +215,7 @@ func TestTwoEngines(t *testing.T) {
 			engine.AddModel("m", inferencetest.Say(name), nil)
 		}
 		first := engines["first"]
-		s := inferencetest.Service(t, inference.Config{}, first, engines["second"])
+		s := inferencetest.Service(t, serving.Config{}, first, engines["second"])
 		steps := []struct {
 			name   string
 			change func()

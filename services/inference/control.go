@@ -10,7 +10,11 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// Load loads a model and returns its card; see [Service.LoadModel].
+// Load loads a model of an engine's repository and returns its card once requests for it are
+// served. A model that is loaded already, or that no repository has, is [CodeInvalid]; an
+// engine that lets nobody load models, as Triton outside of its explicit control mode,
+// [CodeUnsupported]. Loads and unloads of one model take turns. The end of ctx doesn't stop
+// a load in the engine.
 func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 	done, err := c.turns.take(ctx, name)
 	if err != nil {
@@ -42,7 +46,8 @@ func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 	return c.Lookup(ctx, name)
 }
 
-// Unload unloads a model; see [Service.UnloadModel].
+// Unload unloads a model and returns when it is gone: its requests in flight end first, new
+// ones fail. Errors and turns are those of Load; a model that isn't loaded is [CodeInvalid].
 func (c *Catalog) Unload(ctx context.Context, name string) error {
 	done, err := c.turns.take(ctx, name)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // controlled is an engine with the models ready, off (unloaded) and new (never
@@ -90,7 +91,7 @@ func TestControl(t *testing.T) {
 				if tt.explicit {
 					engine.Control(func(string) error { return tt.loading })
 				}
-				s := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1, Queued: inference.NoQueue}}}, engine)
+				s := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1, Queued: inference.NoQueue}}}, engine)
 				if action == "unload" {
 					err := s.UnloadModel(t.Context(), tt.model)
 					checkControl(t, action, err, tt.unload)
@@ -124,7 +125,7 @@ func checkControl(t *testing.T, action string, err error, want *inference.Error)
 
 // checkServed holds what the next request gets, without waiting, after a load or
 // unload that didn't fail.
-func checkServed(t *testing.T, s *inference.Service, model string, want bool, failed error) {
+func checkServed(t *testing.T, s *serving.Service, model string, want bool, failed error) {
 	t.Helper()
 	if failed != nil {
 		return
@@ -151,7 +152,7 @@ func TestLoadsTakeTurns(t *testing.T) {
 			}
 			return nil
 		})
-		s := inferencetest.Service(t, inference.Config{}, engine)
+		s := inferencetest.Service(t, serving.Config{}, engine)
 		results := make(chan error, 3)
 		for range 3 {
 			go func() {
@@ -194,7 +195,7 @@ func TestUnloadWaitsForRequests(t *testing.T) {
 			send(inferencetest.Token("x", "stop"))
 			return nil
 		}, nil)
-		s := inferencetest.Service(t, inference.Config{}, engine)
+		s := inferencetest.Service(t, serving.Config{}, engine)
 		var all sync.WaitGroup
 		all.Go(func() { checkServed(t, s, "busy", true, nil) })
 		synctest.Wait()
@@ -226,7 +227,7 @@ func TestControlEnds(t *testing.T) {
 		engine := controlled()
 		gate := make(chan struct{})
 		engine.Control(func(string) error { <-gate; return errors.New("gone") })
-		s := inferencetest.Service(t, inference.Config{}, engine)
+		s := inferencetest.Service(t, serving.Config{}, engine)
 		go func() { _, _ = s.LoadModel(t.Context(), "off") }()
 		synctest.Wait()
 		drained := make(chan struct{})
@@ -251,7 +252,7 @@ func TestControlWhileAway(t *testing.T) {
 	engine := controlled()
 	away := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "away"}
 	engine.SetDown(away)
-	s := inferencetest.Service(t, inference.Config{}, engine)
+	s := inferencetest.Service(t, serving.Config{}, engine)
 	_, err := s.LoadModel(t.Context(), "off")
 	checkControl(t, "load", err, away)
 	checkControl(t, "unload", s.UnloadModel(t.Context(), "ready"), away)

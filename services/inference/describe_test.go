@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/toolparser"
 )
@@ -214,7 +215,7 @@ func TestFetching(t *testing.T) {
 			err:      inference.ErrFetching,
 		}
 		catalog, log := consult(inferencetest.New(), library, nil, map[string]string{"trident.context_length": "10"})
-		service, err := inference.New(inference.Config{}, catalog, nil)
+		service, err := serving.New(serving.Config{}, catalog, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // paced streams 11 tokens: the first after 400 ms, the others each after 20 ms.
@@ -38,7 +39,7 @@ func near(got, want time.Duration) bool { return got >= want*15/16 && got <= wan
 
 func TestLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := inferencetest.Serve(t, inference.Config{}, paced, inferencetest.WithTemplate())
+		s, _ := inferencetest.Serve(t, serving.Config{}, paced, inferencetest.WithTemplate())
 		synctest.Wait()
 		ended := make(chan *inferencetest.Answer)
 		go func() { ended <- inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(2)) }()
@@ -83,7 +84,7 @@ func TestLoad(t *testing.T) {
 // TestLoadOfLeaving: a client that leaves is a failure, and nothing is left in flight.
 func TestLoadOfLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := inferencetest.Serve(t, inference.Config{}, paced, inferencetest.WithTemplate())
+		s, _ := inferencetest.Serve(t, serving.Config{}, paced, inferencetest.WithTemplate())
 		synctest.Wait()
 		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer leave()
@@ -96,7 +97,7 @@ func TestLoadOfLeaving(t *testing.T) {
 
 // TestLoadWithoutStream: answers in one piece have no times of tokens.
 func TestLoadWithoutStream(t *testing.T) {
-	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("a", "b"), inferencetest.WithTemplate())
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("a", "b"), inferencetest.WithTemplate())
 	req := inferencetest.ChatRequest(1)
 	req.Stream = false
 	if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil {
@@ -109,7 +110,7 @@ func TestLoadWithoutStream(t *testing.T) {
 
 // TestLoadOfClients tells a client of its models' load alone.
 func TestLoadOfClients(t *testing.T) {
-	s := inferencetest.Service(t, inference.Config{}, inferencetest.Named())
+	s := inferencetest.Service(t, serving.Config{}, inferencetest.Named())
 	for _, model := range []string{"plain", "other"} {
 		if a := inferencetest.Collect(t.Context(), s, inferencetest.PlainRequest(model)); a.Err != nil {
 			t.Fatal(a.Err)

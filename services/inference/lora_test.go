@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/toolparser"
 )
@@ -155,7 +156,7 @@ func loraConfig(name, loras string, inputs ...string) *kserve.ModelConfig {
 var byID, byPath = []string{"lora_task_id", "lora_weights", "lora_config"}, []string{"lora_id", "lora_name", "lora_path"}
 
 // dress makes a service over an engine with room for some adapters.
-func dress(t *testing.T, library inference.Library, engine *loraEngine, configs ...*kserve.ModelConfig) *inference.Service {
+func dress(t *testing.T, library inference.Library, engine *loraEngine, configs ...*kserve.ModelConfig) *serving.Service {
 	t.Helper()
 	engine.Engine = inferencetest.New()
 	for _, config := range configs {
@@ -164,7 +165,7 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	catalog := inference.NewCatalog(inference.CatalogConfig{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	catalog.Consult(library, nil)
 	engine.catalog = catalog
-	service, err := inference.New(inference.Config{}, catalog, nil)
+	service, err := serving.New(serving.Config{}, catalog, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	return service
 }
 
-func wear(ctx context.Context, s *inference.Service, model string, n int) *inferencetest.Answer {
+func wear(ctx context.Context, s *serving.Service, model string, n int) *inferencetest.Answer {
 	return inferencetest.Collect(ctx, s, &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "hello"}}, N: n, Stream: true})
 }
 

@@ -7,10 +7,9 @@ import (
 	"go.uber.org/fx"
 )
 
-// Module provides the [Service], its parts and the [Catalog] over the engines, whose order
-// counts, and the backends of the graph, and follows the engines' models while
-// the process runs.
-var Module = fx.Module("inference", fx.Provide(newCatalog, New, (*Service).Admission, (*Service).Meters))
+// Module provides the [Catalog] over the engines, whose order counts, and the backends of
+// the graph, and follows the engines' models while the process runs.
+var Module = fx.Module("catalog", fx.Provide(newCatalog))
 
 func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
 	c := CatalogOf(parts)

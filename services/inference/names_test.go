@@ -6,6 +6,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 func TestListHasEveryName(t *testing.T) {
@@ -17,7 +18,7 @@ func TestListHasEveryName(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := inferencetest.Separated(t, tt.separator, inference.Config{}, inferencetest.Named())
+			s := inferencetest.Separated(t, tt.separator, serving.Config{}, inferencetest.Named())
 			if _, err := s.Catalog().Model(t.Context(), "plain"); err != nil { // waits for the first refresh
 				t.Fatal(err)
 			}
@@ -33,7 +34,7 @@ func TestListHasEveryName(t *testing.T) {
 }
 
 func TestNamesLeadToModels(t *testing.T) {
-	s := inferencetest.Separated(t, "_lora_", inference.Config{}, inferencetest.Named())
+	s := inferencetest.Separated(t, "_lora_", serving.Config{}, inferencetest.Named())
 	tests := []struct {
 		name, model string
 		want, lora  string // empty: an error with the message
@@ -77,7 +78,7 @@ func TestNamesLeadToModels(t *testing.T) {
 
 func TestAdapterReachesTheModel(t *testing.T) {
 	engine := inferencetest.Named()
-	s := inferencetest.Separated(t, ":", inference.Config{}, engine)
+	s := inferencetest.Separated(t, ":", serving.Config{}, engine)
 	prompt := []inference.Input{{Text: "hello"}}
 	a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "gpt-4o:doll", Task: inference.TaskGenerate, Prompts: prompt})
 	if a.Err != nil {

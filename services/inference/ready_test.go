@@ -7,6 +7,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // strict is an engine that isn't ready while one of its models isn't, as tritonserver
@@ -58,7 +59,7 @@ func TestReadyWithoutOtherModels(t *testing.T) {
 			engine := strict{inferencetest.New()}
 			engine.AddModel("a", inferencetest.Say("x"), nil)
 			engine.AddModel("b", inferencetest.Say("x"), nil)
-			s := inferencetest.Service(t, inference.Config{RequiredModels: c.required}, engine)
+			s := inferencetest.Service(t, serving.Config{RequiredModels: c.required}, engine)
 			if err := s.Catalog().Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}

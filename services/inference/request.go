@@ -15,7 +15,7 @@ const (
 // and of any backend's tensors. Exactly one of Messages, Prompts and Inputs is
 // used: Messages are rendered by the model's chat template, Prompts go to the
 // model as they are, Inputs are embedded. A Request is read-only once it has been
-// handed to [Service.Generate].
+// handed to the service.
 type Request struct {
 	// ID names the request in logs and in Triton's request id.
 	ID string

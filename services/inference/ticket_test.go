@@ -10,22 +10,23 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestEnds: who waits for the two ends of a request apart hears of each, once and in
 // time, and the context and those derived from it have ended by then.
 func TestEnds(t *testing.T) {
-	stop := func(s *inference.Service, _ context.CancelFunc) { go inferencetest.Drain(s) }
+	stop := func(s *serving.Service, _ context.CancelFunc) { go inferencetest.Drain(s) }
 	for name, c := range map[string]struct {
-		end     func(s *inference.Service, cancel context.CancelFunc)
+		end     func(s *serving.Service, cancel context.CancelFunc)
 		client  bool
 		err     error
 		derives bool // somebody has asked when the whole context is done
 	}{
-		"the deadline passes":          {func(*inference.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, false},
-		"the deadline passes, derived": {func(*inference.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, true},
-		"the client leaves":            {func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, false},
-		"the client leaves, derived":   {func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, true},
+		"the deadline passes":          {func(*serving.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, false},
+		"the deadline passes, derived": {func(*serving.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, true},
+		"the client leaves":            {func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, false},
+		"the client leaves, derived":   {func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, true},
 		"the server stops":             {stop, false, context.Canceled, false},
 		"the server stops, derived":    {stop, false, context.Canceled, true},
 	} {
@@ -63,7 +64,7 @@ func TestEnds(t *testing.T) {
 					}
 					return ctx.Err()
 				}
-				s, engine := inferencetest.Serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waits, inferencetest.WithTemplate())
+				s, engine := inferencetest.Serve(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waits, inferencetest.WithTemplate())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				done := make(chan error)

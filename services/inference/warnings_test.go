@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
@@ -62,12 +63,12 @@ func TestFingerprint(t *testing.T) {
 	if changed := fingerprintOf(t, engine); changed == first {
 		t.Errorf("%s for another configuration", changed)
 	}
-	if got := inferencetest.Service(t, inference.Config{}, engine).Catalog().Fingerprint(t.Context(), "none"); got != "" {
+	if got := inferencetest.Service(t, serving.Config{}, engine).Catalog().Fingerprint(t.Context(), "none"); got != "" {
 		t.Errorf("%q of no model", got)
 	}
 }
 
 func fingerprintOf(t *testing.T, engine *inferencetest.Engine) string {
 	t.Helper()
-	return inferencetest.Service(t, inference.Config{}, engine).Catalog().Fingerprint(t.Context(), "m")
+	return inferencetest.Service(t, serving.Config{}, engine).Catalog().Fingerprint(t.Context(), "m")
 }

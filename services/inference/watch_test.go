@@ -13,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // states are those of a model that a watcher has been told of and not taken note of
@@ -37,24 +38,24 @@ func states(t *testing.T, w *inference.Watch, model string) string {
 // TestWatchControl: what Trident does to a model is known at once and in its order,
 // whoever asks for it, and however soon it is over.
 func TestWatchControl(t *testing.T) {
-	load := func(s *inference.Service) error { _, err := s.LoadModel(t.Context(), "off"); return err }
+	load := func(s *serving.Service) error { _, err := s.LoadModel(t.Context(), "off"); return err }
 	for name, test := range map[string]struct {
 		explicit bool
 		loading  error
-		change   func(s *inference.Service) error
+		change   func(s *serving.Service) error
 		fails    bool
 		want     string
 	}{
 		"a load": {explicit: true, change: load, want: "UNAVAILABLE, LOADING, READY"},
-		"a load and an unload": {explicit: true, change: func(s *inference.Service) error {
+		"a load and an unload": {explicit: true, change: func(s *serving.Service) error {
 			return errors.Join(load(s), s.UnloadModel(t.Context(), "off"))
 		}, want: "UNAVAILABLE, LOADING, READY, UNLOADING, UNAVAILABLE unloaded"},
 		"a load that fails":    {explicit: true, loading: errors.New("no"), change: load, fails: true, want: "UNAVAILABLE, LOADING, UNAVAILABLE"},
 		"a load where none is": {change: load, fails: true, want: "UNAVAILABLE"},
-		"KServe's": {explicit: true, change: func(s *inference.Service) error {
+		"KServe's": {explicit: true, change: func(s *serving.Service) error {
 			return s.Control(t.Context(), "off", inference.ModelLoading, func(context.Context, inference.Repository) error { return nil })
 		}, want: "UNAVAILABLE, LOADING, UNAVAILABLE"},
-		"KServe's of what is loaded already": {explicit: true, change: func(s *inference.Service) error {
+		"KServe's of what is loaded already": {explicit: true, change: func(s *serving.Service) error {
 			return errors.Join(load(s), s.Control(t.Context(), "off", inference.ModelLoading, func(context.Context, inference.Repository) error { return nil }))
 		}, want: "UNAVAILABLE, LOADING, READY"},
 	} {
@@ -63,7 +64,7 @@ func TestWatchControl(t *testing.T) {
 			if test.explicit {
 				engine.Control(func(string) error { return test.loading })
 			}
-			s := inferencetest.Service(t, inference.Config{}, engine)
+			s := inferencetest.Service(t, serving.Config{}, engine)
 			if _, err := s.Catalog().Model(t.Context(), "ready"); err != nil { // waits for the first refresh
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func TestWatchHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, loaded := controlled(), make(chan struct{})
 		engine.Control(func(string) error { <-loaded; return nil })
-		s := inferencetest.Service(t, inference.Config{}, engine)
+		s := inferencetest.Service(t, serving.Config{}, engine)
 		synctest.Wait()
 		watch := s.Catalog().Watch(t.Context())
 		defer watch.Close()
@@ -111,7 +112,7 @@ func TestWatchMoving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := &counted{Engine: inferencetest.New()}
 		engine.AddModel("m", inferencetest.Say("x"), nil)
-		s := inferencetest.Service(t, inference.Config{}, engine)
+		s := inferencetest.Service(t, serving.Config{}, engine)
 		synctest.Wait()
 		watch := s.Catalog().Watch(t.Context())
 		defer watch.Close()
@@ -162,7 +163,7 @@ func (c *counted) Models(ctx context.Context) ([]inference.Model, error) {
 func TestWatchSlow(t *testing.T) {
 	engine := controlled()
 	engine.Control(nil)
-	s := inferencetest.Service(t, inference.Config{}, engine)
+	s := inferencetest.Service(t, serving.Config{}, engine)
 	if _, err := s.Catalog().Model(t.Context(), "ready"); err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/triton/local"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
@@ -105,9 +106,9 @@ func open() kserve.Config {
 }
 
 // newService makes the frontend over engines, until the test ends.
-func newService(tb testing.TB, config kserve.Config, engines ...inference.Engine) (*kserve.Service, *inference.Service) {
+func newService(tb testing.TB, config kserve.Config, engines ...inference.Engine) (*kserve.Service, *serving.Service) {
 	tb.Helper()
-	core := inferencetest.Service(tb, inference.Default(), engines...)
+	core := inferencetest.Service(tb, serving.Default(), engines...)
 	service, err := kserve.New(config, core)
 	if err != nil {
 		tb.Fatal(err)

@@ -32,6 +32,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
@@ -72,7 +73,7 @@ func newGate(tb testing.TB, access auth.Config) *auth.Gate {
 }
 
 // serveSharedOf serves a service that is there already.
-func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, gate *auth.Gate, service *kserve.Service, core *inference.Service) string {
+func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, gate *auth.Gate, service *kserve.Service, core *serving.Service) string {
 	tb.Helper()
 	shared.Host, shared.Port = "127.0.0.1", 0
 	listener := server.NewListener(shared)

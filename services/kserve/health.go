@@ -13,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // sharedServices are those of the shared port, for reflection and for probes.
@@ -29,7 +30,7 @@ func sharedServices() []string {
 type nativeHealth struct {
 	grpc_health_v1.UnimplementedHealthServer
 
-	core *inference.Service
+	core *serving.Service
 }
 
 // Check tells whether the server is ready.
@@ -47,7 +48,7 @@ func servingStatus(notReady error) grpc_health_v1.HealthCheckResponse_ServingSta
 // sharedHealth answers on the shared port as gRPC's health protocol says: for the
 // server, which has no name, and for each service there, all of which serve when it is
 // ready (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
-type sharedHealth struct{ core *inference.Service }
+type sharedHealth struct{ core *serving.Service }
 
 func served(service string) bool {
 	return service == "" || slices.Contains(sharedServices(), service)

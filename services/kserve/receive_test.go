@@ -13,6 +13,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // announce begins a call by gRPC whose message is announced and not sent, and gives the
@@ -99,7 +100,7 @@ func TestAnnouncedMessages(t *testing.T) {
 // request's then, and nobody's once that has ended.
 func TestStreamsReturnWhatTheyRead(t *testing.T) {
 	holds := make(chan int64, 1)
-	var core *inference.Service
+	var core *serving.Service
 	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
 		_, all := core.Admission().Holdings()
 		holds <- all.Bytes

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // Service answers inference.GRPCInferenceService from the shared service. Its
@@ -17,7 +18,7 @@ import (
 // transports turn into their own.
 type Service struct {
 	cfg  Config
-	core *inference.Service
+	core *serving.Service
 	// forward is which headers become parameters.
 	forward forwarding
 	// streams counts the goroutines of streams.
@@ -25,7 +26,7 @@ type Service struct {
 }
 
 // New makes the frontend.
-func New(cfg Config, core *inference.Service) (*Service, error) {
+func New(cfg Config, core *serving.Service) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}

@@ -38,10 +38,10 @@ func stream(ctx context.Context, t *testing.T, config kserve.Config, engines ...
 	return streamBy(ctx, t, serveNative, config, engines...)
 }
 
-// serving is serveNative or serveShared.
-type serving = func(testing.TB, kserve.Config, ...inference.Engine) string
+// servers is serveNative or serveShared.
+type servers = func(testing.TB, kserve.Config, ...inference.Engine) string
 
-func streamBy(ctx context.Context, t *testing.T, serve serving, config kserve.Config, engines ...inference.Engine) grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse] {
+func streamBy(ctx context.Context, t *testing.T, serve servers, config kserve.Config, engines ...inference.Engine) grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse] {
 	t.Helper()
 	conn := dial(t, serve(t, config, engines...))
 	s, err := api.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(ctx)
@@ -84,7 +84,7 @@ func TestSlowReader(t *testing.T) {
 	t.Run("shared port", func(t *testing.T) { testSlowReader(t, serveShared) })
 }
 
-func testSlowReader(t *testing.T, serve serving) {
+func testSlowReader(t *testing.T, serve servers) {
 	t.Helper()
 	const size = 64 << 10
 	var made atomic.Int64
@@ -182,7 +182,7 @@ func TestIdleStreamAtStop(t *testing.T) {
 	t.Run("shared port", func(t *testing.T) { testIdleStreamAtStop(t, serveShared) })
 }
 
-func testIdleStreamAtStop(t *testing.T, serve serving) {
+func testIdleStreamAtStop(t *testing.T, serve servers) {
 	t.Helper()
 	engine := decoupled(inferencetest.Say("x"))
 	var s grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse]

@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // collector reads the meters that the service and the ports keep anyway: nothing is
@@ -19,7 +20,7 @@ import (
 type collector struct {
 	*families
 
-	service   *inference.Service
+	service   *serving.Service
 	telemetry *server.Telemetry
 	gate      *auth.Gate
 	settings  Settings

@@ -23,6 +23,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // Config of the metrics.
@@ -116,7 +117,7 @@ type Page struct {
 
 // NewPage makes the page of a service, of the ports that share the telemetry, of the
 // settings and of the memory.
-func NewPage(cfg Config, service *inference.Service, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, memory Memory, log *slog.Logger) (*Page, error) {
+func NewPage(cfg Config, service *serving.Service, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, memory Memory, log *slog.Logger) (*Page, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,11 +71,11 @@ func (settings) Reloads() Reloads {
 	return Reloads{Taken: 2, Refused: 3, At: time.UnixMilli(1_700_000_000_500), Stale: true}
 }
 
-func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string) (*Page, *inference.Service, *engine) {
+func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string) (*Page, *serving.Service, *engine) {
 	t.Helper()
 	e := &engine{Engine: inferencetest.New(), text: text}
 	e.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	service := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 7}}}, e)
+	service := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 7}}}, e)
 	if err := service.Catalog().Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +104,12 @@ func scrape(t *testing.T, page *Page, accept string) string {
 	return answer.Body.String()
 }
 
-func generate(t *testing.T, s *inference.Service, name string) {
+func generate(t *testing.T, s *serving.Service, name string) {
 	t.Helper()
 	generateUnder(t.Context(), s, name)
 }
 
-func generateUnder(ctx context.Context, s *inference.Service, name string) {
+func generateUnder(ctx context.Context, s *serving.Service, name string) {
 	ctx = inference.WithOrigin(ctx, &inference.Origin{Surface: inference.SurfaceOpenAI})
 	for _, err := range s.Generate(ctx, &inference.Request{Model: name, Task: inference.TaskGenerate, Stream: true, Messages: []inference.Message{{Role: "user", Text: "hi"}}}) {
 		_ = err
@@ -369,7 +370,7 @@ func TestValidate(t *testing.T) {
 // BenchmarkScrape asks what a page costs. Compare by benchstat.
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
-	service := inferencetest.Service(b, inference.Config{}, e)
+	service := inferencetest.Service(b, serving.Config{}, e)
 	page, err := NewPage(Default(), service, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

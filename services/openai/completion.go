@@ -9,6 +9,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // CreateCompletion continues plain texts, in one piece or as a stream of events.
@@ -133,7 +134,7 @@ func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob,
 // completionStream is the answer that is written while the model makes it.
 type completionStream struct {
 	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
-	service *inference.Service
+	service *serving.Service
 	req     *inference.Request
 	usage   bool
 }

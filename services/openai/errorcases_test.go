@@ -15,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // errorCases are the table of errors: what clients get wrong, and what fails.
@@ -182,7 +183,7 @@ func failures() []errorCase {
 		chat("the request's time is over", nil, func(_ *testing.T, s *errorServer) { s.service.RequestTimeout = time.Nanosecond }),
 		chat("the server is stopping", nil, func(t *testing.T, s *errorServer) {
 			t.Helper()
-			s.started = func(service *inference.Service) {
+			s.started = func(service *serving.Service) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
 				service.Admission().Drain(ctx)

@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -163,10 +164,10 @@ type errorCase struct {
 // errorServer is what the cases may change before their request.
 type errorServer struct {
 	engine    *inferencetest.Engine
-	service   inference.Config
+	service   serving.Config
 	separator string // of LoRA adapters
 	// started is called with the running service.
-	started func(*inference.Service)
+	started func(*serving.Service)
 }
 
 // send makes the request and reads the error.

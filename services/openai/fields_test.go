@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // treatments are the words of the columns of docs/openai.md.
@@ -169,7 +170,7 @@ func TestFields(t *testing.T) {
 
 func fieldServer(t *testing.T, engine *inferencetest.Engine) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(newHandler(Config{}, inferencetest.Service(t, inference.Config{}, engine), newValidator(t)))
+	server := httptest.NewServer(newHandler(Config{}, inferencetest.Service(t, serving.Config{}, engine), newValidator(t)))
 	t.Cleanup(server.Close)
 	return server
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // fuzzed is the whole frontend over one model that can do everything.
@@ -24,7 +25,7 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 		"trident.tokenizer": byteTokenizer, "trident.context_length": "4096", "trident.aliases": "org/m", "trident.tool_call_parser": "hermes", "trident.image_token": "<{n}>",
 		"trident.chat_template": `{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}{{ tools | tojson if tools }}[assistant]`,
 	})
-	service := inferencetest.Separated(tb, ":", inference.Config{}, engine)
+	service := inferencetest.Separated(tb, ":", serving.Config{}, engine)
 	handler, err := New(Config{}, service)
 	if err != nil {
 		tb.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // Config of the frontend. The zero value keeps no responses.
@@ -61,14 +62,14 @@ func (c Config) Validate() error {
 // concurrently.
 type Handler struct {
 	cfg       Config
-	service   *inference.Service
+	service   *serving.Service
 	validator *Validator
 	responses *responseStore
 	mux       *server.Operations
 }
 
 // New makes a handler over the service.
-func New(cfg Config, service *inference.Service) (*Handler, error) {
+func New(cfg Config, service *serving.Service) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func New(cfg Config, service *inference.Service) (*Handler, error) {
 
 // newHandler is New by a validator that may be shared: reading the document is what
 // takes the time.
-func newHandler(cfg Config, service *inference.Service, validator *Validator) *Handler {
+func newHandler(cfg Config, service *serving.Service, validator *Validator) *Handler {
 	h := &Handler{cfg: cfg, service: service, validator: validator, responses: newResponseStore(cfg), mux: server.NewOperations(auth.OpenAI)}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  writeError,

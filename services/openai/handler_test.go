@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,7 @@ func serve(t *testing.T, cfg Config, script inferencetest.Script) (*httptest.Ser
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.context_length": "100"})
 	engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
 	engine.AddModel("org/name", script, nil)
-	server := httptest.NewServer(newHandler(cfg, inferencetest.Service(t, inference.Config{}, engine), newValidator(t)))
+	server := httptest.NewServer(newHandler(cfg, inferencetest.Service(t, serving.Config{}, engine), newValidator(t)))
 	t.Cleanup(server.Close)
 	return server, engine
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // gallery serves pictures on this machine, and a handler that may fetch them.
@@ -38,7 +39,7 @@ const (
 
 func inBase64(image string) string { return base64.StdEncoding.EncodeToString([]byte(image)) }
 
-func newGallery(t *testing.T, cfg inference.Config) *gallery {
+func newGallery(t *testing.T, cfg serving.Config) *gallery {
 	t.Helper()
 	g := &gallery{engine: inferencetest.New(), left: make(chan struct{})}
 	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +82,7 @@ func (g *gallery) ask(t *testing.T, path, body string) (status int, answer strin
 }
 
 func TestImages(t *testing.T) {
-	g := newGallery(t, inference.Config{})
+	g := newGallery(t, serving.Config{})
 	png, gif := "data:image/png;base64,"+inBase64(smallPNG), g.pictures+"/a.gif"
 	const prompt = "text_input=[user]a<image>b<image> image="
 	both := inBase64(smallPNG) + "," + inBase64(smallGIF)
@@ -117,7 +118,7 @@ func TestImages(t *testing.T) {
 // TestImagesAreKept: a response that goes on from another has its pictures, those of
 // addresses fetched again.
 func TestImagesAreKept(t *testing.T) {
-	g := newGallery(t, inference.Config{})
+	g := newGallery(t, serving.Config{})
 	_, first, _ := g.ask(t, responsePath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.pictures+"/a.gif"))
 	var response struct{ ID string }
 	if err := json.Unmarshal([]byte(first), &response); err != nil {
@@ -130,7 +131,7 @@ func TestImagesAreKept(t *testing.T) {
 }
 
 func TestImagesOfFunctions(t *testing.T) {
-	g := newGallery(t, inference.Config{})
+	g := newGallery(t, serving.Config{})
 	body := `{"model":"chat","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":%q}]}]}`
 	_, _, sent := g.ask(t, responsePath, fmt.Sprintf(body, "data:image/png;base64,"+inBase64(smallPNG)))
 	if len(sent) != 1 || !strings.HasSuffix(sent[0], "[tool]<image> image="+inBase64(smallPNG)) {
@@ -143,7 +144,7 @@ func TestImagesOfFunctions(t *testing.T) {
 }
 
 func TestImagesThatAreRefused(t *testing.T) {
-	g := newGallery(t, inference.Config{})
+	g := newGallery(t, serving.Config{})
 	png := "data:image/png;base64," + inBase64(smallPNG)
 	chat := func(model, more string, urls ...string) string {
 		var parts []string
@@ -195,7 +196,7 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 		return fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}}]}]}`, g.pictures+"/never")
 	}
 	t.Run("its time is over", func(t *testing.T) {
-		g := newGallery(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: 50 * time.Millisecond}})
+		g := newGallery(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: 50 * time.Millisecond}})
 		status, answer, _ := g.ask(t, chatPath, body(g))
 		if status != http.StatusGatewayTimeout || !strings.Contains(answer, `"code":"timeout"`) {
 			t.Errorf("%d %s", status, answer)
@@ -203,7 +204,7 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 		<-g.left
 	})
 	t.Run("the client leaves", func(t *testing.T) {
-		g := newGallery(t, inference.Config{})
+		g := newGallery(t, serving.Config{})
 		ctx, leave := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+chatPath, strings.NewReader(body(g)))
 		if err != nil {
@@ -241,7 +242,7 @@ func TestImagesOfSilentModels(t *testing.T) {
 // TestImagesTokenized: the tokens of a prompt are those that the model is sent, with a
 // place for each image.
 func TestImagesTokenized(t *testing.T) {
-	g := newGallery(t, inference.Config{})
+	g := newGallery(t, serving.Config{})
 	_, answer, _ := g.ask(t, "/v1/tokenize", `{"model":"chat",`+onePicture+`}`)
 	if want := fmt.Sprintf(`"count":%d`, len("[user]<image>")); !strings.Contains(answer, want) {
 		t.Errorf("got %s, want %s", answer, want)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 func TestModelsUnderFurtherNames(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("org/chat", inferencetest.Say("hello"), map[string]string{"trident.aliases": "team/gpt 4", "trident.loras": "org/doll"})
-	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.Separated(t, ":", inference.Config{}, engine))
+	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.Separated(t, ":", serving.Config{}, engine))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // withRate has answers tell what is left of the rate of requests, by the headers of
@@ -27,7 +27,7 @@ type rateWriter struct {
 	http.ResponseWriter
 
 	ctx     context.Context //nolint:containedctx // it tells whose rate it is
-	service *inference.Service
+	service *serving.Service
 	begun   bool
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestRateHeaders: answers of any kind tell what is left, where there is a rate, and
@@ -15,7 +16,7 @@ import (
 func TestRateHeaders(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	service := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 2}}}, engine)
+	service := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 2}}}, engine)
 	handler, err := New(Default(), service)
 	if err != nil {
 		t.Fatal(err)

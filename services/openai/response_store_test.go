@@ -13,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // listing is a page of items.
@@ -123,7 +124,7 @@ func TestCallsThatBroke(t *testing.T) {
 func TestResponsesAreTheirClients(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages | tojson }}`})
-	handler := newHandler(Default(), inferencetest.Service(t, inference.Config{}, engine), newValidator(t))
+	handler := newHandler(Default(), inferencetest.Service(t, serving.Config{}, engine), newValidator(t))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(inference.WithClient(r.Context(), &inference.Client{Name: r.URL.Query().Get("client")})))
 	}))

@@ -17,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 const responsePath = "/v1/responses"
@@ -35,7 +36,7 @@ func serveResponses(t *testing.T, cfg Config, script inferencetest.Script) (*htt
 		"trident.reasoning_parser": "qwen3", "trident.context_length": "20", "trident.tool_call_parser": "hermes",
 	})
 	engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
-	handler, err := New(cfg, inferencetest.Service(t, inference.Config{}, engine))
+	handler, err := New(cfg, inferencetest.Service(t, serving.Config{}, engine))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // FuzzAppendEscaped: what is appended is the inside of a JSON string that gives
@@ -117,7 +118,7 @@ func benchmarkTokens(b *testing.B, cfg Config, path, body string) {
 	}
 	engine := inferencetest.New()
 	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	handler, err := New(cfg, inferencetest.Service(b, inference.Config{}, engine))
+	handler, err := New(cfg, inferencetest.Service(b, serving.Config{}, engine))
 	if err != nil {
 		b.Fatal(err)
 	}

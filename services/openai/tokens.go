@@ -10,6 +10,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // Tokenize gives the token ids of a text or of a chat.
@@ -34,7 +35,7 @@ func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObjec
 // tokenizeAnswer is api.TokenizeResponse, written as it is made: a text has as many tokens
 // as bytes, and the JSON of each takes more than the token.
 type tokenizeAnswer struct {
-	tokens *inference.Tokens
+	tokens *serving.Tokens
 	texts  bool // the tokens' own are asked for
 }
 

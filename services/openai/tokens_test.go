@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/budget"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // byteTokenizer has a token for each byte, and <|im_start|> and <|im_end|>.
@@ -20,7 +20,7 @@ func TestTokens(t *testing.T) {
 		`{{ tools | length if tools else '' }}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}{{ mark }}{% if add_generation_prompt %}<|im_start|>{% endif %}`})
 	engine.AddModel("blind", nil, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	engine.AddModel("plain", nil, map[string]string{"trident.tokenizer": byteTokenizer})
-	handler, err := New(Config{}, inferencetest.Service(t, inference.Config{}, engine))
+	handler, err := New(Config{}, inferencetest.Service(t, serving.Config{}, engine))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // serveTools is serve with a model that calls as Hermes and thinks as Qwen 3 does.
@@ -19,7 +19,7 @@ func serveTools(t *testing.T, script inferencetest.Script) (*httptest.Server, *i
 	engine.AddModel("chat", script, map[string]string{
 		"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes", "trident.reasoning_parser": "qwen3",
 	})
-	server := httptest.NewServer(newHandler(Config{}, inferencetest.Service(t, inference.Config{}, engine), newValidator(t)))
+	server := httptest.NewServer(newHandler(Config{}, inferencetest.Service(t, serving.Config{}, engine), newValidator(t)))
 	t.Cleanup(server.Close)
 	return server, engine
 }

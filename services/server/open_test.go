@@ -13,12 +13,13 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestOpenBodies: what needs no key may have a small body, and is answered while memory is
 // short: who probes a server that is full mustn't take it for a dead one.
 func TestOpenBodies(t *testing.T) {
-	core := inferencetest.Service(t, inference.Config{}, inferencetest.New())
+	core := inferencetest.Service(t, serving.Config{}, inferencetest.New())
 	core.Admission().SetGuard(func(inference.Holding) error {
 		return &inference.Error{Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, Message: "short of memory"}
 	})

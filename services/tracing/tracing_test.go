@@ -25,11 +25,11 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	frontend "github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tracing"
 )
 
@@ -126,7 +126,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	telemetry := server.NewTelemetry(provider.Tracers())
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	service := inferencetest.Service(t, inference.Config{}, engine)
+	service := inferencetest.Service(t, serving.Config{}, engine)
 	handler := http.NotFoundHandler()
 	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" { // reading its document takes a second
 		if handler, err = openai.New(openai.Config{}, service); err != nil {

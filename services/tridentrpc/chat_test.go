@@ -21,6 +21,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	trident "github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
@@ -36,12 +37,12 @@ func serve(t *testing.T, script inferencetest.Script, opts ...connect.ClientOpti
 
 func serveEngine(t *testing.T, engine *inferencetest.Engine, opts ...connect.ClientOption) tridentv1connect.ChatServiceClient {
 	t.Helper()
-	httpClient, url := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
+	httpClient, url := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	return tridentv1connect.NewChatServiceClient(httpClient, url, opts...)
 }
 
 // serveAll starts all services and gives a client of HTTP/2 for their address.
-func serveAll(t *testing.T, core *inference.Service, access auth.Config) (*http.Client, string) {
+func serveAll(t *testing.T, core *serving.Service, access auth.Config) (*http.Client, string) {
 	t.Helper()
 	routes, err := frontend.NewRoutes(frontend.New(core, "test"), trident.Config{MaxBody: 1 << 20})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestDeadlines: the client's time is the engine's, too, in all protocols.
@@ -61,7 +62,7 @@ func TestDeadlinePassed(t *testing.T) {
 		close(stopped)
 		return ctx.Err()
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+tridentv1connect.ChatServiceChatProcedure,
 		strings.NewReader(`{"model":"chat","messages":[{"role":"ROLE_USER","content":"hi"}]}`))
 	if err != nil {

@@ -22,18 +22,19 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // Service answers the services of trident.v1 from the shared service, but for
 // InferService, which passes KServe's messages on. It may be used concurrently.
 type Service struct {
-	core    *inference.Service
+	core    *serving.Service
 	version string
 	started time.Time
 }
 
 // New makes the frontend of a server of that version.
-func New(core *inference.Service, version Version) *Service {
+func New(core *serving.Service, version Version) *Service {
 	return &Service{core: core, version: string(version), started: time.Now()}
 }
 

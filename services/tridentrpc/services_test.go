@@ -21,6 +21,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // detail is that of an error, which must have one.
@@ -181,7 +182,7 @@ func TestCompletionsAndEmbeddings(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("a", "b"), nil)
 	engine.AddModel("vectors", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
 			completions := tridentv1connect.NewCompletionServiceClient(httpClient, address, opts...)
@@ -228,7 +229,7 @@ func TestModels(t *testing.T) {
 	})
 	engine.AddModel("hidden", inferencetest.Say("a"), map[string]string{"trident.hidden": "true"})
 	engine.Control(nil)
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	client := tridentv1connect.NewModelServiceClient(httpClient, address)
 	got, err := client.Get(t.Context(), &tridentv1.ModelServiceGetRequest{Model: "talker"})
 	if err != nil {
@@ -286,7 +287,7 @@ func TestServerWatch(t *testing.T) {
 		send(inferencetest.Token("x", "stop"))
 		return nil
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	core := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 5}}}, engine)
+	core := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 5}}}, engine)
 	httpClient, address := serveAll(t, core, auth.Config{})
 	chats := tridentv1connect.NewChatServiceClient(httpClient, address)
 	chat, err := chats.ChatStream(t.Context(), &tridentv1.ChatStreamRequest{Chat: request()})
@@ -330,7 +331,7 @@ func TestGet(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("a"), nil)
 	engine.AddModel("vectors", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), auth.Config{})
+	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	for _, test := range []struct {
 		procedure, message string
 		status             int
@@ -365,7 +366,7 @@ func TestRestrictions(t *testing.T) {
 	restricted := auth.Config{GRPCRestricted: []auth.KServeRestriction{
 		{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}, {Groups: []auth.KServeGroup{auth.KServeRepository}, Key: "admin", Value: "b"},
 	}}
-	httpClient, address := serveAll(t, inferencetest.Service(t, inference.Config{}, engine), restricted)
+	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), restricted)
 	for _, opts := range protocols {
 		models := tridentv1connect.NewModelServiceClient(httpClient, address, opts...)
 		if _, err := models.List(t.Context(), &tridentv1.ModelServiceListRequest{}); err != nil {

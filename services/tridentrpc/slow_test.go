@@ -16,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	trident "github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
@@ -34,7 +35,7 @@ func TestSlowReader(t *testing.T) {
 		}
 		return ctx.Err()
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	core := inferencetest.Service(t, inference.Config{}, engine)
+	core := inferencetest.Service(t, serving.Config{}, engine)
 	cfg := trident.Default()
 	cfg.Host, cfg.Port, cfg.WriteTimeout = "127.0.0.1", 0, 200*time.Millisecond
 	routes, err := frontend.NewRoutes(frontend.New(core, "test"), cfg)

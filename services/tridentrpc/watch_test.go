@@ -9,6 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestModelWatch: every state that a load and an unload go through is told, each in a
@@ -20,7 +21,7 @@ func TestModelWatch(t *testing.T) {
 			engine.AddModel("chat", inferencetest.Say("a"), nil)
 			engine.SetState("chat", inference.ModelNeverLoaded, "")
 			engine.Control(nil)
-			core := inferencetest.Service(t, inference.Config{}, engine)
+			core := inferencetest.Service(t, serving.Config{}, engine)
 			if err := core.Ready(t.Context()); err != nil { // its models are known
 				t.Fatal(err)
 			}

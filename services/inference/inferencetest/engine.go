@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/toolparser"
 )
@@ -260,31 +261,31 @@ func Input(req *kserve.ModelInferRequest, name string) string {
 const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]`
 
 // Service makes a started service over the engines; it is stopped with the test.
-func Service(tb testing.TB, cfg inference.Config, engines ...inference.Engine) *inference.Service {
+func Service(tb testing.TB, cfg serving.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return Seeing(tb, cfg, images.Default(), engines...)
 }
 
 // Separated is a Service with a separator between the names of models and LoRA adapters.
-func Separated(tb testing.TB, separator string, cfg inference.Config, engines ...inference.Engine) *inference.Service {
+func Separated(tb testing.TB, separator string, cfg serving.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return start(tb, inference.CatalogConfig{LoRASeparator: separator}, cfg, images.Default(), engines)
 }
 
 // Seeing is a Service that reads pictures under given rules.
-func Seeing(tb testing.TB, cfg inference.Config, rules images.Config, engines ...inference.Engine) *inference.Service {
+func Seeing(tb testing.TB, cfg serving.Config, rules images.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return start(tb, inference.CatalogConfig{}, cfg, rules, engines)
 }
 
-func start(tb testing.TB, names inference.CatalogConfig, cfg inference.Config, rules images.Config, engines []inference.Engine) *inference.Service {
+func start(tb testing.TB, names inference.CatalogConfig, cfg serving.Config, rules images.Config, engines []inference.Engine) *serving.Service {
 	tb.Helper()
 	catalog := inference.NewCatalog(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	service, err := inference.New(cfg, catalog, reader)
+	service, err := serving.New(cfg, catalog, reader)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,13 +11,16 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // WithTemplate returns the parameters of a model with [ChatTemplate].
-func WithTemplate() map[string]string { return map[string]string{"trident.chat_template": ChatTemplate} }
+func WithTemplate() map[string]string {
+	return map[string]string{"trident.chat_template": ChatTemplate}
+}
 
 // Serve makes a service over an engine with one model m.
-func Serve(tb testing.TB, cfg inference.Config, script Script, params map[string]string) (*inference.Service, *Engine) {
+func Serve(tb testing.TB, cfg serving.Config, script Script, params map[string]string) (*serving.Service, *Engine) {
 	tb.Helper()
 	engine := New()
 	engine.AddModel("m", script, params)
@@ -83,7 +86,7 @@ func (a *Answer) Failure() error {
 }
 
 // Collect runs a request to its end.
-func Collect(ctx context.Context, s *inference.Service, req *inference.Request) *Answer {
+func Collect(ctx context.Context, s *serving.Service, req *inference.Request) *Answer {
 	a := &Answer{Texts: map[int]string{}, Finish: map[int]inference.FinishReason{}, Vectors: map[int][]float32{}}
 	for d, err := range s.Generate(ctx, req) {
 		switch {
@@ -114,7 +117,7 @@ func Last(stream iter.Seq2[*inference.Response, error]) error {
 }
 
 // Drain drains a service, whose requests are canceled after a second.
-func Drain(s *inference.Service) {
+func Drain(s *serving.Service) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	s.Admission().Drain(ctx)

@@ -1,12 +1,14 @@
-package inference
+package serving
 
 import (
 	"context"
 	"fmt"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // checkParts refuses the first part that the model can't read, or this server not.
-func (s *Service) checkParts(card *Card, req *Request) error {
+func (s *Service) checkParts(card *inference.Card, req *inference.Request) error {
 	if err := card.CheckParts(req); err != nil {
 		return err
 	}
@@ -18,7 +20,7 @@ func (s *Service) checkParts(card *Card, req *Request) error {
 
 // readImages gives the pictures of a request whose parts have been checked; nil where
 // it has none.
-func (s *Service) readImages(ctx context.Context, req *Request) (*Images, error) {
+func (s *Service) readImages(ctx context.Context, req *inference.Request) (*inference.Images, error) {
 	refs := req.ImageRefs()
 	if len(refs) == 0 {
 		return nil, nil //nolint:nilnil // no pictures
@@ -27,5 +29,5 @@ func (s *Service) readImages(ctx context.Context, req *Request) (*Images, error)
 	if err != nil {
 		return nil, fmt.Errorf("read images: %w", err)
 	}
-	return &Images{List: list}, nil
+	return &inference.Images{List: list}, nil
 }

@@ -1,9 +1,11 @@
-package inference
+package serving
 
 import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Tokens is a text as a model reads it.
@@ -19,11 +21,11 @@ type Tokens struct {
 // model's chat template renders them; with special also those that the model
 // expects around every text. A model whose tokenizer isn't known is
 // [CodeInvalid]. Admission, deadline and cancellation are those of Generate.
-func (s *Service) Tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
+func (s *Service) Tokenize(ctx context.Context, req *inference.Request, special bool) (*Tokens, error) {
 	return call(ctx, s, req.Model, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, req, special) })
 }
 
-func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*Tokens, error) {
+func (s *Service) tokenize(ctx context.Context, req *inference.Request, special bool) (*Tokens, error) {
 	card, err := s.tokenizing(ctx, req.Model)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func (s *Service) tokenize(ctx context.Context, req *Request, special bool) (*To
 }
 
 // readable is the text that the model would read.
-func readable(ctx context.Context, card *Card, req *Request) (string, error) {
+func readable(ctx context.Context, card *inference.Card, req *inference.Request) (string, error) {
 	if req.Messages == nil {
 		return req.Prompts[0].Text, nil
 	}
@@ -64,13 +66,13 @@ func (s *Service) detokenize(ctx context.Context, model string, ids []int) (stri
 	}
 	unknown := func(id int) bool { _, ok := card.Tokenizer.Token(id); return !ok }
 	if i := slices.IndexFunc(ids, unknown); i >= 0 {
-		return "", Invalid(fmt.Sprintf("tokens[%d]", i), "tokens[%d]: the model `%s` has no token %d", i, model, ids[i])
+		return "", inference.Invalid(fmt.Sprintf("tokens[%d]", i), "tokens[%d]: the model `%s` has no token %d", i, model, ids[i])
 	}
 	return decodeIDs(card, "tokens", ids)
 }
 
 // tokenizing finds a model whose tokenizer is known.
-func (s *Service) tokenizing(ctx context.Context, model string) (*Card, error) {
+func (s *Service) tokenizing(ctx context.Context, model string) (*inference.Card, error) {
 	named, err := s.catalog.Model(ctx, model)
 	if err != nil {
 		return nil, err
@@ -80,12 +82,12 @@ func (s *Service) tokenizing(ctx context.Context, model string) (*Card, error) {
 
 // needTokenizer refuses what needs the tokenizer of a model under that name, where
 // it isn't known; lack says what can't be done, and what to give.
-func needTokenizer(c *Card, model, lack string) error {
+func needTokenizer(c *inference.Card, model, lack string) error {
 	switch {
 	case c.Tokenizer != nil:
 		return nil
 	case c.Fetching:
 		return errFetching("tokenizer", model)
 	}
-	return Unsupported("model", lack+" by --tokenizer, or by the parameter %s in its config.pbtxt", model, ParamPrefix+SettingTokenizer)
+	return inference.Unsupported("model", lack+" by --tokenizer, or by the parameter %s in its config.pbtxt", model, inference.ParamPrefix+inference.SettingTokenizer)
 }

@@ -1,4 +1,4 @@
-package inference_test
+package serving_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // teaching is a chat template that shows calls and reasoning as Qwen 3's does, and
@@ -37,7 +38,7 @@ func TestParsersOfModels(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			params := map[string]string{"trident.chat_template": tt.template}
 			maps.Copy(params, tt.params)
-			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), params)
+			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), params)
 			named, err := s.Catalog().Model(t.Context(), "m")
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +65,7 @@ type parsed struct {
 	waits                  int // Deltas that said that more was to come
 }
 
-func parse(ctx context.Context, s *inference.Service, req *inference.Request) parsed {
+func parse(ctx context.Context, s *serving.Service, req *inference.Request) parsed {
 	var p parsed
 	for d, err := range s.Generate(ctx, req) {
 		if err != nil {
@@ -132,7 +133,7 @@ func TestAnswersAreTakenApart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			params := map[string]string{"trident.chat_template": teaching}
 			maps.Copy(params, tt.params)
-			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say(tt.say...), params)
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say(tt.say...), params)
 			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			if tt.steer != nil {
@@ -157,7 +158,7 @@ func TestAnswersAreTakenApart(t *testing.T) {
 
 // TestBoundOfCalls: the bound is the one that was set, and the model is left at it.
 func TestBoundOfCalls(t *testing.T) {
-	s, engine := inferencetest.Serve(t, inference.Config{MaxCallBytes: 100}, inferencetest.Say(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": teaching})
+	s, engine := inferencetest.Serve(t, serving.Config{MaxCallBytes: 100}, inferencetest.Say(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": teaching})
 	req := inferencetest.ChatRequest(1)
 	req.Tools = tools
 	got := parse(t.Context(), s, req)
@@ -168,7 +169,7 @@ func TestBoundOfCalls(t *testing.T) {
 
 // TestChoicesAreTakenApartByThemselves: each choice has a parser of its own.
 func TestChoicesAreTakenApartByThemselves(t *testing.T) {
-	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
 		map[string]string{"trident.chat_template": teaching})
 	req := inferencetest.ChatRequest(5)
 	req.Tools = tools
@@ -211,7 +212,7 @@ func TestPiecesLeaveTogether(t *testing.T) {
 		send(inferencetest.Token(`}}</tool_call>`, "stop"))
 		return nil
 	}
-	s, _ := inferencetest.Serve(t, inference.Config{}, script, map[string]string{"trident.chat_template": teaching})
+	s, _ := inferencetest.Serve(t, serving.Config{}, script, map[string]string{"trident.chat_template": teaching})
 	req := inferencetest.ChatRequest(1)
 	req.Tools = tools
 	var waits []bool
@@ -255,7 +256,7 @@ func TestWhatTheModelIsSent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			params := map[string]string{"trident.chat_template": teaching}
 			maps.Copy(params, tt.params)
-			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), params)
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), params)
 			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			if tt.steer != nil {
@@ -294,7 +295,7 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
 			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			tt.steer(req)
@@ -319,7 +320,7 @@ func TestAnswersAreTakenApartAnywhere(t *testing.T) {
 		engine.AddModel("m", inferencetest.Say(text[:i], text[i:], "STOP and more"), map[string]string{"trident.chat_template": teaching})
 	}
 	cut(0) // before the service asks for the models
-	s := inferencetest.Service(t, inference.Config{}, engine)
+	s := inferencetest.Service(t, serving.Config{}, engine)
 	for i := range len(text) + 1 {
 		cut(i)
 		req := inferencetest.ChatRequest(1)

@@ -1,4 +1,4 @@
-package inference_test
+package serving_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // plainModel takes a text and a limit, and has the parameters.
@@ -82,7 +83,7 @@ func TestSeveralTexts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			engine := inferencetest.New()
 			engine.AddOther("m", plainModel(nil), tt.script)
-			s := inferencetest.Service(t, inference.Config{}, engine)
+			s := inferencetest.Service(t, serving.Config{}, engine)
 			req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Stream: true, Prompts: []inference.Input{{Text: "p"}}}
 			if tt.set != nil {
 				tt.set(req)
@@ -130,7 +131,7 @@ func TestTokenizerCounts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			engine := inferencetest.New()
 			engine.AddOther("m", plainModel(tt.params), tt.script)
-			s := inferencetest.Service(t, inference.Config{}, engine)
+			s := inferencetest.Service(t, serving.Config{}, engine)
 			req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Stream: true, Prompts: []inference.Input{{Text: "abba"}}}
 			req.Sampling.MaxTokens = &limit
 			a := inferencetest.Collect(t.Context(), s, req)
@@ -155,7 +156,7 @@ func TestBackendOfAModel(t *testing.T) {
 		t.Run(tt.named, func(t *testing.T) {
 			engine := inferencetest.New()
 			engine.AddOther("m", plainModel(map[string]string{"trident.backend": tt.named}), gives(false, []string{"a"}))
-			s := inferencetest.Service(t, inference.Config{}, engine)
+			s := inferencetest.Service(t, serving.Config{}, engine)
 			_ = inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)) // the models are known by then
 			card, err := s.Catalog().Model(t.Context(), "m")
 			switch {

@@ -1,4 +1,4 @@
-package inference_test
+package serving_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // abTokenizer knows a, b, ab and <s>, which begins every text.
@@ -55,7 +56,7 @@ func TestPromptsAreCounted(t *testing.T) {
 		{"no token", inference.Input{TokenIDs: []int{0, 4}}, 1, "", "", "prompt holds the token id 4, but the model `m` has 4 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, ""))
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, ""))
 			req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{tt.prompt}}
 			if tt.asked > 0 {
 				req.Sampling.MaxTokens = &tt.asked
@@ -83,7 +84,7 @@ func TestPromptsAreCounted(t *testing.T) {
 
 // TestBeginningOnce: what the engine puts before a text isn't there twice.
 func TestBeginningOnce(t *testing.T) {
-	s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
+	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
 	req := inferencetest.ChatRequest(1)
 	req.Messages[0].Text = "ab"
 	if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil {
@@ -106,7 +107,7 @@ func TestInputsAreChecked(t *testing.T) {
 			"send texts (LangChain: check_embedding_ctx_length=False)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Embed(1), withTokenizer(t, ""))
+			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Embed(1), withTokenizer(t, ""))
 			a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskEmbed, Inputs: tt.inputs})
 			switch {
 			case tt.message == "":
@@ -137,7 +138,7 @@ func TestCountPrompt(t *testing.T) {
 		}, 0, "tools"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), withTokenizer(t, "{{ messages[0].content }}"))
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, "{{ messages[0].content }}"))
 			req := inferencetest.ChatRequest(1)
 			req.Messages[0].Text = "abba"
 			tt.spoil(req)
@@ -150,7 +151,7 @@ func TestCountPrompt(t *testing.T) {
 			}
 		})
 	}
-	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
 	if _, err := s.CountPrompt(t.Context(), inferencetest.ChatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
 		t.Errorf("without a tokenizer: %v", err)
 	}

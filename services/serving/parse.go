@@ -1,29 +1,33 @@
-package inference
+package serving
 
-import "crypto/rand"
+import (
+	"crypto/rand"
+
+	"github.com/trident-inference/trident/services/inference"
+)
 
 // reading is how a request's answers are taken apart.
 type reading struct {
-	dialects Dialects
-	options  ParserOptions
+	dialects inference.Dialects
+	options  inference.ParserOptions
 }
 
 // planReading finds out whether the answers hold more than text: calls, when the
 // model may call, and reasoning, when it is known to write some. A choice that
 // demands a call becomes a constraint; one that forbids calls keeps the tools from
 // the model.
-func (r *run) planReading(dialects Dialects, maxBytes int) error {
+func (r *run) planReading(dialects inference.Dialects, maxBytes int) error {
 	if r.req.Messages == nil {
 		return nil
 	}
 	asked := *r.req
-	if asked.ToolChoice.Mode == ToolNone {
+	if asked.ToolChoice.Mode == inference.ToolNone {
 		asked.Tools = nil
 	}
 	if err := r.planTools(dialects, &asked); err != nil {
 		return err
 	}
-	options := ParserOptions{
+	options := inference.ParserOptions{
 		Reasoning: r.card.ReasoningParser, Choice: asked.ToolChoice, Definitions: asked.Tools, Single: asked.SingleCall, ID: rand.Text,
 		MaxBytes: maxBytes,
 	}
@@ -42,10 +46,10 @@ func (r *run) planReading(dialects Dialects, maxBytes int) error {
 
 // planTools refuses calls that can't be read and constrains those that are
 // demanded.
-func (r *run) planTools(dialects Dialects, asked *Request) error {
-	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == ToolAuto && r.card.ToolParser == "" {
-		return Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
-			asked.Model, ParamPrefix+SettingToolParser)
+func (r *run) planTools(dialects inference.Dialects, asked *inference.Request) error {
+	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
+		return inference.Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
+			asked.Model, inference.ParamPrefix+inference.SettingToolParser)
 	}
 	constraint, err := dialects.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
 	switch given := asked.Sampling.Structured; {
@@ -53,7 +57,7 @@ func (r *run) planTools(dialects Dialects, asked *Request) error {
 		return err
 	case constraint == nil:
 	case given != nil:
-		return Invalid(given.Param, "%s and a tool_choice that demands a call can't be used together", given.Param)
+		return inference.Invalid(given.Param, "%s and a tool_choice that demands a call can't be used together", given.Param)
 	default:
 		asked.Sampling.Structured = constraint
 	}
@@ -63,7 +67,7 @@ func (r *run) planTools(dialects Dialects, asked *Request) error {
 // planConstraint brings the constraint into the form that the model's engine takes.
 func (r *run) planConstraint() error {
 	given := r.req.Sampling.Structured
-	judge, ok := r.card.Backend.(Constrainer)
+	judge, ok := r.card.Backend.(inference.Constrainer)
 	if given == nil || !ok {
 		return nil
 	}
@@ -79,13 +83,13 @@ func (r *run) planConstraint() error {
 
 // parse takes the answer of one choice apart.
 type parse struct {
-	parser Parser
+	parser inference.Parser
 	called bool
-	call   [1]ToolCallPiece // what a Delta's ToolCalls points to
+	call   [1]inference.ToolCallPiece // what a Delta's ToolCalls points to
 }
 
 // newParse is nil when the answer is text as it comes.
-func (r *run) newParse(job *Job) (*parse, error) {
+func (r *run) newParse(job *inference.Job) (*parse, error) {
 	if r.reading == nil {
 		return nil, nil //nolint:nilnil // no parser is needed
 	}
@@ -97,43 +101,43 @@ func (r *run) newParse(job *Job) (*parse, error) {
 
 // handParsed gives out a Delta for each piece of the text, in order; they leave
 // together. A parser that has all that was asked for, or too much, ends the choice.
-func (s *jobStream) handParsed(delta *Delta, emit func(Delta) bool) bool {
+func (s *jobStream) handParsed(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	pieces, state := s.parse.parser.Parse(delta.Text)
 	delta.Text = nil
 	switch state {
-	case ParseOpen:
-	case ParseComplete:
-		s.leave(delta, FinishToolCalls)
-	case ParseTooLong:
-		s.leave(delta, FinishLength)
+	case inference.ParseOpen:
+	case inference.ParseComplete:
+		s.leave(delta, inference.FinishToolCalls)
+	case inference.ParseTooLong:
+		s.leave(delta, inference.FinishLength)
 	}
-	if delta.Finish == FinishNone {
+	if delta.Finish == inference.FinishNone {
 		return s.handPieces(pieces, delta, emit)
 	}
-	part := &Delta{Index: delta.Index, More: true}
-	if !s.handPieces(pieces, part, emit) || state == ParseOpen && !s.handPieces(s.parse.parser.Finish(), part, emit) {
+	part := &inference.Delta{Index: delta.Index, More: true}
+	if !s.handPieces(pieces, part, emit) || state == inference.ParseOpen && !s.handPieces(s.parse.parser.Finish(), part, emit) {
 		return false
 	}
-	if s.parse.called && delta.Finish == FinishStop {
-		delta.Finish = FinishToolCalls
+	if s.parse.called && delta.Finish == inference.FinishStop {
+		delta.Finish = inference.FinishToolCalls
 	}
 	return s.show(delta, emit)
 }
 
 // leave ends the choice before the model does.
-func (s *jobStream) leave(delta *Delta, finish FinishReason) {
+func (s *jobStream) leave(delta *inference.Delta, finish inference.FinishReason) {
 	s.stopped = true
 	s.countRest()
 	delta.Finish, delta.More = finish, s.only()
 }
 
 // handPieces gives out a Delta for each piece; last is the Delta of the last one.
-func (s *jobStream) handPieces(pieces []Piece, last *Delta, emit func(Delta) bool) bool {
+func (s *jobStream) handPieces(pieces []inference.Piece, last *inference.Delta, emit func(inference.Delta) bool) bool {
 	if len(pieces) == 0 {
 		return s.show(last, emit)
 	}
 	for i, piece := range pieces {
-		delta := Delta{Index: last.Index, More: true}
+		delta := inference.Delta{Index: last.Index, More: true}
 		if i == len(pieces)-1 {
 			delta = *last
 		}
@@ -145,13 +149,13 @@ func (s *jobStream) handPieces(pieces []Piece, last *Delta, emit func(Delta) boo
 	return true
 }
 
-func (p *parse) fill(delta *Delta, piece Piece) {
+func (p *parse) fill(delta *inference.Delta, piece inference.Piece) {
 	switch piece.Kind {
-	case PieceText:
+	case inference.PieceText:
 		delta.Text = piece.Text
-	case PieceReasoning:
+	case inference.PieceReasoning:
 		delta.Reasoning = piece.Text
-	case PieceCall:
+	case inference.PieceCall:
 		p.called = true
 		p.call[0] = piece.Call
 		delta.ToolCalls = p.call[:]

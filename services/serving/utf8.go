@@ -1,4 +1,4 @@
-package inference
+package serving
 
 import "unicode/utf8"
 

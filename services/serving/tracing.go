@@ -1,20 +1,22 @@
-package inference
+package serving
 
 import (
 	"context"
 	"iter"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // child starts a span below the one of the context.
 func child(ctx context.Context, name string) (context.Context, trace.Span) {
-	return ChildSpan(ctx, spanOf(ctx), name)
+	return inference.ChildSpan(ctx, spanOf(ctx), name)
 }
 
 // spanOf is the span under a context. A ticket knows its own.
 func spanOf(ctx context.Context) trace.Span {
-	if t, ok := ctx.(*Ticket); ok && t.Measure.Span() != nil {
+	if t, ok := ctx.(*inference.Ticket); ok && t.Measure.Span() != nil {
 		return t.Measure.Span()
 	}
 	return trace.SpanFromContext(ctx)
@@ -22,14 +24,14 @@ func spanOf(ctx context.Context) trace.Span {
 
 // traced has a stream of the engine recorded as a span, from before it is asked until
 // its end. The engine finds the span in its context, and may pass it on.
-func traced(ctx context.Context, stream func(context.Context) iter.Seq2[*Response, error]) iter.Seq2[*Response, error] {
+func traced(ctx context.Context, stream func(context.Context) iter.Seq2[*inference.Response, error]) iter.Seq2[*inference.Response, error] {
 	if !spanOf(ctx).IsRecording() {
 		return stream(ctx)
 	}
-	return func(yield func(*Response, error) bool) {
+	return func(yield func(*inference.Response, error) bool) {
 		ctx, span := child(ctx, "engine")
 		var failure error
-		defer func() { EndSpan(span, failure) }()
+		defer func() { inference.EndSpan(span, failure) }()
 		answered := false
 		for resp, err := range stream(ctx) {
 			if !answered && err == nil && !resp.Idle {

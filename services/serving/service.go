@@ -1,7 +1,9 @@
-// Package inference is the core of Trident: one vocabulary for text and one for
-// tensors, the interfaces of engines and backends, and the [Service] that every
-// frontend calls. Imports point inward, to this package.
-package inference
+// Package serving runs requests: the [Service] resolves a model, admits the request, plans its
+// jobs, runs them on the engine and reads the answers. Whatever decides how one request is
+// served belongs here, such as prompts, choices, stop sequences, log probabilities and
+// timeouts. What is known of models is in catalog, whether a request may go on in admission,
+// and what is counted in metering.
+package serving
 
 import (
 	"cmp"
@@ -9,12 +11,14 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Config of the service.
 type Config struct {
 	// Bounds at start; [Service.SetBounds] changes them.
-	Bounds
+	inference.Bounds
 
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the
 	// room left in the model's context, or 16 tokens where that isn't known.
@@ -30,11 +34,11 @@ type Config struct {
 // Default is the configuration without flags.
 func Default() Config {
 	return Config{
-		Bounds: Bounds{
-			Server:    Limits{InFlight: 1024, Queued: 1024},
+		Bounds: inference.Bounds{
+			Server:    inference.Limits{InFlight: 1024, Queued: 1024},
 			BodyBytes: 4 << 30, Reading: 8192, Decoding: 64, RequestTimeout: 30 * time.Minute,
 		},
-		MaxCallBytes: DefaultMaxParseBytes,
+		MaxCallBytes: inference.DefaultMaxParseBytes,
 	}
 }
 
@@ -60,30 +64,30 @@ const (
 // concurrently.
 type Service struct {
 	cfg       Config
-	catalog   *Catalog
-	images    ImageReader
-	admission *Controller
-	meters    *Meters
+	catalog   *inference.Catalog
+	images    inference.ImageReader
+	admission *inference.Controller
+	meters    *inference.Meters
 }
 
 // New makes a service over the catalog's engines, whose requests' pictures images
 // reads. It starts nothing.
-func New(cfg Config, catalog *Catalog, images ImageReader) (*Service, error) {
+func New(cfg Config, catalog *inference.Catalog, images inference.ImageReader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	meters := NewMeters(func(model string) bool { return catalog.Card(model) != nil })
-	return &Service{cfg: cfg, catalog: catalog, images: images, admission: NewController(cfg.Bounds, meters), meters: meters}, nil
+	meters := inference.NewMeters(func(model string) bool { return catalog.Card(model) != nil })
+	return &Service{cfg: cfg, catalog: catalog, images: images, admission: inference.NewController(cfg.Bounds, meters), meters: meters}, nil
 }
 
 // Catalog returns the catalog of the models.
-func (s *Service) Catalog() *Catalog { return s.catalog }
+func (s *Service) Catalog() *inference.Catalog { return s.catalog }
 
 // Admission returns the controller that admits requests.
-func (s *Service) Admission() *Controller { return s.admission }
+func (s *Service) Admission() *inference.Controller { return s.admission }
 
 // Meters returns the meters of all requests.
-func (s *Service) Meters() *Meters { return s.meters }
+func (s *Service) Meters() *inference.Meters { return s.meters }
 
 // Ready is nil when every engine takes requests, the models that are required do, and
 // none is being drained.
@@ -106,20 +110,20 @@ func (s *Service) Started(ctx context.Context) error {
 // come, then one with the usage. The first error ends the stream; errors are
 // [*Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
 // the request is left running when the loop has ended.
-func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	return func(yield func(Delta, error) bool) {
+func (s *Service) Generate(ctx context.Context, req *inference.Request) iter.Seq2[inference.Delta, error] {
+	return func(yield func(inference.Delta, error) bool) {
 		ctx, t, err := s.admitText(ctx, req)
 		if err != nil {
-			yield(Delta{}, err)
+			yield(inference.Delta{}, err)
 			return
 		}
 		t.Measure.Streamed = req.Stream
-		outcome, usage := OutcomeCanceled, (*Usage)(nil) // unless it turns out otherwise
+		outcome, usage := inference.OutcomeCanceled, (*inference.Usage)(nil) // unless it turns out otherwise
 		defer func() { finish(t, outcome, usage) }()
 		fail := func(err error) {
-			e := Cause(ctx, err)
-			outcome = OutcomeOf(e)
-			yield(Delta{}, e)
+			e := inference.Cause(ctx, err)
+			outcome = inference.OutcomeOf(e)
+			yield(inference.Delta{}, e)
 		}
 		run, err := s.plan(ctx, req, &t.Measure)
 		if err != nil {
@@ -136,33 +140,33 @@ func (s *Service) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, e
 			}
 		}
 		usage = run.usage() //nolint:contextcheck // what has been generated is counted whatever the client does
-		outcome = OutcomeOK
-		yield(Delta{Usage: usage}, nil)
+		outcome = inference.OutcomeOK
+		yield(inference.Delta{Usage: usage}, nil)
 	}
 }
 
 // CountPrompt is how many tokens the prompt of a chat has, as the engine will count
 // them. Errors are [*Error]; the model isn't asked.
-func (s *Service) CountPrompt(ctx context.Context, req *Request) (int, error) {
+func (s *Service) CountPrompt(ctx context.Context, req *inference.Request) (int, error) {
 	return call(ctx, s, req.Model, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, req) })
 }
 
 // call runs what asks no model and gives one value within the admission.
 func call[T any](ctx context.Context, s *Service, model string, run func(context.Context) (T, error)) (T, error) {
 	var none T
-	t := &Ticket{}
+	t := &inference.Ticket{}
 	if err := s.enter(ctx, t, s.catalog.Named(model), 0); err != nil {
 		return none, err
 	}
 	defer t.Leave()
 	value, err := run(t) //nolint:contextcheck // the ticket is the context
 	if err != nil {
-		return none, Cause(t, err) //nolint:contextcheck // likewise
+		return none, inference.Cause(t, err) //nolint:contextcheck // likewise
 	}
 	return value, nil
 }
 
-func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
+func (s *Service) countPrompt(ctx context.Context, req *inference.Request) (int, error) {
 	run, err := s.newRun(ctx, req, nil)
 	if err != nil {
 		return 0, err
@@ -178,14 +182,14 @@ func (s *Service) countPrompt(ctx context.Context, req *Request) (int, error) {
 		return 0, err
 	}
 	if len(req.ImageRefs()) > 0 {
-		return 0, Unsupported(req.ImagesParam(), "the tokens of images can't be counted here: the model alone knows them")
+		return 0, inference.Unsupported(req.ImagesParam(), "the tokens of images can't be counted here: the model alone knows them")
 	}
 	return longestOf(ctx, run.card, req.TextParam(), prompts)
 }
 
 // newRun finds the model, and tells the measure of it; that is nil for who isn't
 // measured.
-func (s *Service) newRun(ctx context.Context, req *Request, measure *Measure) (*run, error) {
+func (s *Service) newRun(ctx context.Context, req *inference.Request, measure *inference.Measure) (*run, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -196,7 +200,7 @@ func (s *Service) newRun(ctx context.Context, req *Request, measure *Measure) (*
 	card := named.Card
 	measure.Settle(card.Name, named.LoRA)
 	if card.Tasks&req.Task == 0 {
-		return nil, NoTask(req)
+		return nil, inference.NoTask(req)
 	}
 	if err := s.checkParts(card, req); err != nil {
 		return nil, err
@@ -205,15 +209,15 @@ func (s *Service) newRun(ctx context.Context, req *Request, measure *Measure) (*
 }
 
 // plan finds the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, req *Request, measure *Measure) (*run, error) {
+func (s *Service) plan(ctx context.Context, req *inference.Request, measure *inference.Measure) (*run, error) {
 	run, err := s.newRun(ctx, req, measure)
 	if err != nil {
 		return nil, err
 	}
 	card := run.card
-	if req.Task == TaskEmbed {
+	if req.Task == inference.TaskEmbed {
 		if run.lora != "" {
-			return nil, Unsupported("model", "the model `%s` is a LoRA adapter, which has no embeddings", req.Model)
+			return nil, inference.Unsupported("model", "the model `%s` is a LoRA adapter, which has no embeddings", req.Model)
 		}
 		if err := checkInputs(ctx, card, req.Inputs); err != nil {
 			return nil, err
@@ -236,7 +240,7 @@ func (s *Service) plan(ctx context.Context, req *Request, measure *Measure) (*ru
 		return nil, err
 	}
 	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
-		return nil, Invalid("min_tokens", "min_tokens must not be above the tokens that the answer may have (%d), got %d", maxTokens, *least)
+		return nil, inference.Invalid("min_tokens", "min_tokens must not be above the tokens that the answer may have (%d), got %d", maxTokens, *least)
 	}
 	// Nothing is fetched for a request that can't be served.
 	if run.images, err = s.readImages(ctx, req); err != nil {
@@ -249,13 +253,13 @@ func (s *Service) plan(ctx context.Context, req *Request, measure *Measure) (*ru
 
 // prompts are the request's own, or its messages rendered by the model's own
 // template.
-func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]string, error) {
+func (s *Service) prompts(ctx context.Context, card *inference.Card, req *inference.Request) ([]string, error) {
 	if req.Messages == nil {
 		return plainPrompts(ctx, card, req)
 	}
 	ctx, span := child(ctx, "template")
 	prompt, err := render(ctx, card, req)
-	EndSpan(span, err)
+	inference.EndSpan(span, err)
 	if err != nil {
 		return nil, err
 	}
@@ -263,13 +267,13 @@ func (s *Service) prompts(ctx context.Context, card *Card, req *Request) ([]stri
 }
 
 // render makes the prompt of a chat.
-func render(ctx context.Context, card *Card, req *Request) (string, error) {
+func render(ctx context.Context, card *inference.Card, req *inference.Request) (string, error) {
 	switch {
 	case card.Template == nil && card.Fetching:
 		return "", errFetching("chat template", req.Model)
 	case card.Template == nil:
-		return "", Unsupported("messages", "the model `%s` has no chat template: give one by --chat-template, or by the parameter %s in its config.pbtxt",
-			req.Model, ParamPrefix+SettingChatTemplate)
+		return "", inference.Unsupported("messages", "the model `%s` has no chat template: give one by --chat-template, or by the parameter %s in its config.pbtxt",
+			req.Model, inference.ParamPrefix+inference.SettingChatTemplate)
 	}
 	prompt, err := card.Template.Render(ctx, req)
 	if err != nil {
@@ -278,7 +282,7 @@ func render(ctx context.Context, card *Card, req *Request) (string, error) {
 	return prompt, nil
 }
 
-func plainPrompts(ctx context.Context, card *Card, req *Request) ([]string, error) {
+func plainPrompts(ctx context.Context, card *inference.Card, req *inference.Request) ([]string, error) {
 	texts, left := make([]string, len(req.Prompts)), textBudget(card, len(req.Prompts))
 	for i, p := range req.Prompts {
 		texts[i] = p.Text
@@ -300,7 +304,7 @@ func plainPrompts(ctx context.Context, card *Card, req *Request) ([]string, erro
 // for plain texts, or the room left in the context. Where the prompt can't be
 // counted here the context itself means that, as the engine ends an answer that
 // fills it.
-func (s *Service) maxTokens(ctx context.Context, card *Card, req *Request, prompts []string) (int, error) {
+func (s *Service) maxTokens(ctx context.Context, card *inference.Card, req *inference.Request, prompts []string) (int, error) {
 	used, err := longestOf(ctx, card, req.TextParam(), prompts)
 	if err != nil {
 		return 0, err
@@ -314,8 +318,8 @@ func (s *Service) maxTokens(ctx context.Context, card *Card, req *Request, promp
 	case length > 0 && used+max(asked, 1) > length && used > 0 && !truncates:
 		return 0, tooLong(card, req.TextParam(), used, asked)
 	case length > 0 && asked > length:
-		return 0, &Error{
-			Code: CodeInvalid, Reason: ReasonContextLength, Param: req.TextParam(),
+		return 0, &inference.Error{
+			Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),
 			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", length, asked),
 		}
 	case asked > 0:
@@ -335,14 +339,14 @@ func (s *Service) maxTokens(ctx context.Context, card *Card, req *Request, promp
 }
 
 // defaultMaxTokens is the model's own, or that of all; 0 for none.
-func (s *Service) defaultMaxTokens(card *Card) int {
+func (s *Service) defaultMaxTokens(card *inference.Card) int {
 	return cmp.Or(card.DefaultMaxTokens, s.cfg.DefaultMaxTokens)
 }
 
 // Defaults are the sampling options that hold for requests to a model which leave them
 // unset, as far as they are known.
-func (s *Service) Defaults(card *Card) Sampling {
-	var d Sampling
+func (s *Service) Defaults(card *inference.Card) inference.Sampling {
+	var d inference.Sampling
 	if card.Backend != nil {
 		d = card.Backend.Extras(card.Config).Defaults
 	}
@@ -357,8 +361,8 @@ func (s *Service) Defaults(card *Card) Sampling {
 
 // errFetching says that something of a model isn't there yet.
 func errFetching(what, model string) error {
-	return &Error{
-		Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+	return &inference.Error{
+		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
 		Message: fmt.Sprintf("the %s of the model `%s` is still being fetched", what, model),
 	}
 }

@@ -1,4 +1,4 @@
-package inference
+package serving
 
 import (
 	"context"
@@ -6,24 +6,25 @@ import (
 	"iter"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Forward runs a request and yields the model's responses, as a [Forwarder] does.
 // Admission, deadline and cancellation are those of Generate. The message must
 // live until the loop has ended.
-func (s *Service) Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
-	return func(yield func(*Response, error) bool) {
+func (s *Service) Forward(ctx context.Context, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	return func(yield func(*inference.Response, error) bool) {
 		ctx, t, err := s.admitTensors(ctx, m)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		outcome, wrong := OutcomeCanceled, OutcomeOK
+		outcome, wrong := inference.OutcomeCanceled, inference.OutcomeOK
 		defer func() { finish(t, outcome, nil) }()
 		for resp, err := range s.stream(ctx, m) {
 			if err != nil {
-				e := Cause(ctx, err)
-				outcome = OutcomeOf(e)
+				e := inference.Cause(ctx, err)
+				outcome = inference.OutcomeOf(e)
 				yield(nil, e)
 				return
 			}
@@ -31,11 +32,11 @@ func (s *Service) Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Respo
 				t.Measure.Answer()
 			}
 			if resp.Err != nil {
-				wrong = OutcomeOf(resp.Err)
+				wrong = inference.OutcomeOf(resp.Err)
 			}
 			final := resp.Final
 			if !yield(resp, nil) {
-				if final || wrong != OutcomeOK {
+				if final || wrong != inference.OutcomeOK {
 					outcome = wrong
 				}
 				return
@@ -49,12 +50,12 @@ func (s *Service) Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Respo
 // encoded, as a ModelInferResponse, where the engine gives that. What has been used
 // doesn't count when there is an error. It is no iterator, as each variable that a loop
 // over one changes is an allocation, which small requests feel.
-func (s *Service) Infer(ctx context.Context, m *InferRequest, use func(*Response) error) error {
+func (s *Service) Infer(ctx context.Context, m *inference.InferRequest, use func(*inference.Response) error) error {
 	ctx, t, err := s.admitTensors(ctx, m)
 	if err != nil {
 		return err
 	}
-	outcome := OutcomeCanceled
+	outcome := inference.OutcomeCanceled
 	defer func() { finish(t, outcome, nil) }() // also when use panics
 	one := &single{ticket: t, use: use}
 	err = s.infer(ctx, m, one)
@@ -62,54 +63,54 @@ func (s *Service) Infer(ctx context.Context, m *InferRequest, use func(*Response
 	case one.unused != nil: // whatever has become of the context
 		err = one.unused
 	case err != nil:
-		err = Cause(ctx, err)
+		err = inference.Cause(ctx, err)
 	}
-	outcome = OutcomeOf(err)
+	outcome = inference.OutcomeOf(err)
 	return err
 }
 
 // infer has the one response of a request used.
-func (s *Service) infer(ctx context.Context, m *InferRequest, one *single) error {
+func (s *Service) infer(ctx context.Context, m *inference.InferRequest, one *single) error {
 	engine, err := s.catalog.EngineOf(ctx, m.Head().GetModelName())
 	if err != nil {
 		return err
 	}
-	caller, ok := engine.(Caller)
+	caller, ok := engine.(inference.Caller)
 	if !ok || m.Encoded() == nil {
 		return s.single(ctx, engine, m, one)
 	}
 	ctx, span := child(ctx, "engine")
 	answer, err := caller.Call(ctx, m)
-	EndSpan(span, err)
+	inference.EndSpan(span, err)
 	if err != nil {
 		return err
 	}
 	defer answer.Free()
-	one.take(&Response{Encoded: answer, Final: true}, nil)
+	one.take(&inference.Response{Encoded: answer, Final: true}, nil)
 	return one.err
 }
 
 // single has the one response of a stream used, whose end may come by itself. What is
 // wrong with their number it says as tritonserver does.
-func (s *Service) single(ctx context.Context, engine Engine, m *InferRequest, one *single) error {
+func (s *Service) single(ctx context.Context, engine inference.Engine, m *inference.InferRequest, one *single) error {
 	if s.catalog.Decoupled(ctx, m.Head().GetModelName()) {
-		return &Error{
-			Code: CodeUnsupported, Reason: ReasonNotImplemented, Triton: TritonUnsupported,
+		return &inference.Error{
+			Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Triton: inference.TritonUnsupported,
 			Message: "ModelInfer RPC doesn't support models with decoupled transaction policy",
 		}
 	}
 	one.head = m.Head()
 	streamOf(ctx, engine, m)(one.take)
 	if one.err == nil && one.count != 1 {
-		return &Error{Code: CodeInternal, Triton: TritonInternal, Message: fmt.Sprintf("expected a single response, got %d", one.count)}
+		return &inference.Error{Code: inference.CodeInternal, Triton: inference.TritonInternal, Message: fmt.Sprintf("expected a single response, got %d", one.count)}
 	}
 	return one.err
 }
 
 // single is what has come of a request that gets one response.
 type single struct {
-	ticket *Ticket
-	use    func(*Response) error
+	ticket *inference.Ticket
+	use    func(*inference.Response) error
 	head   *kserve.ModelInferRequest
 	count  int
 	unused error // of use
@@ -117,7 +118,7 @@ type single struct {
 }
 
 // take is the body of the loop over a stream.
-func (one *single) take(resp *Response, err error) bool {
+func (one *single) take(resp *inference.Response, err error) bool {
 	switch {
 	case one.err != nil: // whoever yields has been told
 	case err != nil:
@@ -138,21 +139,21 @@ func (one *single) take(resp *Response, err error) bool {
 
 // stream runs a request on the engine of its model. Of one that is no Forwarder an
 // error of the model's is the last.
-func (s *Service) stream(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error] {
+func (s *Service) stream(ctx context.Context, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
 	engine, err := s.catalog.EngineOf(ctx, m.Head().GetModelName())
 	if err != nil {
-		return func(yield func(*Response, error) bool) { yield(nil, err) }
+		return func(yield func(*inference.Response, error) bool) { yield(nil, err) }
 	}
 	return streamOf(ctx, engine, m)
 }
 
-func streamOf(ctx context.Context, engine Engine, m *InferRequest) iter.Seq2[*Response, error] {
-	if forwarder, ok := engine.(Forwarder); ok {
-		return traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return forwarder.Forward(ctx, m) })
+func streamOf(ctx context.Context, engine inference.Engine, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	if forwarder, ok := engine.(inference.Forwarder); ok {
+		return traced(ctx, func(ctx context.Context) iter.Seq2[*inference.Response, error] { return forwarder.Forward(ctx, m) })
 	}
 	req, err := m.Request()
 	if err != nil {
-		return func(yield func(*Response, error) bool) { yield(nil, err) }
+		return func(yield func(*inference.Response, error) bool) { yield(nil, err) }
 	}
-	return traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return engine.Stream(ctx, req) })
+	return traced(ctx, func(ctx context.Context) iter.Seq2[*inference.Response, error] { return engine.Stream(ctx, req) })
 }

@@ -1,4 +1,4 @@
-package inference_test
+package serving_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestClientsModels: whatever a client of some models asks for, the others aren't there
@@ -15,7 +16,7 @@ import (
 func TestClientsModels(t *testing.T) {
 	engine := inferencetest.Named()
 	engine.Control(nil)
-	s := inferencetest.Separated(t, "_lora_", inference.Config{}, engine)
+	s := inferencetest.Separated(t, "_lora_", serving.Config{}, engine)
 	ctx := inference.WithClient(t.Context(), &inference.Client{Name: "team", Models: []string{"plain", "gpt-4o_lora_doll", "org/small", "secret", "nobody's"}})
 	if _, err := s.Catalog().Model(ctx, "plain"); err != nil { // waits for the first refresh
 		t.Fatal(err)

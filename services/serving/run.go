@@ -1,4 +1,4 @@
-package inference
+package serving
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // maxParallelJobs bounds how many jobs of one request are in the engine at once.
@@ -17,16 +19,16 @@ const maxParallelJobs = 32
 
 // run is one request on its way through a model.
 type run struct {
-	card         *Card
-	req          *Request
+	card         *inference.Card
+	req          *inference.Request
 	lora         string // the adapter; empty for none
-	jobs         []*Job
-	images       *Images  // nil for none
-	tokens       int      // of the answers
-	promptTokens []int    // of each prompt or input
-	hidden       bool     // the client didn't ask for the log probabilities
-	reading      *reading // nil: answers are text as they come
-	measure      *Measure
+	jobs         []*inference.Job
+	images       *inference.Images // nil for none
+	tokens       int               // of the answers
+	promptTokens []int             // of each prompt or input
+	hidden       bool              // the client didn't ask for the log probabilities
+	reading      *reading          // nil: answers are text as they come
+	measure      *inference.Measure
 }
 
 // planChoices makes a job for each choice of each prompt. Backends' own n is not
@@ -36,7 +38,7 @@ func (r *run) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
 		for i := range candidates(r.req) {
-			job := &Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, Images: r.images}
+			job := &inference.Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, Images: r.images}
 			if seed := r.req.Sampling.Seed; seed != nil {
 				s := *seed + int64(i)
 				job.Seed = &s
@@ -49,39 +51,39 @@ func (r *run) planChoices(prompts []string, maxTokens int) {
 func (r *run) planInputs() {
 	r.promptTokens = make([]int, len(r.req.Inputs))
 	for i := range r.req.Inputs {
-		r.jobs = append(r.jobs, &Job{Index: i, PromptIndex: i, Input: &r.req.Inputs[i]})
+		r.jobs = append(r.jobs, &inference.Job{Index: i, PromptIndex: i, Input: &r.req.Inputs[i]})
 	}
 }
 
 // deltas runs the jobs; the counts are complete when it has ended without error.
-func (r *run) deltas(ctx context.Context) iter.Seq2[Delta, error] {
+func (r *run) deltas(ctx context.Context) iter.Seq2[inference.Delta, error] {
 	if len(r.jobs) == 1 {
-		return func(yield func(Delta, error) bool) {
-			total, err := r.job(ctx, r.jobs[0], func(d Delta) bool { return yield(d, nil) })
+		return func(yield func(inference.Delta, error) bool) {
+			total, err := r.job(ctx, r.jobs[0], func(d inference.Delta) bool { return yield(d, nil) })
 			if err != nil {
-				yield(Delta{}, err)
+				yield(inference.Delta{}, err)
 			}
 			r.count(r.jobs[0], total)
 		}
 	}
-	return func(yield func(Delta, error) bool) { r.fanOut(ctx, yield) }
+	return func(yield func(inference.Delta, error) bool) { r.fanOut(ctx, yield) }
 }
 
 // count adds a job's tokens. The choices of a prompt share its tokens.
-func (r *run) count(job *Job, total jobTotal) {
+func (r *run) count(job *inference.Job, total jobTotal) {
 	r.tokens += total.tokens
 	r.promptTokens[job.PromptIndex] = max(r.promptTokens[job.PromptIndex], total.prompt)
 }
 
 // usage sums up what deltas has counted. Prompts that the model didn't count its
 // tokenizer does.
-func (r *run) usage() *Usage {
+func (r *run) usage() *inference.Usage {
 	for _, job := range r.jobs {
 		if n := &r.promptTokens[job.PromptIndex]; *n == 0 && job.Input == nil && r.card.Tokenizer != nil {
 			*n, _ = r.card.Tokenizer.Count(context.Background(), job.Prompt, true, nil) // an answer is worth more than its count, and it has been counted before
 		}
 	}
-	u := &Usage{CompletionTokens: r.tokens}
+	u := &inference.Usage{CompletionTokens: r.tokens}
 	for _, n := range r.promptTokens {
 		u.PromptTokens += n
 	}
@@ -94,24 +96,24 @@ type jobTotal struct{ prompt, tokens int }
 // jobStream turns the steps of one choice into Deltas.
 type jobStream struct {
 	run     *run
-	job     *Job
+	job     *inference.Job
 	index   int  // of the choice
 	among   bool // the job has further texts
 	text    wholeUTF8
 	stop    stopTexts
 	stopped bool // by a stop text
-	finish  FinishReason
+	finish  inference.FinishReason
 	total   jobTotal
 	tally   tally
 	held    bool // the last Delta said that more was to come
 	echoed  bool
 	parse   *parse // nil without parser
-	pace    Pace
+	pace    inference.Pace
 }
 
 // job runs one job and hands its Deltas to emit until that returns false. An engine
 // that lacks the adapter is given it once.
-func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTotal, error) {
+func (r *run) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (jobTotal, error) {
 	if r.lora == "" {
 		return r.infer(ctx, job, nil, emit)
 	}
@@ -123,14 +125,14 @@ func (r *run) job(ctx context.Context, job *Job, emit func(Delta) bool) (jobTota
 		adapted := *job
 		adapted.LoRA = &used.LoRA
 		total, err := r.infer(ctx, &adapted, used, emit)
-		if again || !errors.Is(err, ErrNoLoRA) || !used.Missed() {
+		if again || !errors.Is(err, inference.ErrNoLoRA) || !used.Missed() {
 			return total, used.Explain(err)
 		}
 	}
 }
 
 // infer runs a job in the engine, with an adapter or without.
-func (r *run) infer(ctx context.Context, job *Job, used *Loan, emit func(Delta) bool) (jobTotal, error) {
+func (r *run) infer(ctx context.Context, job *inference.Job, used *inference.Loan, emit func(inference.Delta) bool) (jobTotal, error) {
 	if used != nil {
 		defer used.Settle()
 	}
@@ -145,9 +147,11 @@ func (r *run) infer(ctx context.Context, job *Job, used *Loan, emit func(Delta) 
 		return jobTotal{}, err
 	}
 	if used != nil && used.Sends() {
-		ctx = WhenSent(ctx, func() { used.Sent(infer) })
+		ctx = inference.WhenSent(ctx, func() { used.Sent(infer) })
 	}
-	for resp, err := range traced(ctx, func(ctx context.Context) iter.Seq2[*Response, error] { return r.card.Engine.Stream(ctx, infer) }) { //nolint:contextcheck // what has been generated is counted whatever the client does
+	for resp, err := range traced(ctx, func(ctx context.Context) iter.Seq2[*inference.Response, error] {
+		return r.card.Engine.Stream(ctx, infer)
+	}) { //nolint:contextcheck // what has been generated is counted whatever the client does
 		if err != nil {
 			return s.total(), r.explain(err)
 		}
@@ -159,11 +163,11 @@ func (r *run) infer(ctx context.Context, job *Job, used *Loan, emit func(Delta) 
 		}
 	}
 	// The engine ended without marking the last response.
-	_, err = s.read(&Response{Final: true}, emit) //nolint:contextcheck // the same
+	_, err = s.read(&inference.Response{Final: true}, emit) //nolint:contextcheck // the same
 	return s.total(), err
 }
 
-func (r *run) newStream(job *Job, index int) (*jobStream, error) {
+func (r *run) newStream(job *inference.Job, index int) (*jobStream, error) {
 	sampling := &r.req.Sampling
 	parse, err := r.newParse(job)
 	return &jobStream{
@@ -177,7 +181,7 @@ func (s *jobStream) only() bool { return len(s.run.jobs) == 1 && !s.among }
 
 // hand gives a Delta out, or what the parser makes of it. It is false when nobody
 // wants more.
-func (s *jobStream) hand(delta *Delta, emit func(Delta) bool) bool {
+func (s *jobStream) hand(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	if s.parse == nil {
 		return s.show(delta, emit)
 	}
@@ -186,7 +190,7 @@ func (s *jobStream) hand(delta *Delta, emit func(Delta) bool) bool {
 
 // show gives a Delta out if that is worth it: it has something to show, or what
 // was given out before waits for it.
-func (s *jobStream) show(delta *Delta, emit func(Delta) bool) bool {
+func (s *jobStream) show(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	if delta.Empty() && (!s.held || delta.More) {
 		return true
 	}
@@ -195,7 +199,7 @@ func (s *jobStream) show(delta *Delta, emit func(Delta) bool) bool {
 }
 
 func (r *run) explain(err error) error {
-	if known, ok := errors.AsType[*Error](err); ok {
+	if known, ok := errors.AsType[*inference.Error](err); ok {
 		return r.card.Backend.Explain(r.req, known)
 	}
 	return err
@@ -203,7 +207,7 @@ func (r *run) explain(err error) error {
 
 // read gives out the Delta of one step; more says that the next one is here. It is
 // false when nobody wants more.
-func (s *jobStream) read(step *Step, end, more bool, emit func(Delta) bool) (bool, error) {
+func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inference.Delta) bool) (bool, error) {
 	if s.stopped {
 		return true, nil
 	}
@@ -213,19 +217,19 @@ func (s *jobStream) read(step *Step, end, more bool, emit func(Delta) bool) (boo
 
 // delta makes the Delta of one step. The last one of a choice carries its finish
 // reason.
-func (s *jobStream) delta(step *Step, end, more bool) (Delta, error) {
-	delta := Delta{Index: s.index, More: more}
+func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta, error) {
+	delta := inference.Delta{Index: s.index, More: more}
 	s.total.prompt = max(s.total.prompt, step.PromptTokens)
 	s.total.tokens += step.OutputTokens
 	s.run.measure.Step(&s.pace, step.OutputTokens, len(step.Text) > 0, more && !end)
 	s.finish = cmp.Or(step.Finish, s.finish)
-	if s.run.req.Task == TaskEmbed {
+	if s.run.req.Task == inference.TaskEmbed {
 		return s.embedding(delta, step, end)
 	}
 	s.tally.add(step)
 	delta.Text, delta.Logprobs = s.answer(step, end), step.Logprobs
 	if s.stopped {
-		s.finish = FinishStop
+		s.finish = inference.FinishStop
 		delta.More = s.only()
 	}
 	if s.run.req.Echo && !s.echoed {
@@ -249,7 +253,7 @@ func (s *jobStream) countRest() {
 
 // answer is what of the step's text can go out. Before min_tokens no stop text
 // counts, as far as the model tells its tokens.
-func (s *jobStream) answer(step *Step, end bool) []byte {
+func (s *jobStream) answer(step *inference.Step, end bool) []byte {
 	text := s.text.add(step.Text, end)
 	if least := s.run.req.Sampling.MinTokens; least != nil && s.total.tokens <= *least && s.tally.tokenizer == nil {
 		return text
@@ -259,35 +263,35 @@ func (s *jobStream) answer(step *Step, end bool) []byte {
 }
 
 // embedding normalises the vector. A model that ends without one is at fault.
-func (s *jobStream) embedding(delta Delta, step *Step, end bool) (Delta, error) {
+func (s *jobStream) embedding(delta inference.Delta, step *inference.Step, end bool) (inference.Delta, error) {
 	var err error
 	switch {
 	case step.Embedding != nil:
 		s.run.measure.Answer()
-		s.finish = FinishStop
+		s.finish = inference.FinishStop
 		delta.Embedding, err = s.run.vector(step.Embedding)
-	case end && s.finish == FinishNone:
+	case end && s.finish == inference.FinishNone:
 		err = fmt.Errorf("model %s: ended without an embedding", s.run.card.Name)
 	}
 	return delta, err
 }
 
 // finishOf derives the reason where the backend gave none.
-func finishOf(given FinishReason, tokens, limit int) FinishReason {
+func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishReason {
 	switch {
-	case given != FinishNone:
+	case given != inference.FinishNone:
 		return given
 	case limit > 0 && tokens >= limit:
-		return FinishLength
+		return inference.FinishLength
 	}
-	return FinishStop
+	return inference.FinishStop
 }
 
 // vector cuts an embedding to the dimensions asked for and brings it to unit
 // length, which OpenAI's are and which a cut vector no longer is.
 func (r *run) vector(v []float32) ([]float32, error) {
 	if n := r.req.Dimensions; n > len(v) {
-		return nil, Invalid("dimensions", "the model `%s` gives %d dimensions, %d were asked for", r.req.Model, len(v), n)
+		return nil, inference.Invalid("dimensions", "the model `%s` gives %d dimensions, %d were asked for", r.req.Model, len(v), n)
 	} else if n > 0 {
 		v = v[:n]
 	}
@@ -309,7 +313,7 @@ func (r *run) vector(v []float32) ([]float32, error) {
 // part is a Delta on its way from a job's goroutine to the consumer. The job
 // waits for taken before it goes on, because the Delta's slices are its own.
 type part struct {
-	delta Delta
+	delta inference.Delta
 	taken chan<- struct{}
 }
 
@@ -326,7 +330,7 @@ type fan struct {
 
 // fanOut runs the jobs, at most maxParallelJobs at once, and interleaves their
 // Deltas. The first error cancels all. Every goroutine has ended on return.
-func (r *run) fanOut(ctx context.Context, yield func(Delta, error) bool) {
+func (r *run) fanOut(ctx context.Context, yield func(inference.Delta, error) bool) {
 	workers := min(len(r.jobs), maxParallelJobs)
 	ctx, cancel := context.WithCancel(ctx)
 	f := &fan{run: r, parts: make(chan part, workers), cancel: cancel}
@@ -350,11 +354,11 @@ func (r *run) fanOut(ctx context.Context, yield func(Delta, error) bool) {
 		f.err = ctx.Err() // the jobs stopped because the request has ended
 	}
 	if f.err != nil {
-		yield(Delta{}, f.err)
+		yield(inference.Delta{}, f.err)
 	}
 }
 
-func (f *fan) hand(p part, yield func(Delta, error) bool) bool {
+func (f *fan) hand(p part, yield func(inference.Delta, error) bool) bool {
 	defer func() { p.taken <- struct{}{} }()
 	p.delta.More = p.delta.More || len(f.parts) > 0
 	return yield(p.delta, nil)
@@ -363,7 +367,7 @@ func (f *fan) hand(p part, yield func(Delta, error) bool) bool {
 // work runs jobs until none is left or the request has ended.
 func (f *fan) work(ctx context.Context) {
 	taken := make(chan struct{}, 1)
-	emit := func(d Delta) bool {
+	emit := func(d inference.Delta) bool {
 		select {
 		case f.parts <- part{delta: d, taken: taken}:
 			<-taken
@@ -385,7 +389,7 @@ func (f *fan) work(ctx context.Context) {
 
 // job makes a panic this request's error: here it would end the process, not
 // just the request as in the frontend's own goroutine.
-func (f *fan) job(ctx context.Context, job *Job, emit func(Delta) bool) (total jobTotal, err error) {
+func (f *fan) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (total jobTotal, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -394,7 +398,7 @@ func (f *fan) job(ctx context.Context, job *Job, emit func(Delta) bool) (total j
 	return f.run.job(ctx, job, emit)
 }
 
-func (f *fan) finished(job *Job, total jobTotal, err error) {
+func (f *fan) finished(job *inference.Job, total jobTotal, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.run.count(job, total)

@@ -1,10 +1,11 @@
-package inference
+package serving
 
 import (
 	"context"
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // paramTimeout is the request parameter of Triton's schedule policy extension: for how
@@ -41,7 +42,7 @@ func queueTimeout(ctx context.Context, config *kserve.ModelConfig, given map[str
 }
 
 // limitQueue adds the timeout to a request of a client's own.
-func limitQueue(ctx context.Context, config *kserve.ModelConfig, m *InferRequest) {
+func limitQueue(ctx context.Context, config *kserve.ModelConfig, m *inference.InferRequest) {
 	if p := queueTimeout(ctx, config, m.Head().GetParameters()); p != nil {
 		_ = m.AddParameters(map[string]*kserve.InferParameter{paramTimeout: p}) // a number under a fixed name: can't fail
 	}

@@ -1,4 +1,4 @@
-package inference_test
+package serving_test
 
 import (
 	"context"
@@ -14,12 +14,13 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestGenerateJoinsTheStream(t *testing.T) {
-	s, engine := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("Hel", "lo", ""), inferencetest.WithTemplate())
+	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("Hel", "lo", ""), inferencetest.WithTemplate())
 	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1))
 	if a.Err != nil || a.Texts[0] != "Hello" || a.Finish[0] != inference.FinishStop {
 		t.Fatalf("got %+v", a)
@@ -37,7 +38,7 @@ func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 	const text = "aé€😀\x00z"
 	for i := range len(text) + 1 {
 		for j := i; j <= len(text); j++ {
-			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say(text[:i], text[i:j], text[j:]), inferencetest.WithTemplate())
+			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say(text[:i], text[i:j], text[j:]), inferencetest.WithTemplate())
 			var got strings.Builder
 			for d, err := range s.Generate(t.Context(), inferencetest.ChatRequest(1)) {
 				if err != nil {
@@ -56,7 +57,7 @@ func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 }
 
 func TestGeneratePassesInvalidUTF8AtTheEnd(t *testing.T) {
-	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("ok\xe2\x82"), inferencetest.WithTemplate())
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("ok\xe2\x82"), inferencetest.WithTemplate())
 	if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Texts[0] != "ok\xe2\x82" {
 		t.Fatalf("got %q", a.Texts[0])
 	}
@@ -85,7 +86,7 @@ func TestStopTextStopsTheModel(t *testing.T) {
 		{"not before min_tokens", func(s *inference.Sampling) { s.MinTokens, s.Stop = new(2), []string{"o"} }, "one STOP tw"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+			s, engine := inferencetest.Serve(t, serving.Config{}, script, inferencetest.WithTemplate())
 			req := inferencetest.ChatRequest(1)
 			req.Sampling.Stop = []string{"STOP"}
 			tt.steer(&req.Sampling)
@@ -116,7 +117,7 @@ func TestNoTokenWaitsForTheNext(t *testing.T) {
 			send(inferencetest.Token("\x82\xac", "stop"))
 			return nil
 		}
-		s, _ := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+		s, _ := inferencetest.Serve(t, serving.Config{}, script, inferencetest.WithTemplate())
 		text, waiting := "", true
 		for d, err := range s.Generate(t.Context(), inferencetest.ChatRequest(n)) {
 			if err != nil {
@@ -143,7 +144,7 @@ func TestFinishReasonIsDerivedFromCounts(t *testing.T) {
 		return nil
 	}
 	for limit, want := range map[int]inference.FinishReason{3: inference.FinishLength, 4: inference.FinishStop} {
-		s, _ := inferencetest.Serve(t, inference.Config{}, silent, inferencetest.WithTemplate())
+		s, _ := inferencetest.Serve(t, serving.Config{}, silent, inferencetest.WithTemplate())
 		req := inferencetest.ChatRequest(1)
 		req.Sampling.MaxTokens = &limit
 		if a := inferencetest.Collect(t.Context(), s, req); a.Finish[0] != want || a.Texts[0] != "xxx" {
@@ -164,7 +165,7 @@ func TestFanOut(t *testing.T) {
 		send(inferencetest.Token("", "stop"))
 		return nil
 	}
-	s, engine := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+	s, engine := inferencetest.Serve(t, serving.Config{}, script, inferencetest.WithTemplate())
 	const n = 100 // more than run at once
 	req := inferencetest.ChatRequest(n)
 	req.Sampling.Seed = new(int64(5))
@@ -204,7 +205,7 @@ func TestFanOutFailsWithTheFirstError(t *testing.T) {
 		}
 		return ctx.Err()
 	}
-	s, engine := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+	s, engine := inferencetest.Serve(t, serving.Config{}, script, inferencetest.WithTemplate())
 	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(8))
 	if a.Err != broken || a.Usage != nil {
 		t.Fatalf("error %v usage %v", a.Err, a.Usage)
@@ -218,7 +219,7 @@ func TestPanicInAJobIsThatRequestsError(t *testing.T) {
 	script := func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error {
 		panic("odd model")
 	}
-	s, _ := inferencetest.Serve(t, inference.Config{}, script, inferencetest.WithTemplate())
+	s, _ := inferencetest.Serve(t, serving.Config{}, script, inferencetest.WithTemplate())
 	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(2))
 	if a.Err == nil || a.Err.Code != inference.CodeInternal || strings.Contains(a.Err.Message, "odd") {
 		t.Fatalf("error %v", a.Err)
@@ -232,7 +233,7 @@ func TestLeavingStopsTheModel(t *testing.T) {
 			}
 			return nil
 		}
-		s, engine := inferencetest.Serve(t, inference.Config{}, endless, inferencetest.WithTemplate())
+		s, engine := inferencetest.Serve(t, serving.Config{}, endless, inferencetest.WithTemplate())
 		for range s.Generate(t.Context(), inferencetest.ChatRequest(n)) {
 			break
 		}
@@ -249,24 +250,24 @@ func waiting(ctx context.Context, _ *kserve.ModelInferRequest, _ func(*inference
 }
 
 func TestEndsInBoundedTime(t *testing.T) {
-	stop := func(s *inference.Service, _ context.CancelFunc) { inferencetest.Drain(s) }
+	stop := func(s *serving.Service, _ context.CancelFunc) { inferencetest.Drain(s) }
 	tests := []struct {
 		name string
 		n    int
-		end  func(s *inference.Service, cancel context.CancelFunc)
+		end  func(s *serving.Service, cancel context.CancelFunc)
 		want inference.Code
 	}{
-		{"the deadline passes", 1, func(*inference.Service, context.CancelFunc) {}, inference.CodeDeadlineExceeded},
-		{"the deadline passes in a fan-out", 3, func(*inference.Service, context.CancelFunc) {}, inference.CodeDeadlineExceeded},
-		{"the client leaves", 1, func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, inference.CodeCanceled},
-		{"the client leaves a fan-out", 3, func(_ *inference.Service, cancel context.CancelFunc) { cancel() }, inference.CodeCanceled},
+		{"the deadline passes", 1, func(*serving.Service, context.CancelFunc) {}, inference.CodeDeadlineExceeded},
+		{"the deadline passes in a fan-out", 3, func(*serving.Service, context.CancelFunc) {}, inference.CodeDeadlineExceeded},
+		{"the client leaves", 1, func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, inference.CodeCanceled},
+		{"the client leaves a fan-out", 3, func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, inference.CodeCanceled},
 		{"the server stops", 1, stop, inference.CodeUnavailable},
 		{"the server stops during a fan-out", 3, stop, inference.CodeUnavailable},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, engine := inferencetest.Serve(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waiting, inferencetest.WithTemplate())
+				s, engine := inferencetest.Serve(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waiting, inferencetest.WithTemplate())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				done := make(chan *inferencetest.Answer)
@@ -292,7 +293,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 			send(inferencetest.Token("done", "stop"))
 			return nil
 		}
-		s, _ := inferencetest.Serve(t, inference.Config{}, slow, inferencetest.WithTemplate())
+		s, _ := inferencetest.Serve(t, serving.Config{}, slow, inferencetest.WithTemplate())
 		first := make(chan *inferencetest.Answer)
 		go func() { first <- inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)) }()
 		synctest.Wait()
@@ -312,28 +313,6 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	})
 }
 
-func TestAdmissionRefusesTooMany(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := inferencetest.Serve(t, inference.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, waiting, inferencetest.WithTemplate())
-		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-		done := make(chan *inferencetest.Answer)
-		for range 2 {
-			go func() { done <- inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1)) }()
-		}
-		synctest.Wait()
-		a := inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1))
-		if a.Err == nil || a.Err.Code != inference.CodeOverloaded || a.Err.RetryAfter == 0 {
-			t.Errorf("the third got %v", a.Err)
-		}
-		cancel()
-		<-done
-		<-done
-		if a := inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1)); a.Err.Code == inference.CodeOverloaded {
-			t.Error("places are not given back")
-		}
-	})
-}
-
 func TestEmbeddings(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -348,7 +327,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Embed(tt.vector...), nil)
+			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Embed(tt.vector...), nil)
 			req := &inference.Request{
 				Model: "m", Task: inference.TaskEmbed, Dimensions: tt.dimensions,
 				Inputs: []inference.Input{{Text: "a"}, {TokenIDs: []int{1, 2}}},
@@ -376,20 +355,20 @@ func TestMaxTokens(t *testing.T) {
 	context100 := map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.context_length": "100"}
 	tests := []struct {
 		name   string
-		cfg    inference.Config
+		cfg    serving.Config
 		params map[string]string
 		asked  *int
 		want   string
 		reason string
 		param  string
 	}{
-		{"as asked", inference.Config{}, context100, new(5), `"max_tokens":5`, "", ""},
-		{"the room in the context", inference.Config{}, context100, nil, `"max_tokens":100`, "", ""},
-		{"the flag", inference.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, "", ""},
-		{"the model's own", inference.Config{DefaultMaxTokens: 9}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.default_max_tokens": "8"}, nil, `"max_tokens":8`, "", ""},
-		{"unknown context", inference.Config{}, inferencetest.WithTemplate(), nil, `"max_tokens":16`, "", ""},
-		{"more than the context", inference.Config{}, context100, new(101), "", inference.ReasonContextLength, "messages"},
-		{"none at all", inference.Config{}, context100, new(0), "", inference.ReasonInvalidValue, "max_tokens"},
+		{"as asked", serving.Config{}, context100, new(5), `"max_tokens":5`, "", ""},
+		{"the room in the context", serving.Config{}, context100, nil, `"max_tokens":100`, "", ""},
+		{"the flag", serving.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, "", ""},
+		{"the model's own", serving.Config{DefaultMaxTokens: 9}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.default_max_tokens": "8"}, nil, `"max_tokens":8`, "", ""},
+		{"unknown context", serving.Config{}, inferencetest.WithTemplate(), nil, `"max_tokens":16`, "", ""},
+		{"more than the context", serving.Config{}, context100, new(101), "", inference.ReasonContextLength, "messages"},
+		{"none at all", serving.Config{}, context100, new(0), "", inference.ReasonInvalidValue, "max_tokens"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -411,7 +390,7 @@ func TestMaxTokens(t *testing.T) {
 }
 
 func TestNoTemplate(t *testing.T) {
-	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("x"), nil)
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), nil)
 	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1))
 	if a.Err == nil || a.Err.Param != "messages" || !strings.Contains(a.Err.Message, "trident.chat_template") {
 		t.Fatalf("got %v", a.Err)
@@ -419,7 +398,7 @@ func TestNoTemplate(t *testing.T) {
 }
 
 func TestForward(t *testing.T) {
-	s, _ := inferencetest.Serve(t, inference.Config{}, inferencetest.Say("a", "b"), nil)
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("a", "b"), nil)
 	var n int
 	for resp, err := range s.Forward(t.Context(), inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})) {
 		if err != nil {

@@ -1,9 +1,11 @@
-package inference
+package serving
 
 import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // maxSequences bounds the texts that a model may give for one request.
@@ -13,13 +15,13 @@ const maxSequences = 128
 // give several texts for a request without being asked to.
 type sequences struct {
 	run     *run
-	job     *Job
-	decoder Decoder
+	job     *inference.Job
+	decoder inference.Decoder
 	streams []*jobStream // by sequence
-	step    Step
+	step    inference.Step
 }
 
-func (r *run) newSequences(job *Job) (*sequences, error) {
+func (r *run) newSequences(job *inference.Job) (*sequences, error) {
 	s := &sequences{run: r, job: job, decoder: r.card.Backend.Decoder(&r.card.Target, r.req)}
 	_, err := s.stream(0)
 	return s, err
@@ -32,7 +34,7 @@ func (s *sequences) stream(sequence int) (*jobStream, error) {
 	case sequence < 0 || sequence >= maxSequences:
 		return nil, fmt.Errorf("model %s: a text numbered %d", s.run.card.Name, sequence)
 	case sequence > 0 && ranks(s.run.req):
-		return nil, Unsupported("best_of", "best_of above n can't be had of the model `%s`, which gives several texts itself", s.run.req.Model)
+		return nil, inference.Unsupported("best_of", "best_of above n can't be had of the model `%s`, which gives several texts itself", s.run.req.Model)
 	}
 	for len(s.streams) <= sequence {
 		stream, err := s.run.newStream(s.job, len(s.streams)*len(s.run.jobs)+s.job.Index)
@@ -48,12 +50,12 @@ func (s *sequences) stream(sequence int) (*jobStream, error) {
 }
 
 // read gives out the Deltas of one response. It is false when nobody wants more.
-func (s *sequences) read(resp *Response, emit func(Delta) bool) (bool, error) {
+func (s *sequences) read(resp *inference.Response, emit func(inference.Delta) bool) (bool, error) {
 	first := s.streams[0]
 	if resp.Idle {
-		return first.show(&Delta{Index: first.index, Idle: true, More: resp.More}, emit), nil
+		return first.show(&inference.Delta{Index: first.index, Idle: true, More: resp.More}, emit), nil
 	}
-	s.step = Step{}
+	s.step = inference.Step{}
 	if err := s.decoder.Decode(resp, &s.step); err != nil {
 		return false, err
 	}
@@ -69,7 +71,7 @@ func (s *sequences) read(resp *Response, emit func(Delta) bool) (bool, error) {
 
 // readAll gives out what a response adds to several texts. It is false, too, when
 // all of them have come to a stop text.
-func (s *sequences) readAll(resp *Response, emit func(Delta) bool) (bool, error) {
+func (s *sequences) readAll(resp *inference.Response, emit func(inference.Delta) bool) (bool, error) {
 	for i := -1; i < len(s.step.Others); i++ {
 		step := &s.step
 		if i >= 0 {
@@ -88,9 +90,9 @@ func (s *sequences) readAll(resp *Response, emit func(Delta) bool) (bool, error)
 
 // end ends several texts: no response before the job's last is known to be a
 // text's last.
-func (s *sequences) end(emit func(Delta) bool) (bool, error) {
+func (s *sequences) end(emit func(inference.Delta) bool) (bool, error) {
 	for i, stream := range s.streams {
-		if wanted, err := stream.read(&Step{}, true, i < len(s.streams)-1 || len(s.run.jobs) == 1, emit); !wanted || err != nil {
+		if wanted, err := stream.read(&inference.Step{}, true, i < len(s.streams)-1 || len(s.run.jobs) == 1, emit); !wanted || err != nil {
 			return false, err
 		}
 	}
@@ -109,12 +111,12 @@ func (s *sequences) total() jobTotal {
 
 // tally counts the tokens of a sequence whose model doesn't, by its tokenizer.
 type tally struct {
-	tokenizer Tokenizer // nil: the model counts
+	tokenizer inference.Tokenizer // nil: the model counts
 	text      []byte
 }
 
 // add notes what a step brought, until one brings a count.
-func (t *tally) add(step *Step) {
+func (t *tally) add(step *inference.Step) {
 	if step.OutputTokens > 0 {
 		t.tokenizer, t.text = nil, nil
 	}

@@ -1,4 +1,4 @@
-package inference
+package serving
 
 import (
 	"context"
@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // oneText is the budget of a request with one text.
-func oneTextBudget(c *Card) *TextBudget {
-	return &TextBudget{Bytes: budget.Text(c.ContextLength), LongWords: budget.LongWords(c.ContextLength)}
+func oneTextBudget(c *inference.Card) *inference.TextBudget {
+	return &inference.TextBudget{Bytes: budget.Text(c.ContextLength), LongWords: budget.LongWords(c.ContextLength)}
 }
 
 // texts is the budget of a request with so many.
-func textBudget(c *Card, n int) *TextBudget {
+func textBudget(c *inference.Card, n int) *inference.TextBudget {
 	left := oneTextBudget(c)
 	if n > 1 {
 		left.Bytes = budget.Texts(c.ContextLength)
@@ -27,7 +28,7 @@ func textBudget(c *Card, n int) *TextBudget {
 // begins is what engines put before every text by themselves, such as <s>: its
 // ids and its text, empty for nothing. It isn't known of tokenizers that end
 // texts, too.
-func begins(t Tokenizer) (id []int, text string) {
+func begins(t inference.Tokenizer) (id []int, text string) {
 	ids, err := t.Encode(context.Background(), "", true, nil)
 	if err != nil || len(ids) != 1 {
 		return nil, ""
@@ -37,7 +38,7 @@ func begins(t Tokenizer) (id []int, text string) {
 
 // withoutBegin takes what the engine adds off a rendered prompt that has it
 // already: twice, it spoils the answers of some models.
-func withoutBegin(c *Card, prompt string) string {
+func withoutBegin(c *inference.Card, prompt string) string {
 	if c.Tokenizer == nil {
 		return prompt
 	}
@@ -47,13 +48,13 @@ func withoutBegin(c *Card, prompt string) string {
 
 // textOf gives the text of a prompt of token ids, as engines take texts. Where
 // they would read other ids in it, the prompt is refused.
-func textOf(ctx context.Context, c *Card, ids []int, left *TextBudget) (string, error) {
+func textOf(ctx context.Context, c *inference.Card, ids []int, left *inference.TextBudget) (string, error) {
 	const param = "prompt"
 	if c.Tokenizer == nil {
-		return "", Unsupported(param, "the tokenizer of the model `%s` isn't known: send the prompt as text, not as token ids", c.Name)
+		return "", inference.Unsupported(param, "the tokenizer of the model `%s` isn't known: send the prompt as text, not as token ids", c.Name)
 	}
 	if id := slices.Max(ids); id >= c.Tokenizer.Size() {
-		return "", Invalid(param, "prompt holds the token id %d, but the model `%s` has %d tokens", id, c.Name, c.Tokenizer.Size())
+		return "", inference.Invalid(param, "prompt holds the token id %d, but the model `%s` has %d tokens", id, c.Name, c.Tokenizer.Size())
 	}
 	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // it encodes an empty string
 		ids = ids[1:]
@@ -67,13 +68,13 @@ func textOf(ctx context.Context, c *Card, ids []int, left *TextBudget) (string, 
 		return "", errTokenize(c, param, text, err)
 	}
 	if !slices.Equal(again, ids) {
-		return "", Unsupported(param, "prompt holds token ids that their text isn't read as: send it as text")
+		return "", inference.Unsupported(param, "prompt holds token ids that their text isn't read as: send it as text")
 	}
 	return text, nil
 }
 
 // holds refuses a prompt of more token ids than the context has before its text is made.
-func checkTokens(c *Card, req *Request, ids []int) error {
+func checkTokens(c *inference.Card, req *inference.Request, ids []int) error {
 	if c.Tokenizer == nil || c.ContextLength == 0 || len(ids) < c.ContextLength || req.Sampling.TruncatePromptTokens != nil {
 		return nil
 	}
@@ -89,24 +90,24 @@ func checkTokens(c *Card, req *Request, ids []int) error {
 const decodeFactor = 4
 
 // decode gives the text of a field's token ids, within a budget.
-func decodeIDs(c *Card, param string, ids []int) (string, error) {
+func decodeIDs(c *inference.Card, param string, ids []int) (string, error) {
 	most, size := decodeFactor*budget.Text(c.ContextLength), 0
 	for _, id := range ids {
 		token, _ := c.Tokenizer.Token(id)
 		if size += len(token); size > most {
-			return "", Invalid(param, "the text of %s is longer than %d bytes: send fewer token ids at a time", param, most)
+			return "", inference.Invalid(param, "the text of %s is longer than %d bytes: send fewer token ids at a time", param, most)
 		}
 	}
 	return c.Tokenizer.Decode(ids, false), nil
 }
 
 // errTokenize is the error of a field whose text, or whose last text, couldn't be tokenized.
-func errTokenize(c *Card, param, text string, err error) error {
-	if !errors.Is(err, ErrTextTooLong) {
+func errTokenize(c *inference.Card, param, text string, err error) error {
+	if !errors.Is(err, inference.ErrTextTooLong) {
 		return fmt.Errorf("tokenize: %w", err)
 	}
 	const advice = "send less, or in several requests"
-	e := &Error{Code: CodeInvalid, Reason: ReasonContextLength, Param: param}
+	e := &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: param}
 	if one := budget.Text(c.ContextLength); len(text) > one {
 		e.Message = fmt.Sprintf("%s has %d bytes, and at most %d are tokenized for this model: %s", param, len(text), one, advice)
 	} else {
@@ -118,7 +119,7 @@ func errTokenize(c *Card, param, text string, err error) error {
 
 // longest is the number of tokens of the longest text of a field, as the engine will count
 // them, or 0 where that isn't known.
-func longestOf(ctx context.Context, c *Card, param string, texts []string) (int, error) {
+func longestOf(ctx context.Context, c *inference.Card, param string, texts []string) (int, error) {
 	if c.Tokenizer == nil {
 		return 0, nil
 	}
@@ -135,7 +136,7 @@ func longestOf(ctx context.Context, c *Card, param string, texts []string) (int,
 
 // checkInputs refuses inputs that the model can't embed, as far as its tokenizer
 // is known.
-func checkInputs(ctx context.Context, c *Card, inputs []Input) error {
+func checkInputs(ctx context.Context, c *inference.Card, inputs []inference.Input) error {
 	if c.Tokenizer == nil {
 		return nil
 	}
@@ -148,7 +149,7 @@ func checkInputs(ctx context.Context, c *Card, inputs []Input) error {
 		n := len(in.TokenIDs)
 		if n > 0 {
 			if id := slices.Max(in.TokenIDs); id >= c.Tokenizer.Size() {
-				return Invalid(param, "%s holds the token id %d, but the model `%s` has %d tokens: send texts (LangChain: check_embedding_ctx_length=False)",
+				return inference.Invalid(param, "%s holds the token id %d, but the model `%s` has %d tokens: send texts (LangChain: check_embedding_ctx_length=False)",
 					param, id, c.Name, c.Tokenizer.Size())
 			}
 		} else {
@@ -165,10 +166,10 @@ func checkInputs(ctx context.Context, c *Card, inputs []Input) error {
 }
 
 // tooLong says that a prompt and the answer asked for don't fit into the context.
-func tooLong(c *Card, param string, prompt, asked int) *Error {
+func tooLong(c *inference.Card, param string, prompt, asked int) *inference.Error {
 	message := fmt.Sprintf("this model's context is %d tokens, but %s has %d", c.ContextLength, param, prompt)
 	if asked > 0 {
 		message += fmt.Sprintf(" and %d were asked for in the answer", asked)
 	}
-	return &Error{Code: CodeInvalid, Reason: ReasonContextLength, Param: param, Message: message}
+	return &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: param, Message: message}
 }

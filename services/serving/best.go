@@ -1,17 +1,19 @@
-package inference
+package serving
 
 import (
 	"cmp"
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // candidates is how many continuations of each prompt are made.
-func candidates(req *Request) int { return max(req.N, req.BestOf, 1) }
+func candidates(req *inference.Request) int { return max(req.N, req.BestOf, 1) }
 
 // ranks tells whether more are made than given.
-func ranks(req *Request) bool { return req.BestOf > max(req.N, 1) }
+func ranks(req *inference.Request) bool { return req.BestOf > max(req.N, 1) }
 
 // rank makes the run ask for the log probabilities that it is going to choose by.
 func (r *run) rank() {
@@ -25,8 +27,8 @@ func (r *run) rank() {
 // candidate is a continuation as far as it has come.
 type candidate struct {
 	text     []byte
-	logprobs []TokenLogprob
-	finish   FinishReason
+	logprobs []inference.TokenLogprob
+	finish   inference.FinishReason
 }
 
 // mean log probability of the tokens: what OpenAI's best_of chooses by. A
@@ -44,11 +46,11 @@ func (c *candidate) mean() float64 {
 
 // best collects the candidates, where there are more than were asked for, and
 // yields the likeliest of each prompt, each whole.
-func (r *run) best(deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
+func (r *run) best(deltas iter.Seq2[inference.Delta, error]) iter.Seq2[inference.Delta, error] {
 	if !ranks(r.req) {
 		return deltas
 	}
-	return func(yield func(Delta, error) bool) {
+	return func(yield func(inference.Delta, error) bool) {
 		all := make([]candidate, len(r.jobs))
 		for d, err := range deltas {
 			if err != nil || d.Idle {
@@ -66,12 +68,12 @@ func (r *run) best(deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	}
 }
 
-func (r *run) yieldBest(all []candidate, yield func(Delta, error) bool) {
+func (r *run) yieldBest(all []candidate, yield func(inference.Delta, error) bool) {
 	index := 0
 	for group := range slices.Chunk(all, candidates(r.req)) {
 		slices.SortStableFunc(group, func(a, b candidate) int { return cmp.Compare(b.mean(), a.mean()) })
 		for _, c := range group[:max(r.req.N, 1)] {
-			d := Delta{Index: index, Text: c.text, Logprobs: c.logprobs, Finish: c.finish, More: true}
+			d := inference.Delta{Index: index, Text: c.text, Logprobs: c.logprobs, Finish: c.finish, More: true}
 			if r.hidden {
 				d.Logprobs = nil
 			}
@@ -86,9 +88,9 @@ func (r *run) yieldBest(all []candidate, yield func(Delta, error) bool) {
 // aboutBestOf gives an error about log probabilities that the client didn't ask
 // for the name of the field that needs them.
 func (r *run) aboutBestOf(err error) error {
-	e, ok := err.(*Error) //nolint:errorlint // a model's own refusal, not what it wraps
+	e, ok := err.(*inference.Error) //nolint:errorlint // a model's own refusal, not what it wraps
 	if !ok || !r.hidden || e.Param != "logprobs" {
 		return err
 	}
-	return Unsupported("best_of", "best_of above n needs log probabilities, which this model doesn't give")
+	return inference.Unsupported("best_of", "best_of above n needs log probabilities, which this model doesn't give")
 }

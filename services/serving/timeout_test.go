@@ -1,4 +1,4 @@
-package inference_test
+package serving_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // keeping is an engine that keeps the requests that it gets, decoded from the wire.
@@ -62,7 +63,7 @@ func TestTimeoutForTriton(t *testing.T) {
 				engine := &keeping{Engine: inferencetest.New()}
 				engine.AddModel("m", inferencetest.Say("x"), nil)
 				engine.Configure("m", tt.config)
-				s := inferencetest.Service(t, inference.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, engine)
+				s := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, engine)
 				synctest.Wait()
 				ctx := t.Context()
 				if tt.limit > 0 {
