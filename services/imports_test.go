@@ -20,7 +20,8 @@ const module = "github.com/trident-inference/trident/"
 var arrows = map[string][]string{
 	"services/budget":                  {},
 	"services/inference":               {"gen/go/kserve", "services/budget"},
-	"services/serving":                 {"gen/go/kserve", "services/budget", "services/inference"},
+	"services/serving":                 {"gen/go/kserve", "services/budget", "services/catalog", "services/inference"},
+	"services/catalog":                 {"gen/go/kserve", "services/inference"},
 	"services/contracts":               {"gen/go/kserve", "services/inference", "services/structured"},
 	"services/chat":                    {"services/toolparser", "services/chat/jinja", "services/inference"},
 	"services/toolparser":              {"services/inference"},
@@ -31,15 +32,15 @@ var arrows = map[string][]string{
 	"services/triton":                  {"gen/go/kserve", "services/inference", "services/triton/extension"},
 	"services/triton/extension":        {"gen/go/kserve", "services/inference"},
 	"services/triton/local":            {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
-	"services/cloud":                   {"services/auth", "services/budget", "services/inference", "services/server"},
+	"services/cloud":                   {"services/auth", "services/budget", "services/catalog", "services/inference", "services/server"},
 	"services/server":                  {"services/auth", "services/budget", "services/inference", "web"},
-	"services/memory":                  {"services/inference"},
+	"services/memory":                  {"services/catalog", "services/inference"},
 	"services/metrics":                 {"services/auth", "services/inference", "services/memory", "services/server", "services/serving"},
 	"services/structured":              {},
 	"services/tracing":                 {},
 	"services/server/servertest":       {},
-	"services/openai":                  {"gen/go/openai", "openapi", "services/auth", "services/budget", "services/inference", "services/server", "services/serving"},
-	"services/tridentrpc":              {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/budget", "services/inference", "services/kserve", "services/openai", "services/server", "services/serving", "web/client"},
+	"services/openai":                  {"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/inference", "services/server", "services/serving"},
+	"services/tridentrpc":              {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/budget", "services/catalog", "services/inference", "services/kserve", "services/openai", "services/server", "services/serving", "web/client"},
 	"services/kserve":                  {"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/kserverest", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "openapi", "services/auth", "services/budget", "services/inference", "services/server", "services/serving"},
 	"services/auth":                    {"services/inference"},
 	"cmd/trident":                      {"cmd/trident/hangup", "services/*"},
@@ -64,7 +65,7 @@ var arrows = map[string][]string{
 	"test/soak":                        {"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
 	"services/triton/tritonserver":     {},
 	"services/triton/tritontest":       {"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
-	"services/inference/inferencetest": {"gen/go/kserve", "services/chat", "services/contracts", "services/images", "services/inference", "services/serving", "services/tokenizer", "services/toolparser"},
+	"services/inference/inferencetest": {"gen/go/kserve", "services/catalog", "services/chat", "services/contracts", "services/images", "services/inference", "services/serving", "services/tokenizer", "services/toolparser"},
 }
 
 // confined are imports that only the named files or packages may have.

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
@@ -22,15 +23,15 @@ func announcement(cfg config) fx.Option {
 	if cfg.Table == nil {
 		return fx.Options()
 	}
-	return fx.Invoke(func(catalog *inference.Catalog, listener *server.Listener, native *kserve.Listener) {
-		catalog.Announce(func(cards []*inference.Card) {
+	return fx.Invoke(func(models *catalog.Catalog, listener *server.Listener, native *kserve.Listener) {
+		models.Announce(func(cards []*catalog.Card) {
 			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native, cfg.Server.Playground)) // nobody could be told
 		})
 	})
 }
 
 // modelTable has a line for each model that is loaded, or was to be.
-func modelTable(cards []*inference.Card) string {
+func modelTable(cards []*catalog.Card) string {
 	rows := [][]string{{"MODEL", "VERSION", "STATUS", "KIND", "TEMPLATE", "PARSERS", "TOKENIZER", "CONTEXT"}}
 	idle := 0
 	for _, card := range cards {
@@ -57,7 +58,7 @@ func modelTable(cards []*inference.Card) string {
 const maxReason = 160
 
 // status is the model's state and Triton's reason for it, on one line.
-func status(card *inference.Card) string {
+func status(card *catalog.Card) string {
 	reason, _, _ := strings.Cut(card.Reason, "\n")
 	reason = strings.Map(func(r rune) rune {
 		if r < ' ' { // a tab would end the column
@@ -75,7 +76,7 @@ func status(card *inference.Card) string {
 }
 
 // template tells where the chat template came from.
-func template(card *inference.Card) string {
+func template(card *catalog.Card) string {
 	for _, s := range card.Settings {
 		if s.Name == inference.SettingChatTemplate || s.Name == inference.SettingHistoryTemplate {
 			return s.Origin
@@ -87,7 +88,7 @@ func template(card *inference.Card) string {
 	return "none"
 }
 
-func tokenizerOf(card *inference.Card) string {
+func tokenizerOf(card *catalog.Card) string {
 	if card.Tokenizer == nil {
 		return "the engine's"
 	}
@@ -95,14 +96,14 @@ func tokenizerOf(card *inference.Card) string {
 }
 
 // parsers are those of chats, which need a template.
-func parsers(card *inference.Card) string {
+func parsers(card *catalog.Card) string {
 	if card.Template == nil {
 		return "-"
 	}
 	return card.Parsers()
 }
 
-func contextLength(card *inference.Card) string {
+func contextLength(card *catalog.Card) string {
 	if card.ContextLength == 0 {
 		return "unknown"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -18,16 +19,16 @@ func (noTemplate) Render(context.Context, *inference.Request) (string, error) { 
 func TestTables(t *testing.T) {
 	tests := []struct {
 		name  string
-		cards []*inference.Card
+		cards []*catalog.Card
 		want  string
 	}{
 		{"none", nil, `
 no models
 `},
-		{"none is loaded", []*inference.Card{{Target: inference.Target{Name: "a"}}, {Target: inference.Target{Name: "b"}}}, `
+		{"none is loaded", []*catalog.Card{{Target: inference.Target{Name: "a"}}, {Target: inference.Target{Name: "b"}}}, `
 models of the repository that are not loaded: 2
 `},
-		{"all kinds", []*inference.Card{
+		{"all kinds", []*catalog.Card{
 			{
 				Target: inference.Target{Name: "chat"}, Version: "3", State: inference.ModelReady, Backend: contracts.VLLM{}, Template: noTemplate{}, ToolParser: "hermes", ReasoningParser: "qwen3", ContextLength: 2048,
 				Settings: []inference.Setting{{Name: "chat_template", Origin: "config.pbtxt: trident.chat_template"}},
@@ -54,7 +55,7 @@ models of the repository that are not loaded: 1
 			}
 		})
 	}
-	long := modelTable([]*inference.Card{{Target: inference.Target{Name: "broken"}, State: inference.ModelUnavailable, Reason: strings.Repeat("ä", 500)}})
+	long := modelTable([]*catalog.Card{{Target: inference.Target{Name: "broken"}, State: inference.ModelUnavailable, Reason: strings.Repeat("ä", 500)}})
 	if !strings.Contains(long, "ä…") || len(long) > 400 {
 		t.Errorf("a long reason: %s", long)
 	}

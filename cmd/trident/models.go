@@ -15,6 +15,7 @@ import (
 	"go.uber.org/dig"
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
@@ -47,20 +48,20 @@ const modelsTimeout = 6 * time.Minute
 
 // cards are those that serve would make, by the same modules but for the models of
 // repositories, which are read and not loaded.
-func (f *flags) cards() (_ []*inference.Card, err error) {
+func (f *flags) cards() (_ []*catalog.Card, err error) {
 	cfg, err := f.config()
 	if err != nil {
 		return nil, err
 	}
-	var catalog *inference.Catalog
+	var models *catalog.Catalog
 	var library *modelfiles.Library
 	app := fx.New(
 		fx.Supply(cfg.Backend, cfg.Catalog, cfg.Models, cfg.Overrides),
 		fx.Supply(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 		unloaded(cfg),
 		contracts.Module, chat.Module, tokenizer.Module, modelfiles.Module,
-		fx.Provide(inference.CatalogOf),
-		fx.Populate(&catalog, &library),
+		fx.Provide(catalog.Of),
+		fx.Populate(&models, &library),
 		fx.NopLogger,
 	)
 	if err := app.Err(); err != nil {
@@ -76,11 +77,11 @@ func (f *flags) cards() (_ []*inference.Card, err error) {
 	defer func() { err = errors.Join(err, app.Stop(context.Background())) }()
 	// What isn't in the hub's cache is known at the second time only.
 	for range 2 {
-		if err := errors.Join(catalog.Refresh(ctx), library.Wait(ctx)); err != nil {
+		if err := errors.Join(models.Refresh(ctx), library.Wait(ctx)); err != nil {
 			return nil, err
 		}
 	}
-	return catalog.Cards(), nil
+	return models.Cards(), nil
 }
 
 // unloaded are the engines of the flags, with the files of repositories in place of
@@ -99,7 +100,7 @@ func unloaded(cfg config) fx.Option {
 }
 
 // settingsTable has the settings of each model with their origins.
-func settingsTable(cards []*inference.Card) string {
+func settingsTable(cards []*catalog.Card) string {
 	rows := [][]string{{"MODEL", "SETTING", "VALUE", "FROM"}}
 	for _, card := range cards {
 		rows = append(rows, []string{card.Name, "state", stateOf(card), ""})
@@ -124,7 +125,7 @@ func settingsTable(cards []*inference.Card) string {
 }
 
 // stateOf a model; one that was read from its files isn't ready, but not loaded.
-func stateOf(card *inference.Card) string {
+func stateOf(card *catalog.Card) string {
 	if _, ok := card.Engine.(*modelfiles.Disk); ok && card.State == inference.ModelReady {
 		return "not loaded"
 	}
@@ -133,7 +134,7 @@ func stateOf(card *inference.Card) string {
 
 // kindOf a model, which may only be known once Triton has loaded it: some backends
 // add the tensors then.
-func kindOf(card *inference.Card) (kind, origin string) {
+func kindOf(card *catalog.Card) (kind, origin string) {
 	if name := card.Config.GetBackend(); card.Backend == nil && len(card.Config.GetInput()) == 0 && name != "" {
 		return name, "config.pbtxt: backend"
 	}
@@ -157,7 +158,7 @@ type settingJSON struct {
 	Origin string `json:"origin"`
 }
 
-func printJSON(w io.Writer, cards []*inference.Card) error {
+func printJSON(w io.Writer, cards []*catalog.Card) error {
 	list := make([]modelJSON, len(cards))
 	for i, card := range cards {
 		list[i] = modelJSON{Name: card.Name, Version: card.Version, State: stateOf(card), Settings: []settingJSON{}}

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -32,11 +32,11 @@ type reload struct {
 
 // modelReload gives the models their new settings. Requests keep the card that they
 // began with.
-func modelReload(catalog *inference.Catalog) reload {
+func modelReload(models *catalog.Catalog) reload {
 	return reload{
 		flags: []string{"tokenizer", "chat-template", "tool-call-parser", "reasoning-parser", "engine-dir", "history-template", "history-template-file"},
 		prepare: func(_ *flags, cfg config) (func(), error) {
-			return func() { catalog.Override(context.Background(), cfg.Overrides) }, nil
+			return func() { models.Override(context.Background(), cfg.Overrides) }, nil
 		},
 	}
 }

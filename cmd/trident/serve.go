@@ -16,6 +16,7 @@ import (
 	"go.uber.org/fx/fxevent"
 
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/contracts"
@@ -53,7 +54,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		images.Module,     // pictures of requests
 		modelfiles.Module, // what models' files and makers say
 		tracing.Module,    // spans, to a collector
-		inference.Module,  // what is known of the models
+		catalog.Module,    // what is known of the models
 		serving.Module,    // the shared service
 		opened,            // all ports, before anything else starts
 		memory.Module,     // the memory limit
@@ -121,7 +122,7 @@ type config struct {
 	Models    modelfiles.Config
 	Overrides []inference.Override
 	Images    images.Config
-	Catalog   inference.CatalogConfig
+	Catalog   catalog.Config
 	Inference serving.Config
 	OpenAI    openai.Config
 	KServe    kserve.Config
@@ -246,7 +247,7 @@ func (f *flags) config() (config, error) {
 	cfg := config{
 		From:    f,
 		Backend: contracts.Config{First: f.Backend},
-		Catalog: inference.CatalogConfig{LoRASeparator: f.LoRASeparator},
+		Catalog: catalog.Config{LoRASeparator: f.LoRASeparator},
 		Inference: serving.Config{
 			DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel,
 		},

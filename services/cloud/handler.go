@@ -13,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -28,7 +29,7 @@ type handler struct {
 	redirect      string // header with the path that is meant; empty for none
 
 	routes  *server.Mux // of the shared port
-	catalog *inference.Catalog
+	catalog *catalog.Catalog
 }
 
 // The kinds of KServe's requests.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -112,7 +113,7 @@ type endpoint struct {
 // New makes the endpoints of the configuration over the routes of the shared port. The gate
 // admits each request twice: as a probe or a request to a model, before its body is read,
 // and as the request to the shared port that it becomes. They don't listen yet.
-func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, admission *inference.Controller, catalog *inference.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, admission *inference.Controller, models *catalog.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Rout
 	}
 	e := &Endpoints{log: log}
 	add := func(name, flag string, port int, h *handler) error {
-		h.routes, h.catalog = mux, catalog
+		h.routes, h.catalog = mux, models
 		listener := server.NewPort(shared.Host, port, flag, false)
 		served, err := server.New(shared, listener, nil, gate, []server.Route{{Pattern: "/", Handler: h}}, admission, telemetry, abort, log)
 		e.all = append(e.all, &endpoint{name, listener, served})

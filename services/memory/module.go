@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -12,11 +13,11 @@ import (
 // [Config] from the graph.
 var Module = fx.Module("memory",
 	fx.Provide(New),
-	fx.Invoke(func(m *Monitor, admission *inference.Controller, catalog *inference.Catalog, lifecycle fx.Lifecycle) {
+	fx.Invoke(func(m *Monitor, admission *inference.Controller, models *catalog.Catalog, lifecycle fx.Lifecycle) {
 		lifecycle.Append(fx.StartStopHook(
 			func(ctx context.Context) {
 				admission.SetGuard(m.Guard(admission.Holdings))
-				m.Start(ctx, catalog.Watch(context.Background()), admission.LimitBodies)
+				m.Start(ctx, models.Watch(context.Background()), admission.LimitBodies)
 			},
 			m.Stop,
 		))

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/catalog"
 )
 
 // Low and High are the watermarks of Go's memory, as parts of its soft limit. Above Low work
@@ -99,7 +99,7 @@ func New(cfg Config, log *slog.Logger) (*Monitor, error) {
 // Start sets Go's soft limit, logs it, and begins the upkeep until Stop: it measures the
 // memory of Triton again at each news of the models, and returns idle memory to the system.
 // limitBodies is called with the bytes that all bodies may take, now and at each change.
-func (m *Monitor) Start(ctx context.Context, models *inference.Watch, limitBodies func(bytes int64)) {
+func (m *Monitor) Start(ctx context.Context, models *catalog.Watch, limitBodies func(bytes int64)) {
 	m.limitBodies = limitBodies
 	m.apply()
 	m.log.Info("memory limit", m.attributes()...)
@@ -155,7 +155,7 @@ func (m *Monitor) apply() (changed bool) {
 }
 
 // follow is the upkeep.
-func (m *Monitor) follow(ctx context.Context, models *inference.Watch) {
+func (m *Monitor) follow(ctx context.Context, models *catalog.Watch) {
 	defer models.Close()
 	every := time.NewTicker(tick)
 	defer every.Stop()

@@ -18,6 +18,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
@@ -359,6 +360,6 @@ func (h *Handler) UnloadModel(ctx context.Context, req api.UnloadModelRequestObj
 	return api.UnloadModel200JSONResponse{Status: "success", Model: req.Model}, nil
 }
 
-func (h *Handler) model(name string, card *inference.Card) api.Model {
+func (h *Handler) model(name string, card *catalog.Card) api.Model {
 	return api.Model{ID: name, Object: "model", Created: card.Loaded.Unix(), OwnedBy: cmp.Or(h.cfg.OwnedBy, "triton")}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -26,7 +27,7 @@ func (s *Service) admitText(ctx context.Context, req *inference.Request) (contex
 // admitTensors does so for a request of a model by its tensors.
 func (s *Service) admitTensors(ctx context.Context, m *inference.InferRequest) (context.Context, *inference.Ticket, error) {
 	name := m.Head().GetModelName()
-	named := inference.Named{Name: name, Card: s.catalog.Card(name)}
+	named := catalog.Named{Name: name, Card: s.catalog.Card(name)}
 	ctx, t, err := s.admit(ctx, inference.OperationInfer, named, wholeOf(m.Head().GetParameters()["priority"]))
 	if err == nil && named.Card != nil {
 		limitQueue(ctx, named.Card.Config, m)
@@ -39,7 +40,7 @@ func wholeOf(p *kserve.InferParameter) int64 {
 	return p.GetInt64Param() + int64(min(p.GetUint64Param(), math.MaxInt64))
 }
 
-func (s *Service) admit(ctx context.Context, operation inference.Operation, named inference.Named, priority int64) (context.Context, *inference.Ticket, error) {
+func (s *Service) admit(ctx context.Context, operation inference.Operation, named catalog.Named, priority int64) (context.Context, *inference.Ticket, error) {
 	t := &inference.Ticket{}
 	t.Measure.Begin(ctx, s.meters, operation)
 	if named.Card != nil {
@@ -56,7 +57,7 @@ func (s *Service) admit(ctx context.Context, operation inference.Operation, name
 }
 
 // enter waits for a slot for a request of a model, which needn't be known.
-func (s *Service) enter(ctx context.Context, t *inference.Ticket, named inference.Named, priority int64) error {
+func (s *Service) enter(ctx context.Context, t *inference.Ticket, named catalog.Named, priority int64) error {
 	if err := inference.MayUse(ctx, named.Name); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Forward runs a request and yields the model's responses, as a [Forwarder] does.
+// Forward runs a request and yields the model's responses, as a [inference.Forwarder] does.
 // Admission, deadline and cancellation are those of Generate. The message must
 // live until the loop has ended.
 func (s *Service) Forward(ctx context.Context, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {

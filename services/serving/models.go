@@ -3,12 +3,13 @@ package serving
 import (
 	"context"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
 // LoadModel is [inference.Catalog.Load] for a client that may use the model. It isn't bounded
 // by the limit of requests in flight.
-func (s *Service) LoadModel(ctx context.Context, name string) (*inference.Card, error) {
+func (s *Service) LoadModel(ctx context.Context, name string) (*catalog.Card, error) {
 	if err := inference.MayUse(ctx, name); err != nil {
 		return nil, err
 	}

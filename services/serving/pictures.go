@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
 // checkParts refuses the first part that the model can't read, or this server not.
-func (s *Service) checkParts(card *inference.Card, req *inference.Request) error {
+func (s *Service) checkParts(card *catalog.Card, req *inference.Request) error {
 	if err := card.CheckParts(req); err != nil {
 		return err
 	}

@@ -8,16 +8,17 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
 // oneText is the budget of a request with one text.
-func oneTextBudget(c *inference.Card) *inference.TextBudget {
+func oneTextBudget(c *catalog.Card) *inference.TextBudget {
 	return &inference.TextBudget{Bytes: budget.Text(c.ContextLength), LongWords: budget.LongWords(c.ContextLength)}
 }
 
 // texts is the budget of a request with so many.
-func textBudget(c *inference.Card, n int) *inference.TextBudget {
+func textBudget(c *catalog.Card, n int) *inference.TextBudget {
 	left := oneTextBudget(c)
 	if n > 1 {
 		left.Bytes = budget.Texts(c.ContextLength)
@@ -38,7 +39,7 @@ func begins(t inference.Tokenizer) (id []int, text string) {
 
 // withoutBegin takes what the engine adds off a rendered prompt that has it
 // already: twice, it spoils the answers of some models.
-func withoutBegin(c *inference.Card, prompt string) string {
+func withoutBegin(c *catalog.Card, prompt string) string {
 	if c.Tokenizer == nil {
 		return prompt
 	}
@@ -48,7 +49,7 @@ func withoutBegin(c *inference.Card, prompt string) string {
 
 // textOf gives the text of a prompt of token ids, as engines take texts. Where
 // they would read other ids in it, the prompt is refused.
-func textOf(ctx context.Context, c *inference.Card, ids []int, left *inference.TextBudget) (string, error) {
+func textOf(ctx context.Context, c *catalog.Card, ids []int, left *inference.TextBudget) (string, error) {
 	const param = "prompt"
 	if c.Tokenizer == nil {
 		return "", inference.Unsupported(param, "the tokenizer of the model `%s` isn't known: send the prompt as text, not as token ids", c.Name)
@@ -74,7 +75,7 @@ func textOf(ctx context.Context, c *inference.Card, ids []int, left *inference.T
 }
 
 // holds refuses a prompt of more token ids than the context has before its text is made.
-func checkTokens(c *inference.Card, req *inference.Request, ids []int) error {
+func checkTokens(c *catalog.Card, req *inference.Request, ids []int) error {
 	if c.Tokenizer == nil || c.ContextLength == 0 || len(ids) < c.ContextLength || req.Sampling.TruncatePromptTokens != nil {
 		return nil
 	}
@@ -90,7 +91,7 @@ func checkTokens(c *inference.Card, req *inference.Request, ids []int) error {
 const decodeFactor = 4
 
 // decode gives the text of a field's token ids, within a budget.
-func decodeIDs(c *inference.Card, param string, ids []int) (string, error) {
+func decodeIDs(c *catalog.Card, param string, ids []int) (string, error) {
 	most, size := decodeFactor*budget.Text(c.ContextLength), 0
 	for _, id := range ids {
 		token, _ := c.Tokenizer.Token(id)
@@ -102,7 +103,7 @@ func decodeIDs(c *inference.Card, param string, ids []int) (string, error) {
 }
 
 // errTokenize is the error of a field whose text, or whose last text, couldn't be tokenized.
-func errTokenize(c *inference.Card, param, text string, err error) error {
+func errTokenize(c *catalog.Card, param, text string, err error) error {
 	if !errors.Is(err, inference.ErrTextTooLong) {
 		return fmt.Errorf("tokenize: %w", err)
 	}
@@ -119,7 +120,7 @@ func errTokenize(c *inference.Card, param, text string, err error) error {
 
 // longest is the number of tokens of the longest text of a field, as the engine will count
 // them, or 0 where that isn't known.
-func longestOf(ctx context.Context, c *inference.Card, param string, texts []string) (int, error) {
+func longestOf(ctx context.Context, c *catalog.Card, param string, texts []string) (int, error) {
 	if c.Tokenizer == nil {
 		return 0, nil
 	}
@@ -136,7 +137,7 @@ func longestOf(ctx context.Context, c *inference.Card, param string, texts []str
 
 // checkInputs refuses inputs that the model can't embed, as far as its tokenizer
 // is known.
-func checkInputs(ctx context.Context, c *inference.Card, inputs []inference.Input) error {
+func checkInputs(ctx context.Context, c *catalog.Card, inputs []inference.Input) error {
 	if c.Tokenizer == nil {
 		return nil
 	}
@@ -166,7 +167,7 @@ func checkInputs(ctx context.Context, c *inference.Card, inputs []inference.Inpu
 }
 
 // tooLong says that a prompt and the answer asked for don't fit into the context.
-func tooLong(c *inference.Card, param string, prompt, asked int) *inference.Error {
+func tooLong(c *catalog.Card, param string, prompt, asked int) *inference.Error {
 	message := fmt.Sprintf("this model's context is %d tokens, but %s has %d", c.ContextLength, param, prompt)
 	if asked > 0 {
 		message += fmt.Sprintf(" and %d were asked for in the answer", asked)

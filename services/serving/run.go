@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -19,7 +20,7 @@ const maxParallelJobs = 32
 
 // run is one request on its way through a model.
 type run struct {
-	card         *inference.Card
+	card         *catalog.Card
 	req          *inference.Request
 	lora         string // the adapter; empty for none
 	jobs         []*inference.Job
@@ -132,7 +133,7 @@ func (r *run) job(ctx context.Context, job *inference.Job, emit func(inference.D
 }
 
 // infer runs a job in the engine, with an adapter or without.
-func (r *run) infer(ctx context.Context, job *inference.Job, used *inference.Loan, emit func(inference.Delta) bool) (jobTotal, error) {
+func (r *run) infer(ctx context.Context, job *inference.Job, used *catalog.Loan, emit func(inference.Delta) bool) (jobTotal, error) {
 	if used != nil {
 		defer used.Settle()
 	}

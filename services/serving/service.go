@@ -12,6 +12,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -27,7 +28,7 @@ type Config struct {
 	// were ready when it first was.
 	RequiredModels []string
 	// MaxCallBytes bounds the tool calls of one answer, in bytes; 0 for
-	// [DefaultMaxParseBytes].
+	// [inference.DefaultMaxParseBytes].
 	MaxCallBytes int
 }
 
@@ -64,7 +65,7 @@ const (
 // concurrently.
 type Service struct {
 	cfg       Config
-	catalog   *inference.Catalog
+	catalog   *catalog.Catalog
 	images    inference.ImageReader
 	admission *inference.Controller
 	meters    *inference.Meters
@@ -72,16 +73,16 @@ type Service struct {
 
 // New makes a service over the catalog's engines, whose requests' pictures images
 // reads. It starts nothing.
-func New(cfg Config, catalog *inference.Catalog, images inference.ImageReader) (*Service, error) {
+func New(cfg Config, models *catalog.Catalog, images inference.ImageReader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	meters := inference.NewMeters(func(model string) bool { return catalog.Card(model) != nil })
-	return &Service{cfg: cfg, catalog: catalog, images: images, admission: inference.NewController(cfg.Bounds, meters), meters: meters}, nil
+	meters := inference.NewMeters(func(model string) bool { return models.Card(model) != nil })
+	return &Service{cfg: cfg, catalog: models, images: images, admission: inference.NewController(cfg.Bounds, meters), meters: meters}, nil
 }
 
 // Catalog returns the catalog of the models.
-func (s *Service) Catalog() *inference.Catalog { return s.catalog }
+func (s *Service) Catalog() *catalog.Catalog { return s.catalog }
 
 // Admission returns the controller that admits requests.
 func (s *Service) Admission() *inference.Controller { return s.admission }
@@ -108,7 +109,7 @@ func (s *Service) Started(ctx context.Context) error {
 
 // Generate runs a request and yields its Deltas, choices interleaved as they
 // come, then one with the usage. The first error ends the stream; errors are
-// [*Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
+// [*inference.Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
 // the request is left running when the loop has ended.
 func (s *Service) Generate(ctx context.Context, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
@@ -146,7 +147,7 @@ func (s *Service) Generate(ctx context.Context, req *inference.Request) iter.Seq
 }
 
 // CountPrompt is how many tokens the prompt of a chat has, as the engine will count
-// them. Errors are [*Error]; the model isn't asked.
+// them. Errors are [*inference.Error]; the model isn't asked.
 func (s *Service) CountPrompt(ctx context.Context, req *inference.Request) (int, error) {
 	return call(ctx, s, req.Model, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, req) })
 }
@@ -253,7 +254,7 @@ func (s *Service) plan(ctx context.Context, req *inference.Request, measure *inf
 
 // prompts are the request's own, or its messages rendered by the model's own
 // template.
-func (s *Service) prompts(ctx context.Context, card *inference.Card, req *inference.Request) ([]string, error) {
+func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inference.Request) ([]string, error) {
 	if req.Messages == nil {
 		return plainPrompts(ctx, card, req)
 	}
@@ -267,7 +268,7 @@ func (s *Service) prompts(ctx context.Context, card *inference.Card, req *infere
 }
 
 // render makes the prompt of a chat.
-func render(ctx context.Context, card *inference.Card, req *inference.Request) (string, error) {
+func render(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
 	switch {
 	case card.Template == nil && card.Fetching:
 		return "", errFetching("chat template", req.Model)
@@ -282,7 +283,7 @@ func render(ctx context.Context, card *inference.Card, req *inference.Request) (
 	return prompt, nil
 }
 
-func plainPrompts(ctx context.Context, card *inference.Card, req *inference.Request) ([]string, error) {
+func plainPrompts(ctx context.Context, card *catalog.Card, req *inference.Request) ([]string, error) {
 	texts, left := make([]string, len(req.Prompts)), textBudget(card, len(req.Prompts))
 	for i, p := range req.Prompts {
 		texts[i] = p.Text
@@ -304,7 +305,7 @@ func plainPrompts(ctx context.Context, card *inference.Card, req *inference.Requ
 // for plain texts, or the room left in the context. Where the prompt can't be
 // counted here the context itself means that, as the engine ends an answer that
 // fills it.
-func (s *Service) maxTokens(ctx context.Context, card *inference.Card, req *inference.Request, prompts []string) (int, error) {
+func (s *Service) maxTokens(ctx context.Context, card *catalog.Card, req *inference.Request, prompts []string) (int, error) {
 	used, err := longestOf(ctx, card, req.TextParam(), prompts)
 	if err != nil {
 		return 0, err
@@ -339,13 +340,13 @@ func (s *Service) maxTokens(ctx context.Context, card *inference.Card, req *infe
 }
 
 // defaultMaxTokens is the model's own, or that of all; 0 for none.
-func (s *Service) defaultMaxTokens(card *inference.Card) int {
+func (s *Service) defaultMaxTokens(card *catalog.Card) int {
 	return cmp.Or(card.DefaultMaxTokens, s.cfg.DefaultMaxTokens)
 }
 
 // Defaults are the sampling options that hold for requests to a model which leave them
 // unset, as far as they are known.
-func (s *Service) Defaults(card *inference.Card) inference.Sampling {
+func (s *Service) Defaults(card *catalog.Card) inference.Sampling {
 	var d inference.Sampling
 	if card.Backend != nil {
 		d = card.Backend.Extras(card.Config).Defaults

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -20,7 +21,7 @@ type Tokens struct {
 // Tokenize gives the tokens of a request's one prompt, or of its messages as the
 // model's chat template renders them; with special also those that the model
 // expects around every text. A model whose tokenizer isn't known is
-// [CodeInvalid]. Admission, deadline and cancellation are those of Generate.
+// [inference.CodeInvalid]. Admission, deadline and cancellation are those of Generate.
 func (s *Service) Tokenize(ctx context.Context, req *inference.Request, special bool) (*Tokens, error) {
 	return call(ctx, s, req.Model, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, req, special) })
 }
@@ -45,7 +46,7 @@ func (s *Service) tokenize(ctx context.Context, req *inference.Request, special 
 }
 
 // readable is the text that the model would read.
-func readable(ctx context.Context, card *inference.Card, req *inference.Request) (string, error) {
+func readable(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
 	if req.Messages == nil {
 		return req.Prompts[0].Text, nil
 	}
@@ -53,7 +54,7 @@ func readable(ctx context.Context, card *inference.Card, req *inference.Request)
 }
 
 // Detokenize gives the text of token ids, that of special tokens too. An id that
-// the model doesn't have is [CodeInvalid] about tokens. All else is as for
+// the model doesn't have is [inference.CodeInvalid] about tokens. All else is as for
 // Tokenize.
 func (s *Service) Detokenize(ctx context.Context, model string, ids []int) (string, error) {
 	return call(ctx, s, model, func(ctx context.Context) (string, error) { return s.detokenize(ctx, model, ids) })
@@ -72,7 +73,7 @@ func (s *Service) detokenize(ctx context.Context, model string, ids []int) (stri
 }
 
 // tokenizing finds a model whose tokenizer is known.
-func (s *Service) tokenizing(ctx context.Context, model string) (*inference.Card, error) {
+func (s *Service) tokenizing(ctx context.Context, model string) (*catalog.Card, error) {
 	named, err := s.catalog.Model(ctx, model)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (s *Service) tokenizing(ctx context.Context, model string) (*inference.Card
 
 // needTokenizer refuses what needs the tokenizer of a model under that name, where
 // it isn't known; lack says what can't be done, and what to give.
-func needTokenizer(c *inference.Card, model, lack string) error {
+func needTokenizer(c *catalog.Card, model, lack string) error {
 	switch {
 	case c.Tokenizer != nil:
 		return nil

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -29,7 +30,7 @@ func (s modelService) List(ctx context.Context, msg *tridentv1.ModelServiceListR
 }
 
 // listed tells whether a model is among those asked for.
-func listed(card *inference.Card, all bool) bool { return card.Listed() || all && !card.Hidden }
+func listed(card *catalog.Card, all bool) bool { return card.Listed() || all && !card.Hidden }
 
 // Get tells of one model.
 func (s modelService) Get(ctx context.Context, msg *tridentv1.ModelServiceGetRequest) (*tridentv1.ModelServiceGetResponse, error) {
@@ -78,12 +79,12 @@ func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatc
 
 // shownModel is what a watcher has been told of.
 type shownModel struct {
-	card  *inference.Card
+	card  *catalog.Card
 	names []string
 }
 
 // changes are what a watcher hasn't been told of yet, and it is then taken to have been.
-func (s modelService) changes(ctx context.Context, known *inference.Known, shown map[string]shownModel, all bool) *tridentv1.ModelServiceWatchResponse {
+func (s modelService) changes(ctx context.Context, known *catalog.Known, shown map[string]shownModel, all bool) *tridentv1.ModelServiceWatchResponse {
 	change := &tridentv1.ModelServiceWatchResponse{}
 	here := map[string]bool{}
 	for _, card := range known.Cards {
@@ -126,7 +127,7 @@ func (s modelService) Unload(ctx context.Context, msg *tridentv1.ModelServiceUnl
 }
 
 // info is what is told of a model.
-func (s modelService) info(ctx context.Context, known *inference.Known, card *inference.Card) *tridentv1.ModelInfo {
+func (s modelService) info(ctx context.Context, known *catalog.Known, card *catalog.Card) *tridentv1.ModelInfo {
 	info := &tridentv1.ModelInfo{
 		Name: known.Name(card), Aliases: known.Names(card), Version: card.Version, Versions: card.Versions,
 		State: modelState(card), Reason: card.Reason, Created: timestamppb.New(card.Loaded.Truncate(time.Second)),
@@ -147,7 +148,7 @@ func (s modelService) info(ctx context.Context, known *inference.Known, card *in
 	return info
 }
 
-func modelState(card *inference.Card) tridentv1.ModelState {
+func modelState(card *catalog.Card) tridentv1.ModelState {
 	switch {
 	case card.Recovering:
 		return tridentv1.ModelState_MODEL_STATE_RECOVERING
@@ -165,7 +166,7 @@ func modelState(card *inference.Card) tridentv1.ModelState {
 	return tridentv1.ModelState_MODEL_STATE_UNSPECIFIED
 }
 
-func tasks(card *inference.Card) []tridentv1.ModelTask {
+func tasks(card *catalog.Card) []tridentv1.ModelTask {
 	var list []tridentv1.ModelTask
 	if card.Tasks&inference.TaskGenerate != 0 {
 		list = append(list, tridentv1.ModelTask_MODEL_TASK_COMPLETE)
@@ -179,7 +180,7 @@ func tasks(card *inference.Card) []tridentv1.ModelTask {
 	return append(list, tridentv1.ModelTask_MODEL_TASK_INFER)
 }
 
-func features(ctx context.Context, card *inference.Card) *tridentv1.ModelFeatures {
+func features(ctx context.Context, card *catalog.Card) *tridentv1.ModelFeatures {
 	extras, chats := card.Backend.Extras(card.Config), card.Template != nil
 	f := &tridentv1.ModelFeatures{
 		Streaming: card.Config.GetModelTransactionPolicy().GetDecoupled(),
@@ -193,7 +194,7 @@ func features(ctx context.Context, card *inference.Card) *tridentv1.ModelFeature
 	return f
 }
 
-func (s modelService) defaults(card *inference.Card) *tridentv1.SamplingDefaults {
+func (s modelService) defaults(card *catalog.Card) *tridentv1.SamplingDefaults {
 	d := s.core.Defaults(card)
 	return &tridentv1.SamplingDefaults{
 		MaxTokens: toUint(d.MaxTokens), Temperature: d.Temperature, TopP: d.TopP, TopK: toUint(d.TopK), MinP: d.MinP,

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/images"
@@ -269,27 +270,27 @@ func Service(tb testing.TB, cfg serving.Config, engines ...inference.Engine) *se
 // Separated is a Service with a separator between the names of models and LoRA adapters.
 func Separated(tb testing.TB, separator string, cfg serving.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
-	return start(tb, inference.CatalogConfig{LoRASeparator: separator}, cfg, images.Default(), engines)
+	return start(tb, catalog.Config{LoRASeparator: separator}, cfg, images.Default(), engines)
 }
 
 // Seeing is a Service that reads pictures under given rules.
 func Seeing(tb testing.TB, cfg serving.Config, rules images.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
-	return start(tb, inference.CatalogConfig{}, cfg, rules, engines)
+	return start(tb, catalog.Config{}, cfg, rules, engines)
 }
 
-func start(tb testing.TB, names inference.CatalogConfig, cfg serving.Config, rules images.Config, engines []inference.Engine) *serving.Service {
+func start(tb testing.TB, names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) *serving.Service {
 	tb.Helper()
-	catalog := inference.NewCatalog(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models := catalog.New(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	service, err := serving.New(cfg, catalog, reader)
+	service, err := serving.New(cfg, models, reader)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	catalog.Start()
-	tb.Cleanup(catalog.Stop)
+	models.Start()
+	tb.Cleanup(models.Stop)
 	return service
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton"
@@ -53,7 +54,7 @@ func TestModels(t *testing.T) {
 	t.Run("no GPU", func(t *testing.T) { refusesGPU(t, engine) })
 }
 
-func answers(t *testing.T, card *inference.Card, m burst.Model) {
+func answers(t *testing.T, card *catalog.Card, m burst.Model) {
 	t.Helper()
 	for _, row := range []struct {
 		name   string
@@ -80,7 +81,7 @@ func answers(t *testing.T, card *inference.Card, m burst.Model) {
 	}
 }
 
-func refuses(t *testing.T, card *inference.Card) {
+func refuses(t *testing.T, card *catalog.Card) {
 	t.Helper()
 	for _, row := range []struct{ name, sampling, want string }{
 		{"no tokens", `{"stop": ["max_tokens", "\"{["], "max_tokens": 0}`, "sampling parameter 'max_tokens=0' must be a whole number from 1"},
@@ -107,7 +108,7 @@ func refuses(t *testing.T, card *inference.Card) {
 
 // letsGo leaves a stream that would last for years. The model can be unloaded
 // then, for which Triton waits until no request is left.
-func letsGo(t *testing.T, engine *triton.Engine, card *inference.Card) {
+func letsGo(t *testing.T, engine *triton.Engine, card *catalog.Card) {
 	t.Helper()
 	for _, err := range engine.Stream(t.Context(), encode(t, card, true, 1<<40)) {
 		if err != nil {
@@ -191,7 +192,7 @@ func refusesGPU(t *testing.T, engine *triton.Engine) {
 	}
 }
 
-func start(t *testing.T) (*triton.Engine, map[string]*inference.Card) {
+func start(t *testing.T) (*triton.Engine, map[string]*catalog.Card) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a real Triton")
@@ -210,15 +211,15 @@ func start(t *testing.T) (*triton.Engine, map[string]*inference.Card) {
 	return engine, cardsOf(t, engine)
 }
 
-func cardsOf(t *testing.T, engine inference.Engine) map[string]*inference.Card {
+func cardsOf(t *testing.T, engine inference.Engine) map[string]*catalog.Card {
 	t.Helper()
 	models, err := engine.Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cards := map[string]*inference.Card{}
+	cards := map[string]*catalog.Card{}
 	for _, m := range models {
-		cards[m.Name] = &inference.Card{Target: inference.Target{Name: m.Name, Config: m.Config}, Engine: engine}
+		cards[m.Name] = &catalog.Card{Target: inference.Target{Name: m.Name, Config: m.Config}, Engine: engine}
 	}
 	return cards
 }
@@ -229,7 +230,7 @@ type answer struct {
 	prompt, output int
 }
 
-func ask(t *testing.T, card *inference.Card, stream bool, tokens int) answer {
+func ask(t *testing.T, card *catalog.Card, stream bool, tokens int) answer {
 	t.Helper()
 	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
 	decoder := contracts.VLLM{}.Decoder(&card.Target, req)
@@ -256,7 +257,7 @@ func ask(t *testing.T, card *inference.Card, stream bool, tokens int) answer {
 	return got
 }
 
-func encode(t *testing.T, card *inference.Card, stream bool, tokens int) *kserve.ModelInferRequest {
+func encode(t *testing.T, card *catalog.Card, stream bool, tokens int) *kserve.ModelInferRequest {
 	t.Helper()
 	req := &inference.Request{Task: inference.TaskGenerate, Stream: stream}
 	tensors, err := contracts.VLLM{}.Encode(&card.Target, req, &inference.Job{Prompt: prompt, MaxTokens: tokens})

@@ -1,4 +1,4 @@
-package inference
+package catalog
 
 import (
 	"context"
@@ -6,13 +6,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Watch follows what is known of the models, until Close. Its first news is what is
 // known already. One goroutine at a time may use it.
 type Watch struct {
 	catalog *Catalog
-	client  *Client
+	client  *inference.Client
 	news    chan struct{} // holds one element while something waits
 
 	mu      sync.Mutex
@@ -25,7 +27,7 @@ const watchDepth = 16
 
 // Watch begins to follow the models that the client under the context may use.
 func (c *Catalog) Watch(ctx context.Context) *Watch {
-	w := &Watch{catalog: c, client: ClientOf(ctx), news: make(chan struct{}, 1)}
+	w := &Watch{catalog: c, client: inference.ClientOf(ctx), news: make(chan struct{}, 1)}
 	ws := &c.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -111,7 +113,7 @@ func (c *Catalog) learn(fresh *knowledge) {
 // moving tells whether some model is about to be in another state.
 func (k *knowledge) moving() bool {
 	for _, card := range k.cards {
-		if card.State == ModelLoading || card.State == ModelUnloading || card.Recovering {
+		if card.State == inference.ModelLoading || card.State == inference.ModelUnloading || card.Recovering {
 			return true
 		}
 	}
@@ -122,27 +124,27 @@ func (k *knowledge) moving() bool {
 // says of such a model may be of just before.
 type changes struct {
 	mu     sync.Mutex
-	states map[string]ModelState
+	states map[string]inference.ModelState
 }
 
 // hold gives a model as it is known while it changes. One that is served stays so while
 // it is loaded anew.
-func (cs *changes) hold(m Model) Model {
+func (cs *changes) hold(m inference.Model) inference.Model {
 	cs.mu.Lock()
 	state := cs.states[m.Name]
 	cs.mu.Unlock()
 	switch {
-	case state == ModelLoading && m.State != ModelReady, state == ModelUnloading && m.State == ModelReady:
+	case state == inference.ModelLoading && m.State != inference.ModelReady, state == inference.ModelUnloading && m.State == inference.ModelReady:
 		m.State, m.Reason, m.Recovering, m.Config = state, "", false, nil
 	}
 	return m
 }
 
-func (cs *changes) set(model string, state ModelState) {
+func (cs *changes) set(model string, state inference.ModelState) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.states == nil {
-		cs.states = map[string]ModelState{}
+		cs.states = map[string]inference.ModelState{}
 	}
 	cs.states[model] = state
 }
@@ -156,7 +158,7 @@ func (cs *changes) end(model string) {
 // changing shows a model as being loaded or unloaded from now on, until the end is told
 // of; then the engine has to be asked. An engine that will refuse the change is left to
 // do so. The caller has the model's turn.
-func (c *Catalog) changing(ctx context.Context, e Engine, model string, state ModelState) (end func()) {
+func (c *Catalog) changing(ctx context.Context, e inference.Engine, model string, state inference.ModelState) (end func()) {
 	if !c.Controllable(ctx, e) {
 		return func() {}
 	}
@@ -165,7 +167,7 @@ func (c *Catalog) changing(ctx context.Context, e Engine, model string, state Mo
 	return func() { c.changes.end(model) }
 }
 
-func (c *Catalog) showChange(ctx context.Context, e Engine, model string) {
+func (c *Catalog) showChange(ctx context.Context, e inference.Engine, model string) {
 	select {
 	case c.refreshing <- struct{}{}:
 		defer func() { <-c.refreshing }()
@@ -177,7 +179,7 @@ func (c *Catalog) showChange(ctx context.Context, e Engine, model string) {
 	if card == nil || card.Engine != e {
 		return
 	}
-	shown := c.changes.hold(Model{
+	shown := c.changes.hold(inference.Model{
 		Name: card.Name, Version: card.Version, Versions: card.Versions, State: card.State, Reason: card.Reason, Recovering: card.Recovering, Config: card.Config,
 	})
 	if card.same(shown) {

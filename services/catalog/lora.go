@@ -1,4 +1,4 @@
-package inference
+package catalog
 
 import (
 	"context"
@@ -13,14 +13,15 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // loras are the adapters of one model, and which of them the engine has. A model that
 // is loaded anew gets new ones. They may be used concurrently.
 type loras struct {
 	model, version string
-	form           LoRAForm
-	library        Library           // nil for none
+	form           inference.LoRAForm
+	library        inference.Library // nil for none
 	listed         []string          // nil where it isn't known which there are
 	given          map[string]string // ids or paths by names, where the operator gave some
 
@@ -48,9 +49,9 @@ func (l *loras) list(value string) error {
 	for _, entry := range nameList(value) {
 		name, given, found := strings.Cut(entry, "=")
 		switch {
-		case l.form != LoRAByID && l.form != LoRAByPath:
+		case l.form != inference.LoRAByID && l.form != inference.LoRAByPath:
 			name = entry
-		case found && l.form == LoRAByID && !isNumber(given):
+		case found && l.form == inference.LoRAByID && !isNumber(given):
 			errs = append(errs, fmt.Errorf("%q is no number of an adapter", given))
 			continue
 		case found:
@@ -70,7 +71,7 @@ func isNumber(text string) bool {
 
 // Loan is one request's use of an adapter.
 type Loan struct {
-	LoRA
+	inference.LoRA
 
 	loras    *loras
 	state    *loraState // nil where no weights are known of
@@ -90,9 +91,9 @@ func (c *Card) UseLoRA(ctx context.Context, name string, again bool) (*Loan, err
 // as far as is known. Who uses it calls Settle in the end. A request that is made
 // again relies on nothing that is on the way: it may be faster than that.
 func (l *loras) use(ctx context.Context, name string, again bool) (*Loan, error) {
-	u := &Loan{LoRA: LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
+	u := &Loan{LoRA: inference.LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
 	switch l.form {
-	case LoRAByID:
+	case inference.LoRAByID:
 		if given := l.given[name]; given != "" {
 			u.ID, _ = strconv.ParseUint(given, 10, 64) // it is a number: see list
 		}
@@ -100,10 +101,10 @@ func (l *loras) use(ctx context.Context, name string, again bool) (*Loan, error)
 			err := u.load(ctx, again)
 			return u, err
 		}
-	case LoRAByPath:
+	case inference.LoRAByPath:
 		err := u.locate()
 		return u, err
-	case LoRANone, LoRAByName:
+	case inference.LoRANone, inference.LoRAByName:
 	}
 	return u, nil
 }
@@ -242,15 +243,15 @@ func (u *Loan) weighs() bool {
 // Explain keeps the adapter's path from clients. An engine that still lacks an adapter
 // which there are weights of can't keep it.
 func (u *Loan) Explain(err error) error {
-	known, ok := errors.AsType[*Error](err)
+	known, ok := errors.AsType[*inference.Error](err)
 	switch {
 	case !ok:
 		return err
 	case u.Path != "" && strings.Contains(known.Message+known.Text, u.Path):
 		return u.unusable(err)
-	case errors.Is(err, ErrNoLoRA) && u.weighs():
-		return &Error{
-			Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: time.Second, Err: err,
+	case errors.Is(err, inference.ErrNoLoRA) && u.weighs():
+		return &inference.Error{
+			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: time.Second, Err: err,
 			Message: fmt.Sprintf("the engine of the model `%s` has no room for the LoRA adapter `%s` now", u.loras.model, u.Name),
 		}
 	}
@@ -259,15 +260,15 @@ func (u *Loan) Explain(err error) error {
 
 // unusable is for what the operator has to look at.
 func (u *Loan) unusable(err error) error {
-	return &Error{
-		Code: CodeInternal, Param: "model", Err: err,
+	return &inference.Error{
+		Code: inference.CodeInternal, Param: "model", Err: err,
 		Message: fmt.Sprintf("the LoRA adapter `%s` of the model `%s` can't be used: the server's log has the details", u.Name, u.loras.model),
 	}
 }
 
 func errNoLoRA(model, name string) error {
-	return &Error{
-		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+	return &inference.Error{
+		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
 		Message: fmt.Sprintf("the model `%s` has no LoRA adapter `%s`", model, name),
 	}
 }

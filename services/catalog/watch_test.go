@@ -1,4 +1,4 @@
-package inference_test
+package catalog_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -18,7 +19,7 @@ import (
 
 // states are those of a model that a watcher has been told of and not taken note of
 // yet, with the reasons.
-func states(t *testing.T, w *inference.Watch, model string) string {
+func states(t *testing.T, w *catalog.Watch, model string) string {
 	t.Helper()
 	var all []string
 	for {

@@ -1,4 +1,4 @@
-package inference
+package catalog
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Named is a model under one of its names: its own, an alias, or either of them,
@@ -75,7 +77,7 @@ func (c *Catalog) Named(name string) Named { return c.known.Load().find(name, c.
 func (c *Catalog) Card(name string) *Card { return c.known.Load().cards[name] }
 
 // Find is [Catalog.Lookup] by any name that clients may use. An adapter that the
-// model is known not to have is [CodeNotFound].
+// model is known not to have is [inference.CodeNotFound].
 func (c *Catalog) Find(ctx context.Context, name string) (Named, error) {
 	named := c.Named(name)
 	if !named.ready() || named.Card.Fetching {
@@ -94,11 +96,11 @@ func (c *Catalog) Find(ctx context.Context, name string) (Named, error) {
 	return named, nil
 }
 
-func (n Named) ready() bool { return n.Card != nil && n.Card.State == ModelReady }
+func (n Named) ready() bool { return n.Card != nil && n.Card.State == inference.ModelReady }
 
 func errNoModel(name string) error {
-	return &Error{
-		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+	return &inference.Error{
+		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
 		Message: fmt.Sprintf("the model `%s` does not exist or is not loaded", name),
 	}
 }
@@ -114,7 +116,7 @@ func (c *Catalog) Models(ctx context.Context) []Named {
 			return
 		}
 		listed = append(listed, Named{Name: name, Card: card})
-		if c.cfg.LoRASeparator == "" || card.Tasks&TaskGenerate == 0 {
+		if c.cfg.LoRASeparator == "" || card.Tasks&inference.TaskGenerate == 0 {
 			return
 		}
 		for _, lora := range card.LoRAs {
@@ -127,7 +129,7 @@ func (c *Catalog) Models(ctx context.Context) []Named {
 	for alias, card := range known.aliases {
 		add(alias, card)
 	}
-	if client := ClientOf(ctx); client != nil {
+	if client := inference.ClientOf(ctx); client != nil {
 		listed = slices.DeleteFunc(listed, func(n Named) bool { return !client.May(n.Name) })
 	}
 	slices.SortFunc(listed, func(a, b Named) int { return strings.Compare(a.Name, b.Name) })
@@ -137,7 +139,7 @@ func (c *Catalog) Models(ctx context.Context) []Named {
 // Model finds one generation or embedding model by any of its names; hidden ones
 // too. An adapter of a model whose adapters aren't known may not be there.
 func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
-	if err := MayUse(ctx, name); err != nil {
+	if err := inference.MayUse(ctx, name); err != nil {
 		return Named{}, err
 	}
 	named, err := c.Find(ctx, name)
@@ -145,8 +147,8 @@ func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
 		return Named{}, err
 	}
 	if named.Card.Tasks == 0 {
-		return Named{}, &Error{
-			Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model",
+		return Named{}, &inference.Error{
+			Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
 			Message: fmt.Sprintf("the model `%s` generates no text and no embeddings", name),
 		}
 	}

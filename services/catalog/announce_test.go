@@ -1,4 +1,4 @@
-package inference_test
+package catalog_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
@@ -45,10 +46,10 @@ func TestAnnounce(t *testing.T) {
 		local.SetState("broken", inference.ModelNeverLoaded, "")
 		remote.AddModel("there", inferencetest.Say("x"), nil)
 		remote.SetDown(errors.New("connection refused"))
-		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{starter{local, loaded}, remote},
+		models := catalog.New(catalog.Config{}, []inference.Engine{starter{local, loaded}, remote},
 			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 		var told []string
-		catalog.Announce(func(cards []*inference.Card) {
+		models.Announce(func(cards []*catalog.Card) {
 			var models []string
 			for _, card := range cards {
 				models = append(models, card.Name+" "+string(card.State))
@@ -63,8 +64,8 @@ func TestAnnounce(t *testing.T) {
 				t.Errorf("%s: told %q, want %q", when, told, want)
 			}
 		}
-		catalog.Start()
-		defer catalog.Stop()
+		models.Start()
+		defer models.Stop()
 		local.SetState("here", inference.ModelLoading, "")
 		check("while models load")
 		local.SetState("here", inference.ModelReady, "")
@@ -89,28 +90,28 @@ func TestReadyIsTold(t *testing.T) {
 		engine := inferencetest.New()
 		engine.AddModel("m", inferencetest.Say("x"), nil)
 		loaded := make(chan struct{})
-		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{starter{engine, loaded}},
+		models := catalog.New(catalog.Config{}, []inference.Engine{starter{engine, loaded}},
 			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 		told := false
-		catalog.Announce(func([]*inference.Card) { told = true })
-		catalog.Start()
-		defer catalog.Stop()
-		if err := catalog.Ready(t.Context()); err == nil {
+		models.Announce(func([]*catalog.Card) { told = true })
+		models.Start()
+		defer models.Stop()
+		if err := models.Ready(t.Context()); err == nil {
 			t.Error("ready before the models of the start are there")
 		}
 		close(loaded)
 		synctest.Wait()
-		if err := catalog.Ready(t.Context()); err != nil || !told {
+		if err := models.Ready(t.Context()); err != nil || !told {
 			t.Errorf("told %v, ready %v", told, err)
 		}
 	})
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)
-	catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{engine},
+	models := catalog.New(catalog.Config{}, []inference.Engine{engine},
 		[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.DiscardHandler))
 	seen := -1
-	catalog.Announce(func([]*inference.Card) { seen = len(catalog.Cards()) })
-	if err := catalog.Refresh(t.Context()); err != nil || seen != 0 {
+	models.Announce(func([]*catalog.Card) { seen = len(models.Cards()) })
+	if err := models.Refresh(t.Context()); err != nil || seen != 0 {
 		t.Errorf("%d models were seen before they were told of, %v", seen, err)
 	}
 }
@@ -123,11 +124,11 @@ func TestStartIsLogged(t *testing.T) {
 		engine.AddModel("m", inferencetest.Say("x"), nil)
 		loaded := make(chan struct{})
 		var log strings.Builder
-		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{starter{engine, loaded}},
+		models := catalog.New(catalog.Config{}, []inference.Engine{starter{engine, loaded}},
 			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		engine.SetState("m", inference.ModelLoading, "")
-		catalog.Start()
-		defer catalog.Stop()
+		models.Start()
+		defer models.Stop()
 		<-time.After(time.Minute)
 		engine.SetState("m", inference.ModelReady, "")
 		close(loaded)

@@ -1,10 +1,12 @@
-package inference
+package catalog
 
 import (
 	"context"
 	"log/slog"
 
 	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Module provides the [Catalog] over the engines, whose order counts, and the backends of
@@ -12,7 +14,7 @@ import (
 var Module = fx.Module("catalog", fx.Provide(newCatalog))
 
 func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
-	c := CatalogOf(parts)
+	c := Of(parts)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error { c.Start(); return nil },
 		OnStop:  func(context.Context) error { c.Stop(); return nil },
@@ -24,21 +26,21 @@ func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
 type Parts struct {
 	fx.In
 
-	Config CatalogConfig
+	Config Config
 
-	Engines    []Engine // first the one whose models win
-	Backends   []Backend
-	Templates  Templates
-	Dialects   Dialects
-	Tokenizers Tokenizers
-	Library    Library
-	Overrides  []Override
+	Engines    []inference.Engine // first the one whose models win
+	Backends   []inference.Backend
+	Templates  inference.Templates
+	Dialects   inference.Dialects
+	Tokenizers inference.Tokenizers
+	Library    inference.Library
+	Overrides  []inference.Override
 	Log        *slog.Logger
 }
 
 // CatalogOf makes a catalog that nobody has started.
-func CatalogOf(p Parts) *Catalog {
-	c := NewCatalog(p.Config, p.Engines, p.Backends, p.Templates, p.Dialects, p.Tokenizers, p.Log)
+func Of(p Parts) *Catalog {
+	c := New(p.Config, p.Engines, p.Backends, p.Templates, p.Dialects, p.Tokenizers, p.Log)
 	c.Consult(p.Library, p.Overrides)
 	return c
 }

@@ -1,4 +1,4 @@
-package inference
+package catalog
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // noParser switches a dialect off.
@@ -21,27 +22,27 @@ const noParser = "none"
 // Card is what Trident knows of one model. It is immutable: a model that was
 // loaded anew gets a new Card.
 type Card struct {
-	Target
+	inference.Target
 
 	Version string
 	// Versions are all that the engine tells of.
 	Versions []string
-	State    ModelState
+	State    inference.ModelState
 	Reason   string // Triton's text on a model that isn't ready
 	// Recovering is true for a model that is unavailable for a while only.
 	Recovering bool
-	Engine     Engine
+	Engine     inference.Engine
 	// Backend is nil for a model that no backend of Trident's speaks to: it
 	// takes tensors only.
-	Backend Backend
-	Tasks   Task
+	Backend inference.Backend
+	Tasks   inference.Task
 	// Images is how the model takes pictures.
-	Images ImageInput
+	Images inference.ImageInput
 	// blind says why it takes none although it declares an input for them.
 	blind string
 	// Template is nil for a model without a chat template.
-	Template Template
-	// ToolParser and ReasoningParser are the dialects of [Dialects] in which the
+	Template inference.Template
+	// ToolParser and ReasoningParser are the dialects of [inference.Dialects] in which the
 	// model writes; empty for none.
 	ToolParser, ReasoningParser string
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.
@@ -61,9 +62,9 @@ type Card struct {
 	LoRAs []string
 	loras *loras
 	// Settings are the values of this card with their origins.
-	Settings []Setting
+	Settings []inference.Setting
 	// overrides are those that it was made with.
-	overrides []Override
+	overrides []inference.Override
 	// Fetching is true until the hub has given what the model's maker published;
 	// then the model gets a new Card.
 	Fetching bool
@@ -73,9 +74,9 @@ type Card struct {
 
 // newCard reads the model's configuration. A setting that can't be read is an
 // error that names it; the card is usable all the same, without that property.
-func newCard(c *Catalog, engine Engine, m Model, others func(string) *kserve.ModelConfig) (*Card, error) {
+func newCard(c *Catalog, engine inference.Engine, m inference.Model, others func(string) *kserve.ModelConfig) (*Card, error) {
 	card := &Card{
-		Target: Target{Name: m.Name, Config: m.Config}, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
+		Target: inference.Target{Name: m.Name, Config: m.Config}, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
 		Engine: engine, Loaded: time.Now(),
 		overrides: c.overridesOf(m.Name),
 	}
@@ -88,7 +89,7 @@ func newCard(c *Catalog, engine Engine, m Model, others func(string) *kserve.Mod
 }
 
 // fingerprint is made of what is known to shape a model's answers.
-func fingerprint(m Model) string {
+func fingerprint(m inference.Model) string {
 	hash := sha256.New()
 	if build, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range build.Settings {
@@ -107,7 +108,7 @@ func fingerprint(m Model) string {
 }
 
 // same tells whether the engine still shows the model as this card has it.
-func (c *Card) same(m Model) bool {
+func (c *Card) same(m inference.Model) bool {
 	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && c.Recovering == m.Recovering && slices.Equal(c.Versions, m.Versions) && proto.Equal(c.Config, m.Config)
 }
 
@@ -130,7 +131,7 @@ func (c *Card) Parsers() string {
 
 // Listed tells whether the model belongs in lists of generation and embedding
 // models.
-func (c *Card) Listed() bool { return c.State == ModelReady && c.Tasks != 0 && !c.Hidden }
+func (c *Card) Listed() bool { return c.State == inference.ModelReady && c.Tasks != 0 && !c.Hidden }
 
 // SeesImages tells whether chats may have pictures: the model takes them, and what makes
 // its prompts gives them a place.
@@ -138,34 +139,34 @@ func (c *Card) SeesImages(ctx context.Context) bool {
 	if c.Images.Most == 0 || c.Template == nil {
 		return false
 	}
-	_, err := c.Template.Render(ctx, &Request{Model: c.Name, Task: TaskGenerate, Messages: []Message{{
-		Role: "user", Parts: []Part{{Kind: PartText, Text: "what is this?"}, {Kind: PartImage}},
+	_, err := c.Template.Render(ctx, &inference.Request{Model: c.Name, Task: inference.TaskGenerate, Messages: []inference.Message{{
+		Role: "user", Parts: []inference.Part{{Kind: inference.PartText, Text: "what is this?"}, {Kind: inference.PartImage}},
 	}}})
 	return err == nil
 }
 
 // CheckParts refuses the first part that the model can't read.
-func (c *Card) CheckParts(req *Request) error {
+func (c *Card) CheckParts(req *inference.Request) error {
 	images := 0
 	for i := range req.Messages {
 		for j := range req.Messages[i].Parts {
 			switch p := &req.Messages[i].Parts[j]; p.Kind {
-			case PartText, PartRefusal:
+			case inference.PartText, inference.PartRefusal:
 				continue
-			case PartImage:
+			case inference.PartImage:
 				images++
 				if images <= c.Images.Most {
 					continue
 				}
 				if c.Images.Most > 0 {
-					return Unsupported(PartParam(i, j), "the model `%s` takes no more than %d images in a request", req.Model, c.Images.Most)
+					return inference.Unsupported(inference.PartParam(i, j), "the model `%s` takes no more than %d images in a request", req.Model, c.Images.Most)
 				}
 				if c.blind != "" {
-					return Unsupported(PartParam(i, j), "this model takes no %s content: %s", p.Kind, c.blind)
+					return inference.Unsupported(inference.PartParam(i, j), "this model takes no %s content: %s", p.Kind, c.blind)
 				}
-			case PartAudio, PartFile:
+			case inference.PartAudio, inference.PartFile:
 			}
-			return Unsupported(PartParam(i, j), "this model takes no %s content", req.Messages[i].Parts[j].Kind)
+			return inference.Unsupported(inference.PartParam(i, j), "this model takes no %s content", req.Messages[i].Parts[j].Kind)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package inference_test
+package catalog_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
@@ -59,7 +60,7 @@ func (w *wardrobe) LoRAWeights(_, _, name string) (*inference.LoRAWeights, error
 type loraEngine struct {
 	*inferencetest.Engine
 
-	catalog *inference.Catalog
+	models *catalog.Catalog
 
 	mu    sync.Mutex
 	room  int
@@ -162,15 +163,15 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	for _, config := range configs {
 		engine.AddOther(config.GetName(), config, engine.run)
 	}
-	catalog := inference.NewCatalog(inference.CatalogConfig{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
-	catalog.Consult(library, nil)
-	engine.catalog = catalog
-	service, err := serving.New(serving.Config{}, catalog, nil)
+	models := catalog.New(catalog.Config{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models.Consult(library, nil)
+	engine.models = models
+	service, err := serving.New(serving.Config{}, models, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog.Start()
-	t.Cleanup(catalog.Stop)
+	models.Start()
+	t.Cleanup(models.Stop)
 	return service
 }
 
@@ -379,7 +380,7 @@ func TestAdaptersOfAModelLoadedAnew(t *testing.T) {
 	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
 	wear(t.Context(), s, "m:doll", 1)
 	engine.Configure("m", func(c *kserve.ModelConfig) { c.Platform = "another" })
-	if err := engine.catalog.Refresh(t.Context()); err != nil {
+	if err := engine.models.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wear(t.Context(), s, "m:doll", 1)

@@ -1,4 +1,4 @@
-package inference
+package catalog
 
 import (
 	"cmp"
@@ -11,36 +11,37 @@ import (
 	"unicode/utf8"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // describe reads the model's settings, each by itself: one that can't be read
 // spoils no other.
-func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.ModelConfig) error {
+func (c *Card) describe(catalog *Catalog, m inference.Model, others func(string) *kserve.ModelConfig) error {
 	detected, detectErr := catalog.detect(m, others)
 	given := catalog.settings(m, detected)
-	published, publishErr := catalog.open(given.get(SettingTokenizer))
-	if c.Fetching = errors.Is(publishErr, ErrFetching); c.Fetching {
+	published, publishErr := catalog.open(given.get(inference.SettingTokenizer))
+	if c.Fetching = errors.Is(publishErr, inference.ErrFetching); c.Fetching {
 		publishErr = nil
 	}
 	d := description{card: c, catalog: catalog, given: given, published: published}
 	errs := []error{detectErr, publishErr}
 	for _, read := range []struct {
 		name string
-		read func(Setting) error
+		read func(inference.Setting) error
 	}{
-		{SettingBackend, d.backend},
-		{SettingTask, d.task},
-		{SettingVision, d.vision},
-		{SettingTokenizer, d.tokenizer},
-		{SettingContextLength, d.contextLength},
-		{SettingDefaultMaxTokens, d.defaultMaxTokens},
-		{SettingChatTemplate, d.template},
-		{SettingToolParser, d.toolParser},
-		{SettingReasoningParser, d.reasoningParser},
-		{SettingStructuredOutputs, d.structuredOutputs},
-		{SettingLoRAs, d.loras},
-		{SettingAliases, d.aliases},
-		{SettingHidden, d.hidden},
+		{inference.SettingBackend, d.backend},
+		{inference.SettingTask, d.task},
+		{inference.SettingVision, d.vision},
+		{inference.SettingTokenizer, d.tokenizer},
+		{inference.SettingContextLength, d.contextLength},
+		{inference.SettingDefaultMaxTokens, d.defaultMaxTokens},
+		{inference.SettingChatTemplate, d.template},
+		{inference.SettingToolParser, d.toolParser},
+		{inference.SettingReasoningParser, d.reasoningParser},
+		{inference.SettingStructuredOutputs, d.structuredOutputs},
+		{inference.SettingLoRAs, d.loras},
+		{inference.SettingAliases, d.aliases},
+		{inference.SettingHidden, d.hidden},
 	} {
 		setting := given.get(read.name)
 		if err := read.read(setting); err != nil {
@@ -51,7 +52,7 @@ func (c *Card) describe(catalog *Catalog, m Model, others func(string) *kserve.M
 }
 
 // detect finds settings in the model's files.
-func (c *Catalog) detect(m Model, others func(string) *kserve.ModelConfig) ([]Setting, error) {
+func (c *Catalog) detect(m inference.Model, others func(string) *kserve.ModelConfig) ([]inference.Setting, error) {
 	if c.library == nil {
 		return nil, nil
 	}
@@ -60,16 +61,16 @@ func (c *Catalog) detect(m Model, others func(string) *kserve.ModelConfig) ([]Se
 
 // open reads what the model's maker published, as far as it can be read: an empty one
 // where nothing is known.
-func (c *Catalog) open(tokenizer Setting) (*Published, error) {
+func (c *Catalog) open(tokenizer inference.Setting) (*inference.Published, error) {
 	switch {
 	case tokenizer.Value == "" || tokenizer.Value == noParser:
-		return &Published{}, nil
+		return &inference.Published{}, nil
 	case c.library == nil:
-		return &Published{Folder: tokenizer.Value, HasTokenizer: true}, nil
+		return &inference.Published{Folder: tokenizer.Value, HasTokenizer: true}, nil
 	}
 	published, err := c.library.Open(tokenizer.Value)
 	if published == nil {
-		published = &Published{}
+		published = &inference.Published{}
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", tokenizer.Origin, err)
@@ -82,19 +83,19 @@ type description struct {
 	card      *Card
 	catalog   *Catalog
 	given     settings
-	published *Published
+	published *inference.Published
 	// tools and reasoning are the dialects that the chat template teaches.
-	tools, reasoning Detected
+	tools, reasoning inference.Detected
 }
 
 // keep notes a value that the card has now.
 func (d *description) keep(name, value, origin string) {
-	d.card.Settings = append(d.card.Settings, Setting{Name: name, Value: value, Origin: origin})
+	d.card.Settings = append(d.card.Settings, inference.Setting{Name: name, Value: value, Origin: origin})
 }
 
 // backend takes the one that the setting names, or the first whose tensors the model
 // declares.
-func (d *description) backend(s Setting) error {
+func (d *description) backend(s inference.Setting) error {
 	for _, b := range d.catalog.backends {
 		if s.Value != "" && b.Name() != s.Value {
 			continue
@@ -112,7 +113,7 @@ func (d *description) backend(s Setting) error {
 }
 
 // keepGiven notes a setting that somebody gave.
-func (d *description) keepGiven(s Setting) {
+func (d *description) keepGiven(s inference.Setting) {
 	if s.Value != "" {
 		d.keep(s.Name, s.Value, s.Origin)
 	}
@@ -120,7 +121,7 @@ func (d *description) keepGiven(s Setting) {
 
 // vision finds out whether the model takes pictures. One that would drop them in
 // silence has to be said to see.
-func (d *description) vision(s Setting) error {
+func (d *description) vision(s inference.Setting) error {
 	if d.card.Backend == nil {
 		return nil
 	}
@@ -128,7 +129,7 @@ func (d *description) vision(s Setting) error {
 	if s.Value == "" {
 		if d.card.Images.Most > 0 && d.card.Images.Silent {
 			d.card.Images.Most = 0
-			d.card.blind = "nothing says that it reads images; its parameter " + ParamPrefix + SettingVision + ", set to true, does"
+			d.card.blind = "nothing says that it reads images; its parameter " + inference.ParamPrefix + inference.SettingVision + ", set to true, does"
 		}
 		return nil
 	}
@@ -147,21 +148,21 @@ func (d *description) vision(s Setting) error {
 
 // structuredOutputs finds out which backend holds the engine's answers to constraints. A
 // value that isn't known is an error, and counts as none given.
-func (d *description) structuredOutputs(s Setting) error {
+func (d *description) structuredOutputs(s inference.Setting) error {
 	if d.card.Backend == nil {
 		return nil
 	}
 	extras := d.card.Backend.Extras(d.card.Config)
 	d.card.StructuredOutputs = extras.StructuredOutputs
-	if !extras.Structured || d.card.Tasks&TaskGenerate == 0 {
+	if !extras.Structured || d.card.Tasks&inference.TaskGenerate == 0 {
 		return nil
 	}
-	if s.Value == "" || !slices.Contains(StructuredOutputs(), s.Value) {
+	if s.Value == "" || !slices.Contains(inference.StructuredOutputs(), s.Value) {
 		if extras.StructuredOutputs != "" {
 			d.keep(s.Name, extras.StructuredOutputs, "the default")
 		}
 		if s.Value != "" {
-			return fmt.Errorf("%q is not one of %s", s.Value, strings.Join(StructuredOutputs(), ", "))
+			return fmt.Errorf("%q is not one of %s", s.Value, strings.Join(inference.StructuredOutputs(), ", "))
 		}
 		return nil
 	}
@@ -170,14 +171,14 @@ func (d *description) structuredOutputs(s Setting) error {
 	return nil
 }
 
-func (d *description) task(s Setting) error {
+func (d *description) task(s inference.Setting) error {
 	switch s.Value {
 	case "":
 		return nil
 	case "generate":
-		d.card.Tasks &= TaskGenerate
+		d.card.Tasks &= inference.TaskGenerate
 	case "embed":
-		d.card.Tasks &= TaskEmbed
+		d.card.Tasks &= inference.TaskEmbed
 	default:
 		return fmt.Errorf("%q is neither generate nor embed", s.Value)
 	}
@@ -185,7 +186,7 @@ func (d *description) task(s Setting) error {
 	return nil
 }
 
-func (d *description) tokenizer(s Setting) error {
+func (d *description) tokenizer(s inference.Setting) error {
 	if s.Value == "" || s.Value == noParser || d.published.Folder == "" {
 		return nil
 	}
@@ -198,7 +199,7 @@ func (d *description) tokenizer(s Setting) error {
 	return err
 }
 
-func (d *description) contextLength(s Setting) error {
+func (d *description) contextLength(s inference.Setting) error {
 	if s.Value == "" {
 		s = d.published.ContextLength
 	}
@@ -210,11 +211,11 @@ func (d *description) contextLength(s Setting) error {
 		return fmt.Errorf("%q is not a positive number of tokens", s.Value)
 	}
 	d.card.ContextLength = n
-	d.keep(SettingContextLength, s.Value, s.Origin)
+	d.keep(inference.SettingContextLength, s.Value, s.Origin)
 	return nil
 }
 
-func (d *description) defaultMaxTokens(s Setting) error {
+func (d *description) defaultMaxTokens(s inference.Setting) error {
 	if s.Value == "" {
 		return nil
 	}
@@ -229,9 +230,9 @@ func (d *description) defaultMaxTokens(s Setting) error {
 
 // template compiles the chat template that was given, or else the published one unless
 // there shall be none, or else the history template.
-func (d *description) template(s Setting) error {
-	source, name := d.published.Template, SettingChatTemplate
-	switch history := d.given.get(SettingHistoryTemplate); {
+func (d *description) template(s inference.Setting) error {
+	source, name := d.published.Template, inference.SettingChatTemplate
+	switch history := d.given.get(inference.SettingHistoryTemplate); {
 	case s.Value != "" && s.Value != noParser:
 		source.Source, source.Named = s.Value, nil
 	case s.Value == "" && source.Source != "":
@@ -240,7 +241,7 @@ func (d *description) template(s Setting) error {
 		return nil
 	default:
 		source.Source, source.Named, source.Liquid = history.Value, nil, true
-		s.Origin, name = history.Origin, SettingHistoryTemplate
+		s.Origin, name = history.Origin, inference.SettingHistoryTemplate
 	}
 	source.Tokens = d.tokens(source.Tokens)
 	source.ImageToken = d.imageToken()
@@ -259,15 +260,15 @@ func (d *description) imageToken() string {
 	if d.card.Images.Most == 0 {
 		return ""
 	}
-	s := d.given.get(SettingImageToken)
+	s := d.given.get(inference.SettingImageToken)
 	if s.Value == "" && d.card.Images.Placed {
-		return NoImageToken
+		return inference.NoImageToken
 	}
 	if s.Value == "" {
 		s = d.published.ImageToken
 	}
 	if s.Value != "" {
-		d.keep(SettingImageToken, s.Value, s.Origin)
+		d.keep(inference.SettingImageToken, s.Value, s.Origin)
 	}
 	return s.Value
 }
@@ -278,7 +279,7 @@ func (d *description) tokens(published map[string]string) map[string]string {
 	if tokens == nil {
 		tokens = map[string]string{}
 	}
-	for _, name := range []string{SettingBOSToken, SettingEOSToken} {
+	for _, name := range []string{inference.SettingBOSToken, inference.SettingEOSToken} {
 		if s := d.given.get(name); s.Value != "" {
 			tokens[name] = s.Value
 		}
@@ -288,29 +289,29 @@ func (d *description) tokens(published map[string]string) map[string]string {
 
 // detectParsers takes the dialects that the template teaches, which settings may
 // replace.
-func (d *description) detectParsers(source TemplateSource) {
+func (d *description) detectParsers(source inference.TemplateSource) {
 	d.tools, d.reasoning = d.catalog.dialects.Detect(source.Source)
-	if text, ok := source.Named[TemplateToolUse]; ok {
-		var also Detected
+	if text, ok := source.Named[inference.TemplateToolUse]; ok {
+		var also inference.Detected
 		d.tools, also = d.catalog.dialects.Detect(text)
 		d.reasoning = cmp.Or(d.reasoning, also)
 	}
 	d.card.ToolParser, d.card.ReasoningParser = d.tools.Name, d.reasoning.Name
 }
 
-func (d *description) toolParser(s Setting) (err error) {
+func (d *description) toolParser(s inference.Setting) (err error) {
 	d.card.ToolParser, err = d.parser(s, d.tools, func() error { return d.catalog.dialects.Check(s.Value, "") })
 	return err
 }
 
-func (d *description) reasoningParser(s Setting) (err error) {
+func (d *description) reasoningParser(s inference.Setting) (err error) {
 	d.card.ReasoningParser, err = d.parser(s, d.reasoning, func() error { return d.catalog.dialects.Check("", s.Value) })
 	return err
 }
 
 // parser is the one named by a setting, or else the detected one; empty for a name
 // that means none or isn't known.
-func (d *description) parser(s Setting, detected Detected, check func() error) (string, error) {
+func (d *description) parser(s inference.Setting, detected inference.Detected, check func() error) (string, error) {
 	switch s.Value {
 	case "":
 		if detected.Name != "" {
@@ -328,7 +329,7 @@ func (d *description) parser(s Setting, detected Detected, check func() error) (
 	return s.Value, nil
 }
 
-func (d *description) loras(s Setting) error {
+func (d *description) loras(s inference.Setting) error {
 	d.card.loras = &loras{
 		model: d.card.Name, version: d.card.Version, library: d.catalog.library,
 		sending: make(chan struct{}, 1), states: map[string]*loraState{},
@@ -349,13 +350,13 @@ func (d *description) loras(s Setting) error {
 	return err
 }
 
-func (d *description) aliases(s Setting) error {
+func (d *description) aliases(s inference.Setting) error {
 	d.card.Aliases = nameList(s.Value)
 	d.keepGiven(s)
 	return nil
 }
 
-func (d *description) hidden(s Setting) error {
+func (d *description) hidden(s inference.Setting) error {
 	if s.Value == "" {
 		return nil
 	}
@@ -369,7 +370,7 @@ func (d *description) hidden(s Setting) error {
 }
 
 // templateSetting returns the value of a template in a card's settings.
-func templateSetting(s TemplateSource) string {
+func templateSetting(s inference.TemplateSource) string {
 	syntax := "Jinja"
 	if s.Liquid {
 		syntax = "Liquid"

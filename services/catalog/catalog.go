@@ -1,4 +1,8 @@
-package inference
+// Package catalog holds what is known of the models: a [Card] a model, made of the engine's
+// configuration, the model's files and the operator's settings, and kept fresh. Whatever finds,
+// describes, loads, unloads or watches models belongs here, as do LoRA adapters and the names
+// of both. How a request is served with a card is in serving.
+package catalog
 
 import (
 	"context"
@@ -12,6 +16,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // refreshInterval is how often the engines are asked for their models while none of
@@ -26,12 +31,12 @@ const (
 // may load, unload and restart without telling. All methods may be called
 // concurrently.
 type Catalog struct {
-	cfg        CatalogConfig
-	engines    []Engine
-	backends   []Backend
-	templates  Templates
-	dialects   Dialects
-	tokenizers Tokenizers
+	cfg        Config
+	engines    []inference.Engine
+	backends   []inference.Backend
+	templates  inference.Templates
+	dialects   inference.Dialects
+	tokenizers inference.Tokenizers
 	log        *slog.Logger
 
 	known atomic.Pointer[knowledge]
@@ -43,16 +48,16 @@ type Catalog struct {
 	// refreshing serialises refreshes; it is a channel so that waiting for one
 	// can end with the request.
 	refreshing chan struct{}
-	refreshed  time.Time       // guarded by refreshing
-	failing    map[Engine]bool // guarded by refreshing
-	starting   map[Engine]bool // guarded by refreshing: its models of the start aren't there
-	announced  map[Engine]bool // guarded by refreshing: tell has told of its models
+	refreshed  time.Time                 // guarded by refreshing
+	failing    map[inference.Engine]bool // guarded by refreshing
+	starting   map[inference.Engine]bool // guarded by refreshing: its models of the start aren't there
+	announced  map[inference.Engine]bool // guarded by refreshing: tell has told of its models
 
 	tell func([]*Card)
 
-	library   Library         // nil for none
-	overrides []Override      // guarded by refreshing once it runs
-	missed    map[string]bool // guarded by refreshing: models of overrides that there aren't, told of
+	library   inference.Library    // nil for none
+	overrides []inference.Override // guarded by refreshing once it runs
+	missed    map[string]bool      // guarded by refreshing: models of overrides that there aren't, told of
 
 	turns    turns // of loads and unloads
 	changes  changes
@@ -74,27 +79,27 @@ type knowledge struct {
 	err error
 }
 
-var errStarting = &Error{
-	Code: CodeUnavailable, Reason: ReasonModelNotReady, RetryAfter: time.Second,
+var errStarting = &inference.Error{
+	Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, RetryAfter: time.Second,
 	Message: "the server is starting: its models are not known yet",
 }
 
 // CatalogConfig is the configuration of a catalog.
-type CatalogConfig struct {
+type Config struct {
 	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
 	// for no such names.
 	LoRASeparator string
 }
 
 // NewCatalog makes an empty catalog; Start fills it.
-func NewCatalog(cfg CatalogConfig, engines []Engine, backends []Backend, templates Templates, dialects Dialects, tokenizers Tokenizers, log *slog.Logger) *Catalog {
+func New(cfg Config, engines []inference.Engine, backends []inference.Backend, templates inference.Templates, dialects inference.Dialects, tokenizers inference.Tokenizers, log *slog.Logger) *Catalog {
 	c := &Catalog{
 		cfg: cfg, engines: engines, backends: backends, templates: templates, dialects: dialects, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
 		moved:      make(chan struct{}, 1),
-		failing:    map[Engine]bool{},
-		starting:   map[Engine]bool{},
-		announced:  map[Engine]bool{},
+		failing:    map[inference.Engine]bool{},
+		starting:   map[inference.Engine]bool{},
+		announced:  map[inference.Engine]bool{},
 	}
 	c.tell = func(cards []*Card) {
 		for _, card := range cards {
@@ -102,7 +107,7 @@ func NewCatalog(cfg CatalogConfig, engines []Engine, backends []Backend, templat
 		}
 	}
 	for _, e := range engines {
-		_, c.starting[e] = e.(Starter)
+		_, c.starting[e] = e.(inference.Starter)
 	}
 	c.known.Store(&knowledge{err: errStarting})
 	c.stale.Store(true)
@@ -117,7 +122,7 @@ func (c *Catalog) Announce(tell func([]*Card)) { c.tell = tell }
 
 // Consult has the models' cards made with what a library finds and the operator has
 // given. It must be called before Start.
-func (c *Catalog) Consult(library Library, overrides []Override) {
+func (c *Catalog) Consult(library inference.Library, overrides []inference.Override) {
 	c.library, c.overrides = library, overrides
 }
 
@@ -125,7 +130,7 @@ func (c *Catalog) Consult(library Library, overrides []Override) {
 // they concern get new cards; requests in flight keep those that they have, and a model
 // whose tokenizer has to be fetched first keeps its card until that is there. It returns
 // early when ctx ends.
-func (c *Catalog) Override(ctx context.Context, overrides []Override) {
+func (c *Catalog) Override(ctx context.Context, overrides []inference.Override) {
 	select {
 	case c.refreshing <- struct{}{}:
 		c.overrides, c.missed = overrides, nil
@@ -140,7 +145,7 @@ func (c *Catalog) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	for _, e := range c.engines {
-		if starter, ok := e.(Starter); ok {
+		if starter, ok := e.(inference.Starter); ok {
 			c.done.Go(func() {
 				_ = starter.AwaitModels(ctx) // what failed is in the models' states
 				c.started(ctx, e)
@@ -151,7 +156,7 @@ func (c *Catalog) Start() {
 }
 
 // started is called when the models of an engine's start are there.
-func (c *Catalog) started(ctx context.Context, e Engine) {
+func (c *Catalog) started(ctx context.Context, e inference.Engine) {
 	select {
 	case c.refreshing <- struct{}{}:
 		c.starting[e] = false
@@ -190,20 +195,20 @@ func (k *knowledge) sorted() []*Card {
 func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	known := c.known.Load()
 	card := known.cards[name]
-	if card == nil || card.State != ModelReady || card.Fetching {
+	if card == nil || card.State != inference.ModelReady || card.Fetching {
 		c.refresh(ctx, lookupInterval)
 		known = c.known.Load()
 		card = known.cards[name]
 	}
 	switch {
-	case card != nil && card.State == ModelReady:
+	case card != nil && card.State == inference.ModelReady:
 		return card, nil
 	case card != nil && card.Recovering:
-		return nil, &Error{
-			Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+		return nil, &inference.Error{
+			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
 			Message: fmt.Sprintf("the model `%s` isn't ready: %s", name, card.Reason),
 		}
-	case card != nil && (card.State == ModelLoading || card.State == ModelUnloading):
+	case card != nil && (card.State == inference.ModelLoading || card.State == inference.ModelUnloading):
 		return nil, errBusy(name, card.State)
 	}
 	if known.err != nil {
@@ -216,14 +221,14 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 func (c *Catalog) WasReady() bool { return c.required.Load() != nil }
 
 // Dialects returns what reads the models' answers.
-func (c *Catalog) Dialects() Dialects { return c.dialects }
+func (c *Catalog) Dialects() inference.Dialects { return c.dialects }
 
 // told is whether all engines' models have been told of.
 func (c *Catalog) told(ctx context.Context) bool {
 	select {
 	case c.refreshing <- struct{}{}:
 		defer func() { <-c.refreshing }()
-		return !slices.ContainsFunc(c.engines, func(e Engine) bool { return !c.announced[e] })
+		return !slices.ContainsFunc(c.engines, func(e inference.Engine) bool { return !c.announced[e] })
 	case <-ctx.Done():
 		return false
 	}
@@ -260,14 +265,14 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 		}
 		for _, m := range models {
 			m = c.changes.hold(m)
-			if o, taken := offers[m.Name]; !taken || o.model.State != ModelReady && m.State == ModelReady {
+			if o, taken := offers[m.Name]; !taken || o.model.State != inference.ModelReady && m.State == inference.ModelReady {
 				offers[m.Name] = offer{e, m}
 			}
 		}
 	}
 	others := func(name string) *kserve.ModelConfig { return offers[name].model.Config }
 	for name, o := range offers {
-		if _, kept := fresh.cards[name]; !kept || o.model.State == ModelReady {
+		if _, kept := fresh.cards[name]; !kept || o.model.State == inference.ModelReady {
 			fresh.cards[name] = c.card(old.cards[name], o.engine, o.model, others)
 		}
 	}
@@ -280,7 +285,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 // announce tells of the engines whose models have become known, before clients can
 // know of them: the log has no request before the model that it was for.
 func (c *Catalog) announce(cards []*Card) {
-	fresh := map[Engine]bool{}
+	fresh := map[inference.Engine]bool{}
 	for _, e := range c.engines {
 		switch {
 		case c.failing[e]:
@@ -316,13 +321,13 @@ func (c *Catalog) warnMissed(fresh *knowledge) {
 // offer is a model of the first engine where it is ready, or else of the first
 // that lists it.
 type offer struct {
-	engine Engine
-	model  Model
+	engine inference.Engine
+	model  inference.Model
 }
 
 // keep carries over the cards of an engine that didn't answer: it may be back
 // for the next request.
-func keep(fresh, old map[string]*Card, e Engine) {
+func keep(fresh, old map[string]*Card, e inference.Engine) {
 	for name, card := range old {
 		if _, taken := fresh[name]; !taken && card.Engine == e {
 			fresh[name] = card
@@ -330,7 +335,7 @@ func keep(fresh, old map[string]*Card, e Engine) {
 	}
 }
 
-func (c *Catalog) card(old *Card, e Engine, m Model, others func(string) *kserve.ModelConfig) *Card {
+func (c *Catalog) card(old *Card, e inference.Engine, m inference.Model, others func(string) *kserve.ModelConfig) *Card {
 	same := old != nil && old.Engine == e && old.same(m)
 	if same && !old.Fetching && slices.Equal(old.overrides, c.overridesOf(m.Name)) {
 		return old
@@ -348,11 +353,11 @@ func (c *Catalog) card(old *Card, e Engine, m Model, others func(string) *kserve
 	if c.announced[e] {
 		c.logCard(card)
 	}
-	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching {
+	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching {
 		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
-			"model", card.Name, "remedy", "set parameter "+ParamPrefix+SettingContextLength+" in the model's config.pbtxt, or --default-max-tokens")
+			"model", card.Name, "remedy", "set parameter "+inference.ParamPrefix+inference.SettingContextLength+" in the model's config.pbtxt, or --default-max-tokens")
 	}
-	if card.State == ModelReady && card.Tasks&TaskGenerate != 0 && !m.Config.GetModelTransactionPolicy().GetDecoupled() {
+	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && !m.Config.GetModelTransactionPolicy().GetDecoupled() {
 		c.log.Warn("model answers in one piece: its streams come whole, at the end",
 			"model", card.Name, "remedy", "a model that can stream says model_transaction_policy { decoupled: true } in its config.pbtxt")
 	}
@@ -361,8 +366,8 @@ func (c *Catalog) card(old *Card, e Engine, m Model, others func(string) *kserve
 
 func (c *Catalog) logCard(card *Card) {
 	switch card.State {
-	case ModelReady:
-	case ModelNeverLoaded: // a repository may hold many
+	case inference.ModelReady:
+	case inference.ModelNeverLoaded: // a repository may hold many
 		c.log.Debug("model", "model", card.Name, "state", "never loaded")
 		return
 	default:
@@ -374,7 +379,7 @@ func (c *Catalog) logCard(card *Card) {
 }
 
 // reportEngine logs when an engine stops or starts to answer, once each.
-func (c *Catalog) reportEngine(e Engine, err error) {
+func (c *Catalog) reportEngine(e inference.Engine, err error) {
 	if failing := err != nil; failing != c.failing[e] {
 		c.failing[e] = failing
 		if failing {

@@ -1,30 +1,31 @@
-package inference
+package catalog
 
 import (
 	"context"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Engines are all, the preferred ones first.
-func (c *Catalog) Engines() []Engine { return c.engines }
+func (c *Catalog) Engines() []inference.Engine { return c.engines }
 
 // EngineOf is the engine whose answers on a model count: where it is ready, or
 // else the first that lists it. For a model that none has it is the first. A model
-// that the client may not use is [CodeNotFound].
-func (c *Catalog) EngineOf(ctx context.Context, model string) (Engine, error) {
-	if err := MayUse(ctx, model); err != nil {
+// that the client may not use is [inference.CodeNotFound].
+func (c *Catalog) EngineOf(ctx context.Context, model string) (inference.Engine, error) {
+	if err := inference.MayUse(ctx, model); err != nil {
 		return nil, err
 	}
 	return c.engineOf(ctx, model), nil
 }
 
-func (c *Catalog) engineOf(ctx context.Context, model string) Engine {
+func (c *Catalog) engineOf(ctx context.Context, model string) inference.Engine {
 	if len(c.engines) == 1 {
 		return c.engines[0]
 	}
 	card := c.Card(model)
-	if card == nil || card.State != ModelReady {
+	if card == nil || card.State != inference.ModelReady {
 		c.refresh(ctx, lookupInterval)
 		card = c.Card(model)
 	}
@@ -48,10 +49,10 @@ func (c *Catalog) ConfigOf(ctx context.Context, model string) (*kserve.ModelConf
 	if err != nil {
 		return nil, err
 	}
-	if card := c.Card(model); card != nil && card.State == ModelReady {
+	if card := c.Card(model); card != nil && card.State == inference.ModelReady {
 		return card.Config, nil
 	}
-	describer, ok := engine.(Describer)
+	describer, ok := engine.(inference.Describer)
 	if !ok {
 		named, err := c.Find(ctx, model)
 		if err != nil {

@@ -1,4 +1,4 @@
-package inference_test
+package catalog_test
 
 import (
 	"strings"

@@ -1,11 +1,15 @@
-package inference
+package catalog
+
+import (
+	"github.com/trident-inference/trident/services/inference"
+)
 
 // settings are the values given for a model, first wins: those of the command line
 // for this model, those of its own config.pbtxt, those of the command line for all,
 // those detected.
-type settings []Setting
+type settings []inference.Setting
 
-func (c *Catalog) settings(m Model, detected []Setting) settings {
+func (c *Catalog) settings(m inference.Model, detected []inference.Setting) settings {
 	var s settings
 	for _, o := range c.overrides {
 		if o.Model == m.Name {
@@ -13,8 +17,8 @@ func (c *Catalog) settings(m Model, detected []Setting) settings {
 		}
 	}
 	for key, p := range m.Config.GetParameters() {
-		if len(key) > len(ParamPrefix) && key[:len(ParamPrefix)] == ParamPrefix && p.GetStringValue() != "" {
-			s = append(s, Setting{Name: key[len(ParamPrefix):], Value: p.GetStringValue(), Origin: "config.pbtxt: " + key})
+		if len(key) > len(inference.ParamPrefix) && key[:len(inference.ParamPrefix)] == inference.ParamPrefix && p.GetStringValue() != "" {
+			s = append(s, inference.Setting{Name: key[len(inference.ParamPrefix):], Value: p.GetStringValue(), Origin: "config.pbtxt: " + key})
 		}
 	}
 	for _, o := range c.overrides {
@@ -26,8 +30,8 @@ func (c *Catalog) settings(m Model, detected []Setting) settings {
 }
 
 // overridesOf are those that concern a model.
-func (c *Catalog) overridesOf(model string) []Override {
-	var of []Override
+func (c *Catalog) overridesOf(model string) []inference.Override {
+	var of []inference.Override
 	for _, o := range c.overrides {
 		if o.Model == model || o.Model == "" {
 			of = append(of, o)
@@ -37,11 +41,11 @@ func (c *Catalog) overridesOf(model string) []Override {
 }
 
 // get is the setting that wins, with an empty value where nobody gave one.
-func (s settings) get(name string) Setting {
+func (s settings) get(name string) inference.Setting {
 	for _, setting := range s {
 		if setting.Name == name {
 			return setting
 		}
 	}
-	return Setting{Name: name}
+	return inference.Setting{Name: name}
 }

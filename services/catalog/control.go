@@ -1,4 +1,4 @@
-package inference
+package catalog
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Load loads a model of an engine's repository and returns its card once requests for it are
-// served. A model that is loaded already, or that no repository has, is [CodeInvalid]; an
+// served. A model that is loaded already, or that no repository has, is [inference.CodeInvalid]; an
 // engine that lets nobody load models, as Triton outside of its explicit control mode,
-// [CodeUnsupported]. Loads and unloads of one model take turns. The end of ctx doesn't stop
+// [inference.CodeUnsupported]. Loads and unloads of one model take turns. The end of ctx doesn't stop
 // a load in the engine.
 func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 	done, err := c.turns.take(ctx, name)
@@ -27,16 +28,16 @@ func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 	}
 	switch {
 	case !held.listed: // Triton's words; a name of a client's own doesn't get to where it is a path
-		return nil, held.refuse(ctx, ReasonModelNotFound, "failed to load '%s', failed to poll from model repository", name)
-	case held.state == ModelReady:
-		return nil, held.refuse(ctx, ReasonModelLoaded, "the model `%s` is already loaded", name)
-	case held.state == ModelLoading || held.state == ModelUnloading:
+		return nil, held.refuse(ctx, inference.ReasonModelNotFound, "failed to load '%s', failed to poll from model repository", name)
+	case held.state == inference.ModelReady:
+		return nil, held.refuse(ctx, inference.ReasonModelLoaded, "the model `%s` is already loaded", name)
+	case held.state == inference.ModelLoading || held.state == inference.ModelUnloading:
 		return nil, errBusy(name, held.state)
 	}
 	if c.known.Load().cards[name] == nil { // it is new
 		c.refresh(ctx, 0)
 	}
-	loaded := c.changing(ctx, held.engine, name, ModelLoading)
+	loaded := c.changing(ctx, held.engine, name, inference.ModelLoading)
 	_, err = held.repository.RepositoryModelLoad(ctx, &kserve.RepositoryModelLoadRequest{ModelName: name})
 	loaded()
 	c.refresh(ctx, 0)
@@ -47,7 +48,7 @@ func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 }
 
 // Unload unloads a model and returns when it is gone: its requests in flight end first, new
-// ones fail. Errors and turns are those of Load; a model that isn't loaded is [CodeInvalid].
+// ones fail. Errors and turns are those of Load; a model that isn't loaded is [inference.CodeInvalid].
 func (c *Catalog) Unload(ctx context.Context, name string) error {
 	done, err := c.turns.take(ctx, name)
 	if err != nil {
@@ -59,13 +60,13 @@ func (c *Catalog) Unload(ctx context.Context, name string) error {
 		return err
 	}
 	switch held.state {
-	case ModelReady:
-	case ModelLoading:
+	case inference.ModelReady:
+	case inference.ModelLoading:
 		return errBusy(name, held.state)
-	case ModelNeverLoaded, ModelUnloading, ModelUnavailable:
-		return held.refuse(ctx, ReasonModelNotFound, "unknown model `%s`: it does not exist or is not loaded", name)
+	case inference.ModelNeverLoaded, inference.ModelUnloading, inference.ModelUnavailable:
+		return held.refuse(ctx, inference.ReasonModelNotFound, "unknown model `%s`: it does not exist or is not loaded", name)
 	}
-	unloaded := c.changing(ctx, held.engine, name, ModelUnloading) // requests are told at once
+	unloaded := c.changing(ctx, held.engine, name, inference.ModelUnloading) // requests are told at once
 	_, err = held.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: name})
 	if err == nil {
 		err = held.awaitUnloaded(ctx)
@@ -77,7 +78,7 @@ func (c *Catalog) Unload(ctx context.Context, name string) error {
 
 // Change has a change made in the repository that holds a model: a load or an unload, by the
 // state that the model is in meanwhile. Changes of one model take turns.
-func (c *Catalog) Change(ctx context.Context, model string, meanwhile ModelState, change func(context.Context, Repository) error) error {
+func (c *Catalog) Change(ctx context.Context, model string, meanwhile inference.ModelState, change func(context.Context, inference.Repository) error) error {
 	done, err := c.turns.take(ctx, model)
 	if err != nil {
 		return err
@@ -94,9 +95,9 @@ func (c *Catalog) Change(ctx context.Context, model string, meanwhile ModelState
 	return err
 }
 
-func errBusy(name string, state ModelState) *Error {
-	return &Error{
-		Code: CodeUnavailable, Reason: ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+func errBusy(name string, state inference.ModelState) *inference.Error {
+	return &inference.Error{
+		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
 		Message: fmt.Sprintf("the model `%s` is %s", name, strings.ToLower(string(state))),
 	}
 }
@@ -104,10 +105,10 @@ func errBusy(name string, state ModelState) *Error {
 // holding is what an engine's repository says of a model.
 type holding struct {
 	name       string
-	engine     Engine
-	repository Repository // the engine's
+	engine     inference.Engine
+	repository inference.Repository // the engine's
 	listed     bool
-	state      ModelState // the zero value for a model that isn't listed
+	state      inference.ModelState // the zero value for a model that isn't listed
 }
 
 // hold finds the repository whose model it is: the first where it is ready, or
@@ -116,7 +117,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 	var best *holding
 	var away error
 	for _, e := range c.engines {
-		repository, ok := e.(Repository)
+		repository, ok := e.(inference.Repository)
 		if !ok {
 			continue
 		}
@@ -124,7 +125,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 		switch err := h.look(ctx); {
 		case err != nil:
 			away = err
-		case h.state == ModelReady:
+		case h.state == inference.ModelReady:
 			return h, nil
 		case best == nil || h.listed && !best.listed:
 			best = h
@@ -134,7 +135,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 	case away != nil && (best == nil || !best.listed): // it may be there
 		return nil, away
 	case best == nil:
-		return nil, &Error{Code: CodeUnsupported, Reason: ReasonNotImplemented, Message: "models can't be loaded and unloaded here"}
+		return nil, &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: "models can't be loaded and unloaded here"}
 	}
 	return best, nil
 }
@@ -142,7 +143,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 // holder finds the repository that holds a model; a single engine's isn't asked.
 func (c *Catalog) holder(ctx context.Context, model string) (*holding, error) {
 	if len(c.engines) == 1 {
-		if repository, ok := c.engines[0].(Repository); ok {
+		if repository, ok := c.engines[0].(inference.Repository); ok {
 			return &holding{name: model, engine: c.engines[0], repository: repository}, nil
 		}
 	}
@@ -155,14 +156,14 @@ func (h *holding) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.listed, h.state = false, ModelNeverLoaded
-	weight := map[ModelState]int{ModelReady: 4, ModelLoading: 3, ModelUnloading: 2, ModelUnavailable: 1}
+	h.listed, h.state = false, inference.ModelNeverLoaded
+	weight := map[inference.ModelState]int{inference.ModelReady: 4, inference.ModelLoading: 3, inference.ModelUnloading: 2, inference.ModelUnavailable: 1}
 	for _, row := range index.GetModels() {
 		if row.GetName() != h.name {
 			continue
 		}
 		h.listed = true
-		if state := ModelState(row.GetState()); weight[state] > weight[h.state] {
+		if state := inference.ModelState(row.GetState()); weight[state] > weight[h.state] {
 			h.state = state
 		}
 	}
@@ -174,10 +175,10 @@ func (h *holding) look(ctx context.Context) error {
 // change, so it is asked to unload what no model is named, which changes nothing.
 func (h *holding) refuse(ctx context.Context, reason, format string, args ...any) error {
 	_, err := h.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
-	if err != nil && AsError(err).Code == CodeUnsupported {
+	if err != nil && inference.AsError(err).Code == inference.CodeUnsupported {
 		return err
 	}
-	return &Error{Code: CodeInvalid, Reason: reason, Param: "model", Message: fmt.Sprintf(format, args...)}
+	return &inference.Error{Code: inference.CodeInvalid, Reason: reason, Param: "model", Message: fmt.Sprintf(format, args...)}
 }
 
 // noModel is no model's name, as it can't be a folder's.
@@ -192,7 +193,7 @@ const (
 // awaitUnloaded waits for the end of the model's requests in flight.
 func (h *holding) awaitUnloaded(ctx context.Context) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if err := h.look(ctx); err != nil || h.state != ModelUnloading {
+		if err := h.look(ctx); err != nil || h.state != inference.ModelUnloading {
 			return err
 		}
 		select {

@@ -1,4 +1,4 @@
-package inference
+package catalog
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Known is what was known of the models at a moment.
@@ -17,7 +18,7 @@ type Known struct {
 	Cards []*Card
 
 	names  map[*Card][]string
-	client *Client
+	client *inference.Client
 }
 
 // Names are what requests may call a model beside its own name: its aliases, and its
@@ -35,17 +36,17 @@ func (k *Known) Name(card *Card) string {
 
 // Known tells of all models that the client may use, whatever they are and do.
 func (c *Catalog) Known(ctx context.Context) *Known {
-	return c.knownOf(c.known.Load(), ClientOf(ctx))
+	return c.knownOf(c.known.Load(), inference.ClientOf(ctx))
 }
 
-func (c *Catalog) knownOf(known *knowledge, client *Client) *Known {
+func (c *Catalog) knownOf(known *knowledge, client *inference.Client) *Known {
 	k := &Known{Cards: known.sorted(), names: map[*Card][]string{}, client: client}
 	for alias, card := range known.aliases {
 		k.names[card] = append(k.names[card], alias)
 	}
 	for _, card := range k.Cards {
 		own := append([]string{card.Name}, k.names[card]...)
-		if c.cfg.LoRASeparator != "" && card.Tasks&TaskGenerate != 0 {
+		if c.cfg.LoRASeparator != "" && card.Tasks&inference.TaskGenerate != 0 {
 			for _, name := range own {
 				for _, lora := range card.LoRAs {
 					k.names[card] = append(k.names[card], name+c.cfg.LoRASeparator+lora)
@@ -66,7 +67,7 @@ const controlInterval = time.Minute
 // controls remembers which engines let models be loaded and unloaded.
 type controls struct {
 	mu    sync.Mutex
-	asked map[Engine]control
+	asked map[inference.Engine]control
 }
 
 type control struct {
@@ -76,8 +77,8 @@ type control struct {
 
 // Controllable tells whether an engine lets models be loaded and unloaded. It asks the
 // engine, at most once a minute; one that doesn't answer doesn't let.
-func (c *Catalog) Controllable(ctx context.Context, engine Engine) bool {
-	repository, ok := engine.(Repository)
+func (c *Catalog) Controllable(ctx context.Context, engine inference.Engine) bool {
+	repository, ok := engine.(inference.Repository)
 	if !ok {
 		return false
 	}
@@ -89,14 +90,14 @@ func (c *Catalog) Controllable(ctx context.Context, engine Engine) bool {
 	}
 	// What no model is named can be unloaded without a change.
 	_, err := repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
-	known = control{at: time.Now(), allowed: err == nil || AsError(err).Code == CodeInvalid || AsError(err).Code == CodeNotFound}
-	if err != nil && !known.allowed && AsError(err).Code != CodeUnsupported {
+	known = control{at: time.Now(), allowed: err == nil || inference.AsError(err).Code == inference.CodeInvalid || inference.AsError(err).Code == inference.CodeNotFound}
+	if err != nil && !known.allowed && inference.AsError(err).Code != inference.CodeUnsupported {
 		return false // away
 	}
 	c.controls.mu.Lock()
 	defer c.controls.mu.Unlock()
 	if c.controls.asked == nil {
-		c.controls.asked = map[Engine]control{}
+		c.controls.asked = map[inference.Engine]control{}
 	}
 	c.controls.asked[engine] = known
 	return known.allowed

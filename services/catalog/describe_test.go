@@ -1,4 +1,4 @@
-package inference_test
+package catalog_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
@@ -47,13 +48,13 @@ func override(model, name, value string) inference.Override {
 }
 
 // consult makes a catalog of one model with parameters, and a log.
-func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*inference.Catalog, *strings.Builder) {
+func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*catalog.Catalog, *strings.Builder) {
 	engine.AddModel("m", inferencetest.Say("x"), parameters)
 	log := &strings.Builder{}
-	catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{},
+	models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{},
 		tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	catalog.Consult(library, overrides)
-	return catalog, log
+	models.Consult(library, overrides)
+	return models, log
 }
 
 func lines(settings []inference.Setting) string {
@@ -185,11 +186,11 @@ func TestSettings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			library := &shelf{detected: tt.detected, published: tt.published}
-			catalog, log := consult(inferencetest.New(), library, tt.overrides, tt.parameters)
-			if err := catalog.Refresh(t.Context()); err != nil {
+			models, log := consult(inferencetest.New(), library, tt.overrides, tt.parameters)
+			if err := models.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			card := catalog.Cards()[0]
+			card := models.Cards()[0]
 			const plain = "structured_outputs=auto (the default)\n" // of nearly all
 			if got := strings.Replace(lines(card.Settings), plain, "", 1); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
@@ -214,8 +215,8 @@ func TestFetching(t *testing.T) {
 			detected: []inference.Setting{{Name: inference.SettingTokenizer, Value: "org/a", Origin: "flag"}},
 			err:      inference.ErrFetching,
 		}
-		catalog, log := consult(inferencetest.New(), library, nil, map[string]string{"trident.context_length": "10"})
-		service, err := serving.New(serving.Config{}, catalog, nil)
+		models, log := consult(inferencetest.New(), library, nil, map[string]string{"trident.context_length": "10"})
+		service, err := serving.New(serving.Config{}, models, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

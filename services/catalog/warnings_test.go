@@ -1,4 +1,4 @@
-package inference_test
+package catalog_test
 
 import (
 	"log/slog"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
@@ -28,10 +29,10 @@ func TestWarningsAtLoad(t *testing.T) {
 		engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
 		engine.Configure("vectors", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
 		var log strings.Builder
-		catalog := inference.NewCatalog(inference.CatalogConfig{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil,
+		models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{}, nil,
 			slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
-		catalog.Start()
-		defer catalog.Stop()
+		models.Start()
+		defer models.Stop()
 		<-time.After(time.Minute) // many refreshes
 		synctest.Wait()
 		for _, want := range []string{

@@ -1,8 +1,10 @@
-package inference
+package catalog
 
 import (
 	"context"
 	"fmt"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Ready is nil when every engine takes requests, has told its models since it does,
@@ -22,7 +24,7 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 		}
 		// The engine lives, but has models that aren't ready. They may have been when it
 		// was asked last.
-		if len(required) > 0 && AsError(err).Reason == ReasonModelNotReady && c.announcedBy(ctx, e) {
+		if len(required) > 0 && inference.AsError(err).Reason == inference.ReasonModelNotReady && c.announcedBy(ctx, e) {
 			news = true
 			continue
 		}
@@ -48,7 +50,7 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 	if c.required.Load() == nil {
 		var names []string
 		for _, card := range c.Cards() {
-			if card.State == ModelReady {
+			if card.State == inference.ModelReady {
 				names = append(names, card.Name)
 			}
 		}
@@ -64,7 +66,7 @@ func (c *Catalog) lacking(ctx context.Context, names []string, named bool) error
 		known, missing := c.known.Load(), ""
 		for _, name := range names {
 			card := known.cards[name]
-			if gone := card == nil || card.State == ModelNeverLoaded || card.State == ModelUnloading || card.Reason == "unloaded"; gone && named || !gone && card.State != ModelReady {
+			if gone := card == nil || card.State == inference.ModelNeverLoaded || card.State == inference.ModelUnloading || card.Reason == "unloaded"; gone && named || !gone && card.State != inference.ModelReady {
 				missing = name
 				break
 			}
@@ -76,7 +78,7 @@ func (c *Catalog) lacking(ctx context.Context, names []string, named bool) error
 			c.refresh(ctx, lookupInterval)
 		case card != nil && card.Reason != "":
 			return errNotReady(missing, card.Reason)
-		case card != nil && card.State != ModelNeverLoaded:
+		case card != nil && card.State != inference.ModelNeverLoaded:
 			return errBusy(missing, card.State)
 		default:
 			return errNotReady(missing, "it isn't loaded")
@@ -85,11 +87,11 @@ func (c *Catalog) lacking(ctx context.Context, names []string, named bool) error
 }
 
 func errNotReady(model, reason string) error {
-	return &Error{Code: CodeUnavailable, Reason: ReasonModelNotReady, RetryAfter: lookupInterval, Message: fmt.Sprintf("the model `%s` isn't ready: %s", model, reason)}
+	return &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, RetryAfter: lookupInterval, Message: fmt.Sprintf("the model `%s` isn't ready: %s", model, reason)}
 }
 
 // announcedBy is whether the engine's models of the start are known.
-func (c *Catalog) announcedBy(ctx context.Context, e Engine) bool {
+func (c *Catalog) announcedBy(ctx context.Context, e inference.Engine) bool {
 	select {
 	case c.refreshing <- struct{}{}:
 		defer func() { <-c.refreshing }()

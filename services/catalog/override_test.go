@@ -1,9 +1,10 @@
-package inference_test
+package catalog_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
@@ -12,14 +13,14 @@ import (
 func TestOverride(t *testing.T) {
 	engine := inferencetest.New()
 	library := &shelf{published: &inference.Published{Template: inference.TemplateSource{Source: "published"}, TemplateOrigin: "hub"}}
-	catalog, log := consult(engine, library, []inference.Override{override("m", "aliases", "a"), override("", "tokenizer", "org/a")}, nil)
+	models, log := consult(engine, library, []inference.Override{override("m", "aliases", "a"), override("", "tokenizer", "org/a")}, nil)
 	engine.AddModel("other", inferencetest.Say("x"), nil)
-	if err := catalog.Refresh(t.Context()); err != nil {
+	if err := models.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	card := func(name string) *inference.Card {
+	card := func(name string) *catalog.Card {
 		t.Helper()
-		card, err := catalog.Lookup(t.Context(), name)
+		card, err := models.Lookup(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +28,7 @@ func TestOverride(t *testing.T) {
 	}
 	before, other := card("m"), card("other")
 
-	catalog.Override(t.Context(), []inference.Override{override("m", "aliases", "b"), override("", "tokenizer", "org/a")})
+	models.Override(t.Context(), []inference.Override{override("m", "aliases", "b"), override("", "tokenizer", "org/a")})
 	after := card("m")
 	if len(after.Aliases) != 1 || after.Aliases[0] != "b" || before.Aliases[0] != "a" {
 		t.Errorf("the aliases were %v and are %v", before.Aliases, after.Aliases)
@@ -40,8 +41,8 @@ func TestOverride(t *testing.T) {
 	}
 
 	for range 2 {
-		catalog.Override(t.Context(), []inference.Override{override("m", "aliases", "b"), override("", "tokenizer", "org/a"), override("n", "hidden", "true"), override("n", "aliases", "c")})
-		if err := catalog.Refresh(t.Context()); err != nil {
+		models.Override(t.Context(), []inference.Override{override("m", "aliases", "b"), override("", "tokenizer", "org/a"), override("n", "hidden", "true"), override("n", "aliases", "c")})
+		if err := models.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,12 +52,12 @@ func TestOverride(t *testing.T) {
 
 	// What has to be fetched first leaves the model as it is, and counts once it is there.
 	library.err, library.published = inference.ErrFetching, nil
-	catalog.Override(t.Context(), []inference.Override{override("m", "tokenizer", "org/b")})
+	models.Override(t.Context(), []inference.Override{override("m", "tokenizer", "org/b")})
 	if got := card("m"); got != after || got.Template == nil {
 		t.Error("the model lost its card to one that is being fetched")
 	}
 	library.err, library.published = nil, &inference.Published{Template: inference.TemplateSource{Source: "fetched"}, TemplateOrigin: "hub"}
-	if err := catalog.Refresh(t.Context()); err != nil {
+	if err := models.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := lines(card("m").Settings); !strings.Contains(got, "chat_template=Jinja, 7 characters (hub)") {
