@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -41,8 +42,8 @@ func limitDefaults() kong.Vars {
 }
 
 // bounds are what the flags say, and what is wrong with them.
-func (f *limitFlags) bounds() (inference.Bounds, error) {
-	b := inference.Bounds{
+func (f *limitFlags) bounds() (admission.Bounds, error) {
+	b := admission.Bounds{
 		Server:    inference.Limits{InFlight: f.MaxInFlight, Queued: queued(f.MaxQueued), Rate: f.RequestsPerSecond, Burst: f.Burst},
 		BodyBytes: f.MaxBodyBytesInFlight, Reading: f.MaxReading, Decoding: f.MaxDecoding, RequestTimeout: f.RequestTimeout,
 	}

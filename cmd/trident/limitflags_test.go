@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -16,7 +17,7 @@ func TestLimitFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := inference.Bounds{
+	want := admission.Bounds{
 		Server: inference.Limits{InFlight: 9, Queued: inference.NoQueue, Rate: 0.5, Burst: 7},
 		Models: map[string]inference.Limits{
 			"": {InFlight: 2}, "chat": {InFlight: 3, Queued: inference.NoQueue}, "other": {InFlight: 2, Queued: 4},

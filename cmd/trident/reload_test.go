@@ -20,6 +20,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -391,7 +392,7 @@ func chatText(t *testing.T, url, model string) string {
 // TestReloadOfLimits changes what is taken at once, and nothing where the file is wrong.
 func TestReloadOfLimits(t *testing.T) {
 	path := settingsOf(t, "max-in-flight: 5\n")
-	service := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 5}}}, inferencetest.New())
+	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 5}}}, inferencetest.New())
 	_, _, log := reloaderOf(t, path, limitReload(service))
 	write(t, path, "max-in-flight: 7\nmax-in-flight-per-model: m=2\n")
 	log.await(t, taken, 1)

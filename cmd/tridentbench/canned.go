@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
@@ -122,7 +123,7 @@ type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
 
-func (noWork) Arrive(context.Context) *inference.Arrival { return nil }
+func (noWork) Arrive(context.Context) *admission.Arrival { return nil }
 
 // serveCanned serves until the input ends. It says where by [announce], first by
 // HTTP, then by gRPC.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -91,7 +92,7 @@ func TestControl(t *testing.T) {
 				if tt.explicit {
 					engine.Control(func(string) error { return tt.loading })
 				}
-				s := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1, Queued: inference.NoQueue}}}, engine)
+				s := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 1, Queued: inference.NoQueue}}}, engine)
 				if action == "unload" {
 					err := s.UnloadModel(t.Context(), tt.model)
 					checkControl(t, action, err, tt.unload)

@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -18,6 +18,6 @@ var Module = fx.Module("platform",
 	fx.Invoke(func(*Endpoints) {}),
 )
 
-func newEndpoints(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, admission *inference.Controller, models *catalog.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
-	return New(cfg, shared, gate, routes, admission, models, telemetry, abort, log)
+func newEndpoints(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, controller *admission.Controller, models *catalog.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+	return New(cfg, shared, gate, routes, controller, models, telemetry, abort, log)
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -58,7 +59,7 @@ func kinds() budget.Kinds {
 // make an internal error of an error of the codec's.
 type decoding struct {
 	message any
-	arrival *inference.Arrival // of the call; it waits for the decode slot
+	arrival *admission.Arrival // of the call; it waits for the decode slot
 	wrong   error
 }
 

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -76,7 +77,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			err = body.AddParameters(i.forward.ofHeader(req.Header()))
 		}
 		if infers && err == nil { // it may have been compressed
-			err = inference.ArrivalOf(ctx).Weigh(int64(body.Size()))
+			err = admission.ArrivalOf(ctx).Weigh(int64(body.Size()))
 		}
 		var answer connect.AnyResponse
 		if err == nil {
@@ -159,7 +160,7 @@ type connectExchange struct {
 
 func (x connectExchange) receive() (*request, error) {
 	req, err := x.stream.Receive()
-	inference.ArrivalOf(x.ctx).Decoded()
+	admission.ArrivalOf(x.ctx).Decoded()
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
@@ -150,7 +151,7 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 	if err != nil {
 		return err
 	}
-	arrival := inference.ArrivalOf(ctx)
+	arrival := admission.ArrivalOf(ctx)
 	defer arrival.Leave()
 	stream.ctx = ctx
 	if source, ok := sourceOf(ctx); ok {
@@ -225,7 +226,7 @@ func (s *Server) complete(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
 	if body, ok := req.(*request); ok { // the one kind that is large
 		err := body.AddParameters(s.service.forward.ofCall(ctx))
 		if err == nil {
-			err = inference.ArrivalOf(ctx).Weigh(int64(body.Size()))
+			err = admission.ArrivalOf(ctx).Weigh(int64(body.Size()))
 		}
 		if err != nil {
 			body.Free()
@@ -329,7 +330,7 @@ type nativeExchange struct{ grpc.ServerStream }
 
 func (x nativeExchange) receive() (*request, error) {
 	req := &request{}
-	d := decoding{message: req, arrival: inference.ArrivalOf(x.Context())}
+	d := decoding{message: req, arrival: admission.ArrivalOf(x.Context())}
 	if err := x.RecvMsg(&d); err != nil {
 		return nil, err
 	}

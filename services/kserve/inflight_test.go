@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -29,7 +30,7 @@ func TestBodiesInFlight(t *testing.T) {
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	config := open()
 	service, core := newService(t, config, engine)
-	if err := core.Admission().SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
+	if err := core.Admission().SetBounds(admission.Bounds{BodyBytes: 100 << 10}); err != nil {
 		t.Fatal(err)
 	}
 	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))
@@ -75,7 +76,7 @@ func TestStreamSpendsOnce(t *testing.T) {
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	config := open()
 	service, core := newService(t, config, engine)
-	if err := core.Admission().SetBounds(inference.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 3}, Decoding: 1}); err != nil {
+	if err := core.Admission().SetBounds(admission.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 3}, Decoding: 1}); err != nil {
 		t.Fatal(err)
 	}
 	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))

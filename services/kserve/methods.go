@@ -10,7 +10,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/admission"
 )
 
 // Names of what isn't like the other methods.
@@ -71,7 +71,7 @@ func unary[Req, Res any](name string, call func(context.Context, *Req) (*Res, er
 		name: name,
 		native: grpc.MethodDesc{MethodName: name, Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 			req := new(Req)
-			d := decoding{message: req, arrival: inference.ArrivalOf(ctx)}
+			d := decoding{message: req, arrival: admission.ArrivalOf(ctx)}
 			if err := decode(&d); err != nil {
 				return nil, err
 			}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/admission"
 )
 
 // source is grpc-go's stream below a [grpc.ServerStream]. grpc-go reads a message whole
@@ -42,7 +42,7 @@ const unread = streamWindow
 type receiver struct {
 	source  source
 	codec   grpcCodec
-	arrival *inference.Arrival
+	arrival *admission.Arrival
 	most    int  // bytes of a message, compressed or not
 	open    bool // anybody may call, and what is said is too short to be counted
 	single  bool // there is one message

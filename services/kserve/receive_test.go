@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
@@ -59,7 +60,7 @@ func TestAnnouncedMessages(t *testing.T) {
 	})
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	service, core := newService(t, config, engine)
-	if err := core.Admission().SetBounds(inference.Bounds{BodyBytes: 100 << 10}); err != nil {
+	if err := core.Admission().SetBounds(admission.Bounds{BodyBytes: 100 << 10}); err != nil {
 		t.Fatal(err)
 	}
 	address := serveNativeService(t, nil, nil, config, service)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -27,7 +28,7 @@ func (h *rest) openBody(w http.ResponseWriter, r *http.Request) error {
 	case "", "identity":
 	case "gzip", deflate:
 		sent := &counter{Reader: r.Body}
-		body := &inflatedBody{Closer: r.Body, sent: sent, compressed: bufio.NewReader(sent), arrival: inference.ArrivalOf(r.Context())}
+		body := &inflatedBody{Closer: r.Body, sent: sent, compressed: bufio.NewReader(sent), arrival: admission.ArrivalOf(r.Context())}
 		r.Body, r.ContentLength = http.MaxBytesReader(w, body, h.limit), -1
 	default:
 		w.Header().Set("Accept-Encoding", "gzip, deflate")
@@ -84,7 +85,7 @@ type inflatedBody struct {
 	compressed *bufio.Reader
 	inflated   io.Reader // nil before the first read
 	n          int64     // bytes that were read
-	arrival    *inference.Arrival
+	arrival    *admission.Arrival
 	weighed    int64 // of them
 }
 

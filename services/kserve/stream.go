@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -327,7 +328,7 @@ type run struct {
 	stream    *stream
 	req       *request
 	head      *kserve.ModelInferRequest
-	arrival   *inference.Arrival // nil for one that was refused before it had its own
+	arrival   *admission.Arrival // nil for one that was refused before it had its own
 	refused   error              // why it isn't served
 	decoupled bool
 	answered  bool // the model has responded

@@ -15,6 +15,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"go.uber.org/goleak"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -221,26 +222,26 @@ func TestReturn(t *testing.T) {
 }
 
 // party is a client by its key.
-func party(name string) inference.Party { return inference.Party{Client: name} }
+func party(name string) admission.Party { return admission.Party{Client: name} }
 
 // TestSheds holds which clients' requests are refused, by how short memory is: the heaviest
 // first, and so many as hold that part of all bytes.
 func TestSheds(t *testing.T) {
 	const mib = 1 << 20
-	each := []inference.Holding{
+	each := []admission.Holding{
 		{Party: party("a"), Bytes: 50 * mib},
 		{Party: party("b"), Bytes: 30 * mib},
 		{Party: party("c"), Bytes: 15 * mib},
 		{Party: party("d"), Bytes: 5*mib - Light},
 		{Party: party("e"), Bytes: Light},
 	}
-	holdings := func() ([]inference.Holding, inference.Holding) { return each, inference.Holding{Bytes: 100 * mib} }
+	holdings := func() ([]admission.Holding, admission.Holding) { return each, admission.Holding{Bytes: 100 * mib} }
 	for _, test := range []struct {
 		pressure float64
 		refused  string
 	}{{0.01, "a"}, {0.5, "a"}, {0.51, "ab"}, {0.8, "ab"}, {0.81, "abc"}, {0.95, "abc"}, {0.96, "abcd"}, {1, "abcd"}, {exhausted, "abcdef"}} {
 		refused := ""
-		for _, held := range append(slices.Clip(each), inference.Holding{Party: party("f")}) {
+		for _, held := range append(slices.Clip(each), admission.Holding{Party: party("f")}) {
 			if sheds(test.pressure, held, holdings) {
 				refused += held.Party.Client
 			}
@@ -249,11 +250,11 @@ func TestSheds(t *testing.T) {
 			t.Errorf("at %v of the way between the watermarks the requests of %s are refused, want %s", test.pressure, refused, test.refused)
 		}
 	}
-	if !sheds(0.01, inference.Holding{Party: party("g"), Bytes: 60 * mib}, holdings) {
+	if !sheds(0.01, admission.Holding{Party: party("g"), Bytes: 60 * mib}, holdings) {
 		t.Error("a client whose next request would make it the heaviest isn't refused")
 	}
-	alone := func() ([]inference.Holding, inference.Holding) { return nil, inference.Holding{} }
-	if !sheds(0.01, inference.Holding{Party: party("g"), Bytes: mib}, alone) {
+	alone := func() ([]admission.Holding, admission.Holding) { return nil, admission.Holding{} }
+	if !sheds(0.01, admission.Holding{Party: party("g"), Bytes: mib}, alone) {
 		t.Error("the only client isn't refused")
 	}
 }
@@ -265,8 +266,8 @@ func TestGuard(t *testing.T) {
 	t.Setenv(operators, "")
 	m, log := newMonitor(t, Config{Limit: 400 << 20})
 	m.apply()
-	heavy, light := inference.Holding{Party: party("heavy"), Bytes: 3 << 20}, inference.Holding{Party: party("light"), Bytes: 100}
-	guard := m.Guard(func() ([]inference.Holding, inference.Holding) { return []inference.Holding{heavy}, heavy })
+	heavy, light := admission.Holding{Party: party("heavy"), Bytes: 3 << 20}, admission.Holding{Party: party("light"), Bytes: 100}
+	guard := m.Guard(func() ([]admission.Holding, admission.Holding) { return []admission.Holding{heavy}, heavy })
 	runtime.GC()
 	m.sample()
 	if err := errors.Join(guard(heavy), guard(light)); err != nil || m.Figures().Shed != 0 {

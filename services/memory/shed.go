@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -15,15 +16,15 @@ const Light = 64 << 10
 const exhausted = (1 - Low) / (High - Low)
 
 // Holdings returns what each client holds, the most bytes first, and the sum.
-type Holdings = func() (each []inference.Holding, all inference.Holding)
+type Holdings = func() (each []admission.Holding, all admission.Holding)
 
 // Guard returns the guard that refuses the requests of the heaviest clients while memory is
 // short. Between the watermarks these are the clients that hold most, so many that together
 // they hold as great a part of all bytes as the memory has come of the way from the low
 // watermark to the high one. Above the high watermark these are all with more than [Light],
 // and beyond the soft limit all.
-func (m *Monitor) Guard(holdings Holdings) inference.Guard {
-	return func(held inference.Holding) error {
+func (m *Monitor) Guard(holdings Holdings) admission.Guard {
+	return func(held admission.Holding) error {
 		pressure := m.Pressure()
 		if pressure == 0 || !sheds(pressure, held, holdings) {
 			return nil
@@ -37,7 +38,7 @@ func (m *Monitor) Guard(holdings Holdings) inference.Guard {
 	}
 }
 
-func sheds(pressure float64, held inference.Holding, holdings Holdings) bool {
+func sheds(pressure float64, held admission.Holding, holdings Holdings) bool {
 	switch {
 	case pressure >= exhausted:
 		return true

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/memory"
@@ -75,7 +76,7 @@ func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string)
 	t.Helper()
 	e := &engine{Engine: inferencetest.New(), text: text}
 	e.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	service := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 7}}}, e)
+	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 7}}}, e)
 	if err := service.Catalog().Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

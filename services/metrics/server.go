@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -70,7 +70,7 @@ func NewServer(cfg Config, page *Page, listener *Listener, certificates *server.
 type idle struct{}
 
 func (idle) Drain(context.Context)                     {}
-func (idle) Arrive(context.Context) *inference.Arrival { return nil }
+func (idle) Arrive(context.Context) *admission.Arrival { return nil }
 
 // ServeHTTP answers a request as the port does, without a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/images"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -196,7 +196,7 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 		return fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}}]}]}`, g.pictures+"/never")
 	}
 	t.Run("its time is over", func(t *testing.T) {
-		g := newGallery(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: 50 * time.Millisecond}})
+		g := newGallery(t, serving.Config{Bounds: admission.Bounds{RequestTimeout: 50 * time.Millisecond}})
 		status, answer, _ := g.ask(t, chatPath, body(g))
 		if status != http.StatusGatewayTimeout || !strings.Contains(answer, `"code":"timeout"`) {
 			t.Errorf("%d %s", status, answer)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -16,7 +17,7 @@ import (
 func TestRateHeaders(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	service := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 2}}}, engine)
+	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 2}}}, engine)
 	handler, err := New(Default(), service)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,7 @@ func TestRateHeaders(t *testing.T) {
 	if body := post("").Body.String(); !strings.Contains(body, `"type":"rate_limit_error","param":null,"code":"rate_limit_exceeded"`) {
 		t.Errorf("got %s", body)
 	}
-	if err := service.Admission().SetBounds(inference.Bounds{}); err != nil {
+	if err := service.Admission().SetBounds(admission.Bounds{}); err != nil {
 		t.Fatal(err)
 	}
 	if w := post(""); w.Code != http.StatusOK || w.Header().Get("X-Ratelimit-Limit-Requests") != "" {

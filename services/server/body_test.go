@@ -12,14 +12,14 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestBodiesInFlight: a body is counted before it is read, and until its request ends.
 func TestBodiesInFlight(t *testing.T) {
-	core := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{BodyBytes: 400 << 10}}, inferencetest.New())
+	core := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{BodyBytes: 400 << 10}}, inferencetest.New())
 	read, end := make(chan struct{}), make(chan struct{})
 	url, _, _ := start(t, Default(), core.Admission(), func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)

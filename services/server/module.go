@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/web"
 )
 
@@ -26,7 +26,7 @@ var Module = fx.Module("server",
 	fx.Invoke(func(*Server) {}),
 )
 
-func newServer(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate, routes []Route, admission *inference.Controller, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+func newServer(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate, routes []Route, controller *admission.Controller, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
 	if cfg.Playground {
 		page, err := playground(web.Playground())
 		if err != nil {
@@ -34,5 +34,5 @@ func newServer(cfg Config, listener *Listener, certificates *Certificates, gate 
 		}
 		routes = append(routes, page...)
 	}
-	return New(cfg, listener, certificates, gate, routes, admission, telemetry, abort, log)
+	return New(cfg, listener, certificates, gate, routes, controller, telemetry, abort, log)
 }

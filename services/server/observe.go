@@ -14,6 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -45,7 +46,7 @@ type Record struct {
 
 	match   match
 	span    trace.Span
-	arrival *inference.Arrival // nil for requests without a body
+	arrival *admission.Arrival // nil for requests without a body
 	decodes bool               // the body is decoded with a slot
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -20,7 +21,7 @@ import (
 // short: who probes a server that is full mustn't take it for a dead one.
 func TestOpenBodies(t *testing.T) {
 	core := inferencetest.Service(t, serving.Config{}, inferencetest.New())
-	core.Admission().SetGuard(func(inference.Holding) error {
+	core.Admission().SetGuard(func(admission.Holding) error {
 		return &inference.Error{Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, Message: "short of memory"}
 	})
 	echo := func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/inference"
 )
 
 // Config of the shared port, and of what all ports of HTTP have in common.
@@ -95,7 +95,7 @@ type Core interface {
 	Drain(ctx context.Context)
 	// Arrive begins to follow a request whose client is known, if it has one. Nil follows
 	// none.
-	Arrive(ctx context.Context) *inference.Arrival
+	Arrive(ctx context.Context) *admission.Arrival
 }
 
 // Server serves routes on a port: HTTP/1.1, and HTTP/2 for Connect and gRPC

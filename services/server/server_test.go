@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -30,7 +31,7 @@ type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
 
-func (noWork) Arrive(context.Context) *inference.Arrival { return nil }
+func (noWork) Arrive(context.Context) *admission.Arrival { return nil }
 
 // syncBuffer takes a log from several goroutines.
 type syncBuffer struct {

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -109,7 +110,7 @@ func (s *Service) single(ctx context.Context, engine inference.Engine, m *infere
 
 // single is what has come of a request that gets one response.
 type single struct {
-	ticket *inference.Ticket
+	ticket *admission.Ticket
 	use    func(*inference.Response) error
 	head   *kserve.ModelInferRequest
 	count  int

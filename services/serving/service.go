@@ -12,6 +12,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -19,7 +20,7 @@ import (
 // Config of the service.
 type Config struct {
 	// Bounds at start; [Service.SetBounds] changes them.
-	inference.Bounds
+	admission.Bounds
 
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the
 	// room left in the model's context, or 16 tokens where that isn't known.
@@ -35,7 +36,7 @@ type Config struct {
 // Default is the configuration without flags.
 func Default() Config {
 	return Config{
-		Bounds: inference.Bounds{
+		Bounds: admission.Bounds{
 			Server:    inference.Limits{InFlight: 1024, Queued: 1024},
 			BodyBytes: 4 << 30, Reading: 8192, Decoding: 64, RequestTimeout: 30 * time.Minute,
 		},
@@ -67,7 +68,7 @@ type Service struct {
 	cfg       Config
 	catalog   *catalog.Catalog
 	images    inference.ImageReader
-	admission *inference.Controller
+	admission *admission.Controller
 	meters    *inference.Meters
 }
 
@@ -78,14 +79,14 @@ func New(cfg Config, models *catalog.Catalog, images inference.ImageReader) (*Se
 		return nil, err
 	}
 	meters := inference.NewMeters(func(model string) bool { return models.Card(model) != nil })
-	return &Service{cfg: cfg, catalog: models, images: images, admission: inference.NewController(cfg.Bounds, meters), meters: meters}, nil
+	return &Service{cfg: cfg, catalog: models, images: images, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
 }
 
 // Catalog returns the catalog of the models.
 func (s *Service) Catalog() *catalog.Catalog { return s.catalog }
 
 // Admission returns the controller that admits requests.
-func (s *Service) Admission() *inference.Controller { return s.admission }
+func (s *Service) Admission() *admission.Controller { return s.admission }
 
 // Meters returns the meters of all requests.
 func (s *Service) Meters() *inference.Meters { return s.meters }
@@ -155,7 +156,7 @@ func (s *Service) CountPrompt(ctx context.Context, req *inference.Request) (int,
 // call runs what asks no model and gives one value within the admission.
 func call[T any](ctx context.Context, s *Service, model string, run func(context.Context) (T, error)) (T, error) {
 	var none T
-	t := &inference.Ticket{}
+	t := &admission.Ticket{}
 	if err := s.enter(ctx, t, s.catalog.Named(model), 0); err != nil {
 		return none, err
 	}

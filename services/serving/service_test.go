@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -267,7 +268,7 @@ func TestEndsInBoundedTime(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, engine := inferencetest.Serve(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waiting, inferencetest.WithTemplate())
+				s, engine := inferencetest.Serve(t, serving.Config{Bounds: admission.Bounds{RequestTimeout: time.Minute}}, waiting, inferencetest.WithTemplate())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				done := make(chan *inferencetest.Answer)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -63,7 +64,7 @@ func TestTimeoutForTriton(t *testing.T) {
 				engine := &keeping{Engine: inferencetest.New()}
 				engine.AddModel("m", inferencetest.Say("x"), nil)
 				engine.Configure("m", tt.config)
-				s := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, engine)
+				s := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{RequestTimeout: time.Minute}}, engine)
 				synctest.Wait()
 				ctx := t.Context()
 				if tt.limit > 0 {

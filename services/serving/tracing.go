@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -16,7 +17,7 @@ func child(ctx context.Context, name string) (context.Context, trace.Span) {
 
 // spanOf is the span under a context. A ticket knows its own.
 func spanOf(ctx context.Context) trace.Span {
-	if t, ok := ctx.(*inference.Ticket); ok && t.Measure.Span() != nil {
+	if t, ok := ctx.(*admission.Ticket); ok && t.Measure.Span() != nil {
 		return t.Measure.Span()
 	}
 	return trace.SpanFromContext(ctx)

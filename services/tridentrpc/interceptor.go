@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -83,7 +84,7 @@ func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) err
 		return nil
 	}
 	size := proto.Size(m)
-	if err := inference.ArrivalOf(ctx).Weigh(int64(size)); err != nil {
+	if err := admission.ArrivalOf(ctx).Weigh(int64(size)); err != nil {
 		return err
 	}
 	if rec.Model != "" { // one that is missing breaks a rule

@@ -18,6 +18,7 @@ import (
 	messages "github.com/trident-inference/trident/gen/go/kserve"
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -287,7 +288,7 @@ func TestServerWatch(t *testing.T) {
 		send(inferencetest.Token("x", "stop"))
 		return nil
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	core := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 5}}}, engine)
+	core := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 5}}}, engine)
 	httpClient, address := serveAll(t, core, auth.Config{})
 	chats := tridentv1connect.NewChatServiceClient(httpClient, address)
 	chat, err := chats.ChatStream(t.Context(), &tridentv1.ChatStreamRequest{Chat: request()})

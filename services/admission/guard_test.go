@@ -1,18 +1,19 @@
-package inference_test
+package admission_test
 
 import (
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 )
 
 // TestGuardSeesWhatComes: a request is refused by what its party would hold with the bytes
 // that are about to be read, the inflated ones too, and holds nothing of what was refused.
 func TestGuardSeesWhatComes(t *testing.T) {
-	s := withBounds(t, inference.Bounds{})
-	s.Admission().SetGuard(func(held inference.Holding) error {
+	s := withBounds(t, admission.Bounds{})
+	s.Admission().SetGuard(func(held admission.Holding) error {
 		if held.Bytes > 100 {
 			return &inference.Error{Code: inference.CodeOverloaded, RetryAfter: time.Second, Message: "memory: " + held.Party.String()}
 		}
@@ -39,14 +40,14 @@ func TestGuardSeesWhatComes(t *testing.T) {
 // TestLimitBodies: the smaller one of the operator's bound and of the memory's is in force.
 func TestLimitBodies(t *testing.T) {
 	for _, test := range []struct{ bound, memory, limit int64 }{{0, 50, 50}, {100, 50, 50}, {50, 100, 50}, {50, 0, 50}} {
-		s := withBounds(t, inference.Bounds{BodyBytes: test.bound})
+		s := withBounds(t, admission.Bounds{BodyBytes: test.bound})
 		s.Admission().LimitBodies(test.memory)
 		first, second := s.Admission().Arrive(of(t, "a")), s.Admission().Arrive(of(t, "b"))
 		if err := errors.Join(first.Take(test.limit-1), second.Take(1)); err != nil {
 			t.Errorf("%+v: %v", test, err)
 		}
 		wantOverloaded(t, second.Take(1), "bodies of the requests")
-		if err := s.Admission().SetBounds(inference.Bounds{}); err != nil { // new settings leave the memory's bound
+		if err := s.Admission().SetBounds(admission.Bounds{}); err != nil { // new settings leave the memory's bound
 			t.Fatal(err)
 		}
 		if err := second.Take(1); (err == nil) != (test.memory == 0 || test.memory > test.limit) {

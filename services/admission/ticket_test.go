@@ -1,4 +1,4 @@
-package inference_test
+package admission_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -64,7 +65,7 @@ func TestEnds(t *testing.T) {
 					}
 					return ctx.Err()
 				}
-				s, engine := inferencetest.Serve(t, serving.Config{Bounds: inference.Bounds{RequestTimeout: time.Minute}}, waits, inferencetest.WithTemplate())
+				s, engine := inferencetest.Serve(t, serving.Config{Bounds: admission.Bounds{RequestTimeout: time.Minute}}, waits, inferencetest.WithTemplate())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				done := make(chan error)

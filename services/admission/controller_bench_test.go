@@ -1,4 +1,4 @@
-package inference_test
+package admission_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -90,5 +91,5 @@ func cpuTime(b *testing.B) func() {
 }
 
 func benchConfig() serving.Config {
-	return serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 1024}, RequestTimeout: 30 * time.Minute}}
+	return serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 1024}, RequestTimeout: 30 * time.Minute}}
 }

@@ -1,4 +1,4 @@
-package inference
+package admission
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Arrival is one request from its authentication until its handler returns. It is the
@@ -60,7 +62,7 @@ func (c *Controller) Arrive(ctx context.Context) *Arrival {
 
 // Guard refuses requests while the server is overloaded. It is called before a request is
 // read, and again before more bytes of it are read. Its argument is what the party holds,
-// these bytes included. Its error is nil or [*Error]. It must be fast and safe for
+// these bytes included. Its error is nil or [*inference.Error]. It must be fast and safe for
 // concurrent use.
 type Guard func(held Holding) error
 
@@ -129,7 +131,7 @@ func (a *Arrival) succeed() bool {
 	return a.admitted
 }
 
-// enter ends the decoding of a request when the service accepts it. It reports whether the
+// enter ends the decoding of a request when it is admitted. It reports whether the
 // request has spent its rates.
 func (a *Arrival) enter() (spent bool) {
 	if a == nil {
@@ -173,12 +175,12 @@ func (c *Controller) Refusals() iter.Seq2[string, uint64] {
 // turnAway counts a request that is refused before it is read.
 func (c *Controller) turnAway(why refusal, err error) error {
 	c.early[why].Add(1)
-	c.meters.Refuse(OutcomeOf(err))
+	c.meters.Refuse(inference.OutcomeOf(err))
 	return err
 }
 
 // Take reserves memory for bytes of the body before they are read. Leave releases it. The
-// error is [CodeOverloaded] when the bytes exceed the bound of the party or the server, or
+// error is [inference.CodeOverloaded] when the bytes exceed the bound of the party or the server, or
 // when too many requests are being read.
 func (a *Arrival) Take(bytes int64) error {
 	if a == nil {
@@ -246,11 +248,11 @@ func (a *Arrival) Return(bytes int64) {
 }
 
 // errLeft is returned to a reader of a request that has ended.
-var errLeft = &Error{Code: CodeCanceled, Message: "the request has ended"}
+var errLeft = &inference.Error{Code: inference.CodeCanceled, Message: "the request has ended"}
 
-func errBytes(of room) *Error {
-	e := &Error{
-		Code: CodeOverloaded, Reason: ReasonOverloaded, RetryAfter: fullRetry,
+func errBytes(of room) *inference.Error {
+	e := &inference.Error{
+		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
 		Message: "the bodies of the requests being served take as much memory as this server has for them: try again",
 	}
 	if of == shareFull {
@@ -259,15 +261,15 @@ func errBytes(of room) *Error {
 	return e
 }
 
-func errReading(all, own int) *Error {
-	return &Error{
-		Code: CodeOverloaded, Reason: ReasonOverloaded, RetryAfter: fullRetry,
+func errReading(all, own int) *inference.Error {
+	return &inference.Error{
+		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
 		Message: fmt.Sprintf("%d requests are being read, %d of them this client's, the most that this server takes: try again", all, own),
 	}
 }
 
 // Decode waits for a decode slot unless the request has one. It returns an error when the
-// context ends or the service stops.
+// context ends or the server stops.
 func (a *Arrival) Decode() error {
 	if a == nil {
 		return nil
@@ -318,7 +320,7 @@ func (a *Arrival) await() error {
 	l.dequeue(acc, a)
 	l.drop(acc)
 	if err := a.Err(); err != nil {
-		return Cause(a, err)
+		return inference.Cause(a, err)
 	}
 	return errStopping
 }

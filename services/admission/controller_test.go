@@ -1,4 +1,4 @@
-package inference_test
+package admission_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -64,7 +65,7 @@ type crowd struct {
 	failed map[string]*inference.Error
 }
 
-func newCrowd(t *testing.T, b inference.Bounds, models ...string) *crowd {
+func newCrowd(t *testing.T, b admission.Bounds, models ...string) *crowd {
 	t.Helper()
 	g, engine := newGate(), inferencetest.New()
 	for _, name := range append(models, "m") {
@@ -136,7 +137,7 @@ func toModel(name string) func(*inference.Request) {
 	return func(r *inference.Request) { r.Model = name }
 }
 
-func server(l inference.Limits) inference.Bounds { return inference.Bounds{Server: l} }
+func server(l inference.Limits) admission.Bounds { return admission.Bounds{Server: l} }
 
 // TestTurns: a client with a hundred requests in the queue delays another one's single
 // request by one place at most, and so whatever number of clients there is.
@@ -197,7 +198,7 @@ func TestPriorities(t *testing.T) {
 // TestLimitsOfModelsAndKeys: who may not begin holds nobody else up.
 func TestLimitsOfModelsAndKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, inference.Bounds{
+		c := newCrowd(t, admission.Bounds{
 			Server: inference.Limits{InFlight: 3, Queued: 10},
 			Models: map[string]inference.Limits{"": {InFlight: 2, Queued: 1}, "slow": {InFlight: 1}},
 		}, "slow")
@@ -320,7 +321,7 @@ func TestRates(t *testing.T) {
 			t.Error("the server's rate isn't told")
 		}
 		c.ask(ctx, "1")
-		if left, _ := c.service.Admission().Rate(ctx); left != (inference.Rate{Limit: 2, Remaining: 1, Reset: 2 * time.Second}) {
+		if left, _ := c.service.Admission().Rate(ctx); left != (admission.Rate{Limit: 2, Remaining: 1, Reset: 2 * time.Second}) {
 			t.Errorf("left: %+v", left)
 		}
 		c.ask(ctx, "2")
@@ -330,7 +331,7 @@ func TestRates(t *testing.T) {
 		if e != nil && e.RetryAfter != 2*time.Second {
 			t.Errorf("come again after %s", e.RetryAfter)
 		}
-		if left, _ := c.service.Admission().Rate(ctx); left != (inference.Rate{Limit: 2, Reset: 4 * time.Second}) {
+		if left, _ := c.service.Admission().Rate(ctx); left != (admission.Rate{Limit: 2, Reset: 4 * time.Second}) {
 			t.Errorf("left: %+v", left)
 		}
 		c.ask(of(t, "b"), "b") // another's
@@ -353,7 +354,7 @@ func TestRefusalsCostNothing(t *testing.T) {
 		c.ask(ctx, "1")
 		c.ask(ctx, "2")
 		wantRefused(t, c.error("2"), inference.CodeLimited, "requests come faster than 1 a second")
-		if err := c.service.Admission().SetBounds(inference.Bounds{}); err != nil {
+		if err := c.service.Admission().SetBounds(admission.Bounds{}); err != nil {
 			t.Fatal(err)
 		}
 		c.ask(ctx, "3")
@@ -368,10 +369,10 @@ func TestSetBounds(t *testing.T) {
 		for i := range 5 {
 			c.ask(t.Context(), fmt.Sprint(i))
 		}
-		if err := c.service.Admission().SetBounds(inference.Bounds{Server: inference.Limits{InFlight: -1}}); err == nil || c.service.Admission().MaxInFlight() != 1 {
+		if err := c.service.Admission().SetBounds(admission.Bounds{Server: inference.Limits{InFlight: -1}}); err == nil || c.service.Admission().MaxInFlight() != 1 {
 			t.Errorf("%v, %d", err, c.service.Admission().MaxInFlight())
 		}
-		set := func(b inference.Bounds) {
+		set := func(b admission.Bounds) {
 			if err := c.service.Admission().SetBounds(b); err != nil {
 				t.Fatal(err)
 			}
@@ -384,7 +385,7 @@ func TestSetBounds(t *testing.T) {
 		set(server(inference.Limits{InFlight: 1, Queued: inference.NoQueue}))
 		c.ask(t.Context(), "refused")
 		wantRefused(t, c.error("refused"), inference.CodeOverloaded, "3 requests are being served and 2 wait")
-		set(inference.Bounds{Models: map[string]inference.Limits{"m": {InFlight: 1}}})
+		set(admission.Bounds{Models: map[string]inference.Limits{"m": {InFlight: 1}}})
 		for range 5 {
 			c.gate.release()
 		}
@@ -399,7 +400,7 @@ func TestSetBounds(t *testing.T) {
 
 func TestAdmissionRefusesTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := inferencetest.Serve(t, serving.Config{Bounds: inference.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, newGate().script, inferencetest.WithTemplate())
+		s, _ := inferencetest.Serve(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, newGate().script, inferencetest.WithTemplate())
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		done := make(chan *inferencetest.Answer)
 		for range 2 {
@@ -426,7 +427,7 @@ func TestCrowd(t *testing.T) {
 	for _, name := range []string{"m", "n"} {
 		engine.AddModel(name, inferencetest.Say("x"), nil)
 	}
-	s := inferencetest.Service(t, serving.Config{Bounds: inference.Bounds{
+	s := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{
 		Server: inference.Limits{InFlight: 3, Queued: 20}, Models: map[string]inference.Limits{"": {InFlight: 2}}, RequestTimeout: time.Minute,
 	}}, engine)
 	var all sync.WaitGroup
@@ -448,7 +449,7 @@ func TestCrowd(t *testing.T) {
 		})
 	}
 	for i := range 50 {
-		if err := s.Admission().SetBounds(inference.Bounds{Server: inference.Limits{InFlight: 1 + i%4, Queued: 20}, RequestTimeout: time.Minute}); err != nil {
+		if err := s.Admission().SetBounds(admission.Bounds{Server: inference.Limits{InFlight: 1 + i%4, Queued: 20}, RequestTimeout: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package inference
+package admission
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Ticket is a request's slot, and its context: one that ends with the
-// client, at the deadline, or when the service stops. The context below is the client's.
+// client, at the deadline, or when the server stops. The context below is the client's.
 // One that ends with either is made for who asks when this one is done, and is the
 // standard library's own, so that what is derived from this one hangs on it directly;
 // the deadline and the stop need no context each, as the admission knows all tickets.
@@ -17,12 +19,12 @@ type Ticket struct {
 	context.Context //nolint:containedctx // it is one
 
 	// Measure of the request, which its owner begins and ends. A change of models has none.
-	Measure Measure
+	Measure inference.Measure
 
-	joint  atomic.Pointer[joint] // nil until somebody asks, or the service ends the request
+	joint  atomic.Pointer[joint] // nil until somebody asks, or the server ends the request
 	mu     sync.Mutex
 	left   atomic.Bool   // the request is done; set under mu
-	over   bool          // the service has ended it, guarded by mu
+	over   bool          // the server has ended it, guarded by mu
 	closed chan struct{} // then; nil until somebody asks, guarded by mu
 
 	controller *Controller
@@ -39,10 +41,10 @@ type Ticket struct {
 	rank    int64         // whose turn comes first among the client's
 	turn    chan struct{} // closed when the waiting is over
 	placed  bool
-	refused *Error // instead
+	refused *inference.Error // instead
 }
 
-// Deadline is the earlier one of the client's and the service's.
+// Deadline is the earlier one of the client's and the server's.
 func (t *Ticket) Deadline() (time.Time, bool) {
 	client, ok := t.Context.Deadline()
 	if ok && (t.deadline.IsZero() || client.Before(t.deadline)) {
@@ -51,7 +53,7 @@ func (t *Ticket) Deadline() (time.Time, bool) {
 	return t.deadline, !t.deadline.IsZero()
 }
 
-// joint is the context that ends with the client, and by the service.
+// joint is the context that ends with the client, and by the server.
 type joint struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -111,7 +113,7 @@ func (t *Ticket) Err() error {
 	return err
 }
 
-// end ends the request for a reason of the service's. The first one counts.
+// end ends the request for a reason of the server's. The first one counts.
 func (t *Ticket) end(cause error) {
 	t.both().end(cause)
 	t.mu.Lock()
@@ -122,7 +124,7 @@ func (t *Ticket) end(cause error) {
 	t.over = true
 }
 
-// ended is closed when the service ends the request.
+// ended is closed when the server ends the request.
 func (t *Ticket) ended() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,4 +1,4 @@
-package inference_test
+package admission_test
 
 import (
 	"context"
@@ -13,12 +13,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
-func withBounds(t *testing.T, b inference.Bounds) *serving.Service {
+func withBounds(t *testing.T, b admission.Bounds) *serving.Service {
 	t.Helper()
 	return inferencetest.Service(t, serving.Config{Bounds: b}, inferencetest.New())
 }
@@ -60,7 +61,7 @@ const nothing = "all: 0 bytes, 0 read, 0 decoded, 0 wait"
 // TestBytesOfParties: no party holds more bytes than would still be free for the others,
 // unless it has one request only.
 func TestBytesOfParties(t *testing.T) {
-	s := withBounds(t, inference.Bounds{BodyBytes: 100})
+	s := withBounds(t, admission.Bounds{BodyBytes: 100})
 	one, two := s.Admission().Arrive(of(t, "a")), s.Admission().Arrive(of(t, "a"))
 	if err := one.Take(40); err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestBytesOfParties(t *testing.T) {
 		t.Error("what alone is more than the limit is taken when there is nothing else:", err)
 	}
 	wantOverloaded(t, s.Admission().Arrive(of(t, "b")).Take(1), "bodies")
-	if err := s.Admission().SetBounds(inference.Bounds{}); err != nil {
+	if err := s.Admission().SetBounds(admission.Bounds{}); err != nil {
 		t.Fatal(err)
 	}
 	third := s.Admission().Arrive(of(t, "b"))
@@ -108,8 +109,8 @@ func TestBytesOfParties(t *testing.T) {
 
 // TestReadingOfParties: the requests that are being read are bounded, and by party.
 func TestReadingOfParties(t *testing.T) {
-	s := withBounds(t, inference.Bounds{Reading: 4})
-	var all []*inference.Arrival
+	s := withBounds(t, admission.Bounds{Reading: 4})
+	var all []*admission.Arrival
 	take := func(client string) error {
 		a := s.Admission().Arrive(of(t, client))
 		err := a.Take(1)
@@ -139,11 +140,11 @@ func TestReadingOfParties(t *testing.T) {
 // TestDecodeSlots: no party has more than half of them, and parties take turns.
 func TestDecodeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := withBounds(t, inference.Bounds{Decoding: 4})
+		s := withBounds(t, admission.Bounds{Decoding: 4})
 		var mu sync.Mutex
 		var order []string
 		var asked sync.WaitGroup
-		holders := map[string]*inference.Arrival{}
+		holders := map[string]*admission.Arrival{}
 		ask := func(name string) {
 			a := s.Admission().Arrive(of(t, name[:1]))
 			asked.Go(func() {
@@ -178,13 +179,13 @@ func TestDecodeSlots(t *testing.T) {
 // TestWaitForSlotEnds with the client, with the request and with the service.
 func TestWaitForSlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := withBounds(t, inference.Bounds{Decoding: 1})
+		s := withBounds(t, admission.Bounds{Decoding: 1})
 		holder := s.Admission().Arrive(of(t, "a"))
 		if err := errors.Join(holder.Decode(), holder.Decode()); err != nil {
 			t.Fatal(err)
 		}
 		failed := make(chan error, 1)
-		wait := func(a *inference.Arrival) {
+		wait := func(a *admission.Arrival) {
 			go func() { failed <- a.Decode() }()
 			synctest.Wait()
 		}
@@ -215,7 +216,7 @@ func TestWaitForSlotEnds(t *testing.T) {
 // that takes long, and gets one again for what comes.
 func TestSlowBodiesHoldNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := withBounds(t, inference.Bounds{Decoding: 1})
+		s := withBounds(t, admission.Bounds{Decoding: 1})
 		slow, quick := s.Admission().Arrive(of(t, "slow")), s.Admission().Arrive(of(t, "quick"))
 		if err := slow.Decode(); err != nil {
 			t.Fatal(err)
@@ -256,7 +257,7 @@ func TestParties(t *testing.T) {
 		"[2001:db8:1:2:ffff::1]:80": "address 2001:db8:1:2::", "127.0.0.1:80": "address 127.0.0.1", "[::1]:80": "address ::1", "[fe80::1%eth0]:80": "address fe80::",
 		"@": "no address", "": "no address",
 	} {
-		if got := (inference.Party{Address: inference.ParseAddress(peer)}).String(); got != want {
+		if got := (admission.Party{Address: inference.ParseAddress(peer)}).String(); got != want {
 			t.Errorf("%s: %s", peer, got)
 		}
 	}
@@ -264,7 +265,7 @@ func TestParties(t *testing.T) {
 	if got := inference.AddressOf(tcp); got != inference.ParseAddress(tcp.String()) || inference.AddressOf(nil).IsValid() {
 		t.Error(got)
 	}
-	s := withBounds(t, inference.Bounds{})
+	s := withBounds(t, admission.Bounds{})
 	keyed, open := s.Admission().Arrive(inference.WithClient(from(t, "192.0.2.1"), &inference.Client{Name: "a"})), s.Admission().Arrive(from(t, "192.0.2.1"))
 	if err := errors.Join(keyed.Take(1), open.Take(2)); err != nil {
 		t.Fatal(err)
@@ -279,12 +280,12 @@ func TestParties(t *testing.T) {
 
 // TestGuard refuses requests by what their party holds, before they are read.
 func TestGuard(t *testing.T) {
-	s := withBounds(t, inference.Bounds{})
+	s := withBounds(t, admission.Bounds{})
 	first := s.Admission().Arrive(of(t, "a"))
 	if err := errors.Join(first.Admit(), first.Take(11)); err != nil {
 		t.Fatal(err)
 	}
-	s.Admission().SetGuard(func(held inference.Holding) error {
+	s.Admission().SetGuard(func(held admission.Holding) error {
 		if held.Bytes > 10 {
 			return &inference.Error{Code: inference.CodeOverloaded, RetryAfter: time.Second, Message: "memory: " + held.Party.String()}
 		}
@@ -378,7 +379,7 @@ func TestFullKeysArriveInVain(t *testing.T) {
 // its bytes until it has ended.
 func TestArrivalEndsDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, inference.Bounds{Server: inference.Limits{InFlight: 1}, Decoding: 2})
+		c := newCrowd(t, admission.Bounds{Server: inference.Limits{InFlight: 1}, Decoding: 2})
 		for _, name := range []string{"one", "two"} {
 			a := c.service.Admission().Arrive(of(t, "a"))
 			if err := errors.Join(a.Admit(), a.Take(10), a.Decode()); err != nil {

@@ -1,4 +1,4 @@
-package inference
+package admission
 
 import (
 	"cmp"
@@ -7,19 +7,21 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // burst is how many requests may begin at once under a rate.
-func burst(l Limits) int {
+func burst(l inference.Limits) int {
 	return cmp.Or(l.Burst, max(1, int(min(math.Ceil(l.Rate), math.MaxInt32))))
 }
 
 // validate names the flag that sets a limit.
-func validate(l Limits, suffix string) error {
+func validate(l inference.Limits, suffix string) error {
 	switch {
 	case l.InFlight < 0:
 		return fmt.Errorf("--max-in-flight%s: %d is negative", suffix, l.InFlight)
-	case l.Queued < NoQueue:
+	case l.Queued < inference.NoQueue:
 		return fmt.Errorf("--max-queued%s: %d is negative", suffix, l.Queued)
 	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
 		return fmt.Errorf("--requests-per-second%s: %v is no rate", suffix, l.Rate)
@@ -29,13 +31,13 @@ func validate(l Limits, suffix string) error {
 	return nil
 }
 
-// Bounds are what the service takes at once. The zero value has none.
+// Bounds are what the server takes at once. The zero value has none.
 type Bounds struct {
 	// Server bounds all requests together.
-	Server Limits
+	Server inference.Limits
 	// Models bounds the requests of each model, by its own name; those of "" are for
 	// models that aren't named.
-	Models map[string]Limits
+	Models map[string]inference.Limits
 	// BodyBytes bounds what the bodies of requests in flight take together; 0 for no
 	// bound.
 	BodyBytes int64
@@ -72,7 +74,7 @@ func (b Bounds) intake() intakeLimits {
 }
 
 // model gives the limits of one.
-func (b Bounds) model(name string) Limits {
+func (b Bounds) model(name string) inference.Limits {
 	if limits, ok := b.Models[name]; ok {
 		return limits
 	}
@@ -82,7 +84,7 @@ func (b Bounds) model(name string) Limits {
 // scope is what limits bound: the server, a model or a client. The admission's lock
 // guards it.
 type scope struct {
-	limits            Limits
+	limits            inference.Limits
 	bucket            *rate.Limiter // nil without a rate
 	inFlight, waiting int
 	// whose the limits are, for errors; a client's are its own fault.
@@ -91,7 +93,7 @@ type scope struct {
 }
 
 // set changes the limits. What a bucket holds stays.
-func (s *scope) set(limits Limits) {
+func (s *scope) set(limits inference.Limits) {
 	if s.limits == limits {
 		return
 	}
@@ -117,21 +119,21 @@ func (s *scope) busy() bool { return s.inFlight+s.waiting > 0 }
 const fullRetry = time.Second
 
 // full refuses a request for which there is no place.
-func (s *scope) full() *Error {
-	e := &Error{
-		Code: CodeOverloaded, Reason: ReasonOverloaded, RetryAfter: fullRetry,
+func (s *scope) full() *inference.Error {
+	e := &inference.Error{
+		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
 		Message: fmt.Sprintf("%d requests%s are being served and %d wait, the most that this server takes: try again", s.inFlight, s.of, s.waiting),
 	}
 	if s.own {
-		e.Code, e.Reason = CodeLimited, ReasonRateLimit
+		e.Code, e.Reason = inference.CodeLimited, inference.ReasonRateLimit
 	}
 	return e
 }
 
 // fast refuses a request that comes too early.
-func (s *scope) fast(wait time.Duration) *Error {
-	return &Error{
-		Code: CodeLimited, Reason: ReasonRateLimit, RetryAfter: wait,
+func (s *scope) fast(wait time.Duration) *inference.Error {
+	return &inference.Error{
+		Code: inference.CodeLimited, Reason: inference.ReasonRateLimit, RetryAfter: wait,
 		Message: fmt.Sprintf("requests%s come faster than %v a second, the most that this server takes: try again", s.of, s.limits.Rate),
 	}
 }

@@ -1,4 +1,4 @@
-package inference
+package admission
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Party is the unit of fairness before a request is read: the name of a key, or the address
@@ -28,10 +30,10 @@ func (p Party) String() string {
 
 // partyOf returns the party of a context's request.
 func partyOf(ctx context.Context) Party {
-	if client := ClientOf(ctx); client != nil {
+	if client := inference.ClientOf(ctx); client != nil {
 		return Party{Client: client.Name}
 	}
-	return Party{Address: AddressIn(ctx)}
+	return Party{Address: inference.AddressIn(ctx)}
 }
 
 // Holding is what the requests of a party currently hold.

@@ -1,4 +1,8 @@
-package inference
+// Package admission decides whether a request may go on: the [Controller] has the limits, the
+// rates, the queue with its turns, the deadlines and the drain, and an [Arrival] records the
+// bytes and the decode slot that a request holds while it is read. Whatever bounds requests
+// before a model sees them belongs here. What a request asks for doesn't: that is serving's.
+package admission
 
 import (
 	"context"
@@ -7,11 +11,13 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
-// errStopping is the cause of contexts that end because the service stops.
-var errStopping = &Error{
-	Code: CodeUnavailable, Reason: ReasonShuttingDown, RetryAfter: 5 * time.Second,
+// errStopping is the cause of contexts that end because the server stops.
+var errStopping = &inference.Error{
+	Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown, RetryAfter: 5 * time.Second,
 	Message: "the server is shutting down",
 }
 
@@ -19,7 +25,7 @@ var errStopping = &Error{
 // that find no place wait for their turn, and records what requests hold while they are read.
 // Methods may be called concurrently.
 type Controller struct {
-	meters *Meters
+	meters *inference.Meters
 	ledger *ledger
 	guard  atomic.Pointer[Guard]
 	early  [refusals]atomic.Uint64 // refused before they were read
@@ -47,7 +53,7 @@ type Controller struct {
 }
 
 // NewController returns a controller with valid bounds, which counts its refusals on meters.
-func NewController(b Bounds, meters *Meters) *Controller {
+func New(b Bounds, meters *inference.Meters) *Controller {
 	a := &Controller{
 		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),
 		models: map[string]*scope{}, clients: map[string]*client{},
@@ -197,7 +203,7 @@ func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, er
 
 // clientOf finds whose request it is. Its limits may be others than before.
 func (a *Controller) clientOf(ctx context.Context) *client {
-	known := ClientOf(ctx)
+	known := inference.ClientOf(ctx)
 	if known == nil {
 		return &a.nobody
 	}
@@ -254,7 +260,7 @@ func (t *Ticket) missing() *scope {
 }
 
 // full refuses a request that can't wait either.
-func (a *Controller) full(t *Ticket, missing *scope) (err *Error) {
+func (a *Controller) full(t *Ticket, missing *scope) (err *inference.Error) {
 	t.each(func(s *scope) {
 		switch queued := s.limits.Queued; {
 		case err != nil, queued == 0:
@@ -311,7 +317,7 @@ func (a *Controller) await(t *Ticket) error {
 	case t.refused != nil:
 		return t.refused
 	case t.Err() != nil:
-		return Cause(t, t.Err())
+		return inference.Cause(t, t.Err())
 	}
 	return errStopping
 }
