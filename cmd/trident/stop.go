@@ -17,6 +17,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/triton/local"
 )
@@ -127,7 +128,7 @@ func (s *execution) pending() []any {
 }
 
 // inFlight has one element for each request in flight: its surface, operation and model.
-func inFlight(figures []inference.Figures) []string {
+func inFlight(figures []metering.Figures) []string {
 	var all []string
 	for _, f := range figures {
 		name := string(f.Surface) + " " + string(f.Operation)

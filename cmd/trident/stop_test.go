@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // TestLoadedModels: a Triton that doesn't answer doesn't keep the stop from beginning.
@@ -179,10 +180,10 @@ func TestSignalsAtOnce(t *testing.T) {
 
 // TestInFlight: the log of a stop counts requests by surface, operation and model.
 func TestInFlight(t *testing.T) {
-	figures := func(surface inference.Surface, operation inference.Operation, model string, n int) inference.Figures {
-		return inference.Figures{Series: inference.Series{Surface: surface, Operation: operation, Model: model}, InFlight: n}
+	figures := func(surface inference.Surface, operation inference.Operation, model string, n int) metering.Figures {
+		return metering.Figures{Series: metering.Series{Surface: surface, Operation: operation, Model: model}, InFlight: n}
 	}
-	requests := inFlight([]inference.Figures{
+	requests := inFlight([]metering.Figures{
 		figures(inference.SurfaceOpenAI, inference.OperationChat, "chat", 2),
 		figures(inference.SurfaceKServe, inference.OperationInfer, "", 1),
 		figures(inference.SurfaceConnect, inference.OperationEmbeddings, "embedding", 0),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // Arrival is one request from its authentication until its handler returns. It is the
@@ -175,7 +176,7 @@ func (c *Controller) Refusals() iter.Seq2[string, uint64] {
 // turnAway counts a request that is refused before it is read.
 func (c *Controller) turnAway(why refusal, err error) error {
 	c.early[why].Add(1)
-	c.meters.Refuse(inference.OutcomeOf(err))
+	c.meters.Refuse(metering.OutcomeOf(err))
 	return err
 }
 

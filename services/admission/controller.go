@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // errStopping is the cause of contexts that end because the server stops.
@@ -25,7 +26,7 @@ var errStopping = &inference.Error{
 // that find no place wait for their turn, and records what requests hold while they are read.
 // Methods may be called concurrently.
 type Controller struct {
-	meters *inference.Meters
+	meters *metering.Meters
 	ledger *ledger
 	guard  atomic.Pointer[Guard]
 	early  [refusals]atomic.Uint64 // refused before they were read
@@ -53,7 +54,7 @@ type Controller struct {
 }
 
 // NewController returns a controller with valid bounds, which counts its refusals on meters.
-func New(b Bounds, meters *inference.Meters) *Controller {
+func New(b Bounds, meters *metering.Meters) *Controller {
 	a := &Controller{
 		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),
 		models: map[string]*scope{}, clients: map[string]*client{},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // Ticket is a request's slot, and its context: one that ends with the
@@ -19,7 +20,7 @@ type Ticket struct {
 	context.Context //nolint:containedctx // it is one
 
 	// Measure of the request, which its owner begins and ends. A change of models has none.
-	Measure inference.Measure
+	Measure metering.Measure
 
 	joint  atomic.Pointer[joint] // nil until somebody asks, or the server ends the request
 	mu     sync.Mutex

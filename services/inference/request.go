@@ -1,3 +1,8 @@
+// Package inference is the vocabulary of Trident: requests, messages, deltas, usage and errors,
+// the requests of tensors, who sends requests and by which surface, and the interfaces of
+// engines, backends and what else has several implementations. It is a leaf that everything
+// imports. What acts on requests doesn't belong here: see admission, catalog, metering and
+// serving.
 package inference
 
 import "encoding/json"

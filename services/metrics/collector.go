@@ -11,6 +11,7 @@ import (
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -45,7 +46,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	for i, n := range c.service.Meters().Refused() {
 		if n > 0 {
-			out.value(c.refused, float64(n), inference.Outcome(i).String())
+			out.value(c.refused, float64(n), metering.Outcome(i).String())
 		}
 	}
 	c.collectIntake(out)
@@ -77,14 +78,14 @@ func (c *collector) collectIntake(out sink) {
 }
 
 // collectSeries tells of one model, surface and operation.
-func (c *collector) collectSeries(out sink, f *inference.Figures) {
+func (c *collector) collectSeries(out sink, f *metering.Figures) {
 	model := f.Model
 	if model == "" {
 		model = unknownModel
 	}
 	series := []string{model, string(f.Surface), string(f.Operation)}
 	for i, n := range f.Ended {
-		if outcome := inference.Outcome(i); n > 0 || outcome == inference.OutcomeOK {
+		if outcome := metering.Outcome(i); n > 0 || outcome == metering.OutcomeOK {
 			out.value(c.requests, float64(n), append(series, outcome.String())...)
 		}
 	}
@@ -194,13 +195,13 @@ func (s sink) value(f *family, v float64, labels ...string) {
 }
 
 // some is histogram for one that has something in it: most series have no use for it.
-func (s sink) some(f *family, h *inference.Histogram, labels ...string) {
+func (s sink) some(f *family, h *metering.Histogram, labels ...string) {
 	if h.Count > 0 {
 		s.histogram(f, h, labels...)
 	}
 }
 
-func (s sink) histogram(f *family, h *inference.Histogram, labels ...string) {
+func (s sink) histogram(f *family, h *metering.Histogram, labels ...string) {
 	counts := make(map[float64]uint64, len(h.Bounds))
 	for i, bound := range h.Bounds {
 		counts[bound] = h.Counts[i]

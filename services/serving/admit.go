@@ -8,10 +8,11 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // finish ends what admitText and admitTensors began.
-func finish(t *admission.Ticket, outcome inference.Outcome, usage *inference.Usage) {
+func finish(t *admission.Ticket, outcome metering.Outcome, usage *inference.Usage) {
 	t.Measure.End(outcome, usage)
 	t.Leave()
 }
@@ -47,11 +48,11 @@ func (s *Service) admit(ctx context.Context, operation inference.Operation, name
 	if named.Card != nil {
 		t.Measure.Settle(named.Card.Name, named.LoRA)
 	}
-	_, span := inference.ChildSpan(ctx, t.Measure.Span(), "admit")
+	_, span := metering.ChildSpan(ctx, t.Measure.Span(), "admit")
 	err := s.enter(ctx, t, named, priority)
-	inference.EndSpan(span, err)
+	metering.EndSpan(span, err)
 	if err != nil {
-		t.Measure.Refuse(inference.OutcomeOf(err))
+		t.Measure.Refuse(metering.OutcomeOf(err))
 		return nil, nil, err
 	}
 	return t, t, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // Forward runs a request and yields the model's responses, as a [inference.Forwarder] does.
@@ -20,12 +21,12 @@ func (s *Service) Forward(ctx context.Context, m *inference.InferRequest) iter.S
 			yield(nil, err)
 			return
 		}
-		outcome, wrong := inference.OutcomeCanceled, inference.OutcomeOK
+		outcome, wrong := metering.OutcomeCanceled, metering.OutcomeOK
 		defer func() { finish(t, outcome, nil) }()
 		for resp, err := range s.stream(ctx, m) {
 			if err != nil {
 				e := inference.Cause(ctx, err)
-				outcome = inference.OutcomeOf(e)
+				outcome = metering.OutcomeOf(e)
 				yield(nil, e)
 				return
 			}
@@ -33,11 +34,11 @@ func (s *Service) Forward(ctx context.Context, m *inference.InferRequest) iter.S
 				t.Measure.Answer()
 			}
 			if resp.Err != nil {
-				wrong = inference.OutcomeOf(resp.Err)
+				wrong = metering.OutcomeOf(resp.Err)
 			}
 			final := resp.Final
 			if !yield(resp, nil) {
-				if final || wrong != inference.OutcomeOK {
+				if final || wrong != metering.OutcomeOK {
 					outcome = wrong
 				}
 				return
@@ -56,7 +57,7 @@ func (s *Service) Infer(ctx context.Context, m *inference.InferRequest, use func
 	if err != nil {
 		return err
 	}
-	outcome := inference.OutcomeCanceled
+	outcome := metering.OutcomeCanceled
 	defer func() { finish(t, outcome, nil) }() // also when use panics
 	one := &single{ticket: t, use: use}
 	err = s.infer(ctx, m, one)
@@ -66,7 +67,7 @@ func (s *Service) Infer(ctx context.Context, m *inference.InferRequest, use func
 	case err != nil:
 		err = inference.Cause(ctx, err)
 	}
-	outcome = inference.OutcomeOf(err)
+	outcome = metering.OutcomeOf(err)
 	return err
 }
 
@@ -82,7 +83,7 @@ func (s *Service) infer(ctx context.Context, m *inference.InferRequest, one *sin
 	}
 	ctx, span := child(ctx, "engine")
 	answer, err := caller.Call(ctx, m)
-	inference.EndSpan(span, err)
+	metering.EndSpan(span, err)
 	if err != nil {
 		return err
 	}

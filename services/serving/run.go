@@ -13,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // maxParallelJobs bounds how many jobs of one request are in the engine at once.
@@ -29,7 +30,7 @@ type run struct {
 	promptTokens []int             // of each prompt or input
 	hidden       bool              // the client didn't ask for the log probabilities
 	reading      *reading          // nil: answers are text as they come
-	measure      *inference.Measure
+	measure      *metering.Measure
 }
 
 // planChoices makes a job for each choice of each prompt. Backends' own n is not
@@ -109,7 +110,7 @@ type jobStream struct {
 	held    bool // the last Delta said that more was to come
 	echoed  bool
 	parse   *parse // nil without parser
-	pace    inference.Pace
+	pace    metering.Pace
 }
 
 // job runs one job and hands its Deltas to emit until that returns false. An engine

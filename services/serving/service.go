@@ -15,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // Config of the service.
@@ -69,7 +70,7 @@ type Service struct {
 	catalog   *catalog.Catalog
 	images    inference.ImageReader
 	admission *admission.Controller
-	meters    *inference.Meters
+	meters    *metering.Meters
 }
 
 // New makes a service over the catalog's engines, whose requests' pictures images
@@ -78,7 +79,7 @@ func New(cfg Config, models *catalog.Catalog, images inference.ImageReader) (*Se
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	meters := inference.NewMeters(func(model string) bool { return models.Card(model) != nil })
+	meters := metering.New(func(model string) bool { return models.Card(model) != nil })
 	return &Service{cfg: cfg, catalog: models, images: images, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
 }
 
@@ -89,7 +90,7 @@ func (s *Service) Catalog() *catalog.Catalog { return s.catalog }
 func (s *Service) Admission() *admission.Controller { return s.admission }
 
 // Meters returns the meters of all requests.
-func (s *Service) Meters() *inference.Meters { return s.meters }
+func (s *Service) Meters() *metering.Meters { return s.meters }
 
 // Ready is nil when every engine takes requests, the models that are required do, and
 // none is being drained.
@@ -120,11 +121,11 @@ func (s *Service) Generate(ctx context.Context, req *inference.Request) iter.Seq
 			return
 		}
 		t.Measure.Streamed = req.Stream
-		outcome, usage := inference.OutcomeCanceled, (*inference.Usage)(nil) // unless it turns out otherwise
+		outcome, usage := metering.OutcomeCanceled, (*inference.Usage)(nil) // unless it turns out otherwise
 		defer func() { finish(t, outcome, usage) }()
 		fail := func(err error) {
 			e := inference.Cause(ctx, err)
-			outcome = inference.OutcomeOf(e)
+			outcome = metering.OutcomeOf(e)
 			yield(inference.Delta{}, e)
 		}
 		run, err := s.plan(ctx, req, &t.Measure)
@@ -142,7 +143,7 @@ func (s *Service) Generate(ctx context.Context, req *inference.Request) iter.Seq
 			}
 		}
 		usage = run.usage() //nolint:contextcheck // what has been generated is counted whatever the client does
-		outcome = inference.OutcomeOK
+		outcome = metering.OutcomeOK
 		yield(inference.Delta{Usage: usage}, nil)
 	}
 }
@@ -191,7 +192,7 @@ func (s *Service) countPrompt(ctx context.Context, req *inference.Request) (int,
 
 // newRun finds the model, and tells the measure of it; that is nil for who isn't
 // measured.
-func (s *Service) newRun(ctx context.Context, req *inference.Request, measure *inference.Measure) (*run, error) {
+func (s *Service) newRun(ctx context.Context, req *inference.Request, measure *metering.Measure) (*run, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -211,7 +212,7 @@ func (s *Service) newRun(ctx context.Context, req *inference.Request, measure *i
 }
 
 // plan finds the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, req *inference.Request, measure *inference.Measure) (*run, error) {
+func (s *Service) plan(ctx context.Context, req *inference.Request, measure *metering.Measure) (*run, error) {
 	run, err := s.newRun(ctx, req, measure)
 	if err != nil {
 		return nil, err
@@ -261,7 +262,7 @@ func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inferenc
 	}
 	ctx, span := child(ctx, "template")
 	prompt, err := render(ctx, card, req)
-	inference.EndSpan(span, err)
+	metering.EndSpan(span, err)
 	if err != nil {
 		return nil, err
 	}

@@ -8,11 +8,12 @@ import (
 
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // child starts a span below the one of the context.
 func child(ctx context.Context, name string) (context.Context, trace.Span) {
-	return inference.ChildSpan(ctx, spanOf(ctx), name)
+	return metering.ChildSpan(ctx, spanOf(ctx), name)
 }
 
 // spanOf is the span under a context. A ticket knows its own.
@@ -32,7 +33,7 @@ func traced(ctx context.Context, stream func(context.Context) iter.Seq2[*inferen
 	return func(yield func(*inference.Response, error) bool) {
 		ctx, span := child(ctx, "engine")
 		var failure error
-		defer func() { inference.EndSpan(span, failure) }()
+		defer func() { metering.EndSpan(span, failure) }()
 		answered := false
 		for resp, err := range stream(ctx) {
 			if !answered && err == nil && !resp.Idle {

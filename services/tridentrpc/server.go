@@ -9,6 +9,7 @@ import (
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/metering"
 )
 
 // serverService answers ServerService.
@@ -54,7 +55,7 @@ func (s serverService) status(ctx context.Context) *tridentv1.ServerStatus {
 	return status
 }
 
-func load(l *inference.Load) *tridentv1.Load {
+func load(l *metering.Load) *tridentv1.Load {
 	return &tridentv1.Load{
 		InFlight: uint32(l.InFlight), Queued: uint32(l.Queued), TokensPerSecond: l.TokensPerSecond,
 		TimeToFirstToken: quantiles(l.FirstToken), InterToken: quantiles(l.InterToken),
@@ -62,6 +63,6 @@ func load(l *inference.Load) *tridentv1.Load {
 	}
 }
 
-func quantiles(q inference.Quantiles) *tridentv1.Quantiles {
+func quantiles(q metering.Quantiles) *tridentv1.Quantiles {
 	return &tridentv1.Quantiles{P50: q.P50.Seconds(), P90: q.P90.Seconds(), P99: q.P99.Seconds(), Count: q.Count}
 }

@@ -1,4 +1,7 @@
-package inference
+// Package metering counts requests: [Meters] have the figures by model, surface and operation, a
+// [Measure] follows one request and its trace, and the load is made of the same counts. Whatever
+// is counted of requests belongs here. What the figures are named on a page is in metrics.
+package metering
 
 import (
 	"context"
@@ -10,6 +13,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Outcome is how a request ended: well, or by the code of its error.
@@ -19,17 +24,17 @@ type Outcome uint8
 const OutcomeOK Outcome = 0
 
 // OutcomeCanceled is that of a request whose client has disconnected.
-const OutcomeCanceled = Outcome(1 + CodeCanceled)
+const OutcomeCanceled = Outcome(1 + inference.CodeCanceled)
 
 // Outcomes is the number of outcomes.
-const Outcomes = 2 + int(CodeForbidden)
+const Outcomes = 2 + int(inference.CodeForbidden)
 
 // OutcomeOf returns the outcome of a request that ended with an error, or with nil.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeOK
 	}
-	return Outcome(1 + AsError(err).Code)
+	return Outcome(1 + inference.AsError(err).Code)
 }
 
 // String is ok, or the code's name.
@@ -37,15 +42,15 @@ func (o Outcome) String() string {
 	if o == OutcomeOK {
 		return "ok"
 	}
-	return Code(o - 1).String()
+	return inference.Code(o - 1).String()
 }
 
 // Series names what is counted together.
 type Series struct {
 	// Model by its own name; empty for requests whose model isn't known, or isn't one.
 	Model     string
-	Surface   Surface
-	Operation Operation
+	Surface   inference.Surface
+	Operation inference.Operation
 }
 
 // The times for which meters remember.
@@ -110,7 +115,7 @@ type Meters struct {
 
 // NewMeters returns empty meters. Models for which known reports false get no further
 // requests, and lose their meters.
-func NewMeters(known func(model string) bool) *Meters {
+func New(known func(model string) bool) *Meters {
 	return &Meters{all: map[Series]*meter{}, known: known}
 }
 
@@ -210,9 +215,9 @@ type Measure struct {
 }
 
 // Begin follows a request from now on. It must be ended, or refused.
-func (m *Measure) Begin(ctx context.Context, ms *Meters, operation Operation) {
+func (m *Measure) Begin(ctx context.Context, ms *Meters, operation inference.Operation) {
 	m.meters, m.began, m.span = ms, time.Now(), trace.SpanFromContext(ctx)
-	m.series = Series{Surface: SurfaceOf(ctx), Operation: operation}
+	m.series = Series{Surface: inference.SurfaceOf(ctx), Operation: operation}
 	m.meter = ms.enter(m.series)
 }
 
@@ -265,7 +270,7 @@ func (m *Measure) adapt(running, waiting int) {
 }
 
 // End counts a request out. The usage is nil for one of tensors, and of a failure.
-func (m *Measure) End(outcome Outcome, usage *Usage) {
+func (m *Measure) End(outcome Outcome, usage *inference.Usage) {
 	now := time.Now()
 	whole := &m.meter.succeeded
 	if outcome != OutcomeOK {
@@ -282,7 +287,7 @@ func (m *Measure) End(outcome Outcome, usage *Usage) {
 	if usage != nil {
 		m.meter.prompts.Add(uint64(usage.PromptTokens))
 		m.meter.inputs.add(usage.PromptTokens)
-		if m.series.Operation != OperationEmbeddings {
+		if m.series.Operation != inference.OperationEmbeddings {
 			m.meter.outputs.add(usage.CompletionTokens)
 		}
 	}

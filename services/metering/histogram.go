@@ -1,4 +1,4 @@
-package inference
+package metering
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package inference
+package metering
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // tracerName is the scope of the spans of requests.
@@ -26,7 +28,7 @@ func ChildSpan(ctx context.Context, parent trace.Span, name string) (context.Con
 // a client's words in it, and only its code is told.
 func EndSpan(span trace.Span, err error) {
 	if err != nil && span.IsRecording() {
-		code := AsError(err).Code.String()
+		code := inference.AsError(err).Code.String()
 		span.SetAttributes(attribute.String("error.type", code))
 		span.SetStatus(codes.Error, code)
 	}
@@ -41,7 +43,7 @@ func (m *Measure) traceAnswer() {
 	}
 }
 
-func (m *Measure) endTrace(outcome Outcome, usage *Usage) {
+func (m *Measure) endTrace(outcome Outcome, usage *inference.Usage) {
 	if m.stream != nil {
 		m.stream.End()
 	}

@@ -1,4 +1,4 @@
-package inference_test
+package metering_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/metering"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -57,7 +58,7 @@ func TestLoad(t *testing.T) {
 		_ = inferencetest.Collect(t.Context(), s, &inference.Request{Model: "none", Task: inference.TaskGenerate})
 		<-time.After(390 * time.Millisecond)
 		total, models := s.Meters().Load(t.Context())
-		for name, load := range map[string]inference.Load{"total": total, "m": models[0].Load} {
+		for name, load := range map[string]metering.Load{"total": total, "m": models[0].Load} {
 			if load.InFlight != 0 || load.Queued != 0 || load.CompletionTokens != 22 || load.PromptTokens != 7 {
 				t.Errorf("%s: %+v", name, load)
 			}

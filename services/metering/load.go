@@ -1,10 +1,12 @@
-package inference
+package metering
 
 import (
 	"context"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // Load is what is being done, by one model or by all, and how fast.
@@ -41,7 +43,7 @@ func (ms *Meters) Load(ctx context.Context) (Load, []ModelLoad) {
 		total.Requests += n
 		total.Failures += n
 	}
-	if client := ClientOf(ctx); client != nil && client.Models != nil {
+	if client := inference.ClientOf(ctx); client != nil && client.Models != nil {
 		models = slices.DeleteFunc(models, func(m ModelLoad) bool { return !client.May(m.Model) })
 	}
 	return total, models
