@@ -57,8 +57,8 @@ func ArrivalOf(ctx context.Context) *Arrival {
 
 // Arrive returns the arrival of a request that was authenticated. The caller must call Leave
 // when the handler returns.
-func (c *Controller) Arrive(ctx context.Context) *Arrival {
-	return &Arrival{Context: ctx, controller: c, party: partyOf(ctx)}
+func (a *Controller) Arrive(ctx context.Context) *Arrival {
+	return &Arrival{Context: ctx, controller: a, party: partyOf(ctx)}
 }
 
 // Guard refuses requests while the server is overloaded. It is called before a request is
@@ -69,13 +69,13 @@ type Guard func(held Holding) error
 
 // LimitBodies bounds the bytes that the bodies of all requests hold together. The smaller of
 // this bound and [Bounds.BodyBytes] applies. 0 is no bound.
-func (c *Controller) LimitBodies(bytes int64) { c.ledger.limitBytes(bytes) }
+func (a *Controller) LimitBodies(bytes int64) { a.ledger.limitBytes(bytes) }
 
 // SetGuard sets the guard of requests that run models or tokenizers. Nil removes it.
-func (c *Controller) SetGuard(guard Guard) { c.guard.Store(&guard) }
+func (a *Controller) SetGuard(guard Guard) { a.guard.Store(&guard) }
 
 // Holdings returns what each party holds, sorted by bytes in descending order, and the sum.
-func (c *Controller) Holdings() (each []Holding, all Holding) { return c.ledger.holdings() }
+func (a *Controller) Holdings() (each []Holding, all Holding) { return a.ledger.holdings() }
 
 // Admit spends the rates of the client and of the server. It returns an error when one of
 // them is used up, or when the slots and queues of the client or the server are full. A
@@ -99,15 +99,15 @@ func (a *Arrival) Admit() error {
 }
 
 // guarded calls the guard for a party that is about to hold more bytes.
-func (c *Controller) guarded(party Party, more int64) error {
-	guard := c.guard.Load()
+func (a *Controller) guarded(party Party, more int64) error {
+	guard := a.guard.Load()
 	if guard == nil || *guard == nil {
 		return nil
 	}
-	held := c.ledger.holding(party)
+	held := a.ledger.holding(party)
 	held.Bytes += more
 	if err := (*guard)(held); err != nil {
-		return c.turnAway(refusedLoad, err)
+		return a.turnAway(refusedLoad, err)
 	}
 	return nil
 }
@@ -163,10 +163,10 @@ func (r refusal) String() string {
 }
 
 // Refusals returns the number of requests that were refused before they were read, by reason.
-func (c *Controller) Refusals() iter.Seq2[string, uint64] {
+func (a *Controller) Refusals() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
-		for why := range c.early {
-			if !yield(refusal(why).String(), c.early[why].Load()) {
+		for why := range a.early {
+			if !yield(refusal(why).String(), a.early[why].Load()) {
 				return
 			}
 		}
@@ -174,9 +174,9 @@ func (c *Controller) Refusals() iter.Seq2[string, uint64] {
 }
 
 // turnAway counts a request that is refused before it is read.
-func (c *Controller) turnAway(why refusal, err error) error {
-	c.early[why].Add(1)
-	c.meters.Refuse(metering.OutcomeOf(err))
+func (a *Controller) turnAway(why refusal, err error) error {
+	a.early[why].Add(1)
+	a.meters.Refuse(metering.OutcomeOf(err))
 	return err
 }
 

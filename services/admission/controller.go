@@ -53,7 +53,7 @@ type Controller struct {
 	closed bool
 }
 
-// NewController returns a controller with valid bounds, which counts its refusals on meters.
+// New returns a controller with valid bounds, which counts its refusals on meters.
 func New(b Bounds, meters *metering.Meters) *Controller {
 	a := &Controller{
 		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),

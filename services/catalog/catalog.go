@@ -84,14 +84,14 @@ var errStarting = &inference.Error{
 	Message: "the server is starting: its models are not known yet",
 }
 
-// CatalogConfig is the configuration of a catalog.
+// Config is the configuration of a catalog.
 type Config struct {
 	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
 	// for no such names.
 	LoRASeparator string
 }
 
-// NewCatalog makes an empty catalog; Start fills it.
+// New makes an empty catalog; Start fills it.
 func New(cfg Config, engines []inference.Engine, backends []inference.Backend, templates inference.Templates, dialects inference.Dialects, tokenizers inference.Tokenizers, log *slog.Logger) *Catalog {
 	c := &Catalog{
 		cfg: cfg, engines: engines, backends: backends, templates: templates, dialects: dialects, tokenizers: tokenizers, log: log,

@@ -38,7 +38,7 @@ type Parts struct {
 	Log        *slog.Logger
 }
 
-// CatalogOf makes a catalog that nobody has started.
+// Of makes a catalog that nobody has started.
 func Of(p Parts) *Catalog {
 	c := New(p.Config, p.Engines, p.Backends, p.Templates, p.Dialects, p.Tokenizers, p.Log)
 	c.Consult(p.Library, p.Overrides)

@@ -113,7 +113,7 @@ type Meters struct {
 	refused  [Outcomes]atomic.Uint64
 }
 
-// NewMeters returns empty meters. Models for which known reports false get no further
+// New returns empty meters. Models for which known reports false get no further
 // requests, and lose their meters.
 func New(known func(model string) bool) *Meters {
 	return &Meters{all: map[Series]*meter{}, known: known}

@@ -151,9 +151,10 @@ func (r *run) infer(ctx context.Context, job *inference.Job, used *catalog.Loan,
 	if used != nil && used.Sends() {
 		ctx = inference.WhenSent(ctx, func() { used.Sent(infer) })
 	}
-	for resp, err := range traced(ctx, func(ctx context.Context) iter.Seq2[*inference.Response, error] {
+	stream := func(ctx context.Context) iter.Seq2[*inference.Response, error] {
 		return r.card.Engine.Stream(ctx, infer)
-	}) { //nolint:contextcheck // what has been generated is counted whatever the client does
+	}
+	for resp, err := range traced(ctx, stream) { //nolint:contextcheck // what has been generated is counted whatever the client does
 		if err != nil {
 			return s.total(), r.explain(err)
 		}
