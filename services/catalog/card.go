@@ -42,7 +42,7 @@ type Card struct {
 	blind string
 	// Template is nil for a model without a chat template.
 	Template inference.Template
-	// ToolParser and ReasoningParser are the dialects of [inference.Dialects] in which the
+	// ToolParser and ReasoningParser are the dialects of [toolparser.Dialects] in which the
 	// model writes; empty for none.
 	ToolParser, ReasoningParser string
 	// ContextLength in tokens, prompt and answer together; 0 when unknown.

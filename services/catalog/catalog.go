@@ -35,7 +35,6 @@ type Catalog struct {
 	engines    []inference.Engine
 	backends   []inference.Backend
 	templates  inference.Templates
-	dialects   inference.Dialects
 	tokenizers inference.Tokenizers
 	log        *slog.Logger
 
@@ -92,9 +91,9 @@ type Config struct {
 }
 
 // New makes an empty catalog; Start fills it.
-func New(cfg Config, engines []inference.Engine, backends []inference.Backend, templates inference.Templates, dialects inference.Dialects, tokenizers inference.Tokenizers, log *slog.Logger) *Catalog {
+func New(cfg Config, engines []inference.Engine, backends []inference.Backend, templates inference.Templates, tokenizers inference.Tokenizers, log *slog.Logger) *Catalog {
 	c := &Catalog{
-		cfg: cfg, engines: engines, backends: backends, templates: templates, dialects: dialects, tokenizers: tokenizers, log: log,
+		cfg: cfg, engines: engines, backends: backends, templates: templates, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
 		moved:      make(chan struct{}, 1),
 		failing:    map[inference.Engine]bool{},
@@ -219,9 +218,6 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 
 // WasReady reports whether [Catalog.Ready] has returned nil.
 func (c *Catalog) WasReady() bool { return c.required.Load() != nil }
-
-// Dialects returns what reads the models' answers.
-func (c *Catalog) Dialects() inference.Dialects { return c.dialects }
 
 // told is whether all engines' models have been told of.
 func (c *Catalog) told(ctx context.Context) bool {

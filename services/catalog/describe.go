@@ -12,6 +12,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // describe reads the model's settings, each by itself: one that can't be read
@@ -290,22 +291,22 @@ func (d *description) tokens(published map[string]string) map[string]string {
 // detectParsers takes the dialects that the template teaches, which settings may
 // replace.
 func (d *description) detectParsers(source inference.TemplateSource) {
-	d.tools, d.reasoning = d.catalog.dialects.Detect(source.Source)
+	d.tools, d.reasoning = (toolparser.Dialects{}).Detect(source.Source)
 	if text, ok := source.Named[inference.TemplateToolUse]; ok {
 		var also inference.Detected
-		d.tools, also = d.catalog.dialects.Detect(text)
+		d.tools, also = (toolparser.Dialects{}).Detect(text)
 		d.reasoning = cmp.Or(d.reasoning, also)
 	}
 	d.card.ToolParser, d.card.ReasoningParser = d.tools.Name, d.reasoning.Name
 }
 
 func (d *description) toolParser(s inference.Setting) (err error) {
-	d.card.ToolParser, err = d.parser(s, d.tools, func() error { return d.catalog.dialects.Check(s.Value, "") })
+	d.card.ToolParser, err = d.parser(s, d.tools, func() error { return (toolparser.Dialects{}).Check(s.Value, "") })
 	return err
 }
 
 func (d *description) reasoningParser(s inference.Setting) (err error) {
-	d.card.ReasoningParser, err = d.parser(s, d.reasoning, func() error { return d.catalog.dialects.Check("", s.Value) })
+	d.card.ReasoningParser, err = d.parser(s, d.reasoning, func() error { return (toolparser.Dialects{}).Check("", s.Value) })
 	return err
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tokenizer"
-	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // shelf is a library of one model's settings and of one folder.
@@ -51,7 +50,7 @@ func override(model, name, value string) inference.Override {
 func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*catalog.Catalog, *strings.Builder) {
 	engine.AddModel("m", inferencetest.Say("x"), parameters)
 	log := &strings.Builder{}
-	models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, toolparser.Dialects{},
+	models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{},
 		tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	models.Consult(library, overrides)
 	return models, log

@@ -21,7 +21,6 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tokenizer"
-	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // wardrobe is a library of adapters: each is one row with its name's first letter.
@@ -163,7 +162,7 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	for _, config := range configs {
 		engine.AddOther(config.GetName(), config, engine.run)
 	}
-	models := catalog.New(catalog.Config{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models := catalog.New(catalog.Config{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	models.Consult(library, nil)
 	engine.models = models
 	service, err := serving.New(serving.Config{}, models, nil)

@@ -2,25 +2,6 @@ package inference
 
 import "encoding/json"
 
-// Dialects know how models write tool calls and reasoning into their text. They
-// are pure; all methods may be called concurrently.
-type Dialects interface {
-	// Check tells whether dialects are known, where a user names them; "" is none.
-	Check(tools, reasoning string) error
-	// Parser of one choice's answer. An unknown dialect is an error that lists
-	// the known ones.
-	Parser(options *ParserOptions) (Parser, error)
-	// Detect the dialects that a chat template teaches its model, without a name where
-	// the template teaches none.
-	Detect(template string) (tools, reasoning Detected)
-	// SpecialTokens tells whether these dialects are written with special tokens,
-	// which the engine must then leave in the text (Sampling.KeepSpecialTokens).
-	SpecialTokens(tools, reasoning string) bool
-	// Constrain gives the constraint under which an answer is a tool call, for
-	// choices that demand one; nil for those that don't. Errors are [*Error].
-	Constrain(choice ToolChoice, tools []json.RawMessage, single bool) (*Structured, error)
-}
-
 // Detected is a dialect that a chat template teaches, and the texts in the template by
 // which it was recognized.
 type Detected struct{ Name, Sign string }
@@ -72,8 +53,8 @@ type ParserOptions struct {
 	Tools string
 	// Reasoning is the dialect of reasoning; "" leaves it in the text.
 	Reasoning string
-	// Choice of the request. One that demands a call was constrained by
-	// [Dialects.Constrain]: its answer is JSON, whatever the dialect.
+	// Choice of the request. One that demands a call was constrained:
+	// its answer is JSON, whatever the dialect.
 	Choice ToolChoice
 	// Definitions of the tools offered to the model, as in [Request].
 	Definitions []json.RawMessage

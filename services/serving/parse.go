@@ -4,19 +4,19 @@ import (
 	"crypto/rand"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // reading is how a request's answers are taken apart.
 type reading struct {
-	dialects inference.Dialects
-	options  inference.ParserOptions
+	options inference.ParserOptions
 }
 
 // planReading finds out whether the answers hold more than text: calls, when the
 // model may call, and reasoning, when it is known to write some. A choice that
 // demands a call becomes a constraint; one that forbids calls keeps the tools from
 // the model.
-func (r *run) planReading(dialects inference.Dialects, maxBytes int) error {
+func (r *run) planReading(maxBytes int) error {
 	if r.req.Messages == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (r *run) planReading(dialects inference.Dialects, maxBytes int) error {
 	if asked.ToolChoice.Mode == inference.ToolNone {
 		asked.Tools = nil
 	}
-	if err := r.planTools(dialects, &asked); err != nil {
+	if err := r.planTools(&asked); err != nil {
 		return err
 	}
 	options := inference.ParserOptions{
@@ -35,9 +35,9 @@ func (r *run) planReading(dialects inference.Dialects, maxBytes int) error {
 		options.Tools = r.card.ToolParser
 	}
 	if len(asked.Tools) > 0 || options.Reasoning != "" {
-		r.reading = &reading{dialects: dialects, options: options}
+		r.reading = &reading{options: options}
 	}
-	if dialects.SpecialTokens(options.Tools, options.Reasoning) {
+	if (toolparser.Dialects{}).SpecialTokens(options.Tools, options.Reasoning) {
 		asked.Sampling.KeepSpecialTokens = true
 	}
 	r.req = &asked
@@ -46,12 +46,12 @@ func (r *run) planReading(dialects inference.Dialects, maxBytes int) error {
 
 // planTools refuses calls that can't be read and constrains those that are
 // demanded.
-func (r *run) planTools(dialects inference.Dialects, asked *inference.Request) error {
+func (r *run) planTools(asked *inference.Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
 		return inference.Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
 			asked.Model, inference.ParamPrefix+inference.SettingToolParser)
 	}
-	constraint, err := dialects.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
+	constraint, err := toolparser.Dialects{}.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
 	switch given := asked.Sampling.Structured; {
 	case err != nil:
 		return err
@@ -95,7 +95,7 @@ func (r *run) newParse(job *inference.Job) (*parse, error) {
 	}
 	options := r.reading.options
 	options.Prompt = job.Prompt
-	parser, err := r.reading.dialects.Parser(&options)
+	parser, err := toolparser.Dialects{}.Parser(&options)
 	return &parse{parser: parser}, err
 }
 

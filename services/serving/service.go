@@ -177,7 +177,7 @@ func (s *Service) countPrompt(ctx context.Context, req *inference.Request) (int,
 	if err := needTokenizer(run.card, req.Model, "the tokens of the model `%s` can't be counted here: give its tokenizer"); err != nil {
 		return 0, err
 	}
-	if err := run.planReading(s.catalog.Dialects(), s.cfg.MaxCallBytes); err != nil {
+	if err := run.planReading(s.cfg.MaxCallBytes); err != nil {
 		return 0, err
 	}
 	prompts, err := s.prompts(ctx, run.card, run.req)
@@ -228,7 +228,7 @@ func (s *Service) plan(ctx context.Context, req *inference.Request, measure *met
 		run.planInputs()
 		return run, nil
 	}
-	if err := run.planReading(s.catalog.Dialects(), s.cfg.MaxCallBytes); err != nil {
+	if err := run.planReading(s.cfg.MaxCallBytes); err != nil {
 		return nil, err
 	}
 	if err := run.planConstraint(); err != nil {

@@ -12,9 +12,6 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// What the core asks for is what there is.
-var _ inference.Dialects = Dialects{}
-
 // every is each pair of dialects that a model may be read by.
 func every() []*inference.ParserOptions {
 	var all []*inference.ParserOptions

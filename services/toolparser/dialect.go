@@ -14,7 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Dialects is the table of dialects. It has no state.
+// Dialects is the table of dialects: how models write tool calls and reasoning into their
+// text. It has no state.
 type Dialects struct{}
 
 // toolDialect is one way to write tool calls.
@@ -139,7 +140,8 @@ func signs(template string, parts ...string) string {
 	return strings.Join(parts, " ")
 }
 
-// Detect the dialects that a chat template shows its model.
+// Detect the dialects that a chat template shows its model, without a name where the template
+// shows none.
 func (Dialects) Detect(template string) (tools, reasoning inference.Detected) {
 	for _, d := range toolDialects() {
 		if sign := d.teaches(template); sign != "" {
@@ -196,14 +198,14 @@ func reasoningNamed(name string) (reasoningDialect, error) {
 	return reasoningDialect{}, fmt.Errorf("unknown reasoning parser %q: it must be one of %s", name, strings.Join(known, ", "))
 }
 
-// Check tells whether the names are known.
+// Check returns an error unless the names are known; "" is none.
 func (Dialects) Check(tools, reasoning string) error {
 	_, toolsErr := toolsNamed(tools)
 	_, reasoningErr := reasoningNamed(reasoning)
 	return errors.Join(toolsErr, reasoningErr)
 }
 
-// Parser of one choice's answer.
+// Parser of one choice's answer. An unknown dialect is an error that lists the known ones.
 func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, error) {
 	tools, err := toolsNamed(options.Tools)
 	if err != nil {

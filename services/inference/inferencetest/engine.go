@@ -23,7 +23,6 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tokenizer"
-	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // Script is one inference: it sends responses until it returns or send is false.
@@ -281,7 +280,7 @@ func Seeing(tb testing.TB, cfg serving.Config, rules images.Config, engines ...i
 
 func start(tb testing.TB, names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) *serving.Service {
 	tb.Helper()
-	models := catalog.New(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, toolparser.Dialects{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models := catalog.New(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		tb.Fatal(err)
