@@ -20,8 +20,8 @@ const module = "github.com/trident-inference/trident/"
 var arrows = map[string][]string{
 	"services/budget":                  {},
 	"services/inference":               {"gen/go/kserve", "services/budget"},
-	"services/serving":                 {"gen/go/kserve", "services/admission", "services/budget", "services/catalog", "services/inference", "services/metering", "services/toolparser"},
-	"services/catalog":                 {"gen/go/kserve", "services/inference", "services/toolparser"},
+	"services/serving":                 {"gen/go/kserve", "services/admission", "services/budget", "services/catalog", "services/images", "services/inference", "services/metering", "services/toolparser"},
+	"services/catalog":                 {"gen/go/kserve", "services/inference", "services/tokenizer", "services/toolparser"},
 	"services/admission":               {"gen/go/kserve", "services/inference", "services/metering"},
 	"services/metering":                {"services/inference"},
 	"services/contracts":               {"gen/go/kserve", "services/inference", "services/structured"},

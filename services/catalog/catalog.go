@@ -17,6 +17,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/tokenizer"
 )
 
 // refreshInterval is how often the engines are asked for their models while none of
@@ -35,7 +36,7 @@ type Catalog struct {
 	engines    []inference.Engine
 	backends   []inference.Backend
 	templates  inference.Templates
-	tokenizers inference.Tokenizers
+	tokenizers *tokenizer.Folders
 	log        *slog.Logger
 
 	known atomic.Pointer[knowledge]
@@ -91,7 +92,7 @@ type Config struct {
 }
 
 // New makes an empty catalog; Start fills it.
-func New(cfg Config, engines []inference.Engine, backends []inference.Backend, templates inference.Templates, tokenizers inference.Tokenizers, log *slog.Logger) *Catalog {
+func New(cfg Config, engines []inference.Engine, backends []inference.Backend, templates inference.Templates, tokenizers *tokenizer.Folders, log *slog.Logger) *Catalog {
 	c := &Catalog{
 		cfg: cfg, engines: engines, backends: backends, templates: templates, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),

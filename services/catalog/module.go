@@ -7,6 +7,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/tokenizer"
 )
 
 // Module provides the [Catalog] over the engines, whose order counts, and the backends of
@@ -31,7 +32,7 @@ type Parts struct {
 	Engines    []inference.Engine // first the one whose models win
 	Backends   []inference.Backend
 	Templates  inference.Templates
-	Tokenizers inference.Tokenizers
+	Tokenizers *tokenizer.Folders
 	Library    inference.Library
 	Overrides  []inference.Override
 	Log        *slog.Logger

@@ -55,7 +55,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Reader is an [inference.ImageReader].
+// Reader reads the pictures of requests. It may be used concurrently.
 type Reader struct {
 	cfg    Config
 	client *http.Client
@@ -72,7 +72,8 @@ func New(cfg Config) (*Reader, error) {
 // parallel bounds the fetches of one request at once.
 const parallel = 4
 
-// Check looks at the number of the pictures, and at addresses.
+// Check finds what is wrong before anything is read: too many pictures, or one that is no data:
+// URI and may not be fetched. Its error is an [*inference.Error] that names the Param.
 func (r *Reader) Check(refs []inference.ImageRef) error {
 	if len(refs) > r.cfg.MaxCount {
 		return inference.Invalid(refs[r.cfg.MaxCount].Param, "a request may have at most %d images, this one has %d (--image-max-count)", r.cfg.MaxCount, len(refs))
@@ -88,8 +89,10 @@ func (r *Reader) Check(refs []inference.ImageRef) error {
 	return nil
 }
 
-// Read gives the pictures of a request. Addresses are fetched side by side, once all
-// data: URIs are known to be pictures.
+// Read returns the pictures that have passed Check, in their order. Addresses are fetched side
+// by side, once all data: URIs are known to be pictures. What isn't a picture, is too large or
+// can't be fetched is an [*inference.Error] that names its Param. It ends with ctx, whose error
+// it then returns, and leaves nothing running.
 func (r *Reader) Read(ctx context.Context, refs []inference.ImageRef) ([]inference.Image, error) {
 	images := make([]inference.Image, len(refs))
 	var left room

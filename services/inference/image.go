@@ -1,7 +1,6 @@
 package inference
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -21,18 +20,6 @@ type ImageRef struct {
 	URL string
 	// Param is the field that holds it, for errors.
 	Param string
-}
-
-// ImageReader reads the pictures of requests. It may be used concurrently.
-type ImageReader interface {
-	// Check finds what is wrong before anything is read: too many pictures, or one that
-	// is no data: URI and may not be fetched. Its error is an [*Error] that names the
-	// Param.
-	Check(refs []ImageRef) error
-	// Read gives the pictures that have passed Check, in their order. What isn't a
-	// picture, is too large or can't be fetched is an [*Error] that names its Param. It
-	// ends with ctx, whose error it then gives, and leaves nothing running.
-	Read(ctx context.Context, refs []ImageRef) ([]Image, error)
 }
 
 // AnyImages is the [ImageInput.Most] of models without a limit of their own.

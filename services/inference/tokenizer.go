@@ -33,10 +33,3 @@ type TextBudget struct {
 
 // ErrTextTooLong is returned for a text that is longer than its [TextBudget].
 var ErrTextTooLong = errors.New("the text is too long to be tokenized")
-
-// Tokenizers reads tokenizers.
-type Tokenizers interface {
-	// Load reads the tokenizer in a folder. Errors may name the folder: they are
-	// for the log.
-	Load(folder string) (Tokenizer, error)
-}

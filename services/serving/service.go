@@ -14,6 +14,7 @@ import (
 
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
 )
@@ -68,19 +69,19 @@ const (
 type Service struct {
 	cfg       Config
 	catalog   *catalog.Catalog
-	images    inference.ImageReader
+	images    *images.Reader
 	admission *admission.Controller
 	meters    *metering.Meters
 }
 
-// New makes a service over the catalog's engines, whose requests' pictures images
-// reads. It starts nothing.
-func New(cfg Config, models *catalog.Catalog, images inference.ImageReader) (*Service, error) {
+// New makes a service over the catalog's engines. Pictures reads those of the requests. It
+// starts nothing.
+func New(cfg Config, models *catalog.Catalog, pictures *images.Reader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	meters := metering.New(func(model string) bool { return models.Card(model) != nil })
-	return &Service{cfg: cfg, catalog: models, images: images, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
+	return &Service{cfg: cfg, catalog: models, images: pictures, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
 }
 
 // Catalog returns the catalog of the models.

@@ -11,7 +11,7 @@ import (
 )
 
 // Module provides what reads the models' tokenizers.
-var Module = fx.Module("tokenizer", fx.Provide(fx.Annotate(NewFolders, fx.As(new(inference.Tokenizers)))))
+var Module = fx.Module("tokenizer", fx.Provide(NewFolders))
 
 // Folders reads tokenizers from folders of Hugging Face's layout and keeps them:
 // large ones take a second to read. It may be used concurrently.
@@ -30,7 +30,8 @@ type folder struct {
 func NewFolders() *Folders { return &Folders{read: map[string]folder{}} }
 
 // Load reads the tokenizer.json in a folder, unless that has been read since it
-// was changed. What tokenizer_config.json says of the tokens around a text holds.
+// was changed. What tokenizer_config.json says of the tokens around a text holds. Errors may
+// name the folder: they are for the log.
 func (f *Folders) Load(path string) (inference.Tokenizer, error) {
 	info, err := os.Stat(path + "/tokenizer.json")
 	if err != nil {
