@@ -2,8 +2,10 @@ package kserve_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
@@ -29,7 +31,7 @@ func BenchmarkInferJSON(b *testing.B) {
 	client := http.Client{Transport: &http.Transport{DisableCompression: true}}
 	b.Cleanup(client.CloseIdleConnections)
 	for _, output := range []string{"PARAMETERS", "FP32"} {
-		body := floatsBody(output, tier.BenchSize(1000, million))
+		body := floatsBody(b, output, tier.BenchSize(1000, million))
 		for _, s := range servers {
 			b.Run(output+"/"+s.name, func(b *testing.B) {
 				for b.Loop() {
@@ -67,7 +69,7 @@ func TestInferJSONTime(t *testing.T) {
 	for name, url := range ports {
 		for _, output := range []string{"PARAMETERS", "FP32"} {
 			t.Run(name+"/"+output, func(t *testing.T) {
-				compareTimes(t, &client, "http://"+triton.HTTP(), url, floatsBody(output, million))
+				compareTimes(t, &client, "http://"+triton.HTTP(), url, floatsBody(t, output, million))
 			})
 		}
 	}
@@ -93,8 +95,21 @@ func compareTimes(t *testing.T, client *http.Client, want, got string, body []by
 }
 
 // floatsBody asks a model to answer n values with an output.
-func floatsBody(output string, n int) []byte {
-	text, _ := someFloats(n)
+// million is how many values large tensors have.
+const million = 1_000_000
+
+// floatsBody has n FP32 values as a client writes them: most with the digits of a double.
+func floatsBody(tb testing.TB, output string, n int) []byte {
+	tb.Helper()
+	random := rand.New(rand.NewPCG(1, 2)) // the same ones in each run
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(float32(random.NormFloat64()))
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	return []byte(strings.TrimSuffix(inputs(tensorJSON("FP32", "FP32", fmt.Sprintf("[%d]", n), string(text))), "}") + `, "outputs": [{"name": "` + output + `"}]}`)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // openBody makes a request's body what it was before it was compressed, within the
@@ -53,7 +54,7 @@ func bodyError(err error) error {
 	if _, known := errors.AsType[*inference.Error](err); known {
 		return err
 	}
-	e := invalid("the request body ended early")
+	e := tensorjson.Invalid("the request body ended early")
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		e.Message = fmt.Sprintf("request body exceeds the maximum allowed input size of %d bytes. Use --http-max-input-size to increase the limit.", tooLarge.Limit)
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -108,7 +109,7 @@ func (b *inflatedBody) Read(p []byte) (n int, err error) {
 	}
 	switch {
 	case b.n > budget.Inflated(b.sent.n):
-		return 0, invalid("%s", budget.ErrInflated.Error())
+		return 0, tensorjson.Invalid("%s", budget.ErrInflated.Error())
 	case err != nil && !errors.Is(err, io.EOF):
 		err = compressionError(err)
 	}
@@ -131,14 +132,14 @@ func compressionError(err error) error {
 	if _, ok := errors.AsType[flate.CorruptInputError](err); !ok && !corrupt {
 		return err
 	}
-	e := invalid("the request body is not what its Content-Encoding says")
+	e := tensorjson.Invalid("the request body is not what its Content-Encoding says")
 	e.Err = err
 	return e
 }
 
 // object is one of a request that isn't an inference. What is JSON but no object has
 // no members, as to tritonserver.
-type object struct{ jsonValue }
+type object struct{ tensorjson.Value }
 
 // readObject reads a body that is an object; an empty one has no members either where
 // it may be left out.
@@ -150,32 +151,32 @@ func readObject(r *http.Request, optional bool) (object, error) {
 	if optional && body.Len() == 0 {
 		return object{}, nil
 	}
-	parsed, err := newDocument(body.Bytes())
+	parsed, err := tensorjson.Parse(body.Bytes())
 	if err != nil {
 		return object{}, err
 	}
-	return objectOf(parsed.root())
+	return objectOf(parsed.Root())
 }
 
-func objectOf(v jsonValue) (object, error) {
+func objectOf(v tensorjson.Value) (object, error) {
 	n := 0
-	for range v.members {
+	for range v.Members {
 		n++
 		if n > budget.Keys { // they are gone through for each that is looked for
-			return object{}, invalid("an object of the request has more than %d members", budget.Keys)
+			return object{}, tensorjson.Invalid("an object of the request has more than %d members", budget.Keys)
 		}
 	}
 	return object{v}, nil
 }
 
-func (o object) has(name string) bool { return !o.member(name).none() }
+func (o object) has(name string) bool { return !o.Member(name).None() }
 
 // given tells whether there is a member other than null.
-func (o object) given(name string) bool { return o.has(name) && o.member(name).kind() != 'n' }
+func (o object) given(name string) bool { return o.has(name) && o.Member(name).Kind() != 'n' }
 
 // text is a member that must be one.
 func (o object) text(name string) (string, error) {
-	s, err := o.textOf(name)
+	s, err := o.TextMember(name)
 	return validText(s), orNil(err)
 }
 
@@ -184,32 +185,32 @@ func validText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 // truth is a member that must be true or false.
 func (o object) truth(name string) (bool, error) {
-	b, err := o.member(name).asBool()
+	b, err := o.Member(name).Bool()
 	return b, orNil(err)
 }
 
 // unsigned is a member that must be a whole number from 0.
 func (o object) unsigned(name string) (uint64, error) {
-	v, err := o.memberOf(name)
+	v, err := o.RequiredMember(name)
 	if err != nil {
 		return 0, err
 	}
-	n, err := v.asUnsigned()
+	n, err := v.Uint64()
 	return n, orNil(err)
 }
 
 // texts is a member that must be a list of them.
 func (o object) texts(name string) ([]string, error) {
-	list, err := o.listOf(name)
+	list, err := o.ListMember(name)
 	if err != nil {
 		return nil, err
 	}
 	all := []string{}
-	for item := range list.items {
+	for item := range list.Items {
 		if len(all) == budget.Keys {
 			return nil, overBudget(name, budget.Keys)
 		}
-		s, err := item.asText()
+		s, err := item.Text()
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -26,7 +27,7 @@ func restFail(w http.ResponseWriter, r *http.Request, err error) {
 
 // appendError adds the JSON of an error.
 func appendError(to []byte, e *inference.Error) []byte {
-	return append(appendQuoted(append(to, `{"error":`...), textOf(e)), '}')
+	return append(tensorjson.AppendQuoted(append(to, `{"error":`...), textOf(e)), '}')
 }
 
 // httpStatus is the HTTP status of an error.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -44,9 +45,9 @@ func (s *Service) readGenerate(r *http.Request, model, version string) (*restReq
 	}
 	defer body.Free()
 	req := newRESTRequest(model, version)
-	parsed, err := newDocument(prefixOf(body, body.Len()))
+	parsed, err := tensorjson.Parse(prefixOf(body, body.Len()))
 	if err == nil {
-		err = req.readGenerate(config, parsed.root())
+		err = req.readGenerate(config, parsed.Root())
 	}
 	if err != nil {
 		return nil, nil, s.orOfModel(r.Context(), model, version, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // readGenerate reads the JSON of Triton's generate extension. Members that are named
@@ -19,7 +20,7 @@ import (
 //
 // Parameters that KServe gives a meaning, as "sequence_id" or "priority", get it;
 // tritonserver hands those of generate to the model unread.
-func (q *restRequest) readGenerate(config *kserve.ModelConfig, root jsonValue) error {
+func (q *restRequest) readGenerate(config *kserve.ModelConfig, root tensorjson.Value) error {
 	if err := q.readID(root); err != nil {
 		return err
 	}
@@ -28,18 +29,18 @@ func (q *restRequest) readGenerate(config *kserve.ModelConfig, root jsonValue) e
 }
 
 // readMembers reads an object's. Of members of one name the first counts.
-func (q *restRequest) readMembers(config *kserve.ModelConfig, object jsonValue, outer bool) error {
-	if object.kind() != '{' {
-		return internal("attempt to get members for non-object")
+func (q *restRequest) readMembers(config *kserve.ModelConfig, object tensorjson.Value, outer bool) error {
+	if object.Kind() != '{' {
+		return tensorjson.Internal("attempt to get members for non-object")
 	}
 	read := map[string]bool{}
-	for key, value := range object.members {
-		name := string(key.appendText(nil))
+	for key, value := range object.Members {
+		name := string(key.AppendUnquoted(nil))
 		input := slices.IndexFunc(config.GetInput(), func(in *kserve.ModelInput) bool { return in.GetName() == name })
 		var err error
 		switch {
 		case outer && name == keyParameters && input >= 0:
-			return invalid("Keyword '%s' for nested schema also given as input tensor name", name)
+			return tensorjson.Invalid("Keyword '%s' for nested schema also given as input tensor name", name)
 		case input >= 0:
 			err = q.readGenerateInput(config, config.GetInput()[input], value)
 		case read[name]:
@@ -64,22 +65,22 @@ func (q *restRequest) readMembers(config *kserve.ModelConfig, object jsonValue, 
 }
 
 // readNested reads "parameters", whose own members count as the body's.
-func (q *restRequest) readNested(config *kserve.ModelConfig, object jsonValue) error {
-	if object.kind() != '{' {
-		return internal("Expected JSON object for keyword: '%s': attempt to access JSON non-object as object", keyParameters)
+func (q *restRequest) readNested(config *kserve.ModelConfig, object tensorjson.Value) error {
+	if object.Kind() != '{' {
+		return tensorjson.Internal("Expected JSON object for keyword: '%s': attempt to access JSON non-object as object", keyParameters)
 	}
 	if err := q.readMembers(config, object, false); err != nil {
-		return in("Converting keyword: '"+keyParameters+"'", inference.AsError(err))
+		return tensorjson.Within("Converting keyword: '"+keyParameters+"'", inference.AsError(err))
 	}
 	return nil
 }
 
-func (q *restRequest) readGenerateInput(config *kserve.ModelConfig, input *kserve.ModelInput, value jsonValue) error {
+func (q *restRequest) readGenerateInput(config *kserve.ModelConfig, input *kserve.ModelInput, value tensorjson.Value) error {
 	name, datatype := input.GetName(), datatypeOf(input.GetDataType())
-	if datatype == typeBytes { // tritonserver looks at texts first
-		for element := range value.flat {
-			if element.kind() != '"' {
-				return internal("Unable to parse JSON bytes array: attempt to access JSON non-string as string")
+	if datatype == tensorjson.TypeBytes { // tritonserver looks at texts first
+		for element := range value.Flat {
+			if element.Kind() != '"' {
+				return tensorjson.Internal("Unable to parse JSON bytes array: attempt to access JSON non-string as string")
 			}
 		}
 	}
@@ -87,18 +88,18 @@ func (q *restRequest) readGenerateInput(config *kserve.ModelConfig, input *kserv
 	if config.GetMaxBatchSize() > 0 {
 		declared = append(declared, -1)
 	}
-	length := value.length()
+	length := value.Len()
 	shape, ok := fit(append(declared, input.GetDims()...), length)
 	if !ok {
-		return invalid("The schema can not convert input '%s' to tensor with proper shape", name)
+		return tensorjson.Invalid("The schema can not convert input '%s' to tensor with proper shape", name)
 	}
-	raw, err := readTensor(name, datatype, value, length)
+	raw, err := tensorjson.ReadTensor(name, datatype, value, length)
 	if err != nil {
 		return err
 	}
 	for _, other := range q.head.GetInputs() {
 		if other.GetName() == name {
-			return invalid("%sinput '%s' already exists in request", requestPrefix(q.head.GetId()), name)
+			return tensorjson.Invalid("%sinput '%s' already exists in request", requestPrefix(q.head.GetId()), name)
 		}
 	}
 	q.head.Inputs = append(q.head.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape})
@@ -170,17 +171,17 @@ func (e *events) appendGenerated(to []byte, resp *inference.Response) ([]byte, e
 		if i > 0 {
 			to = append(to, ',')
 		}
-		to = append(appendQuoted(to, m.name), ':')
+		to = append(tensorjson.AppendQuoted(to, m.name), ':')
 		switch {
 		case m.parameter != nil:
 			to = appendParameter(to, m.parameter)
 		case m.output != nil:
 			var err *inference.Error
-			if to, err = appendData(to, m.output, true); err != nil {
+			if to, err = tensorjson.AppendData(to, m.output, true); err != nil {
 				return to, err
 			}
 		default:
-			to = appendQuoted(to, m.text)
+			to = tensorjson.AppendQuoted(to, m.text)
 		}
 	}
 	return append(to, '}'), nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -75,7 +76,7 @@ func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config 
 	length := size
 	if text := header.Get(headerLength); text != "" {
 		if length = leadingNumber(text); length < 0 || length > size {
-			return invalid("inference header size should be in range (0, %d), got: %s", size, text)
+			return tensorjson.Invalid("inference header size should be in range (0, %d), got: %s", size, text)
 		}
 	}
 	if length == 0 {
@@ -85,11 +86,11 @@ func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config 
 		}
 		return q.readRaw(config, body)
 	}
-	parsed, err := newDocument(prefixOf(body, length))
+	parsed, err := tensorjson.Parse(prefixOf(body, length))
 	if err != nil {
 		return err
 	}
-	return q.read(parsed.root(), &tensorData{rest: body, at: length})
+	return q.read(parsed.Root(), &tensorData{rest: body, at: length})
 }
 
 // orOfModel is an error about a request's body, unless there is no such model:

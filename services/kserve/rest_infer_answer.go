@@ -13,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // restAnswer is a response on its way to the client: JSON, and the tensors that come
@@ -90,10 +91,10 @@ func (a *restAnswer) keep() {
 func (q *restRequest) appendAnswer(a *restAnswer, resp *inference.Response) error {
 	b := []byte{'{'}
 	if id := q.head.GetId(); id != "" {
-		b = append(appendQuoted(append(b, `"id":`...), id), ',')
+		b = append(tensorjson.AppendQuoted(append(b, `"id":`...), id), ',')
 	}
-	b = appendQuoted(append(b, `"model_name":`...), q.head.GetModelName())
-	b = appendQuoted(append(b, `,"model_version":`...), resp.Version)
+	b = tensorjson.AppendQuoted(append(b, `"model_name":`...), q.head.GetModelName())
+	b = tensorjson.AppendQuoted(append(b, `,"model_version":`...), resp.Version)
 	if len(resp.Parameters) > 0 {
 		b = appendParameters(append(b, `,"parameters":`...), resp.Parameters)
 	}
@@ -113,8 +114,8 @@ func (q *restRequest) appendAnswer(a *restAnswer, resp *inference.Response) erro
 }
 
 func (q *restRequest) appendOutput(b []byte, a *restAnswer, out *inference.Output) ([]byte, error) {
-	b = appendQuoted(append(b, `{"name":`...), out.Name)
-	b = appendQuoted(append(b, `,"datatype":`...), out.Type)
+	b = tensorjson.AppendQuoted(append(b, `{"name":`...), out.Name)
+	b = tensorjson.AppendQuoted(append(b, `,"datatype":`...), out.Type)
 	b = append(b, `,"shape":[`...)
 	for i, d := range out.Shape {
 		if i > 0 {
@@ -136,7 +137,7 @@ func (q *restRequest) appendOutput(b []byte, a *restAnswer, out *inference.Outpu
 		}
 	case formJSON:
 		var err *inference.Error
-		if b, err = appendData(append(b, `,"data":`...), out, false); err != nil {
+		if b, err = tensorjson.AppendData(append(b, `,"data":`...), out, false); err != nil {
 			return b, err
 		}
 	case formShared:
@@ -151,7 +152,7 @@ func appendParameters(b []byte, parameters map[string]*kserve.InferParameter) []
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendParameter(append(appendQuoted(b, name), ':'), parameters[name])
+		b = appendParameter(append(tensorjson.AppendQuoted(b, name), ':'), parameters[name])
 	}
 	return append(b, '}')
 }
@@ -165,9 +166,9 @@ func appendParameter(b []byte, p *kserve.InferParameter) []byte {
 	case *kserve.InferParameter_Uint64Param:
 		return strconv.AppendUint(b, choice.Uint64Param, 10)
 	case *kserve.InferParameter_StringParam:
-		return appendQuoted(b, choice.StringParam)
+		return tensorjson.AppendQuoted(b, choice.StringParam)
 	case *kserve.InferParameter_DoubleParam:
-		return appendFloat(b, choice.DoubleParam)
+		return tensorjson.AppendFloat(b, choice.DoubleParam)
 	}
 	return append(b, "null"...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // outputForm is how a response's tensor goes to the client.
@@ -54,7 +55,7 @@ const fieldRawInput = 7 // raw_input_contents of ModelInferRequest
 func (q *restRequest) encode() (*inference.InferRequest, error) {
 	head, err := proto.Marshal(q.head)
 	if err != nil {
-		wrong := invalid("a name, an id or a parameter of the request isn't valid UTF-8")
+		wrong := tensorjson.Invalid("a name, an id or a parameter of the request isn't valid UTF-8")
 		wrong.Err = err
 		return nil, wrong
 	}
@@ -83,18 +84,18 @@ const (
 )
 
 // read reads the JSON of a body, and the tensors behind it.
-func (q *restRequest) read(root jsonValue, tensors *tensorData) error {
+func (q *restRequest) read(root tensorjson.Value, tensors *tensorData) error {
 	if err := q.readID(root); err != nil {
 		return err
 	}
-	if err := q.readParameters(root.member(keyParameters)); err != nil {
+	if err := q.readParameters(root.Member(keyParameters)); err != nil {
 		return err
 	}
-	inputs, err := root.listOf("inputs")
+	inputs, err := root.ListMember("inputs")
 	if err != nil {
-		return in("Unable to parse 'inputs'", err)
+		return tensorjson.Within("Unable to parse 'inputs'", err)
 	}
-	for input := range inputs.items {
+	for input := range inputs.Items {
 		if len(q.head.GetInputs()) == budget.Tensors {
 			return overBudget("inputs", budget.Tensors)
 		}
@@ -103,17 +104,17 @@ func (q *restRequest) read(root jsonValue, tensors *tensorData) error {
 		}
 	}
 	if tensors.more() {
-		return invalid("unexpected additional input data for model '%s'", q.head.GetModelName())
+		return tensorjson.Invalid("unexpected additional input data for model '%s'", q.head.GetModelName())
 	}
-	if root.member(keyOutputs).none() {
+	if root.Member(keyOutputs).None() {
 		return nil
 	}
-	outputs, err := root.listOf(keyOutputs)
+	outputs, err := root.ListMember(keyOutputs)
 	if err != nil {
-		return in("Unable to parse 'outputs'", err)
+		return tensorjson.Within("Unable to parse 'outputs'", err)
 	}
 	q.forms = map[string]outputForm{}
-	for output := range outputs.items {
+	for output := range outputs.Items {
 		if len(q.head.GetOutputs()) == budget.Tensors {
 			return overBudget("outputs", budget.Tensors)
 		}
@@ -126,17 +127,17 @@ func (q *restRequest) read(root jsonValue, tensors *tensorData) error {
 
 // overBudget is the error of a request with more of something than it may have.
 func overBudget(field string, most int) error {
-	return invalid("%s", (&budget.Error{Field: field, Most: most, What: "elements"}).Error())
+	return tensorjson.Invalid("%s", (&budget.Error{Field: field, Most: most, What: "elements"}).Error())
 }
 
-func (q *restRequest) readID(root jsonValue) error {
-	id := root.member(keyID)
-	if id.none() {
+func (q *restRequest) readID(root tensorjson.Value) error {
+	id := root.Member(keyID)
+	if id.None() {
 		return nil
 	}
-	text, err := id.asText()
+	text, err := id.Text()
 	if err != nil {
-		return in("Unable to parse 'id'", err)
+		return tensorjson.Within("Unable to parse 'id'", err)
 	}
 	q.head.Id = text
 	return nil
@@ -144,18 +145,18 @@ func (q *restRequest) readID(root jsonValue) error {
 
 // readParameters reads those of the request. Of parameters of one name the first
 // counts.
-func (q *restRequest) readParameters(all jsonValue) error {
-	switch all.kind() {
+func (q *restRequest) readParameters(all tensorjson.Value) error {
+	switch all.Kind() {
 	case 0:
 		return nil
 	case '{':
 	default:
-		return internal("failed to get request params.: attempt to get members for non-object")
+		return tensorjson.Internal("failed to get request params.: attempt to get members for non-object")
 	}
 	q.head.Parameters = map[string]*kserve.InferParameter{}
 	read := map[string]bool{}
-	for key, value := range all.members {
-		name := string(key.appendText(nil))
+	for key, value := range all.Members {
+		name := string(key.AppendUnquoted(nil))
 		if read[name] {
 			continue
 		}
@@ -170,7 +171,7 @@ func (q *restRequest) readParameters(all jsonValue) error {
 	return nil
 }
 
-func (q *restRequest) readParameter(name string, value jsonValue) error {
+func (q *restRequest) readParameter(name string, value tensorjson.Value) error {
 	var parameter *kserve.InferParameter
 	var err *inference.Error
 	switch name {
@@ -182,25 +183,25 @@ func (q *restRequest) readParameter(name string, value jsonValue) error {
 		parameter, err = boolParameter(value)
 	case "priority":
 		var n uint64
-		n, err = value.asUnsigned()
+		n, err = value.Uint64()
 		parameter = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Uint64Param{Uint64Param: n}}
 	case "timeout":
 		parameter, err = unsignedParameter(value)
 	case "binary_data_output":
 		var is bool
-		if is, err = value.asBool(); is {
+		if is, err = value.Bool(); is {
 			q.form = formBinary
 		}
 	default:
 		if strings.HasPrefix(name, "triton_") {
-			return invalid("parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.")
+			return tensorjson.Invalid("parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.")
 		}
 		if parameter, err = parameterOf(name, value); err != nil {
 			return err
 		}
 	}
 	if err != nil {
-		return in("Unable to parse '"+name+"'", err)
+		return tensorjson.Within("Unable to parse '"+name+"'", err)
 	}
 	if parameter != nil {
 		q.head.Parameters[name] = parameter
@@ -210,8 +211,8 @@ func (q *restRequest) readParameter(name string, value jsonValue) error {
 
 // unsignedParameter has the bits of a number up to 2^64-1 in KServe's int64_param,
 // as Triton reads them.
-func unsignedParameter(v jsonValue) (*kserve.InferParameter, *inference.Error) {
-	n, err := v.asUnsigned()
+func unsignedParameter(v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+	n, err := v.Uint64()
 	return wholeParameter(int64(n)), err
 }
 
@@ -219,41 +220,41 @@ func wholeParameter(n int64) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: n}}
 }
 
-func textParameter(v jsonValue) (*kserve.InferParameter, *inference.Error) {
-	s, err := v.asText()
+func textParameter(v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+	s, err := v.Text()
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: s}}, err
 }
 
-func boolParameter(v jsonValue) (*kserve.InferParameter, *inference.Error) {
-	b, err := v.asBool()
+func boolParameter(v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+	b, err := v.Bool()
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: b}}, err
 }
 
 // parameterOf is a parameter of the model's own, of the type that it has in JSON.
-func parameterOf(name string, v jsonValue) (*kserve.InferParameter, *inference.Error) {
-	if n, err := v.asSigned(); err == nil {
+func parameterOf(name string, v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+	if n, err := v.Int64(); err == nil {
 		return wholeParameter(n), nil
 	}
 	switch {
-	case v.kind() == '"':
+	case v.Kind() == '"':
 		return textParameter(v)
-	case v.kind() == 't', v.kind() == 'f':
+	case v.Kind() == 't', v.Kind() == 'f':
 		return boolParameter(v)
-	case v.number():
-		f, err := v.asFloat()
+	case v.IsNumber():
+		f, err := v.Float64()
 		return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_DoubleParam{DoubleParam: f}}, err
 	}
-	return nil, invalid("parameter '%s' has invalid type. It should be either 'int', 'bool', or 'string'.", name)
+	return nil, tensorjson.Invalid("parameter '%s' has invalid type. It should be either 'int', 'bool', or 'string'.", name)
 }
 
 // fewParameters holds those of a tensor to their budget: they are gone through for each that is
 // looked for.
-func fewParameters(parameters jsonValue) error {
-	if parameters.kind() != '{' {
+func fewParameters(parameters tensorjson.Value) error {
+	if parameters.Kind() != '{' {
 		return nil
 	}
 	n := 0
-	for range parameters.members {
+	for range parameters.Members {
 		n++
 		if n > budget.Keys {
 			return overBudget(keyParameters, budget.Keys)
@@ -262,13 +263,13 @@ func fewParameters(parameters jsonValue) error {
 	return nil
 }
 
-func (q *restRequest) readInput(input jsonValue, tensors *tensorData) error {
-	data, parameters := input.member(keyData), input.member(keyParameters)
+func (q *restRequest) readInput(input tensorjson.Value, tensors *tensorData) error {
+	data, parameters := input.Member(keyData), input.Member(keyParameters)
 	if err := fewParameters(parameters); err != nil {
 		return err
 	}
-	binarySize := parameters.member(keyBinarySize)
-	if err := checkSources(data, binarySize, parameters.member(keyRegion)); err != nil {
+	binarySize := parameters.Member(keyBinarySize)
+	if err := checkSources(data, binarySize, parameters.Member(keyRegion)); err != nil {
 		return err
 	}
 	tensor, err := describeInput(input)
@@ -276,15 +277,15 @@ func (q *restRequest) readInput(input jsonValue, tensors *tensorData) error {
 		return err
 	}
 	q.head.Inputs = append(q.head.Inputs, tensor)
-	if !binarySize.none() {
-		size, err := binarySize.asUnsigned()
+	if !binarySize.None() {
+		size, err := binarySize.Uint64()
 		if err != nil {
-			return in("Unable to parse 'binary_data_size'", err)
+			return tensorjson.Within("Unable to parse 'binary_data_size'", err)
 		}
 		content, missing := tensors.take(size)
 		q.contents = append(q.contents, content)
 		if missing > 0 {
-			return invalid("unexpected size for input '%s', expecting %d additional bytes for model '%s'", tensor.GetName(), missing, q.head.GetModelName())
+			return tensorjson.Invalid("unexpected size for input '%s', expecting %d additional bytes for model '%s'", tensor.GetName(), missing, q.head.GetModelName())
 		}
 		return nil
 	}
@@ -305,14 +306,14 @@ func (q *restRequest) readInput(input jsonValue, tensors *tensorData) error {
 }
 
 // checkSources is for an input's contents, which come in one of three ways.
-func checkSources(data, binarySize, region jsonValue) error {
+func checkSources(data, binarySize, region tensorjson.Value) error {
 	set := ""
 	count := 0
 	for _, source := range []struct {
-		given jsonValue
+		given tensorjson.Value
 		name  string
 	}{{data, "'data'"}, {binarySize, "'binary_data_size'"}, {region, "'shared_memory_region'"}} {
-		if !source.given.none() {
+		if !source.given.None() {
 			set += " " + source.name
 			count++
 		}
@@ -325,32 +326,32 @@ func checkSources(data, binarySize, region jsonValue) error {
 	}
 	const rule = "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'. But"
 	if count == 0 {
-		return invalid("%s%s set", rule, set)
+		return tensorjson.Invalid("%s%s set", rule, set)
 	}
-	return invalid("%s set%s", rule, set)
+	return tensorjson.Invalid("%s set%s", rule, set)
 }
 
-func describeInput(input jsonValue) (*kserve.ModelInferRequest_InferInputTensor, error) {
-	name, err := input.textOf("name")
+func describeInput(input tensorjson.Value) (*kserve.ModelInferRequest_InferInputTensor, error) {
+	name, err := input.TextMember("name")
 	if err != nil {
-		return nil, in("Unable to parse 'name'", err)
+		return nil, tensorjson.Within("Unable to parse 'name'", err)
 	}
-	datatype, err := input.textOf("datatype")
+	datatype, err := input.TextMember("datatype")
 	if err != nil {
-		return nil, in("Unable to parse 'datatype'", err)
+		return nil, tensorjson.Within("Unable to parse 'datatype'", err)
 	}
-	dimensions, err := input.listOf("shape")
+	dimensions, err := input.ListMember("shape")
 	if err != nil {
-		return nil, in("Unable to parse 'shape'", err)
+		return nil, tensorjson.Within("Unable to parse 'shape'", err)
 	}
 	var shape []int64
-	for dimension := range dimensions.items {
+	for dimension := range dimensions.Items {
 		if len(shape) == budget.Dimensions {
 			return nil, overBudget("shape", budget.Dimensions)
 		}
-		d, err := dimension.asUnsigned()
+		d, err := dimension.Uint64()
 		if err != nil {
-			return nil, in("Unable to parse 'shape'", err)
+			return nil, tensorjson.Within("Unable to parse 'shape'", err)
 		}
 		shape = append(shape, int64(d))
 	}
@@ -359,18 +360,18 @@ func describeInput(input jsonValue) (*kserve.ModelInferRequest_InferInputTensor,
 
 // readData reads an input's contents from JSON. A shape without elements has none,
 // whatever data says.
-func readData(tensor *kserve.ModelInferRequest_InferInputTensor, data jsonValue) ([]byte, error) {
-	count, ok := elementsOf(tensor.GetShape())
+func readData(tensor *kserve.ModelInferRequest_InferInputTensor, data tensorjson.Value) ([]byte, error) {
+	count, ok := tensorjson.Elements(tensor.GetShape())
 	if ok && count == 0 || len(tensor.GetShape()) == 0 {
 		return nil, nil
 	}
-	if data.kind() != '[' {
-		return nil, internal("Unable to parse 'data': attempt to access JSON non-array as array")
+	if data.Kind() != '[' {
+		return nil, tensorjson.Internal("Unable to parse 'data': attempt to access JSON non-array as array")
 	}
 	if !ok {
 		count = math.MaxInt64 // which no data has
 	}
-	raw, err := readTensor(tensor.GetName(), tensor.GetDatatype(), data, count)
+	raw, err := tensorjson.ReadTensor(tensor.GetName(), tensor.GetDatatype(), data, count)
 	if err != nil {
 		return nil, err
 	}
@@ -379,50 +380,50 @@ func readData(tensor *kserve.ModelInferRequest_InferInputTensor, data jsonValue)
 
 // sharedParameters gives the part of shared memory that the parameters of a tensor
 // name, as KServe's messages have it; nil for none.
-func sharedParameters(parameters jsonValue) (map[string]*kserve.InferParameter, error) {
+func sharedParameters(parameters tensorjson.Value) (map[string]*kserve.InferParameter, error) {
 	all := map[string]*kserve.InferParameter{keyOffset: wholeParameter(0), keySize: wholeParameter(0)}
-	region := parameters.member(keyRegion)
-	if !region.none() {
+	region := parameters.Member(keyRegion)
+	if !region.None() {
 		name, err := textParameter(region)
 		if err != nil {
-			return nil, in("Unable to parse '"+keyRegion+"'", err)
+			return nil, tensorjson.Within("Unable to parse '"+keyRegion+"'", err)
 		}
 		all[keyRegion] = name
 	}
 	for _, key := range []string{keyOffset, keySize} {
-		number := parameters.member(key)
-		if number.none() {
+		number := parameters.Member(key)
+		if number.None() {
 			continue
 		}
 		var err *inference.Error
 		if all[key], err = unsignedParameter(number); err != nil {
-			return nil, in("Unable to parse '"+key+"'", err)
+			return nil, tensorjson.Within("Unable to parse '"+key+"'", err)
 		}
 	}
-	if region.none() {
+	if region.None() {
 		return nil, nil //nolint:nilnil // not shared
 	}
 	return all, nil
 }
 
-func (q *restRequest) readOutput(output jsonValue) error {
-	parameters := output.member(keyParameters)
+func (q *restRequest) readOutput(output tensorjson.Value) error {
+	parameters := output.Member(keyParameters)
 	if err := fewParameters(parameters); err != nil {
 		return err
 	}
 	if err := checkForm(parameters); err != nil {
 		return err
 	}
-	name, err := output.textOf("name")
+	name, err := output.TextMember("name")
 	if err != nil {
-		return in("Unable to parse 'name'", err)
+		return tensorjson.Within("Unable to parse 'name'", err)
 	}
 	tensor := &kserve.ModelInferRequest_InferRequestedOutputTensor{Name: name}
 	q.head.Outputs = append(q.head.Outputs, tensor)
 	classes := uint64(0)
-	if asked := parameters.member(keyClasses); !asked.none() {
-		if classes, err = asked.asUnsigned(); err != nil {
-			return in("Unable to set 'classification'", err)
+	if asked := parameters.Member(keyClasses); !asked.None() {
+		if classes, err = asked.Uint64(); err != nil {
+			return tensorjson.Within("Unable to set 'classification'", err)
 		}
 	}
 	shared, wrong := sharedParameters(parameters)
@@ -430,13 +431,13 @@ func (q *restRequest) readOutput(output jsonValue) error {
 		return wrong
 	}
 	form := formJSON
-	switch binaryAsked := parameters.member(keyBinary); {
+	switch binaryAsked := parameters.Member(keyBinary); {
 	case shared != nil:
 		tensor.Parameters, form = shared, formShared
-	case !binaryAsked.none():
-		is, err := binaryAsked.asBool()
+	case !binaryAsked.None():
+		is, err := binaryAsked.Bool()
 		if err != nil {
-			return in("Unable to parse 'binary_data'", err)
+			return tensorjson.Within("Unable to parse 'binary_data'", err)
 		}
 		if is {
 			form = formBinary
@@ -452,23 +453,23 @@ func (q *restRequest) readOutput(output jsonValue) error {
 }
 
 // checkForm refuses what an output in shared memory can't be as well.
-func checkForm(parameters jsonValue) error {
-	if parameters.member(keyRegion).none() {
+func checkForm(parameters tensorjson.Value) error {
+	if parameters.Member(keyRegion).None() {
 		return nil
 	}
-	if !parameters.member(keyClasses).none() {
-		return invalid("Output can't set both 'shared_memory_region' and 'classification'")
+	if !parameters.Member(keyClasses).None() {
+		return tensorjson.Invalid("Output can't set both 'shared_memory_region' and 'classification'")
 	}
-	asked := parameters.member(keyBinary)
-	if asked.none() {
+	asked := parameters.Member(keyBinary)
+	if asked.None() {
 		return nil
 	}
-	is, err := asked.asBool()
+	is, err := asked.Bool()
 	switch {
 	case err != nil:
-		return in("Unable to set 'binary_data'", err)
+		return tensorjson.Within("Unable to set 'binary_data'", err)
 	case is:
-		return invalid("Output can't set both 'shared_memory_region' and 'binary_data'")
+		return tensorjson.Invalid("Output can't set both 'shared_memory_region' and 'binary_data'")
 	}
 	return nil
 }
@@ -477,7 +478,7 @@ func checkForm(parameters jsonValue) error {
 // whose answer is binary. The shape follows from the configuration.
 func (q *restRequest) readRaw(config *kserve.ModelConfig, body mem.BufferSlice) error {
 	refuse := func(format string, args ...any) error {
-		return invalid("%s%s", requestPrefix(""), fmt.Sprintf(format, args...))
+		return tensorjson.Invalid("%s%s", requestPrefix(""), fmt.Sprintf(format, args...))
 	}
 	if n := len(config.GetInput()); n != 1 {
 		return refuse("Raw request must only have 1 input (found 1) to be deduced but got %d inputs in '%s' model configuration", n, config.GetName())
@@ -501,7 +502,7 @@ func (q *restRequest) readRaw(config *kserve.ModelConfig, body mem.BufferSlice) 
 	}
 	size := int64(body.Len())
 	var content mem.BufferSlice
-	if width := int64(widthOf(tensor.GetDatatype())); width == 0 {
+	if width := int64(tensorjson.Width(tensor.GetDatatype())); width == 0 {
 		if free >= 0 || elements != 1 {
 			return refuse("For BYTE datatype raw input '%s', the model must have input shape [1]", input.GetName())
 		}
@@ -510,7 +511,7 @@ func (q *restRequest) readRaw(config *kserve.ModelConfig, body mem.BufferSlice) 
 		if free >= 0 && elements > 0 {
 			tensor.Shape[free] = size / elements / width
 		}
-		if count, _ := elementsOf(tensor.GetShape()); count*width != size {
+		if count, _ := tensorjson.Elements(tensor.GetShape()); count*width != size {
 			return refuse("input byte size mismatch for input 'raw_input' for model '%s'. Expected %d, got %d", config.GetName(), count*width, size)
 		}
 	}
@@ -532,7 +533,7 @@ func requestPrefix(id string) string {
 // datatypeOf is KServe's name of a configuration's type.
 func datatypeOf(t kserve.DataType) string {
 	if t == kserve.DataType_TYPE_STRING {
-		return typeBytes
+		return tensorjson.TypeBytes
 	}
 	return strings.TrimPrefix(t.String(), "TYPE_")
 }

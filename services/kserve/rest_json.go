@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // sparse and complete say which fields of messages are written: those that are set,
@@ -84,7 +86,7 @@ func appendMap(b []byte, f protoreflect.FieldDescriptor, m protoreflect.Map, fie
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendQuoted(b, key.String()), ':')
+		b = append(tensorjson.AppendQuoted(b, key.String()), ':')
 		b = appendValue(b, f.MapValue(), m.Get(key), fields)
 	}
 	return append(b, '}')
@@ -112,7 +114,7 @@ func appendValue(b []byte, f protoreflect.FieldDescriptor, v protoreflect.Value,
 	case protoreflect.Message:
 		return appendMessage(b, value, fields)
 	}
-	return appendQuoted(b, v.String())
+	return tensorjson.AppendQuoted(b, v.String())
 }
 
 // appendNumber writes what isn't a number in JSON as protobuf does.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // IndexRepository lists the models.
@@ -79,27 +80,27 @@ const fileParameter = "file:"
 
 // loadParameters are texts all: the configuration, and files in base64.
 func loadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
-	raw := body.member(keyParameters)
-	switch raw.kind() {
+	raw := body.Member(keyParameters)
+	switch raw.Kind() {
 	case 0:
 		return nil, nil //nolint:nilnil // no parameters
 	case '{':
 	default:
-		return nil, internal("attempt to get members for non-object")
+		return nil, tensorjson.Internal("attempt to get members for non-object")
 	}
 	if _, err := objectOf(raw); err != nil {
 		return nil, err
 	}
-	named := map[string]jsonValue{} // the first of a name
-	for key, value := range raw.members {
-		name := validText(string(key.appendText(nil)))
+	named := map[string]tensorjson.Value{} // the first of a name
+	for key, value := range raw.Members {
+		name := validText(string(key.AppendUnquoted(nil)))
 		if _, again := named[name]; !again {
 			named[name] = value
 		}
 	}
 	parameters := make(map[string]*kserve.ModelRepositoryParameter, len(named))
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		value, wrong := named[name].asText()
+		value, wrong := named[name].Text()
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -122,20 +123,20 @@ func loadParameter(name, value string) (*kserve.ModelRepositoryParameter, error)
 		}
 		return &kserve.ModelRepositoryParameter{ParameterChoice: &kserve.ModelRepositoryParameter_BytesParam{BytesParam: file}}, nil
 	}
-	return nil, internal("unexpected error on creating Triton parameter")
+	return nil, tensorjson.Internal("unexpected error on creating Triton parameter")
 }
 
 // dependents is the one parameter of an unload.
 const dependents = "unload_dependents"
 
 func unloadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
-	named, err := objectOf(body.member(keyParameters))
+	named, err := objectOf(body.Member(keyParameters))
 	if err != nil || !named.has(dependents) {
 		return nil, err
 	}
 	all, err := named.truth(dependents)
 	if err != nil {
-		return nil, internal("Unable to parse '%s': %s", dependents, err.Error())
+		return nil, tensorjson.Internal("Unable to parse '%s': %s", dependents, err.Error())
 	}
 	return map[string]*kserve.ModelRepositoryParameter{
 		dependents: {ParameterChoice: &kserve.ModelRepositoryParameter_BoolParam{BoolParam: all}},

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // GetSystemSharedMemoryStatus lists the regions of the system's memory.
@@ -21,7 +22,7 @@ func (h *rest) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.
 
 // RegisterSystemSharedMemory refuses a region without a name.
 func (h *rest) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
-	restFail(w, r, invalid("'region name' is necessary to register system shared memory region"))
+	restFail(w, r, tensorjson.Invalid("'region name' is necessary to register system shared memory region"))
 }
 
 // RegisterSystemSharedMemoryRegion registers a region.
@@ -58,7 +59,7 @@ func readSystemRegion(body object, req *kserve.SystemSharedMemoryRegisterRequest
 }
 
 func errNoField(name string) error {
-	return invalid("Shared memory register request has no '%s' field", name)
+	return tensorjson.Invalid("Shared memory register request has no '%s' field", name)
 }
 
 // UnregisterSystemSharedMemory unregisters all regions of the system's memory.
@@ -85,7 +86,7 @@ func (h *rest) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Re
 
 // RegisterCUDASharedMemory refuses a region without a name.
 func (h *rest) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
-	restFail(w, r, invalid("'region name' is necessary to register cuda shared memory region"))
+	restFail(w, r, tensorjson.Invalid("'region name' is necessary to register cuda shared memory region"))
 }
 
 // RegisterCUDASharedMemoryRegion registers a region.
@@ -109,7 +110,7 @@ func readCUDARegion(body object, req *kserve.CudaSharedMemoryRegisterRequest) er
 	if !body.has("raw_handle") {
 		return errNoField("raw_handle")
 	}
-	handle, err := objectOf(body.member("raw_handle"))
+	handle, err := objectOf(body.Member("raw_handle"))
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func readCUDARegion(body object, req *kserve.CudaSharedMemoryRegisterRequest) er
 	}
 	req.DeviceId = int64(min(device, 1<<31)) // none has as many
 	if req.RawHandle, err = base64.StdEncoding.DecodeString(text); err != nil || len(req.GetRawHandle()) != handleSize {
-		return invalid("'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t")
+		return tensorjson.Invalid("'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t")
 	}
 	return nil
 }

@@ -1,4 +1,11 @@
-package kserve
+// Package tensorjson reads and writes the tensors of KServe's REST API as JSON. [Parse]
+// checks a body's grammar once, [Value] walks the checked text, [ReadTensor] turns
+// elements into their raw form, and [AppendData] writes raw elements as JSON. Grammar,
+// number formats and error messages are those of tritonserver, which uses RapidJSON.
+//
+// Which members a request has, and what they mean, belongs to services/kserve/rest. The
+// package is pure: it knows no HTTP.
+package tensorjson
 
 import (
 	"bytes"
@@ -10,14 +17,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// document is a JSON text whose grammar has been checked. Nothing of it is decoded
+// Document is a JSON text whose grammar has been checked. Nothing of it is decoded
 // before it is asked for, so that tensors are read from the text into their own
 // form, and what a client sends costs its own size.
 //
 // The grammar, the errors and where they are told to be are RapidJSON's, which
 // tritonserver uses: the literals NaN, Inf and Infinity are numbers, and bytes that
 // aren't UTF-8 may stand in texts.
-type document struct {
+type Document struct {
 	text []byte
 	// ends of the long lists and objects, by where they begin: none is walked
 	// through twice. nil for none.
@@ -31,9 +38,9 @@ const (
 	longValue = 512
 )
 
-// newDocument checks a text.
-func newDocument(text []byte) (*document, error) {
-	c := checker{document: document{text: text}}
+// Parse checks a text. The document keeps it: the text must not change.
+func Parse(text []byte) (*Document, error) {
+	c := checker{Document: Document{text: text}}
 	c.at = len(text) - len(bytes.TrimPrefix(text, []byte("\ufeff")))
 	c.blank()
 	what := "The document is empty."
@@ -45,20 +52,22 @@ func newDocument(text []byte) (*document, error) {
 	}
 	switch what {
 	case "":
-		return &c.document, nil
+		return &c.Document, nil
 	case tooDeep:
-		return nil, invalid(tooDeep)
+		return nil, Invalid(tooDeep)
 	}
-	return nil, internal("failed to parse the request JSON buffer: %s at %d", what, c.at)
+	return nil, Internal("failed to parse the request JSON buffer: %s at %d", what, c.at)
 }
 
-// invalid and internal are errors of requests under the codes that tritonserver's
-// HTTP endpoint gives them: what is wrong with JSON it calls internal.
-func invalid(format string, args ...any) *inference.Error {
+// Invalid returns an error of a request under the code INVALID_ARG, as tritonserver's
+// HTTP endpoint returns it.
+func Invalid(format string, args ...any) *inference.Error {
 	return &inference.Error{Code: inference.CodeInvalid, Triton: inference.TritonInvalidArg, Message: fmt.Sprintf(format, args...)}
 }
 
-func internal(format string, args ...any) *inference.Error {
+// Internal returns an error of a request under the code INTERNAL, which tritonserver's
+// HTTP endpoint uses for what is wrong with JSON.
+func Internal(format string, args ...any) *inference.Error {
 	return &inference.Error{Code: inference.CodeInvalid, Triton: inference.TritonInternal, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -76,7 +85,7 @@ const (
 // checker goes through a text once. Its methods say what is wrong, and leave at
 // where; nothing is the empty text.
 type checker struct {
-	document
+	Document
 
 	at int
 }

@@ -1,4 +1,4 @@
-package kserve
+package tensorjson
 
 import (
 	"encoding/binary"
@@ -7,16 +7,18 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// The datatypes whose elements have no fixed width, or no JSON.
+// TypeBytes is the datatype of strings. Its elements have no fixed width.
+const TypeBytes = "BYTES"
+
+// The datatypes that have no JSON.
 const (
-	typeBytes = "BYTES"
-	typeFP16  = "FP16"
-	typeBF16  = "BF16"
+	typeFP16 = "FP16"
+	typeBF16 = "BF16"
 )
 
-// widthOf is how many bytes an element of a datatype takes, 0 for texts and for what
-// is no datatype.
-func widthOf(datatype string) int {
+// Width returns the size in bytes of an element of a datatype: 0 for BYTES and for
+// what isn't a datatype.
+func Width(datatype string) int {
 	switch datatype {
 	case "BOOL", "UINT8", "INT8":
 		return 1
@@ -30,32 +32,32 @@ func widthOf(datatype string) int {
 	return 0
 }
 
-// readTensor gives the raw form of a tensor of so many elements, which lie in JSON's
+// ReadTensor returns the raw form of a tensor of so many elements, which lie in JSON's
 // lists of any depth. Of texts the engine counts the elements. Whole numbers
 // beyond the datatype are refused, where tritonserver keeps their low bits.
 //
 // It takes memory by what data holds, not by what its shape claims.
-func readTensor(name, datatype string, data jsonValue, count int64) ([]byte, *inference.Error) {
+func ReadTensor(name, datatype string, data Value, count int64) ([]byte, *inference.Error) {
 	switch datatype {
 	case typeFP16, typeBF16:
-		return nil, invalid("receiving %s data via JSON is not supported. Please use the binary data format for input %s", datatype, name)
-	case typeBytes:
+		return nil, Invalid("receiving %s data via JSON is not supported. Please use the binary data format for input %s", datatype, name)
+	case TypeBytes:
 		return readTexts(data)
 	}
-	width, read := widthOf(datatype), elementReader(datatype)
+	width, read := Width(datatype), elementReader(datatype)
 	if read == nil {
-		return nil, invalid("invalid datatype for input %s", name)
+		return nil, Invalid("invalid datatype for input %s", name)
 	}
 	const shortest = 2 // a digit and a comma
-	raw := make([]byte, 0, max(0, min(count, int64(len(data.raw())/shortest+1)))*int64(width))
+	raw := make([]byte, 0, max(0, min(count, int64(len(data.Raw())/shortest+1)))*int64(width))
 	n := int64(0)
-	for element := range data.flat {
+	for element := range data.Flat {
 		if n >= count {
 			return nil, errTensorShape()
 		}
 		var err *inference.Error
 		if raw, err = read(raw, element); err != nil {
-			return nil, in("Unable to parse 'data'", err)
+			return nil, Within("Unable to parse 'data'", err)
 		}
 		n++
 	}
@@ -66,17 +68,17 @@ func readTensor(name, datatype string, data jsonValue, count int64) ([]byte, *in
 }
 
 func errTensorShape() *inference.Error {
-	return internal("Unable to parse 'data': Shape does not match true shape of 'data' field")
+	return Internal("Unable to parse 'data': Shape does not match true shape of 'data' field")
 }
 
-func readTexts(data jsonValue) ([]byte, *inference.Error) {
-	raw := make([]byte, 0, len(data.raw()))
-	for element := range data.flat {
-		if element.kind() != '"' {
-			return nil, in("Unable to parse JSON bytes array", internal("attempt to access JSON non-string as string"))
+func readTexts(data Value) ([]byte, *inference.Error) {
+	raw := make([]byte, 0, len(data.Raw()))
+	for element := range data.Flat {
+		if element.Kind() != '"' {
+			return nil, Within("Unable to parse JSON bytes array", Internal("attempt to access JSON non-string as string"))
 		}
 		start := len(raw)
-		raw = element.appendText(append(raw, 0, 0, 0, 0))
+		raw = element.AppendUnquoted(append(raw, 0, 0, 0, 0))
 		binary.LittleEndian.PutUint32(raw[start:], uint32(len(raw)-start-4))
 	}
 	return raw, nil
@@ -84,12 +86,12 @@ func readTexts(data jsonValue) ([]byte, *inference.Error) {
 
 // elementReader gives what adds an element of a datatype in its raw form, nil for
 // what is no datatype.
-func elementReader(datatype string) func(to []byte, v jsonValue) ([]byte, *inference.Error) {
+func elementReader(datatype string) func(to []byte, v Value) ([]byte, *inference.Error) {
 	little := binary.LittleEndian
 	switch datatype {
 	case "BOOL":
-		return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
-			b, err := v.asBool()
+		return func(to []byte, v Value) ([]byte, *inference.Error) {
+			b, err := v.Bool()
 			if b {
 				return append(to, 1), err
 			}
@@ -112,34 +114,34 @@ func elementReader(datatype string) func(to []byte, v jsonValue) ([]byte, *infer
 	case "INT64":
 		return signedReader(64, little.AppendUint64)
 	case "FP32":
-		return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
-			f, err := v.asFloat()
+		return func(to []byte, v Value) ([]byte, *inference.Error) {
+			f, err := v.Float64()
 			return little.AppendUint32(to, math.Float32bits(float32(f))), err
 		}
 	case "FP64":
-		return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
-			f, err := v.asFloat()
+		return func(to []byte, v Value) ([]byte, *inference.Error) {
+			f, err := v.Float64()
 			return little.AppendUint64(to, math.Float64bits(f)), err
 		}
 	}
 	return nil
 }
 
-func unsignedReader(bits int, add func([]byte, uint64) []byte) func([]byte, jsonValue) ([]byte, *inference.Error) {
-	return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
-		n, err := v.asUnsigned()
+func unsignedReader(bits int, add func([]byte, uint64) []byte) func([]byte, Value) ([]byte, *inference.Error) {
+	return func(to []byte, v Value) ([]byte, *inference.Error) {
+		n, err := v.Uint64()
 		if err == nil && bits < 64 && n>>bits != 0 {
-			err = invalid("%d is beyond the range of UINT%d", n, bits)
+			err = Invalid("%d is beyond the range of UINT%d", n, bits)
 		}
 		return add(to, n), err
 	}
 }
 
-func signedReader(bits int, add func([]byte, uint64) []byte) func([]byte, jsonValue) ([]byte, *inference.Error) {
-	return func(to []byte, v jsonValue) ([]byte, *inference.Error) {
-		n, err := v.asSigned()
+func signedReader(bits int, add func([]byte, uint64) []byte) func([]byte, Value) ([]byte, *inference.Error) {
+	return func(to []byte, v Value) ([]byte, *inference.Error) {
+		n, err := v.Int64()
 		if shift := 64 - bits; err == nil && n<<shift>>shift != n {
-			err = invalid("%d is beyond the range of INT%d", n, bits)
+			err = Invalid("%d is beyond the range of INT%d", n, bits)
 		}
 		return add(to, uint64(n)), err
 	}

@@ -1,4 +1,4 @@
-package kserve
+package tensorjson
 
 import (
 	"bytes"
@@ -10,20 +10,20 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// appendData adds a tensor's elements as JSON, in row-major order: a list, or with
+// AppendData appends a tensor's elements as JSON, in row-major order: a list, or with
 // single the one element of a tensor that has one. Numbers are written as
 // tritonserver writes them.
-func appendData(to []byte, out *inference.Output, single bool) ([]byte, *inference.Error) {
-	count, ok := elementsOf(out.Shape)
-	width, write := widthOf(out.Type), elementWriter(out.Type)
+func AppendData(to []byte, out *inference.Output, single bool) ([]byte, *inference.Error) {
+	count, ok := Elements(out.Shape)
+	width, write := Width(out.Type), elementWriter(out.Type)
 	switch {
 	case out.Type == typeFP16, out.Type == typeBF16:
-		return to, invalid("sending %s data via JSON is not supported. Please use the binary data format for output", out.Type)
+		return to, Invalid("sending %s data via JSON is not supported. Please use the binary data format for output", out.Type)
 	case !ok:
 		return to, errOutputShape(out)
-	case out.Type == typeBytes:
+	case out.Type == TypeBytes:
 	case write == nil:
-		return to, invalid("Invalid data type for output tensor")
+		return to, Invalid("Invalid data type for output tensor")
 	case count != int64(len(out.Raw)/width) || len(out.Raw)%width != 0:
 		return to, errOutputShape(out)
 	}
@@ -31,7 +31,7 @@ func appendData(to []byte, out *inference.Output, single bool) ([]byte, *inferen
 	if !single {
 		to = append(to, '[')
 	}
-	if out.Type == typeBytes {
+	if out.Type == TypeBytes {
 		if to, ok = appendTexts(to, out.Raw, count); !ok {
 			return to, errOutputShape(out)
 		}
@@ -55,8 +55,9 @@ func errOutputShape(out *inference.Output) *inference.Error {
 	}
 }
 
-// elementsOf is how many a shape has; not ok for what no tensor can have.
-func elementsOf(shape []int64) (count int64, ok bool) {
+// Elements returns the number of elements of a shape. It isn't ok for a shape that no
+// tensor can have.
+func Elements(shape []int64) (count int64, ok bool) {
 	count = 1
 	for _, d := range shape {
 		if d < 0 || d > 0 && count > math.MaxInt64/d {
@@ -92,7 +93,7 @@ func appendTexts(to, raw []byte, count int64) ([]byte, bool) {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		to = appendQuoted(to, raw[:length])
+		to = AppendQuoted(to, raw[:length])
 		raw = raw[length:]
 	}
 	return to, true
@@ -122,16 +123,16 @@ func elementWriter(datatype string) func(to, raw []byte) []byte {
 	case "INT64":
 		return func(to, raw []byte) []byte { return strconv.AppendInt(to, int64(little.Uint64(raw)), 10) }
 	case "FP32":
-		return func(to, raw []byte) []byte { return appendFloat(to, float64(math.Float32frombits(little.Uint32(raw)))) }
+		return func(to, raw []byte) []byte { return AppendFloat(to, float64(math.Float32frombits(little.Uint32(raw)))) }
 	case "FP64":
-		return func(to, raw []byte) []byte { return appendFloat(to, math.Float64frombits(little.Uint64(raw))) }
+		return func(to, raw []byte) []byte { return AppendFloat(to, math.Float64frombits(little.Uint64(raw))) }
 	}
 	return nil
 }
 
-// appendFloat writes the shortest number that reads back the same, in the form that
+// AppendFloat writes the shortest number that reads back the same, in the form that
 // RapidJSON gives it: it can be told from a whole number.
-func appendFloat(to []byte, f float64) []byte {
+func AppendFloat(to []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
 		return append(to, "NaN"...)
@@ -169,9 +170,9 @@ func shortenExponent(to []byte, start int) []byte {
 
 const hexDigits = "0123456789ABCDEF"
 
-// appendQuoted writes a text as a JSON string. Bytes that aren't UTF-8 stay what
+// AppendQuoted writes a text as a JSON string. Bytes that aren't UTF-8 stay what
 // they are, as in tritonserver: BYTES tensors may hold anything.
-func appendQuoted[T string | []byte](to []byte, text T) []byte {
+func AppendQuoted[T string | []byte](to []byte, text T) []byte {
 	to = append(to, '"')
 	start := 0
 	for i := range len(text) {

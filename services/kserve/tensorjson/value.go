@@ -1,4 +1,4 @@
-package kserve
+package tensorjson
 
 import (
 	"bytes"
@@ -80,20 +80,20 @@ func exactFloat(text []byte) (float64, bool) {
 	return 0, false
 }
 
-// jsonValue is a value in a document; the zero value is none.
-type jsonValue struct {
-	in       *document
+// Value is a value in a document. The zero value stands for a missing one.
+type Value struct {
+	in       *Document
 	from, to int
 }
 
-// root is the document's one value.
-func (d *document) root() jsonValue {
+// Root is the document's one value.
+func (d *Document) Root() Value {
 	at := afterBlank(d.text, len(d.text)-len(bytes.TrimPrefix(d.text, []byte("\ufeff"))))
-	return jsonValue{d, at, d.end(at)}
+	return Value{d, at, d.end(at)}
 }
 
 // end is where the value ends that begins at a place.
-func (d *document) end(at int) int {
+func (d *Document) end(at int) int {
 	switch d.text[at] {
 	case '"':
 		return d.endOfString(at)
@@ -129,7 +129,7 @@ func scalar(b byte) bool {
 	return b > ' ' && b != ',' && b != ']' && b != '}' && b != 0
 }
 
-func (d *document) endOfString(at int) int {
+func (d *Document) endOfString(at int) int {
 	at++
 	for quote := at; ; {
 		if quote <= at {
@@ -143,26 +143,27 @@ func (d *document) endOfString(at int) int {
 	}
 }
 
-// none is whether there is no such value.
-func (v jsonValue) none() bool { return v.in == nil }
+// None reports whether the value is missing.
+func (v Value) None() bool { return v.in == nil }
 
-// kind is the value's first byte, 0 for none.
-func (v jsonValue) kind() byte {
-	if v.none() {
+// Kind is the value's first byte, 0 for a missing one.
+func (v Value) Kind() byte {
+	if v.None() {
 		return 0
 	}
 	return v.in.text[v.from]
 }
 
-func (v jsonValue) raw() []byte { return v.in.text[v.from:v.to] }
+// Raw is the value's JSON text. The value must not be missing.
+func (v Value) Raw() []byte { return v.in.text[v.from:v.to] }
 
-// items yields the values of a list; of anything else none.
-func (v jsonValue) items(yield func(jsonValue) bool) {
-	if v.kind() != '[' {
+// Items yields the values of a list; of anything else none.
+func (v Value) Items(yield func(Value) bool) {
+	if v.Kind() != '[' {
 		return
 	}
 	for at := afterBlank(v.in.text, v.from+1); v.in.text[at] != ']'; {
-		item := jsonValue{v.in, at, v.in.end(at)}
+		item := Value{v.in, at, v.in.end(at)}
 		if !yield(item) {
 			return
 		}
@@ -172,7 +173,7 @@ func (v jsonValue) items(yield func(jsonValue) bool) {
 
 // next is where the value after the one that ends at a place begins, or their list
 // or object ends.
-func (d *document) next(at int) int {
+func (d *Document) next(at int) int {
 	at = afterBlank(d.text, at)
 	if d.text[at] == ',' {
 		at = afterBlank(d.text, at+1)
@@ -180,16 +181,16 @@ func (d *document) next(at int) int {
 	return at
 }
 
-// flat yields what the lists in a list hold, whatever their depth; a value that is
+// Flat yields what the lists in a list hold, whatever their depth; a value that is
 // no list is the only one.
-func (v jsonValue) flat(yield func(jsonValue) bool) {
+func (v Value) Flat(yield func(Value) bool) {
 	for at := v.from; at < v.to; {
 		switch v.in.text[at] {
 		case '[', ']', ',', ' ', '\n', '\r', '\t':
 			at++
 			continue
 		}
-		item := jsonValue{v.in, at, v.in.end(at)}
+		item := Value{v.in, at, v.in.end(at)}
 		if !yield(item) {
 			return
 		}
@@ -197,28 +198,28 @@ func (v jsonValue) flat(yield func(jsonValue) bool) {
 	}
 }
 
-// length is how many values a list has; one of anything else.
-func (v jsonValue) length() int64 {
-	if v.kind() != '[' {
+// Len is the number of values in a list, and 1 for anything else.
+func (v Value) Len() int64 {
+	if v.Kind() != '[' {
 		return 1
 	}
 	var n int64
-	for range v.items {
+	for range v.Items {
 		n++
 	}
 	return n
 }
 
-// members yields the names of an object, which are texts, with their values; of
+// Members yields the names of an object, which are texts, with their values; of
 // anything else none.
-func (v jsonValue) members(yield func(name, value jsonValue) bool) {
-	if v.kind() != '{' {
+func (v Value) Members(yield func(name, value Value) bool) {
+	if v.Kind() != '{' {
 		return
 	}
 	for at := afterBlank(v.in.text, v.from+1); v.in.text[at] != '}'; {
-		name := jsonValue{v.in, at, v.in.end(at)}
+		name := Value{v.in, at, v.in.end(at)}
 		at = afterBlank(v.in.text, afterBlank(v.in.text, name.to)+1)
-		value := jsonValue{v.in, at, v.in.end(at)}
+		value := Value{v.in, at, v.in.end(at)}
 		if !yield(name, value) {
 			return
 		}
@@ -226,18 +227,18 @@ func (v jsonValue) members(yield func(name, value jsonValue) bool) {
 	}
 }
 
-// member is the first of a name.
-func (v jsonValue) member(name string) jsonValue {
-	for n, value := range v.members {
+// Member returns the first member of a name, or a missing value.
+func (v Value) Member(name string) Value {
+	for n, value := range v.Members {
 		if n.is(name) {
 			return value
 		}
 	}
-	return jsonValue{}
+	return Value{}
 }
 
 // is compares a text.
-func (v jsonValue) is(s string) bool {
+func (v Value) is(s string) bool {
 	inner := v.in.text[v.from+1 : v.to-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner) == s
@@ -245,8 +246,8 @@ func (v jsonValue) is(s string) bool {
 	return string(appendUnescaped(nil, inner)) == s
 }
 
-// appendText adds the text that a string stands for.
-func (v jsonValue) appendText(to []byte) []byte {
+// AppendUnquoted appends the text of a JSON string, without quotes and escapes.
+func (v Value) AppendUnquoted(to []byte) []byte {
 	return appendUnescaped(to, v.in.text[v.from+1:v.to-1])
 }
 
@@ -289,38 +290,40 @@ func appendUnescaped(to, inner []byte) []byte {
 	}
 }
 
-// asText and those after it decode a value, or say as tritonserver what it isn't.
-func (v jsonValue) asText() (string, *inference.Error) {
-	if v.kind() != '"' {
-		return "", internal("attempt to access JSON non-string as string")
+// Text decodes a string. Its error, as those of Bool, Uint64, Int64 and Float64, is
+// tritonserver's for a value of another type.
+func (v Value) Text() (string, *inference.Error) {
+	if v.Kind() != '"' {
+		return "", Internal("attempt to access JSON non-string as string")
 	}
-	return string(v.appendText(nil)), nil
+	return string(v.AppendUnquoted(nil)), nil
 }
 
-func (v jsonValue) asBool() (bool, *inference.Error) {
-	switch v.kind() {
+// Bool decodes true or false.
+func (v Value) Bool() (bool, *inference.Error) {
+	switch v.Kind() {
 	case 't':
 		return true, nil
 	case 'f':
 		return false, nil
 	}
-	return false, internal("attempt to access JSON non-boolean as boolean")
+	return false, Internal("attempt to access JSON non-boolean as boolean")
 }
 
-// asUnsigned reads a number without a fraction or an exponent from 0 to 2^64-1.
-func (v jsonValue) asUnsigned() (uint64, *inference.Error) {
-	if !v.none() {
-		if n, negative, ok := wholeNumber(v.raw()); ok && (!negative || n == 0) {
+// Uint64 decodes a number without a fraction or an exponent from 0 to 2^64-1.
+func (v Value) Uint64() (uint64, *inference.Error) {
+	if !v.None() {
+		if n, negative, ok := wholeNumber(v.Raw()); ok && (!negative || n == 0) {
 			return n, nil
 		}
 	}
-	return 0, internal("attempt to access JSON non-unsigned-integer as unsigned-integer")
+	return 0, Internal("attempt to access JSON non-unsigned-integer as unsigned-integer")
 }
 
-// asSigned reads one from -2^63 to 2^63-1.
-func (v jsonValue) asSigned() (int64, *inference.Error) {
-	if !v.none() {
-		if n, negative, ok := wholeNumber(v.raw()); ok {
+// Int64 decodes a number without a fraction or an exponent from -2^63 to 2^63-1.
+func (v Value) Int64() (int64, *inference.Error) {
+	if !v.None() {
+		if n, negative, ok := wholeNumber(v.Raw()); ok {
 			switch {
 			case negative && n <= 1<<63:
 				return -int64(n), nil
@@ -329,21 +332,23 @@ func (v jsonValue) asSigned() (int64, *inference.Error) {
 			}
 		}
 	}
-	return 0, internal("attempt to access JSON non-signed-integer as signed-integer")
+	return 0, Internal("attempt to access JSON non-signed-integer as signed-integer")
 }
 
-func (v jsonValue) asFloat() (float64, *inference.Error) {
-	if !v.number() {
-		return 0, internal("attempt to access JSON non-number as double")
+// Float64 decodes any number.
+func (v Value) Float64() (float64, *inference.Error) {
+	if !v.IsNumber() {
+		return 0, Internal("attempt to access JSON non-number as double")
 	}
-	if raw := v.raw(); string(raw) != "-0" {
+	if raw := v.Raw(); string(raw) != "-0" {
 		return parseFloat(raw), nil
 	}
 	return 0, nil // a whole number: zero has no sign
 }
 
-func (v jsonValue) number() bool {
-	switch b := v.kind(); b {
+// IsNumber reports whether the value is a number, NaN and Infinity included.
+func (v Value) IsNumber() bool {
+	switch b := v.Kind(); b {
 	case '-', 'N', 'I':
 		return true
 	default:
@@ -370,36 +375,36 @@ func wholeNumber(text []byte) (n uint64, negative, ok bool) {
 	return n, negative, true
 }
 
-// in puts what was read before an error.
-func in(what string, err *inference.Error) *inference.Error {
+// Within prefixes the message of an error with the part of the request that was read.
+func Within(what string, err *inference.Error) *inference.Error {
 	changed := *err
 	changed.Message = what + ": " + err.Message
 	return &changed
 }
 
-// memberOf is an object's member, which must be there.
-func (v jsonValue) memberOf(name string) (jsonValue, *inference.Error) {
-	m := v.member(name)
-	if m.none() {
-		return m, internal("attempt to access non-existing object member '%s'", name)
+// RequiredMember returns an object's member, which must exist.
+func (v Value) RequiredMember(name string) (Value, *inference.Error) {
+	m := v.Member(name)
+	if m.None() {
+		return m, Internal("attempt to access non-existing object member '%s'", name)
 	}
 	return m, nil
 }
 
-// listOf is an object's member, which must be a list.
-func (v jsonValue) listOf(name string) (jsonValue, *inference.Error) {
-	m, err := v.memberOf(name)
-	if err == nil && m.kind() != '[' {
-		err = internal("attempt to access JSON non-array as array")
+// ListMember returns an object's member, which must be a list.
+func (v Value) ListMember(name string) (Value, *inference.Error) {
+	m, err := v.RequiredMember(name)
+	if err == nil && m.Kind() != '[' {
+		err = Internal("attempt to access JSON non-array as array")
 	}
 	return m, err
 }
 
-// textOf is an object's member, which must be a text.
-func (v jsonValue) textOf(name string) (string, *inference.Error) {
-	m, err := v.memberOf(name)
+// TextMember decodes an object's member, which must be a string.
+func (v Value) TextMember(name string) (string, *inference.Error) {
+	m, err := v.RequiredMember(name)
 	if err != nil {
 		return "", err
 	}
-	return m.asText()
+	return m.Text()
 }
