@@ -12,7 +12,6 @@ import (
 
 	health1connect "github.com/trident-inference/trident/gen/go/health/grpc_health_v1connect"
 	"github.com/trident-inference/trident/services/admission"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -103,40 +102,6 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 // WrapStreamingClient implements it; there is no client.
 func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
-}
-
-// connectError shows the client's part of an error and keeps its cause for the log.
-func connectError(rec *server.Record, err error) error {
-	rec.Error = err
-	var known *inference.Error
-	var own *connect.Error
-	if !errors.As(err, &known) && errors.As(err, &own) { // of Connect's, on the request
-		if code, ok := clientsFault(own.Code()); ok {
-			rec.Error = &inference.Error{Code: code, Message: own.Message(), Err: own}
-		}
-		return own
-	}
-	e := inference.AsError(err)
-	answer := connect.NewError(connect.Code(codeOf(e)), errors.New(textOf(e)))
-	if retry := retryInfo(e); retry != nil {
-		if detail, err := connect.NewErrorDetail(retry); err == nil { // a message of Google's always encodes
-			answer.AddDetail(detail)
-		}
-	}
-	return answer
-}
-
-// clientsFault is the code of an error of Connect's that a client has made: by
-// leaving, or by what it has sent.
-func clientsFault(code connect.Code) (inference.Code, bool) {
-	switch code {
-	case connect.CodeCanceled:
-		return inference.CodeCanceled, true
-	case connect.CodeInvalidArgument, connect.CodeResourceExhausted, connect.CodeUnimplemented:
-		return inference.CodeInvalid, true
-	default:
-		return 0, false
-	}
 }
 
 // connectStream is the handler of ModelStreamInfer.

@@ -1,59 +1,57 @@
 package kserve
 
 import (
-	"cmp"
+	"errors"
 
+	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// codeOf is the code of an error in gRPC and Connect. Triton's own errors have
-// tritonserver's codes, also where Trident knows more of them.
-func codeOf(e *inference.Error) codes.Code {
-	switch e.Triton {
-	case inference.TritonUnknown:
-		return codes.Unknown
-	case inference.TritonInternal:
-		return codes.Internal
-	case inference.TritonNotFound:
-		return codes.NotFound
-	case inference.TritonInvalidArg:
-		return codes.InvalidArgument
-	case inference.TritonUnavailable:
-		return codes.Unavailable
-	case inference.TritonUnsupported:
-		return codes.Unimplemented
-	case inference.TritonAlreadyExists:
-		return codes.AlreadyExists
-	case inference.TritonCancelled:
-		return codes.Canceled
-	case inference.TritonNone:
+// connectError shows the client's part of an error and keeps its cause for the log.
+func connectError(rec *server.Record, err error) error {
+	rec.Error = err
+	var known *inference.Error
+	var own *connect.Error
+	if !errors.As(err, &known) && errors.As(err, &own) { // of Connect's, on the request
+		if code, ok := wirecode.ClientFault(own.Code()); ok {
+			rec.Error = &inference.Error{Code: code, Message: own.Message(), Err: own}
+		}
+		return own
 	}
-	switch e.Code {
-	case inference.CodeInvalid:
-		return codes.InvalidArgument
-	case inference.CodeNotFound:
-		return codes.NotFound
-	case inference.CodeUnsupported:
-		return codes.Unimplemented
-	case inference.CodeLimited:
-		return codes.ResourceExhausted
-	case inference.CodeOverloaded, inference.CodeUnavailable: // a queue of Triton's that is full is UNAVAILABLE, too
-		return codes.Unavailable
-	case inference.CodeDeadlineExceeded:
-		return codes.DeadlineExceeded
-	case inference.CodeCanceled:
-		return codes.Canceled
-	case inference.CodeUnauthenticated:
-		return codes.Unauthenticated
-	case inference.CodeForbidden:
-		return codes.PermissionDenied
-	case inference.CodeInternal:
+	e := inference.AsError(err)
+	answer := connect.NewError(connect.Code(wirecode.KServe(e)), errors.New(wirecode.KServeText(e)))
+	if retry := retryInfo(e); retry != nil {
+		if detail, err := connect.NewErrorDetail(retry); err == nil { // a message of Google's always encodes
+			answer.AddDetail(detail)
+		}
 	}
-	return codes.Internal
+	return answer
+}
+
+// statusOf is an error in gRPC.
+func statusOf(err error) *status.Status {
+	if err == nil {
+		return nil
+	}
+	if _, known := errors.AsType[*inference.Error](err); !known {
+		if answer, ok := status.FromError(err); ok { // grpc-go's own
+			return answer
+		}
+	}
+	e := inference.AsError(err)
+	answer := status.New(wirecode.KServe(e), wirecode.KServeText(e))
+	if retry := retryInfo(e); retry != nil {
+		if told, err := answer.WithDetails(retry); err == nil {
+			return told
+		}
+	}
+	return answer
 }
 
 // retryInfo tells gRPC's clients when to come again; nil says nothing, as Triton's own
@@ -64,6 +62,3 @@ func retryInfo(e *inference.Error) *errdetails.RetryInfo {
 	}
 	return &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)}
 }
-
-// textOf is what the client reads.
-func textOf(e *inference.Error) string { return cmp.Or(e.Text, e.Message) }

@@ -23,7 +23,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -502,24 +501,4 @@ func (c *call) end(ctx context.Context, p any, err error) error {
 		log.LogAttrs(ctx, level, "call", attrs...)
 	}
 	return answer.Err()
-}
-
-// statusOf is an error in gRPC.
-func statusOf(err error) *status.Status {
-	if err == nil {
-		return nil
-	}
-	if _, known := errors.AsType[*inference.Error](err); !known {
-		if answer, ok := status.FromError(err); ok { // grpc-go's own
-			return answer
-		}
-	}
-	e := inference.AsError(err)
-	answer := status.New(codeOf(e), textOf(e))
-	if retry := retryInfo(e); retry != nil {
-		if told, err := answer.WithDetails(retry); err == nil {
-			return told
-		}
-	}
-	return answer
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // restGenerate answers POST /v2/models/{model}[/versions/{version}]/generate, and
@@ -217,7 +218,7 @@ func (e *events) fail(err *inference.Error) {
 		*e.buf = append(*e.buf, prefix...)
 	}
 	if !e.started && len(*e.buf) == len(prefix) {
-		e.status = httpStatus(err)
+		e.status = wirecode.KServeHTTP(err)
 	}
 	*e.buf = append(appendError(*e.buf, err), "\n\n"...)
 }

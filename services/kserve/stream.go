@@ -16,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // exchange is a transport's side of one ModelStreamInfer call.
@@ -422,7 +423,7 @@ func (r *run) encode(resp *inference.Response, err error) (mem.BufferSlice, erro
 	r.answered = true
 	switch {
 	case resp.Err != nil:
-		return encodeFailure(r.head, textOf(resp.Err), false, resp.Final)
+		return encodeFailure(r.head, wirecode.KServeText(resp.Err), false, resp.Final)
 	case resp.Encoded != nil:
 		resp.Encoded.Ref()
 		return slices.Clone(resp.Encoded), nil // the slice is the engine's, and the transport's for longer
@@ -438,7 +439,7 @@ func (r *run) encodeEnd(e *inference.Error) (mem.BufferSlice, error) {
 	if broke && r.stream.asStatus {
 		return nil, e
 	}
-	return encodeFailure(r.head, textOf(e), !broke, true)
+	return encodeFailure(r.head, wirecode.KServeText(e), !broke, true)
 }
 
 // await is false when ctx has ended.

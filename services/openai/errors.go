@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // wireError is OpenAI's error object. SDKs choose their exception class by the
@@ -32,33 +31,6 @@ type httpError struct {
 }
 
 func (e *httpError) Error() string { return e.message }
-
-// statusOf maps the core's codes to HTTP. 499 is what proxies log for a client
-// that left: nobody reads it.
-func statusOf(code inference.Code) (status int, kind string) {
-	switch code {
-	case inference.CodeInvalid, inference.CodeUnsupported: // SDKs repeat what got a 501
-		return http.StatusBadRequest, "invalid_request_error"
-	case inference.CodeNotFound:
-		return http.StatusNotFound, "invalid_request_error"
-	case inference.CodeLimited:
-		return http.StatusTooManyRequests, "rate_limit_error"
-	case inference.CodeOverloaded, inference.CodeUnavailable:
-		return http.StatusServiceUnavailable, "server_error"
-	case inference.CodeDeadlineExceeded:
-		return http.StatusGatewayTimeout, "server_error"
-	case inference.CodeCanceled:
-		return statusClientClosed, "server_error"
-	case inference.CodeUnauthenticated:
-		return http.StatusUnauthorized, "invalid_request_error"
-	case inference.CodeForbidden:
-		return http.StatusForbidden, "invalid_request_error"
-	case inference.CodeInternal:
-	}
-	return http.StatusInternalServerError, "server_error"
-}
-
-const statusClientClosed = 499
 
 // describe turns any error into its status and its object. What isn't known is
 // an internal error whose text stays in the log.
@@ -81,7 +53,7 @@ func describe(err error) (status int, object wireError, retryAfter time.Duration
 		return plain.status, wireError{Message: plain.message, Type: "invalid_request_error", Code: new(plain.code)}, 0
 	}
 	e := inference.AsError(err)
-	status, kind := statusOf(e.Code)
+	status, kind := wirecode.OpenAI(e.Code)
 	return status, wireError{Message: e.Message, Type: kind, Param: optional(e.Param), Code: optional(e.Reason)}, e.RetryAfter
 }
 
@@ -91,7 +63,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	status, object, retryAfter := describe(err)
 	h := w.Header()
 	if retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(retryAfter.Seconds()))))
+		h.Set("Retry-After", wirecode.RetryAfter(retryAfter))
 	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -2,15 +2,14 @@ package server
 
 import (
 	"errors"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // errorWriter writes errors in the protocol of an RPC.
@@ -24,18 +23,9 @@ const assetsPath = "/assets/"
 func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error) {
 	RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
-	status, code := http.StatusUnauthorized, connect.CodeUnauthenticated
-	kind := "invalid_request_error"
-	switch e.Code { //nolint:exhaustive // there are no others
-	case inference.CodeForbidden:
-		status, code = http.StatusForbidden, connect.CodePermissionDenied
-	case inference.CodeUnavailable, inference.CodeOverloaded:
-		status, code, kind = http.StatusServiceUnavailable, connect.CodeUnavailable, "server_error"
-	case inference.CodeLimited:
-		status, code, kind = http.StatusTooManyRequests, connect.CodeResourceExhausted, "rate_limit_error"
-	}
+	status, kind := wirecode.OpenAI(e.Code)
 	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+		w.Header().Set("Retry-After", wirecode.RetryAfter(e.RetryAfter))
 	}
 	switch e.Reason {
 	case inference.ReasonInvalidKey:
@@ -45,7 +35,7 @@ func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error)
 	}
 	switch {
 	case (route.API == auth.Procedure || isCall(r.URL.Path)) && errorWriter.IsSupported(r):
-		_ = errorWriter.Write(w, r, connect.NewError(code, errors.New(e.Message))) // a client that has left needs none
+		_ = errorWriter.Write(w, r, connect.NewError(wirecode.Connect(e.Code), errors.New(e.Message))) // a client that has left needs none
 	case route.API == auth.REST:
 		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	default:

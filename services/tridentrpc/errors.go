@@ -12,22 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/wirecode"
 )
-
-// codes maps the core's codes to Connect's, which are gRPC's.
-var codes = map[inference.Code]connect.Code{ //nolint:gochecknoglobals // a constant table
-	inference.CodeInternal:         connect.CodeInternal,
-	inference.CodeInvalid:          connect.CodeInvalidArgument,
-	inference.CodeNotFound:         connect.CodeNotFound,
-	inference.CodeUnsupported:      connect.CodeUnimplemented,
-	inference.CodeOverloaded:       connect.CodeUnavailable,
-	inference.CodeLimited:          connect.CodeResourceExhausted,
-	inference.CodeUnavailable:      connect.CodeUnavailable,
-	inference.CodeDeadlineExceeded: connect.CodeDeadlineExceeded,
-	inference.CodeCanceled:         connect.CodeCanceled,
-	inference.CodeUnauthenticated:  connect.CodeUnauthenticated,
-	inference.CodeForbidden:        connect.CodePermissionDenied,
-}
 
 // What an error shows of a client's own text at most, in bytes, as on OpenAI's surface,
 // and how many broken rules.
@@ -47,7 +33,7 @@ func connectError(rec *server.Record, err error) error {
 		err = inference.AsError(over)
 	}
 	if !errors.As(err, &known) && errors.As(err, &own) { // of Connect's, on the request
-		if code, ok := clientsFault[own.Code()]; ok {
+		if code, ok := wirecode.ClientFault(own.Code()); ok {
 			rec.Error = &inference.Error{Code: code, Message: own.Message(), Err: own}
 		}
 		return own
@@ -60,20 +46,11 @@ func connectError(rec *server.Record, err error) error {
 	if e.RetryAfter > 0 {
 		detail.RetryAfter = durationpb.New(e.RetryAfter)
 	}
-	answer := connect.NewError(codes[e.Code], errors.New(cut(typedPath(e.Message), maxMessage)))
+	answer := connect.NewError(wirecode.Connect(e.Code), errors.New(cut(typedPath(e.Message), maxMessage)))
 	if d, err := connect.NewErrorDetail(detail); err == nil { // a message of ours always encodes
 		answer.AddDetail(d)
 	}
 	return answer
-}
-
-// clientsFault are the codes of Connect's own errors that a client has made: by
-// leaving, or by what it has sent.
-var clientsFault = map[connect.Code]inference.Code{ //nolint:gochecknoglobals // a constant table
-	connect.CodeCanceled:          inference.CodeCanceled,
-	connect.CodeInvalidArgument:   inference.CodeInvalid,
-	connect.CodeResourceExhausted: inference.CodeInvalid,
-	connect.CodeUnimplemented:     inference.CodeInvalid,
 }
 
 // typedPath gives the parts of a message the name that they have here.

@@ -1,0 +1,156 @@
+// Package wirecode maps the errors of the core to the codes of each wire: gRPC, Connect
+// and HTTP. A code of the core is mapped in one place, [GRPC], and HTTP's status follows
+// from gRPC's code. What a surface does otherwise stands beside it: [OpenAI] by its SDKs,
+// [KServe] and [KServeHTTP] by the codes that Triton itself gave.
+//
+// How an error looks on a surface (its JSON, its details, which of its parts are shown)
+// belongs to that surface. Which error a failure is belongs to the core and the engines.
+package wirecode
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc/codes"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// StatusClientClosed is what proxies log for a client that disconnected. No client reads
+// it.
+const StatusClientClosed = 499
+
+// GRPC returns the gRPC code of a code of the core.
+func GRPC(code inference.Code) codes.Code {
+	switch code {
+	case inference.CodeInvalid:
+		return codes.InvalidArgument
+	case inference.CodeNotFound:
+		return codes.NotFound
+	case inference.CodeUnsupported:
+		return codes.Unimplemented
+	case inference.CodeLimited:
+		return codes.ResourceExhausted
+	case inference.CodeOverloaded, inference.CodeUnavailable: // Triton's queue is UNAVAILABLE when it is full, too
+		return codes.Unavailable
+	case inference.CodeDeadlineExceeded:
+		return codes.DeadlineExceeded
+	case inference.CodeCanceled:
+		return codes.Canceled
+	case inference.CodeUnauthenticated:
+		return codes.Unauthenticated
+	case inference.CodeForbidden:
+		return codes.PermissionDenied
+	case inference.CodeInternal:
+	}
+	return codes.Internal
+}
+
+// Connect returns the Connect code of a code of the core. Connect's codes are gRPC's.
+func Connect(code inference.Code) connect.Code { return connect.Code(GRPC(code)) }
+
+// HTTP returns the HTTP status of a code of the core.
+func HTTP(code inference.Code) int { return status(GRPC(code)) }
+
+// status returns the HTTP status of a gRPC code.
+func status(code codes.Code) int {
+	switch code { //nolint:exhaustive // the others are failures of this server
+	case codes.InvalidArgument:
+		return http.StatusBadRequest
+	case codes.Unauthenticated:
+		return http.StatusUnauthorized
+	case codes.PermissionDenied:
+		return http.StatusForbidden
+	case codes.NotFound:
+		return http.StatusNotFound
+	case codes.ResourceExhausted:
+		return http.StatusTooManyRequests
+	case codes.Canceled:
+		return StatusClientClosed
+	case codes.Unimplemented:
+		return http.StatusNotImplemented
+	case codes.Unavailable:
+		return http.StatusServiceUnavailable
+	case codes.DeadlineExceeded:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusInternalServerError
+}
+
+// OpenAI returns the HTTP status of a code of the core on OpenAI's surface, and the type
+// of its error object. Its SDKs repeat a request that got a 501, so what isn't supported
+// is a bad request there.
+func OpenAI(code inference.Code) (httpStatus int, kind string) {
+	httpStatus = HTTP(code)
+	if code == inference.CodeUnsupported {
+		httpStatus = http.StatusBadRequest
+	}
+	switch {
+	case code == inference.CodeLimited:
+		return httpStatus, "rate_limit_error"
+	case code == inference.CodeCanceled, httpStatus >= http.StatusInternalServerError:
+		return httpStatus, "server_error"
+	}
+	return httpStatus, "invalid_request_error"
+}
+
+// KServe returns the gRPC code of an error on KServe's surface. An error of Triton's has
+// the code that tritonserver gives it, also where the core knows more of the error.
+func KServe(e *inference.Error) codes.Code {
+	switch e.Triton {
+	case inference.TritonUnknown:
+		return codes.Unknown
+	case inference.TritonInternal:
+		return codes.Internal
+	case inference.TritonNotFound:
+		return codes.NotFound
+	case inference.TritonInvalidArg:
+		return codes.InvalidArgument
+	case inference.TritonUnavailable:
+		return codes.Unavailable
+	case inference.TritonUnsupported:
+		return codes.Unimplemented
+	case inference.TritonAlreadyExists:
+		return codes.AlreadyExists
+	case inference.TritonCancelled:
+		return codes.Canceled
+	case inference.TritonNone:
+	}
+	return GRPC(e.Code)
+}
+
+// KServeHTTP returns the HTTP status of an error on KServe's surface: 400 for a canceled
+// request and for Triton's codes UNKNOWN and ALREADY_EXISTS, as tritonserver's HTTP
+// endpoint answers.
+func KServeHTTP(e *inference.Error) int {
+	switch code := KServe(e); code {
+	case codes.Canceled, codes.Unknown, codes.AlreadyExists:
+		return http.StatusBadRequest
+	default:
+		return status(code)
+	}
+}
+
+// KServeText returns the message of an error on KServe's surface: Triton's own text where
+// there is one.
+func KServeText(e *inference.Error) string { return cmp.Or(e.Text, e.Message) }
+
+// ClientFault returns the core's code of an error that connect-go has made itself, and
+// reports whether the client caused it: by disconnecting, or by what it sent.
+func ClientFault(code connect.Code) (inference.Code, bool) {
+	switch code {
+	case connect.CodeCanceled:
+		return inference.CodeCanceled, true
+	case connect.CodeInvalidArgument, connect.CodeResourceExhausted, connect.CodeUnimplemented:
+		return inference.CodeInvalid, true
+	default:
+		return 0, false
+	}
+}
+
+// RetryAfter returns a value of the HTTP header Retry-After: whole seconds, rounded up.
+func RetryAfter(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
