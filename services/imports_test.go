@@ -45,6 +45,7 @@ var arrows = map[string][]string{
 	"services/tridentrpc":              {"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/budget", "services/catalog", "services/inference", "services/kserve", "services/metering", "services/openai", "services/server", "services/serving", "services/wirecode", "web/client"},
 	"services/kserve":                  {"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/kserverest", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "openapi", "services/admission", "services/auth", "services/budget", "services/inference", "services/kserve/tensorjson", "services/server", "services/serving", "services/wirecode"},
 	"services/kserve/tensorjson":       {"services/inference"},
+	"services/kserve/kservetest":       {"gen/go/kserve", "services/auth", "services/inference", "services/inference/inferencetest", "services/kserve", "services/server", "services/triton/local", "services/triton/tritonserver", "services/triton/tritontest"},
 	"services/auth":                    {"services/inference"},
 	"services/wirecode":                {"services/inference"},
 	"cmd/trident":                      {"cmd/trident/hangup", "services/*"},

@@ -119,7 +119,7 @@ func addressTable(url string, native ports, playground bool) string {
 		{"OpenAI API", url + "/v1"},
 		{"Connect, gRPC, gRPC-Web", url},
 		{"health", url + "/health/ready"},
-		{"KServe v2 by REST", cmp.Or(native.URL(), url+"/v2")},
+		{"KServe v2 by REST", cmp.Or(native.URL(), url)+"/v2"},
 	}...)
 	if address := native.Addr(); address != nil {
 		name := "KServe v2 by gRPC"

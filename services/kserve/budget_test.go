@@ -13,13 +13,14 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // manyParameters are so many, none of which the engine takes notice of.
-func manyParameters(n int) params {
-	all := make(params, n)
+func manyParameters(n int) kservetest.Params {
+	all := make(kservetest.Params, n)
 	for i := range n {
-		all[fmt.Sprintf("p%d", i)] = text("")
+		all[fmt.Sprintf("p%d", i)] = kservetest.Text("")
 	}
 	return all
 }
@@ -52,7 +53,7 @@ func repeat[T any](n int, value T) []T {
 // TestBudgets sends more than a request may hold by each protocol of messages: it is
 // refused as the client's fault, and what is at the limit is served.
 func TestBudgets(t *testing.T) {
-	native, shared := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, open(), once()))), serveShared(t, open(), once())
+	native, shared := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), once()))), kservetest.ServeShared(t, kservetest.Open(), once())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	clients := map[string]kserveconnect.GRPCInferenceServiceClient{}
@@ -107,15 +108,15 @@ func TestControlBudgets(t *testing.T) {
 	}
 	req := &api.TraceSettingRequest{Settings: settings}
 	const want = "settings holds more than 4096 keys: send fewer"
-	_, err := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, open(), once()))).TraceSetting(t.Context(), req)
+	_, err := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), once()))).TraceSetting(t.Context(), req)
 	wantRefused(t, "gRPC's port", err, want)
-	_, err = kserveconnect.NewGRPCInferenceServiceClient(http.DefaultClient, "http://"+serveShared(t, open(), once()), connect.WithProtoJSON()).TraceSetting(t.Context(), req)
+	_, err = kserveconnect.NewGRPCInferenceServiceClient(http.DefaultClient, "http://"+kservetest.ServeShared(t, kservetest.Open(), once()), connect.WithProtoJSON()).TraceSetting(t.Context(), req)
 	wantRefused(t, "Connect", err, want)
 }
 
 // TestRESTBudgets sends the same by REST.
 func TestRESTBudgets(t *testing.T) {
-	address := serveShared(t, open(), once())
+	address := kservetest.ServeShared(t, kservetest.Open(), once())
 	members := func(n int) string {
 		var b strings.Builder
 		for i := range n {

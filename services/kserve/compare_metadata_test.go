@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // noted is the metadata of a trial's calls, each method's once: the initial ones and
@@ -63,7 +64,7 @@ func (by noter) note(ctx context.Context, method string, header, trailer metadat
 // TestRequestID: a caller's id comes back; for a caller without one there is one where it
 // can be looked up.
 func TestRequestID(t *testing.T) {
-	conn := dial(t, serveNative(t, open(), once()))
+	conn := dial(t, serveNative(t, kservetest.Open(), once()))
 	client := api.NewGRPCInferenceServiceClient(conn)
 	const key = "x-request-id"
 	for name, c := range map[string]struct {

@@ -20,6 +20,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
@@ -145,7 +146,7 @@ func statusOfConnect(err error) error {
 // --grpc-restricted-protocol, and compares who is refused and by which words. The
 // answers of who isn't are those of other engines, and not compared.
 func TestRestrictedCallsLikeTritonserver(t *testing.T) {
-	beside(t)
+	kservetest.Beside(t)
 	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
 	args := []string{"--model-control-mode=explicit"} // no model
 	for _, r := range restrictions {
@@ -155,10 +156,10 @@ func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, _ := newService(t, open(), once())
+	service, _ := kservetest.NewService(t, kservetest.Open(), once())
 	triton := dial(t, tritontest.StartServer(t, tritonserver.Options{Args: args}).GRPC())
 	ports := map[string]*grpc.ClientConn{
-		"native": dial(t, serveNativeService(t, nil, newGate(t, access), open(), service)), "shared": dial(t, serveRestricted(t, access, open(), once())),
+		"native": dial(t, serveNativeService(t, nil, kservetest.NewGate(t, access), kservetest.Open(), service)), "shared": dial(t, kservetest.ServeRestricted(t, access, kservetest.Open(), once())),
 	}
 	trials := []trial{
 		calling("live", client.ServerLive, &api.ServerLiveRequest{}), calling("ready", client.ServerReady, &api.ServerReadyRequest{}),

@@ -2,11 +2,9 @@ package kserve_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"reflect"
@@ -19,8 +17,7 @@ import (
 
 	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/auth"
-	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
@@ -31,29 +28,29 @@ import (
 // too, with that tritonserver behind it, and, under TRIDENT_TEST_LOCAL=1, with Triton
 // in this process. Trident's answers are held to openapi/kserve.yaml besides. What
 // differs stands in the table with its reason, and in docs/kserve.md.
-func TestRoutesLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
-	beside(t)
+func TestRoutesLikeTritonserver(t *testing.T) {
+	kservetest.Beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	quick := slices.Concat(routeDescribing(), routeRefusing(), routeMemory(t), routeSettings())
 	all := slices.Concat(quick, routeOdd(), routeControlling())
 	t.Run("own port", func(t *testing.T) {
-		compareRoutes(t, all, triton.HTTP(), serveOwnPort(t, open(), tritontest.Connect(t, triton)))
+		compareRoutes(t, all, triton.HTTP(), kservetest.ServeREST(t, kservetest.Open(), tritontest.Connect(t, triton)))
 	})
 	t.Run("shared port", func(t *testing.T) {
-		compareRoutes(t, quick, triton.HTTP(), serveShared(t, open(), tritontest.Connect(t, triton)))
+		compareRoutes(t, quick, triton.HTTP(), kservetest.ServeShared(t, kservetest.Open(), tritontest.Connect(t, triton)))
 	})
 	t.Run("local", func(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 			t.Skip("starts Triton in this process: make test-local")
 		}
-		compareRoutes(t, all, triton.HTTP(), serveOwnPort(t, open(), localEngine(t, repositories)))
+		compareRoutes(t, all, triton.HTTP(), kservetest.ServeREST(t, kservetest.Open(), kservetest.LocalEngine(t, repositories)))
 	})
 }
 
 // TestRestrictedLikeTritonserver restricts groups of both by --http-restricted-api.
-func TestRestrictedLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
-	beside(t)
+func TestRestrictedLikeTritonserver(t *testing.T) {
+	kservetest.Beside(t)
 	triton := tritontest.StartServer(t, tritonserver.Options{Args: []string{
 		"--http-restricted-api=model-repository,logging:Admin-Key=a:b=c", "--http-restricted-api=metadata,statistics:other=1",
 	}})
@@ -75,39 +72,7 @@ func TestRestrictedLikeTritonserver(t *testing.T) { //nolint:tparallel // its pa
 	} {
 		trials = append(trials, x, x.with("admin-key", "a:b=c"), x.with("ADMIN-KEY", "a"), x.with("Other", "1"), x.with("other", ""))
 	}
-	compareRoutes(t, trials, triton.HTTP(), serveOwnPortBy(t, open(), server.Default(), access, tritontest.Connect(t, triton)))
-}
-
-// serveOwnPort serves engines by REST on a port of its own until the test ends, and
-// gives the address.
-func serveOwnPort(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
-	tb.Helper()
-	return serveOwnPortBy(tb, config, server.Default(), auth.Config{}, engines...)
-}
-
-func serveOwnPortBy(tb testing.TB, config kserve.Config, shared server.Config, access auth.Config, engines ...inference.Engine) string {
-	tb.Helper()
-	service, _ := newService(tb, config, engines...)
-	listener := kserve.NewListener(config, nil)
-	if err := listener.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	s, err := kserve.NewRESTServer(service, listener, nil, newGate(tb, access), shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := s.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			tb.Error(err)
-		}
-		if err := listener.Stop(context.Background()); err != nil {
-			tb.Error(err)
-		}
-	})
-	return strings.TrimSuffix(strings.TrimPrefix(listener.URL(), "http://"), "/v2")
+	compareRoutes(t, trials, triton.HTTP(), kservetest.ServeRESTBy(t, kservetest.Open(), server.Default(), access, tritontest.Connect(t, triton)))
 }
 
 // routeCall is one request.
@@ -183,7 +148,7 @@ func inTurn(name string, all ...routeTrial) routeTrial {
 
 func compareRoutes(t *testing.T, trials []routeTrial, want, got string) {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: trialTime}
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: kservetest.TrialTime}
 	t.Cleanup(client.CloseIdleConnections)
 	doc := restDocument(t)
 	names := map[string]bool{}
@@ -228,7 +193,7 @@ func decoded(answers []routeAnswer) []routeAnswer {
 
 func (c routeCall) ask(t *testing.T, client *http.Client, address string) routeAnswer {
 	t.Helper()
-	for ; ; wait(t.Context()) {
+	for ; ; kservetest.Pause(t.Context()) {
 		answer := c.once(t, client, address)
 		if c.until == nil || c.until(answer) || t.Context().Err() != nil {
 			return answer

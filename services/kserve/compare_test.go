@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -23,11 +22,9 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
-	"github.com/trident-inference/trident/services/serving"
-	"github.com/trident-inference/trident/services/triton/local"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/tier"
@@ -37,8 +34,8 @@ import (
 // Trident's, message by message: with that tritonserver behind it, by each protocol of
 // the shared port too, and, under TRIDENT_TEST_LOCAL=1, with Triton in this process. What differs stands in the
 // table with its reason, and in docs/kserve.md. The shared port loads and unloads in the slow tier only.
-func TestLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
-	beside(t)
+func TestLikeTritonserver(t *testing.T) {
+	kservetest.Beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	asked := slices.Concat(
@@ -46,14 +43,14 @@ func TestLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come i
 	)
 	o := &oracle{triton: triton, conn: dial(t, triton.GRPC(), noter{}.options()...), known: map[string]outcome{}}
 	t.Run("remote", func(t *testing.T) {
-		compare(t, asked, o, dial(t, serveNative(t, open(), tritontest.Connect(t, triton)), noter{}.options()...))
+		compare(t, asked, o, dial(t, serveNative(t, kservetest.Open(), tritontest.Connect(t, triton)), noter{}.options()...))
 	})
 	t.Run("shared port", func(t *testing.T) {
 		again := slices.Clone(asked)
 		for i := range again {
 			again[i].slow = again[i].loads
 		}
-		for name, got := range protocols(t, serveShared(t, open(), tritontest.Connect(t, triton))) {
+		for name, got := range protocols(t, kservetest.ServeShared(t, kservetest.Open(), tritontest.Connect(t, triton))) {
 			t.Run(name, func(t *testing.T) { compare(t, again, o, got) })
 		}
 	})
@@ -61,59 +58,8 @@ func TestLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come i
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 			t.Skip("starts Triton in this process: make test-local")
 		}
-		compare(t, asked, o, dial(t, serveNative(t, open(), localEngine(t, repositories)), noter{}.options()...))
+		compare(t, asked, o, dial(t, serveNative(t, kservetest.Open(), kservetest.LocalEngine(t, repositories)), noter{}.options()...))
 	})
-}
-
-// beside lets a comparison run beside others: they wait most of the time, each for a
-// tritonserver of its own. Triton in this process has but one log.
-func beside(t *testing.T) {
-	t.Helper()
-	if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
-		t.Parallel()
-	}
-}
-
-func localEngine(tb testing.TB, repositories []string) *local.Engine {
-	tb.Helper()
-	config := local.Default()
-	config.LogInfo = true // as tritonserver
-	config.Repositories, config.ControlMode, config.LoadModels = repositories, local.ControlExplicit, []string{local.AllModels}
-	engine, err := local.New(config, slog.New(slog.DiscardHandler))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := engine.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := engine.Stop(context.Background()); err != nil {
-			tb.Error(err)
-		}
-	})
-	if err := engine.AwaitModels(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	return engine
-}
-
-// open is a configuration that allows everything, on free ports of the loopback.
-func open() kserve.Config {
-	config := kserve.Default()
-	config.Enabled, config.Host, config.AllowModelUpload, config.AllowSharedMemory = true, "127.0.0.1", true, true
-	config.GRPCPort, config.HTTPPort = 0, 0
-	return config
-}
-
-// newService makes the frontend over engines, until the test ends.
-func newService(tb testing.TB, config kserve.Config, engines ...inference.Engine) (*kserve.Service, *serving.Service) {
-	tb.Helper()
-	core := inferencetest.Service(tb, serving.Default(), engines...)
-	service, err := kserve.New(config, core)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return service, core
 }
 
 // serveNative serves engines by gRPC until the test ends, and gives the address.
@@ -125,7 +71,7 @@ func serveNative(tb testing.TB, config kserve.Config, engines ...inference.Engin
 // serveNativeBy does so with TLS, unless there are no certificates.
 func serveNativeBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
-	service, _ := newService(tb, config, engines...)
+	service, _ := kservetest.NewService(tb, config, engines...)
 	return serveNativeService(tb, certificates, nil, config, service)
 }
 
@@ -211,9 +157,6 @@ type trial struct {
 	slow    bool // runs in the slow tier only
 }
 
-// trialTime is more than any of them takes.
-const trialTime = 30 * time.Second
-
 func compare(t *testing.T, trials []trial, want *oracle, got grpc.ClientConnInterface) {
 	t.Helper()
 	names := map[string]bool{}
@@ -248,7 +191,7 @@ func compare(t *testing.T, trials []trial, want *oracle, got grpc.ClientConnInte
 
 func (x trial) askOf(t *testing.T, conn grpc.ClientConnInterface) outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), trialTime)
+	ctx, cancel := context.WithTimeout(t.Context(), kservetest.TrialTime)
 	defer cancel()
 	ctx, calls := withNoted(ctx)
 	o := x.ask(ctx, api.NewGRPCInferenceServiceClient(conn))
@@ -293,7 +236,7 @@ func (o *oracle) restart(t *testing.T, before grpc.ClientConnInterface) {
 		t.Fatal(err)
 	}
 	for _, conn := range []grpc.ClientConnInterface{o.conn, before} {
-		await(t, "not ready after tritonserver's restart", func() bool {
+		kservetest.Await(t, "not ready after tritonserver's restart", func() bool {
 			answer, err := api.NewGRPCInferenceServiceClient(conn).ServerReady(t.Context(), &api.ServerReadyRequest{})
 			return err == nil && answer.GetReady()
 		})
@@ -401,32 +344,10 @@ func copied(req *api.ModelInferRequest, change func(*api.ModelInferRequest)) *ap
 	return c
 }
 
-func text(s string) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_StringParam{StringParam: s}}
-}
-
-func whole(n int64) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_Int64Param{Int64Param: n}}
-}
-
-func truth(b bool) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_BoolParam{BoolParam: b}}
-}
-
-func double(f float64) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_DoubleParam{DoubleParam: f}}
-}
-
-func unsigned(n uint64) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_Uint64Param{Uint64Param: n}}
-}
-
-type params = map[string]*api.InferParameter
-
-func with(req *api.ModelInferRequest, p params) *api.ModelInferRequest {
+func with(req *api.ModelInferRequest, p kservetest.Params) *api.ModelInferRequest {
 	return copied(req, func(r *api.ModelInferRequest) {
 		if r.Parameters == nil {
-			r.Parameters = params{}
+			r.Parameters = kservetest.Params{}
 		}
 		maps.Copy(r.GetParameters(), p)
 	})

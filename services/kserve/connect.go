@@ -16,17 +16,15 @@ import (
 )
 
 // NewRoutes mounts the service on the shared port, with trident.v1.InferService, the
-// health service, reflection of all services there, and REST. Messages are bounded as the other surfaces' bodies are, also when they
+// health service, and reflection of all services there. Messages are bounded as the other surfaces' bodies are, also when they
 // come compressed; streams aren't, as a whole.
 func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	options := append(Codecs(kinds()),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{s.forward}),
 	)
-	routes, err := restRoutes(s, cfg)
-	if err != nil {
-		return nil, err
-	}
+	var routes []server.Route
+	var err error
 	mount := func(path string, handler http.Handler) {
 		methods, failure := server.Procedures(path, handler, connectError)
 		routes, err = append(routes, methods...), errors.Join(err, failure)

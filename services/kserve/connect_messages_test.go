@@ -18,13 +18,14 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/test/tier"
 )
 
 // TestEmptyMessages sends requests of no bytes by gRPC's framing, which Connect asks no
 // codec about.
 func TestEmptyMessages(t *testing.T) {
-	address := "http://" + serveShared(t, open(), shouting())
+	address := "http://" + kservetest.ServeShared(t, kservetest.Open(), shouting())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	unknown := func(err error) {
@@ -79,7 +80,7 @@ func rawGRPC(t *testing.T, by *http.Client, address, path string, m proto.Messag
 
 // TestUnaskedCompression has gRPC's responses on the shared port come as its requests do.
 func TestUnaskedCompression(t *testing.T) {
-	address := serveShared(t, open(), shouting())
+	address := kservetest.ServeShared(t, kservetest.Open(), shouting())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	for _, encoding := range []string{"", "identity", "gzip", "deflate"} {
@@ -105,7 +106,7 @@ func TestStreamMemory(t *testing.T) {
 	}
 	const size, count = 256 << 10, 200
 	tensor := make([]byte, size)
-	address := serveShared(t, open(), decoupled(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+	address := kservetest.ServeShared(t, kservetest.Open(), decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		for i := range count {
 			send(&inference.Response{Version: "1", Final: i == count-1, Outputs: []inference.Output{{Name: "o", Type: "UINT8", Shape: []int64{size}, Raw: tensor}}})
 		}

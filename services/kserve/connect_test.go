@@ -30,79 +30,16 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
-	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
-
-// serveShared serves engines on a shared port of the loopback, as the program does,
-// and gives its address.
-func serveShared(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
-	tb.Helper()
-	return serveSharedBy(tb, nil, config, engines...)
-}
-
-// serveSharedBy does so with TLS, unless there are no certificates.
-func serveSharedBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
-	tb.Helper()
-	return serveSharedAs(tb, server.Default(), certificates, config, engines...)
-}
-
-// serveSharedAs does so with other settings of the port.
-func serveSharedAs(tb testing.TB, shared server.Config, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
-	tb.Helper()
-	service, core := newService(tb, config, engines...)
-	return serveSharedOf(tb, shared, certificates, nil, service, core)
-}
-
-// serveRestricted serves engines on the shared port to those whom a gate lets in.
-func serveRestricted(tb testing.TB, access auth.Config, config kserve.Config, engines ...inference.Engine) string {
-	tb.Helper()
-	service, core := newService(tb, config, engines...)
-	return serveSharedOf(tb, server.Default(), nil, newGate(tb, access), service, core)
-}
-
-func newGate(tb testing.TB, access auth.Config) *auth.Gate {
-	tb.Helper()
-	gate, err := auth.New(access, slog.New(slog.DiscardHandler))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return gate
-}
-
-// serveSharedOf serves a service that is there already.
-func serveSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, gate *auth.Gate, service *kserve.Service, core *serving.Service) string {
-	tb.Helper()
-	shared.Host, shared.Port = "127.0.0.1", 0
-	listener := server.NewListener(shared)
-	if err := listener.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	routes, err := kserve.NewRoutes(service, shared)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s, err := server.New(shared, listener, certificates, gate, routes, core.Admission(), nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := s.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			tb.Error(err)
-		}
-	})
-	return listener.Addr().String()
-}
 
 // shouting is an engine whose model m is like the real ones' stream: for each input
 // a response of the same bytes.
 func shouting() *inferencetest.Engine {
-	return decoupled(func(_ context.Context, req *api.ModelInferRequest, send sender) error {
+	return decoupled(func(_ context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
 		for i, in := range req.GetInputs() {
 			send(&inference.Response{Version: "1", Final: i == len(req.GetInputs())-1, Outputs: []inference.Output{
 				{Name: in.GetName(), Type: in.GetDatatype(), Shape: in.GetShape(), Raw: req.GetRawInputContents()[i]},
@@ -120,12 +57,12 @@ func h2c() *http.Client {
 
 // TestProtocols asks by each protocol of the shared port, without TLS and with it.
 func TestProtocols(t *testing.T) {
-	address := serveShared(t, open(), shouting())
+	address := kservetest.ServeShared(t, kservetest.Open(), shouting())
 	plain := h2c()
 	t.Cleanup(plain.CloseIdleConnections)
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
-	secureAddress := serveSharedBy(t, certificates, open(), shouting())
+	secureAddress := kservetest.ServeSharedBy(t, certificates, kservetest.Open(), shouting())
 	secure := &http.Client{Transport: &http.Transport{TLSClientConfig: known, ForceAttemptHTTP2: true}}
 	t.Cleanup(secure.CloseIdleConnections)
 	for name, options := range map[string][]connect.ClientOption{
@@ -159,7 +96,7 @@ func mutual(t *testing.T, authority *servertest.Authority) (*server.Certificates
 func TestNativeTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
-	address := serveNativeBy(t, certificates, open(), shouting())
+	address := serveNativeBy(t, certificates, kservetest.Open(), shouting())
 	ask := func(config *tls.Config) error {
 		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
 		if err != nil {
@@ -244,7 +181,7 @@ func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient)
 
 // TestWithTriton is what needs a tritonserver behind Trident, one for all.
 func TestWithTriton(t *testing.T) {
-	engine := tritontest.Connect(t, commonTriton(t))
+	engine := tritontest.Connect(t, kservetest.CommonTriton(t))
 	t.Run("plain POST", func(t *testing.T) { testPlainPost(t, engine) })
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, engine) })
 	t.Run("compression", func(t *testing.T) { testCompression(t, engine) })
@@ -254,7 +191,7 @@ func TestWithTriton(t *testing.T) {
 // testPlainPost asks as curl does: JSON over HTTP/1.1.
 func testPlainPost(t *testing.T, engine inference.Engine) {
 	t.Helper()
-	address := serveShared(t, open(), engine)
+	address := kservetest.ServeShared(t, kservetest.Open(), engine)
 	tests := []struct {
 		name, method, body string
 		status             int
@@ -263,7 +200,7 @@ func testPlainPost(t *testing.T, engine inference.Engine) {
 		{"ready", "ModelReady", `{"name": "echo"}`, 200, `{"ready":true}`},
 		{
 			"infer", "ModelInfer", `{"modelName": "echo", "id": "7", "inputs": [{"name": "TEXT", "datatype": "BYTES", "shape": ["1"], "contents": {"bytesContents": ["aGk="]}}], "unknown": 1}`, 200,
-			`{"modelName":"echo","modelVersion":"1","id":"7","outputs":[{"name":"TEXT","datatype":"BYTES","shape":["1"]}],"rawOutputContents":["` + base64.StdEncoding.EncodeToString(bytesOf("hi")) + `"]}`,
+			`{"modelName":"echo","modelVersion":"1","id":"7","outputs":[{"name":"TEXT","datatype":"BYTES","shape":["1"]}],"rawOutputContents":["` + base64.StdEncoding.EncodeToString(kservetest.Bytes("hi")) + `"]}`,
 		},
 		{"unknown model", "ModelInfer", `{"modelName": "none"}`, 404, `{"code":"not_found","message":"Request for unknown model: 'none' is not found"}`},
 		{"broken", "ModelInfer", `{"modelName": `, 400, ""},
@@ -309,7 +246,7 @@ func post(t *testing.T, url, body string) (status int, answer []byte) {
 
 // TestReflection finds the services as grpcurl does, on both ports.
 func TestReflection(t *testing.T) {
-	for name, address := range map[string]string{"native": serveNative(t, open(), shouting()), "shared": serveShared(t, open(), shouting())} {
+	for name, address := range map[string]string{"native": serveNative(t, kservetest.Open(), shouting()), "shared": kservetest.ServeShared(t, kservetest.Open(), shouting())} {
 		t.Run(name, func(t *testing.T) {
 			stream, err := grpc_reflection_v1.NewServerReflectionClient(dial(t, address)).ServerReflectionInfo(t.Context())
 			if err != nil {
@@ -379,7 +316,7 @@ func healthOf(t *testing.T, address, service string) (check, watch string) {
 // name, and the shared port by gRPC's protocol.
 func TestHealth(t *testing.T) {
 	engine := shouting()
-	native, shared := serveNative(t, open(), engine), serveShared(t, open(), engine)
+	native, shared := serveNative(t, kservetest.Open(), engine), kservetest.ServeShared(t, kservetest.Open(), engine)
 	for _, test := range []struct {
 		name, address, service string
 		down                   bool
@@ -408,7 +345,7 @@ func TestHealth(t *testing.T) {
 
 // TestHealthLikeTritonserver asks a real one what the native port is held to.
 func TestHealthLikeTritonserver(t *testing.T) {
-	triton := commonTriton(t)
+	triton := kservetest.CommonTriton(t)
 	for _, service := range []string{"", "inference.GRPCInferenceService", "anything"} {
 		if check, watch := healthOf(t, triton.GRPC(), service); check != "SERVING" || watch != "Unimplemented" {
 			t.Errorf("%q: %s, watched %s", service, check, watch)
@@ -419,8 +356,8 @@ func TestHealthLikeTritonserver(t *testing.T) {
 // TestHealthWatch follows a server that goes away, comes back and ends.
 func TestHealthWatch(t *testing.T) {
 	engine := shouting()
-	service, core := newService(t, open(), engine)
-	address := serveSharedOf(t, server.Default(), nil, nil, service, core)
+	service, core := kservetest.NewService(t, kservetest.Open(), engine)
+	address := kservetest.ServeSharedOf(t, server.Default(), nil, nil, service, core)
 	stream, err := grpc_health_v1.NewHealthClient(dial(t, address)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -446,15 +383,15 @@ func TestHealthWatch(t *testing.T) {
 // testRefusals are what operators haven't allowed.
 func testRefusals(t *testing.T, engine inference.Engine) {
 	t.Helper()
-	closed := open()
+	closed := kservetest.Open()
 	closed.Enabled = false
-	withoutMemory := open()
+	withoutMemory := kservetest.Open()
 	withoutMemory.AllowSharedMemory = false
 	restricted, err := restrict("model-repository,shared-memory,admin-key=secret", "health,probe=yes")
 	if err != nil {
 		t.Fatal(err)
 	}
-	withoutUpload := open()
+	withoutUpload := kservetest.Open()
 	withoutUpload.AllowModelUpload = false
 	load := calling("load", client.RepositoryModelLoad, &api.RepositoryModelLoadRequest{ModelName: "echo"})
 	upload := calling("load", client.RepositoryModelLoad, &api.RepositoryModelLoadRequest{ModelName: "echo", Parameters: map[string]*api.ModelRepositoryParameter{"config": {}}})
@@ -474,10 +411,10 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 		{"settings without them", closed, auth.Config{}, logs, "", codes.Unimplemented, "--enable-kserve-frontends"},
 		{"shared memory that isn't allowed", withoutMemory, auth.Config{}, register, "", codes.Unimplemented, "--allow-shared-memory"},
 		{"upload", withoutUpload, auth.Config{}, upload, "", codes.Unimplemented, "--allow-model-upload"},
-		{"restricted", open(), restricted, load, "", codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-admin-key'"},
-		{"restricted, wrong value", open(), restricted, load, "wrong", codes.Unavailable, "This protocol is restricted"},
-		{"restricted, right value", open(), restricted, load, "secret", codes.Unavailable, "polling is enabled"},
-		{"another group", open(), restricted, logs, "", codes.OK, ""},
+		{"restricted", kservetest.Open(), restricted, load, "", codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-admin-key'"},
+		{"restricted, wrong value", kservetest.Open(), restricted, load, "wrong", codes.Unavailable, "This protocol is restricted"},
+		{"restricted, right value", kservetest.Open(), restricted, load, "secret", codes.Unavailable, "polling is enabled"},
+		{"another group", kservetest.Open(), restricted, logs, "", codes.OK, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -485,13 +422,13 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 			if test.key != "" {
 				ctx = metadata.AppendToOutgoingContext(ctx, "triton-grpc-protocol-admin-key", test.key)
 			}
-			got := test.ask.ask(ctx, api.NewGRPCInferenceServiceClient(dial(t, serveRestricted(t, test.access, test.config, engine))))
+			got := test.ask.ask(ctx, api.NewGRPCInferenceServiceClient(dial(t, kservetest.ServeRestricted(t, test.access, test.config, engine))))
 			if got.code != test.code || !strings.Contains(got.text, test.text) {
 				t.Errorf("got %s", got)
 			}
 		})
 	}
-	_, err = grpc_health_v1.NewHealthClient(dial(t, serveRestricted(t, restricted, open(), shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	_, err = grpc_health_v1.NewHealthClient(dial(t, kservetest.ServeRestricted(t, restricted, kservetest.Open(), shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("restricted probe: %v", err)
 	}
@@ -526,11 +463,11 @@ func TestRestrictionSyntax(t *testing.T) {
 // testCompression sends compressed requests, as Triton's clients can.
 func testCompression(t *testing.T, engine inference.Engine) {
 	t.Helper()
-	for port, address := range map[string]string{"native": serveNative(t, open(), engine), "shared": serveShared(t, open(), engine)} {
+	for port, address := range map[string]string{"native": serveNative(t, kservetest.Open(), engine), "shared": kservetest.ServeShared(t, kservetest.Open(), engine)} {
 		client := api.NewGRPCInferenceServiceClient(dial(t, address))
 		for _, name := range []string{"gzip", "deflate", "deflate"} {
 			answer, err := client.ModelInfer(t.Context(), echo(strings.Repeat("a", 10_000)), grpc.UseCompressor(name))
-			if err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], bytesOf(strings.Repeat("a", 10_000))) {
+			if err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], kservetest.Bytes(strings.Repeat("a", 10_000))) {
 				t.Errorf("%s, %s: %v", port, name, err)
 			}
 		}
@@ -543,7 +480,7 @@ func testSeveralEngines(t *testing.T, triton inference.Engine) {
 	first, second := shouting(), inferencetest.New()
 	second.AddModel("other", inferencetest.Say("x"), nil)
 	second.AddModel("m", inferencetest.Say("not this one"), nil)
-	client := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, open(), triton, first, second)))
+	client := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), triton, first, second)))
 	for model, output := range map[string]string{"m": "IN", "other": "text_output"} {
 		got := conversation("", false, tensor(model, "IN", "UINT8", []int64{1}, []byte{1})).ask(t.Context(), client)
 		if len(got.messages) == 0 || got.messages[0].(*api.ModelStreamInferResponse).GetInferResponse().GetOutputs()[0].GetName() != output {

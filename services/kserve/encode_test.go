@@ -13,24 +13,25 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // TestEncode reads what was written by hand as protobuf's own code does.
 func TestEncode(t *testing.T) {
 	outputs := []inference.Output{
-		{Name: "a", Type: "FP32", Shape: []int64{2, 1}, Raw: floats(1, 2)},
+		{Name: "a", Type: "FP32", Shape: []int64{2, 1}, Raw: kservetest.Floats(1, 2)},
 		{Name: "scalar", Type: "BOOL", Raw: []byte{1}},
 		{Name: "shared", Type: "INT8", Shape: []int64{300}, Shared: &inference.SharedRegion{Name: "r"}},
 	}
 	want := &api.ModelInferResponse{
-		ModelName: "m", ModelVersion: "3", Id: "i", Parameters: params{"p": text("x")},
+		ModelName: "m", ModelVersion: "3", Id: "i", Parameters: kservetest.Params{"p": kservetest.Text("x")},
 		Outputs: []*api.ModelInferResponse_InferOutputTensor{
 			{Name: "a", Datatype: "FP32", Shape: []int64{2, 1}}, {Name: "scalar", Datatype: "BOOL"}, {Name: "shared", Datatype: "INT8", Shape: []int64{300}},
 		},
-		RawOutputContents: [][]byte{floats(1, 2), {1}, {}},
+		RawOutputContents: [][]byte{kservetest.Floats(1, 2), {1}, {}},
 	}
 	req := &api.ModelInferRequest{ModelName: "m", ModelVersion: "2", Id: "i"}
-	response := &inference.Response{Version: "3", Parameters: params{"p": text("x")}, Outputs: outputs}
+	response := &inference.Response{Version: "3", Parameters: kservetest.Params{"p": kservetest.Text("x")}, Outputs: outputs}
 	encoded, err := kserve.EncodeInfer(req, response)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestEncode(t *testing.T) {
 	}
 	end := &api.ModelStreamInferResponse{}
 	last := &api.ModelStreamInferResponse{InferResponse: &api.ModelInferResponse{
-		ModelName: "m", ModelVersion: "2", Id: "i", Parameters: params{"triton_final_response": truth(true)},
+		ModelName: "m", ModelVersion: "2", Id: "i", Parameters: kservetest.Params{"triton_final_response": kservetest.Truth(true)},
 	}}
 	if err := proto.Unmarshal(encoded.Materialize(), end); err != nil || !proto.Equal(end, last) {
 		t.Errorf("got %v, %v\nwant %v", end, err, last)
@@ -93,7 +94,7 @@ func TestEncodeTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := &api.ModelStreamInferResponse{}
-		want.Parameters = params{"triton_final_response": truth(true)}
+		want.Parameters = kservetest.Params{"triton_final_response": kservetest.Truth(true)}
 		if err := proto.Unmarshal(stream.Materialize(), answer); err != nil || !proto.Equal(answer.GetInferResponse(), want) {
 			t.Errorf("%d outputs in a stream: %v", last, err)
 		}
@@ -130,7 +131,7 @@ func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%d KiB", size>>10), func(b *testing.B) {
 			engine := shouting()
-			client := api.NewGRPCInferenceServiceClient(dial(b, serveNative(b, open(), engine)))
+			client := api.NewGRPCInferenceServiceClient(dial(b, serveNative(b, kservetest.Open(), engine)))
 			stream, err := client.ModelStreamInfer(b.Context())
 			if err != nil {
 				b.Fatal(err)

@@ -77,19 +77,20 @@ func (f forwarding) ofHeader(header http.Header) headerParameters {
 	return found
 }
 
-// ofRequest are those from the headers of a request by REST, added to the request's
+// ForwardHTTP adds the parameters from the headers of a request by REST to the request's
 // own.
-func (f forwarding) ofRequest(to headerParameters, r *http.Request) headerParameters {
-	if f.http == nil {
+func (s *Service) ForwardHTTP(to map[string]*kserve.InferParameter, r *http.Request) map[string]*kserve.InferParameter {
+	pattern := s.forward.http
+	if pattern == nil {
 		return to
 	}
 	found := headerParameters{}
 	for name, all := range r.Header {
-		if f.http.MatchString(name) {
+		if pattern.MatchString(name) {
 			forward(found, name, all)
 		}
 	}
-	if f.http.MatchString("Host") {
+	if pattern.MatchString("Host") {
 		forward(found, "Host", []string{r.Host})
 	}
 	if to == nil {

@@ -19,6 +19,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
@@ -29,10 +30,10 @@ func forwardPatterns() []string { return []string{".*", "(?-i)x-(a|b)|Tenant$|pr
 
 // TestForwardsLikeTritonserver gives a tritonserver and Trident the same patterns for
 // headers, and compares the parameters that a model gets.
-func TestForwardsLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
-	beside(t)
+func TestForwardsLikeTritonserver(t *testing.T) {
+	kservetest.Beside(t)
 	repositories := []string{tritontest.ExtensionRepository(t)}
-	behind := commonTriton(t)
+	behind := kservetest.CommonTriton(t)
 	for _, pattern := range forwardPatterns() {
 		t.Run(pattern, func(t *testing.T) {
 			triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{
@@ -44,7 +45,7 @@ func TestForwardsLikeTritonserver(t *testing.T) { //nolint:tparallel // its part
 				if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 					t.Skip("starts Triton in this process: make test-local")
 				}
-				compareForwarded(t, pattern, want, localEngine(t, repositories))
+				compareForwarded(t, pattern, want, kservetest.LocalEngine(t, repositories))
 			})
 		})
 	}
@@ -61,14 +62,14 @@ func TestForwards(t *testing.T) {
 	} {
 		var names string
 		engine := inferencetest.New()
-		engine.AddOther("m", &api.ModelConfig{Name: "m"}, func(_ context.Context, req *api.ModelInferRequest, send sender) error {
+		engine.AddOther("m", &api.ModelConfig{Name: "m"}, func(_ context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
 			names = strings.Join(slices.Sorted(maps.Keys(req.GetParameters())), " ")
 			send(&inference.Response{Version: "1", Final: true})
 			return nil
 		})
-		config := open()
+		config := kservetest.Open()
 		config.GRPCForward, config.HTTPForward = test.grpc, test.http
-		shared := serveShared(t, config, engine)
+		shared := kservetest.ServeShared(t, config, engine)
 		headers := []string{"x-abc", "1", "x-data-bin", "\xff", "x-two-bin", "\x00\xff", "grpc-x-abc", "2"}
 		for name, conn := range protocols(t, shared) {
 			names = ""
@@ -77,7 +78,7 @@ func TestForwards(t *testing.T) {
 				t.Errorf("%q, %s: got %q, %v", test.grpc, name, names, err)
 			}
 		}
-		for _, base := range []string{shared, strings.TrimPrefix(serveOwnPort(t, config, engine), "http://")} {
+		for _, base := range []string{shared, strings.TrimPrefix(kservetest.ServeREST(t, config, engine), "http://")} {
 			names = ""
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+base+"/v2/models/m/infer", strings.NewReader(`{"inputs": []}`))
 			if err != nil {
@@ -88,7 +89,7 @@ func TestForwards(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := bodyOf(t, answer); answer.StatusCode != http.StatusOK || names != test.byREST {
+			if text := kservetest.Body(t, answer); answer.StatusCode != http.StatusOK || names != test.byREST {
 				t.Errorf("%q: got %q, %s", test.http, names, text)
 			}
 		}
@@ -103,14 +104,14 @@ type forwardedBy struct {
 
 func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inference.Engine) {
 	t.Helper()
-	config := open()
+	config := kservetest.Open()
 	config.GRPCForward, config.HTTPForward = pattern, pattern
-	shared := serveShared(t, config, engine)
+	shared := kservetest.ServeShared(t, config, engine)
 	t.Run("gRPC", func(t *testing.T) { compareForwardedCalls(t, want.grpc, dial(t, serveNative(t, config, engine)), nil) })
 	for name, conn := range protocols(t, shared) {
 		t.Run("shared port/"+name, func(t *testing.T) { compareForwardedCalls(t, want.grpc, conn, []string{"user-agent", "x-user-agent"}) }) // the clients' own
 	}
-	for name, url := range map[string]string{"REST": "http://" + serveOwnPort(t, config, engine), "shared port/REST": "http://" + shared} {
+	for name, url := range map[string]string{"REST": "http://" + kservetest.ServeREST(t, config, engine), "shared port/REST": "http://" + shared} {
 		t.Run(name, func(t *testing.T) { compareForwardedREST(t, want.http, url) })
 	}
 }
@@ -119,7 +120,7 @@ func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inf
 type forwardTrial struct {
 	name    string
 	headers []string // name, value, name, value
-	own     params
+	own     kservetest.Params
 	// kept are what Trident doesn't forward, as parameters of these names have a meaning.
 	kept []string
 }
@@ -129,8 +130,8 @@ func forwardTrials() []forwardTrial {
 		{name: "none"},
 		{name: "several", headers: []string{"X-Abc", "1", "X-Bcd", "2", "My-X-Abc", "3", "My-Tenant", "t", "Tenantry", "u"}},
 		{name: "twice", headers: []string{"X-Abc", "1", "X-Abc", "2"}},
-		{name: "a parameter's name", headers: []string{"X-Abc", "1", "Foo", "header"}, own: params{"x-abc": text("p"), "X-Abc": text("q"), "foo": whole(1), "Foo": truth(true)}},
-		{name: "beside parameters", headers: []string{"X-Abc", "1"}, own: params{"other": double(1.5)}},
+		{name: "a parameter's name", headers: []string{"X-Abc", "1", "Foo", "header"}, own: kservetest.Params{"x-abc": kservetest.Text("p"), "X-Abc": kservetest.Text("q"), "foo": kservetest.Whole(1), "Foo": kservetest.Truth(true)}},
+		{name: "beside parameters", headers: []string{"X-Abc", "1"}, own: kservetest.Params{"other": kservetest.Double(1.5)}},
 		{name: "empty", headers: []string{"X-Abc", ""}},
 		{name: "UTF-8", headers: []string{"X-Abc", "naïve"}},
 		{name: "credentials", headers: []string{"Authorization", "Bearer t", "X-Api-Key", "k", "Cookie", "a=b"}},
@@ -257,7 +258,7 @@ func askForwarded(t *testing.T, x forwardTrial, base, method string) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := bodyOf(t, answer)
+	text := kservetest.Body(t, answer)
 	if answer.StatusCode != http.StatusOK {
 		t.Fatal(text)
 	}

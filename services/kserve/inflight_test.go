@@ -13,13 +13,14 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // TestBodiesInFlight: what gRPC's port takes counts, too, until a request has ended; the
 // refusal says when to come again.
 func TestBodiesInFlight(t *testing.T) {
 	began, end := make(chan struct{}, 2), make(chan struct{})
-	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ sender) error {
+	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
 		began <- struct{}{}
 		select {
 		case <-end:
@@ -28,8 +29,8 @@ func TestBodiesInFlight(t *testing.T) {
 		return nil
 	})
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
-	config := open()
-	service, core := newService(t, config, engine)
+	config := kservetest.Open()
+	service, core := kservetest.NewService(t, config, engine)
 	if err := core.Admission().SetBounds(admission.Bounds{BodyBytes: 100 << 10}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +70,13 @@ func TestBodiesInFlight(t *testing.T) {
 // TestStreamSpendsOnce: each request of a stream spends the rate once, the first one when the
 // call begins; one beyond it is refused in the stream, and another stream as a call.
 func TestStreamSpendsOnce(t *testing.T) {
-	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		send(&inference.Response{Final: true})
 		return nil
 	})
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
-	config := open()
-	service, core := newService(t, config, engine)
+	config := kservetest.Open()
+	service, core := kservetest.NewService(t, config, engine)
 	if err := core.Admission().SetBounds(admission.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 3}, Decoding: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/test/tier"
 )
@@ -40,7 +41,7 @@ func serveSmall(t *testing.T) string {
 	t.Helper()
 	shared := server.Default()
 	shared.MaxBody = smallLimit
-	return serveSharedAs(t, shared, nil, open(), once())
+	return kservetest.ServeSharedAs(t, shared, nil, kservetest.Open(), once())
 }
 
 func once() *inferencetest.Engine {
@@ -132,7 +133,7 @@ func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceCli
 // TestNativeMessageLimit is gRPC's port: messages larger than the shared port's, up to
 // 2 GiB less a byte, of which a frame's head alone tells here.
 func TestNativeMessageLimit(t *testing.T) {
-	address := serveNative(t, open(), once())
+	address := serveNative(t, kservetest.Open(), once())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
 	req := sized(t, 65<<20)
 	if answer, err := client.ModelInfer(t.Context(), req); err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], req.GetRawInputContents()[0]) {
@@ -158,7 +159,7 @@ func TestNativeMessageLimit(t *testing.T) {
 // TestNativeMessageLimitOfMemory: where there is less memory, gRPC's port reads no more than
 // a part of it at once.
 func TestNativeMessageLimitOfMemory(t *testing.T) {
-	cfg := open()
+	cfg := kservetest.Open()
 	cfg.MaxMessage = 1 << 20
 	address := serveNative(t, cfg, once())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
@@ -173,7 +174,7 @@ func TestNativeMessageLimitOfMemory(t *testing.T) {
 // TestCompressionRatio sends what becomes less than the largest message, but much more than
 // was sent.
 func TestCompressionRatio(t *testing.T) {
-	address := serveShared(t, open(), once())
+	address := kservetest.ServeShared(t, kservetest.Open(), once())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	for name, options := range map[string][]connect.ClientOption{"Connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()}, "JSON": {connect.WithProtoJSON()}} {
@@ -194,7 +195,7 @@ func TestCompressionRatio(t *testing.T) {
 	body := inputs(tensorJSON("IN", "UINT8", "[1]", "[7]"))
 	for size, want := range map[int]int{budget.InflatedBytes: http.StatusOK, budget.InflatedBytes + 64<<10: http.StatusBadRequest} {
 		for _, encoding := range []string{"gzip", "deflate"} {
-			padded := zipped(t, encoding, body+strings.Repeat(" ", size-len(body)))
+			padded := kservetest.Compress(t, encoding, body+strings.Repeat(" ", size-len(body)))
 			answer := routeCall{method: http.MethodPost, path: "/v2/models/m/infer", body: padded, header: http.Header{"Content-Encoding": {encoding}}}.asked(t, address)
 			if answer.status != want || want != http.StatusOK && answer.message() != budget.ErrInflated.Error() {
 				t.Errorf("REST, %d bytes by %s: %s", size, encoding, answer)
@@ -250,7 +251,7 @@ func zeros(by func(io.Writer) (packer, error)) []byte {
 // TestBombs sends little that grows to half a gigabyte: each surface refuses it and
 // allocates what its limit says.
 func TestBombs(t *testing.T) {
-	native, shared := serveNative(t, open(), once()), serveSmall(t)
+	native, shared := serveNative(t, kservetest.Open(), once()), serveSmall(t)
 	for encoding, bomb := range bombs {
 		frame := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(bomb()))), bomb()...)
 		for _, test := range []struct {
@@ -321,7 +322,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 		t.Fatal(err)
 	}
 	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" && answer[0]&1 != 0 { // flagged as compressed
-		answer = []byte(plain(t, encoding, answer[5:])) // behind flags and length
+		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // behind flags and length
 	}
 	var texts []string
 	for _, h := range []http.Header{resp.Header, resp.Trailer} {
@@ -334,7 +335,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 
 // TestDeepJSON nests the JSON of Connect's calls: an error, not a stack that grows.
 func TestDeepJSON(t *testing.T) {
-	address := serveShared(t, open(), once())
+	address := kservetest.ServeShared(t, kservetest.Open(), once())
 	const depth = 1 << 20
 	for _, method := range []string{"ModelInfer", "ServerMetadata", "RepositoryModelLoad", "TraceSetting"} {
 		for name, body := range map[string]string{

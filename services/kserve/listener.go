@@ -53,10 +53,16 @@ func (l *Listener) Addr() net.Addr {
 	return l.grpc.Addr()
 }
 
-// URL is where REST begins on its own port, empty without one.
+// Enabled reports whether there are ports.
+func (l *Listener) Enabled() bool { return l.enabled }
+
+// HTTP is REST's port. Without [Config.Enabled] it isn't open.
+func (l *Listener) HTTP() *server.Listener { return l.http }
+
+// URL is that of REST's port, empty without one.
 func (l *Listener) URL() string {
 	if !l.enabled {
 		return ""
 	}
-	return l.http.URL() + restPath
+	return l.http.URL()
 }

@@ -19,6 +19,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
@@ -168,7 +169,7 @@ func TestPongs(t *testing.T) {
 // progress, whatever has become of those before.
 func TestPongsOfServer(t *testing.T) {
 	held, free := make(chan struct{}), make(chan struct{})
-	address := serveNative(t, open(), decoupled(func(context.Context, *api.ModelInferRequest, sender) error {
+	address := serveNative(t, kservetest.Open(), decoupled(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error {
 		held <- struct{}{}
 		<-free
 		return errors.New("failed, as asked")
@@ -348,7 +349,7 @@ func TestReadOnReady(t *testing.T) {
 		defer close(done)
 		read("now", nil)
 	}()
-	await(t, "memory is lent to who waits", func() bool { return pool.lent.Load() > before && pool.out.Load() == 0 })
+	kservetest.Await(t, "memory is lent to who waits", func() bool { return pool.lent.Load() > before && pool.out.Load() == 0 })
 	write(t, client, []byte("now"))
 	<-done
 	write(t, client, []byte("12345"))

@@ -13,6 +13,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -48,9 +49,9 @@ func announce(t *testing.T, address, method string, length uint32) string {
 // TestAnnouncedMessages: what a message on gRPC's own port is going to hold is counted before
 // it is read, and a call that needs no key may say little.
 func TestAnnouncedMessages(t *testing.T) {
-	config := open()
+	config := kservetest.Open()
 	began, end := make(chan struct{}), make(chan struct{})
-	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ sender) error {
+	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
 		close(began)
 		select {
 		case <-end:
@@ -59,7 +60,7 @@ func TestAnnouncedMessages(t *testing.T) {
 		return nil
 	})
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
-	service, core := newService(t, config, engine)
+	service, core := kservetest.NewService(t, config, engine)
 	if err := core.Admission().SetBounds(admission.Bounds{BodyBytes: 100 << 10}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,15 +103,15 @@ func TestAnnouncedMessages(t *testing.T) {
 func TestStreamsReturnWhatTheyRead(t *testing.T) {
 	holds := make(chan int64, 1)
 	var core *serving.Service
-	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		_, all := core.Admission().Holdings()
 		holds <- all.Bytes
 		send(&inference.Response{Final: true})
 		return nil
 	})
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
-	config := open()
-	service, known := newService(t, config, engine)
+	config := kservetest.Open()
+	service, known := kservetest.NewService(t, config, engine)
 	core = known
 	client := api.NewGRPCInferenceServiceClient(dial(t, serveNativeService(t, nil, nil, config, service)))
 	stream, err := client.ModelStreamInfer(t.Context())

@@ -6,28 +6,34 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/trident-inference/trident/gen/go/kserverest"
+	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
-// restPath is where REST begins.
+// Path is the prefix of all paths.
 const restPath = "/v2"
 
-// rest answers KServe v2 by HTTP and JSON: the paths of openapi/kserve.yaml, which
+// RESTHandler answers KServe v2 by HTTP and JSON: the paths of openapi/kserve.yaml, which
 // are tritonserver's. It may be used concurrently.
-type rest struct {
+type RESTHandler struct {
 	service    *Service
+	core       *serving.Service
 	limit      int64 // of a body in bytes
 	operations *server.Operations
 	compressor compressor
 }
 
-// newREST makes the handler of all paths that begin with restPath.
-func newREST(s *Service, cfg server.Config) (*rest, error) {
-	h := &rest{service: s, limit: cfg.MaxBody, operations: server.NewOperations(auth.REST)}
+// NewREST makes the handler of all paths with the prefix [Path].
+func NewREST(s *Service, core *serving.Service, cfg server.Config) (*RESTHandler, error) {
+	h := &RESTHandler{service: s, core: core, limit: cfg.MaxBody, operations: server.NewOperations(auth.REST)}
 	kserverest.HandlerWithOptions(h, kserverest.StdHTTPServerOptions{
 		BaseRouter:       h.operations,
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, _ error) { h.notFound(w, r) },
@@ -38,15 +44,14 @@ func newREST(s *Service, cfg server.Config) (*rest, error) {
 	return h, h.operations.Err()
 }
 
-// restRoutes mount the handler on the shared port.
-func restRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
-	h, err := newREST(s, cfg)
-	return []server.Route{{Pattern: restPath, Handler: h}, {Pattern: restPath + "/", Handler: h}}, err
+// RESTRoutes mounts REST on the shared port.
+func RESTRoutes(h *RESTHandler) []server.Route {
+	return []server.Route{{Pattern: restPath, Handler: h}, {Pattern: restPath + "/", Handler: h}}
 }
 
 // Record implements [server.Router]. A request with a method that its path doesn't take
 // has the record of one that it does.
-func (h *rest) Record(r *http.Request) *auth.Record {
+func (h *RESTHandler) Record(r *http.Request) *auth.Record {
 	if !servable(r.URL.EscapedPath()) {
 		return auth.Unmatched(auth.REST)
 	}
@@ -60,10 +65,10 @@ func (h *rest) Record(r *http.Request) *auth.Record {
 }
 
 // Refuse implements [server.Refuser].
-func (*rest) Refuse(w http.ResponseWriter, r *http.Request, err error) { restFail(w, r, err) }
+func (*RESTHandler) Refuse(w http.ResponseWriter, r *http.Request, err error) { restFail(w, r, err) }
 
 // ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
-func (h *rest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !servable(r.URL.EscapedPath()):
 		h.notFound(w, r)
@@ -81,7 +86,7 @@ func servable(escaped string) bool {
 }
 
 // prepare makes the body what handlers read.
-func (h *rest) prepare(next http.Handler) http.Handler {
+func (h *RESTHandler) prepare(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		model := r.PathValue("model")
 		server.RecordOf(r.Context()).Model = model
@@ -102,7 +107,7 @@ func (h *rest) prepare(next http.Handler) http.Handler {
 
 // refuse answers what no route takes: with 405 where one takes another method, else
 // with 404.
-func (h *rest) refuse(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) refuse(w http.ResponseWriter, r *http.Request) {
 	allowed, _ := h.allowed(r)
 	if len(allowed) == 0 {
 		h.notFound(w, r)
@@ -114,7 +119,7 @@ func (h *rest) refuse(w http.ResponseWriter, r *http.Request) {
 
 // allowed are the methods that the request's path takes, and the record of one of them,
 // which is nil without any.
-func (h *rest) allowed(r *http.Request) (methods []string, record *auth.Record) {
+func (h *RESTHandler) allowed(r *http.Request) (methods []string, record *auth.Record) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.WithContext(r.Context())
 		other.Method = method
@@ -125,16 +130,16 @@ func (h *rest) allowed(r *http.Request) (methods []string, record *auth.Record) 
 	return methods, record
 }
 
-func (*rest) notFound(w http.ResponseWriter, _ *http.Request) {
+func (*RESTHandler) notFound(w http.ResponseWriter, _ *http.Request) {
 	restRefuse(w, http.StatusNotFound, "Not Found")
 }
 
-// restRefuse answers what never reaches the service.
+// writeError answers what never reaches the service.
 func restRefuse(w http.ResponseWriter, status int, text string) {
 	restWrite(w, status, kserverest.Error{Error: text})
 }
 
-// restWrite writes an answer of JSON in one piece.
+// writeJSON writes an answer of JSON in one piece.
 func restWrite(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
@@ -149,4 +154,27 @@ func restWrite(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes()) // a client that has left needs none
+}
+
+// documentPattern is where clients find what they may ask.
+const documentPattern = "GET " + restPath + "/openapi.json"
+
+// serveDocument answers with openapi/kserve.yaml as JSON, which is made for the first
+// who asks.
+func serveDocument() http.HandlerFunc {
+	document := sync.OnceValues(func() (json.RawMessage, error) {
+		doc, err := openapi3.NewLoader().LoadFromData(openapi.KServe())
+		if err != nil {
+			return nil, err
+		}
+		return doc.MarshalJSON()
+	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := document()
+		if err != nil {
+			restFail(w, r, err)
+			return
+		}
+		restWrite(w, http.StatusOK, body)
+	}
 }

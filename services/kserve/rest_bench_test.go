@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/tier"
@@ -26,7 +27,7 @@ func BenchmarkInferJSON(b *testing.B) {
 	triton := tritontest.StartServer(b, tritonserver.Options{Repositories: repositories})
 	servers := []struct{ name, url string }{{"tritonserver", "http://" + triton.HTTP()}, {"remote", serveREST(b, tritontest.Connect(b, triton))}}
 	if os.Getenv("TRIDENT_TEST_LOCAL") != "" {
-		servers = append(servers, struct{ name, url string }{"local", serveREST(b, localEngine(b, repositories))})
+		servers = append(servers, struct{ name, url string }{"local", serveREST(b, kservetest.LocalEngine(b, repositories))})
 	}
 	client := http.Client{Transport: &http.Transport{DisableCompression: true}}
 	b.Cleanup(client.CloseIdleConnections)
@@ -62,7 +63,7 @@ func TestInferJSONTime(t *testing.T) {
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories})
 	ports := map[string]string{"remote": serveREST(t, tritontest.Connect(t, triton))}
 	if os.Getenv("TRIDENT_TEST_LOCAL") != "" {
-		ports["local"] = serveREST(t, localEngine(t, repositories))
+		ports["local"] = serveREST(t, kservetest.LocalEngine(t, repositories))
 	}
 	client := http.Client{Transport: &http.Transport{DisableCompression: true}}
 	t.Cleanup(client.CloseIdleConnections)

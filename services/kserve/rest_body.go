@@ -21,7 +21,7 @@ import (
 
 // openBody makes a request's body what it was before it was compressed, within the
 // limit. Errors of reading it are the client's to read.
-func (h *rest) openBody(w http.ResponseWriter, r *http.Request) error {
+func (h *RESTHandler) openBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
@@ -33,13 +33,13 @@ func (h *rest) openBody(w http.ResponseWriter, r *http.Request) error {
 		r.Body, r.ContentLength = http.MaxBytesReader(w, body, h.limit), -1
 	default:
 		w.Header().Set("Accept-Encoding", "gzip, deflate")
-		return unsupported("Unsupported compression type")
+		return Unsupported("Unsupported compression type")
 	}
 	r.Body = restBody{r.Body}
 	return nil
 }
 
-// restBody tells what is wrong with a body.
+// requestBody tells what is wrong with a body.
 type restBody struct{ io.ReadCloser }
 
 func (b restBody) Read(p []byte) (int, error) {

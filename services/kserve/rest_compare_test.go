@@ -14,28 +14,29 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
 // TestInferLikeTritonserver sends the same requests to a tritonserver's own HTTP port
 // and to Trident, byte by byte: statuses, bodies and headers of infer, generate and
 // generate_stream, on the shared port too. It is otherwise as TestLikeTritonserver.
-func TestInferLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts come in turns
-	beside(t)
-	triton := commonTriton(t)
+func TestInferLikeTritonserver(t *testing.T) {
+	kservetest.Beside(t)
+	triton := kservetest.CommonTriton(t)
 	want := "http://" + triton.HTTP()
 	t.Run("remote", func(t *testing.T) {
 		engine := tritontest.Connect(t, triton)
 		compareREST(t, append(restTrials(), restShared(t, engine, engine)...), want, serveREST(t, engine), false)
 	})
 	t.Run("shared port", func(t *testing.T) {
-		compareREST(t, restTrials(), want, "http://"+serveShared(t, open(), tritontest.Connect(t, triton)), false)
+		compareREST(t, restTrials(), want, "http://"+kservetest.ServeShared(t, kservetest.Open(), tritontest.Connect(t, triton)), false)
 	})
 	t.Run("local", func(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 			t.Skip("starts Triton in this process: make test-local")
 		}
-		engine := localEngine(t, commonRepositories(t))
+		engine := kservetest.LocalEngine(t, kservetest.CommonRepositories(t))
 		trials := append(restTrials(), restShared(t, tritontest.Connect(t, triton), engine)...)
 		compareREST(t, trials, want, serveREST(t, engine), true)
 	})
@@ -44,7 +45,7 @@ func TestInferLikeTritonserver(t *testing.T) { //nolint:tparallel // its parts c
 // serveREST serves REST on a port of its own until the test ends, and gives the URL.
 func serveREST(tb testing.TB, engines ...inference.Engine) string {
 	tb.Helper()
-	return "http://" + serveOwnPort(tb, open(), engines...)
+	return "http://" + kservetest.ServeREST(tb, kservetest.Open(), engines...)
 }
 
 // restTrial is one request to send.
@@ -77,7 +78,7 @@ func (x restTrial) with(name, value string) restTrial {
 // ask gives all of an answer that clients look at.
 func (x restTrial) ask(t *testing.T, base string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), trialTime)
+	ctx, cancel := context.WithTimeout(t.Context(), kservetest.TrialTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v2/models/"+x.path, strings.NewReader(x.body))
 	if err != nil {
@@ -303,12 +304,12 @@ func restBinary() []restTrial {
 		large[i] = byte(i * 7)
 	}
 	halves := []byte{0, 60, 0, 64}
-	four := floats(1, 2, 3, 4)
+	four := kservetest.Floats(1, 2, 3, 4)
 	one := inputs(binaryInput("FP32", "FP32", "[4]", 16))
 	text := inputs(binaryInput("TEXT", "BYTES", "[2]", 11))
 	out := func(s string) string { return strings.TrimSuffix(one, "}") + `, "outputs": [` + s + `]}` }
 	all := []restTrial{
-		binaryBody("binary", "types", one, four), binaryBody("binary text", "echo", text, bytesOf("hi", "\xff")),
+		binaryBody("binary", "types", one, four), binaryBody("binary text", "echo", text, kservetest.Bytes("hi", "\xff")),
 		binaryBody("binary there and back", "types", out(`{"name": "FP32", "parameters": {"binary_data": true}}`), four),
 		binaryBody("binary there, JSON back", "types", out(`{"name": "FP32", "parameters": {"binary_data": false}}`), four),
 		binaryBody("binary_data is a number", "types", out(`{"name": "FP32", "parameters": {"binary_data": 1}}`), four),
@@ -317,8 +318,8 @@ func restBinary() []restTrial {
 		binaryBody("binary_data_output is a text", "types", strings.TrimSuffix(one, "}")+`, "parameters": {"binary_data_output": "true"}}`, four),
 		binaryBody("FP16", "types", strings.TrimSuffix(inputs(binaryInput("FP16", "FP16", "[2]", 4)), "}")+`, "outputs": [{"name": "FP16", "parameters": {"binary_data": true}}]}`, halves),
 		binaryBody("FP16 back as JSON", "types", inputs(binaryInput("FP16", "FP16", "[2]", 4)), halves),
-		binaryBody("two binary", "echo", inputs(binaryInput("TEXT", "BYTES", "[1]", 6), binaryInput("DATA", "FP32", "[1, 4]", 16)), bytesOf("hi"), four),
-		binaryBody("two binary back", "echo", strings.TrimSuffix(inputs(binaryInput("TEXT", "BYTES", "[1]", 6), binaryInput("DATA", "FP32", "[1, 4]", 16)), "}")+`, "parameters": {"binary_data_output": true}}`, bytesOf("hi"), four),
+		binaryBody("two binary", "echo", inputs(binaryInput("TEXT", "BYTES", "[1]", 6), binaryInput("DATA", "FP32", "[1, 4]", 16)), kservetest.Bytes("hi"), four),
+		binaryBody("two binary back", "echo", strings.TrimSuffix(inputs(binaryInput("TEXT", "BYTES", "[1]", 6), binaryInput("DATA", "FP32", "[1, 4]", 16)), "}")+`, "parameters": {"binary_data_output": true}}`, kservetest.Bytes("hi"), four),
 		binaryBody("binary and JSON", "echo", inputs(binaryInput("DATA", "FP32", "[1, 4]", 16), echoJSON), four),
 		binaryBody("one binary back and one JSON", "echo", strings.TrimSuffix(inputs(binaryInput("DATA", "FP32", "[1, 4]", 16), echoJSON), "}")+`, "outputs": [{"name": "TEXT"}, {"name": "DATA", "parameters": {"binary_data": true}}]}`, four),
 		binaryBody("large", "types", strings.TrimSuffix(inputs(binaryInput("UINT8", "UINT8", fmt.Sprintf("[%d]", len(large)), len(large))), "}")+`, "parameters": {"binary_data_output": true}}`, large),
@@ -347,8 +348,8 @@ func restRaw() []restTrial {
 	return []restTrial{
 		raw("raw", "sequence", "\x01\x00\x00\x00"), raw("raw for many inputs", "types", "x"), raw("raw that is too short", "sequence", "\x01\x00"), raw("raw and empty", "sequence", ""),
 		raw("raw for an unknown model", "none", "x"), raw("raw for a decoupled model", "script", "x"), raw("raw and the header is a word", "types", "x").with("Inference-Header-Content-Length", "x"),
-		raw("raw with one input", "wide", string(floats(1, 2, 3, 4))), raw("raw with one input, ragged", "wide", string(floats(1, 2, 3, 4))+"x"), raw("raw text", "line", "some text"), raw("raw text of nothing", "line", ""),
-		raw("raw with two free dimensions", "field", string(floats(1, 2, 3, 4))), raw("raw texts", "lines", "x"),
+		raw("raw with one input", "wide", string(kservetest.Floats(1, 2, 3, 4))), raw("raw with one input, ragged", "wide", string(kservetest.Floats(1, 2, 3, 4))+"x"), raw("raw text", "line", "some text"), raw("raw text of nothing", "line", ""),
+		raw("raw with two free dimensions", "field", string(kservetest.Floats(1, 2, 3, 4))), raw("raw texts", "lines", "x"),
 	}
 }
 
@@ -404,7 +405,7 @@ func restSequences() []restTrial {
 // restShared are uses of shared memory, with a region of each.
 func restShared(t *testing.T, memories ...inference.SharedMemory) []restTrial {
 	t.Helper()
-	key := object(t)
+	key := kservetest.SharedObject(t)
 	for _, memory := range slices.Compact(memories) {
 		req := &api.SystemSharedMemoryRegisterRequest{Name: "rest", Key: key, ByteSize: uint64(os.Getpagesize())}
 		if _, err := memory.SystemSharedMemoryRegister(t.Context(), req); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// restFail answers a REST request with an error as tritonserver does:
+// fail answers a REST request with an error as tritonserver does:
 // {"error": "text"}, under the status of Triton's code.
 func restFail(w http.ResponseWriter, r *http.Request, err error) {
 	server.RecordOf(r.Context()).Error = err

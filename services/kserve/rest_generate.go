@@ -7,36 +7,36 @@ import (
 	"sync"
 	"time"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// restGenerate answers POST /v2/models/{model}[/versions/{version}]/generate, and
+// generate answers POST /v2/models/{model}[/versions/{version}]/generate, and
 // with stream generate_stream, by Triton's generate extension. The body must be
 // bounded and not compressed.
-func (s *Service) restGenerate(w http.ResponseWriter, r *http.Request, model, version string, stream bool) {
+func (h *RESTHandler) restGenerate(w http.ResponseWriter, r *http.Request, model, version string, stream bool) {
 	server.RecordOf(r.Context()).Model = model
 	ctx := r.Context()
-	req, config, err := s.readGenerate(r, model, version)
+	req, config, err := h.readGenerate(r, model, version)
 	switch {
 	case err != nil:
 	case stream:
-		err = s.streamGenerate(ctx, w, req)
+		err = h.streamGenerate(ctx, w, req)
 	case config.GetModelTransactionPolicy().GetDecoupled():
-		err = s.generateOne(ctx, w, req)
+		err = h.generateOne(ctx, w, req)
 	default:
-		err = s.generateSingle(ctx, w, req)
+		err = h.generateSingle(ctx, w, req)
 	}
 	if err != nil {
 		restFail(w, r, err)
 	}
 }
 
-func (s *Service) readGenerate(r *http.Request, model, version string) (*restRequest, *kserve.ModelConfig, error) {
-	config, err := s.core.Catalog().ConfigOf(r.Context(), model)
+func (h *RESTHandler) readGenerate(r *http.Request, model, version string) (*restRequest, *api.ModelConfig, error) {
+	config, err := h.core.Catalog().ConfigOf(r.Context(), model)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,13 +51,13 @@ func (s *Service) readGenerate(r *http.Request, model, version string) (*restReq
 		err = req.readGenerate(config, parsed.Root())
 	}
 	if err != nil {
-		return nil, nil, s.orOfModel(r.Context(), model, version, err)
+		return nil, nil, h.orOfModel(r.Context(), model, version, err)
 	}
 	return req, config, nil
 }
 
 // generateSingle answers by the one response of a model that isn't decoupled.
-func (s *Service) generateSingle(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+func (h *RESTHandler) generateSingle(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
 	message, err := req.encode()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Service) generateSingle(ctx context.Context, w http.ResponseWriter, req
 	out := newEvents(w, req)
 	defer out.close()
 	out.whole = true
-	if err := s.core.Infer(ctx, message, out.add); err != nil {
+	if err := h.core.Infer(ctx, message, out.add); err != nil {
 		return err
 	}
 	out.reply()
@@ -75,12 +75,12 @@ func (s *Service) generateSingle(ctx context.Context, w http.ResponseWriter, req
 
 // generateOne answers with the one response of a decoupled model. More than one is
 // an error, as in tritonserver; the model isn't waited for then.
-func (s *Service) generateOne(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+func (h *RESTHandler) generateOne(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
 	out := newEvents(w, req)
 	defer out.close()
 	var failed error
 	count := 0
-	for resp, err := range s.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
+	for resp, err := range h.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
 		switch {
 		case err != nil:
 			return err
@@ -108,11 +108,11 @@ func (s *Service) generateOne(ctx context.Context, w http.ResponseWriter, req *r
 
 // streamGenerate writes each response as an event. Errors of the model are events
 // too: the status tells of one that comes first.
-func (s *Service) streamGenerate(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+func (h *RESTHandler) streamGenerate(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
 	out := newEvents(w, req)
 	defer out.close()
 	rec := server.RecordOf(ctx)
-	for resp, err := range s.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
+	for resp, err := range h.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
 		if err != nil && !out.started {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/grpc/mem"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
@@ -20,23 +20,23 @@ import (
 //
 // Parameters that KServe gives a meaning, as "sequence_id" or "priority", get it;
 // tritonserver hands those of generate to the model unread.
-func (q *restRequest) readGenerate(config *kserve.ModelConfig, root tensorjson.Value) error {
+func (q *restRequest) readGenerate(config *api.ModelConfig, root tensorjson.Value) error {
 	if err := q.readID(root); err != nil {
 		return err
 	}
-	q.head.Parameters = map[string]*kserve.InferParameter{}
+	q.head.Parameters = map[string]*api.InferParameter{}
 	return q.readMembers(config, root, true)
 }
 
 // readMembers reads an object's. Of members of one name the first counts.
-func (q *restRequest) readMembers(config *kserve.ModelConfig, object tensorjson.Value, outer bool) error {
+func (q *restRequest) readMembers(config *api.ModelConfig, object tensorjson.Value, outer bool) error {
 	if object.Kind() != '{' {
 		return tensorjson.Internal("attempt to get members for non-object")
 	}
 	read := map[string]bool{}
 	for key, value := range object.Members {
 		name := string(key.AppendUnquoted(nil))
-		input := slices.IndexFunc(config.GetInput(), func(in *kserve.ModelInput) bool { return in.GetName() == name })
+		input := slices.IndexFunc(config.GetInput(), func(in *api.ModelInput) bool { return in.GetName() == name })
 		var err error
 		switch {
 		case outer && name == keyParameters && input >= 0:
@@ -49,7 +49,7 @@ func (q *restRequest) readMembers(config *kserve.ModelConfig, object tensorjson.
 		case len(q.head.GetParameters()) == budget.Keys:
 			return overBudget(keyParameters, budget.Keys)
 		default:
-			var parameter *kserve.InferParameter
+			var parameter *api.InferParameter
 			var wrong *inference.Error
 			if parameter, wrong = parameterOf(name, value); wrong != nil {
 				return wrong
@@ -65,7 +65,7 @@ func (q *restRequest) readMembers(config *kserve.ModelConfig, object tensorjson.
 }
 
 // readNested reads "parameters", whose own members count as the body's.
-func (q *restRequest) readNested(config *kserve.ModelConfig, object tensorjson.Value) error {
+func (q *restRequest) readNested(config *api.ModelConfig, object tensorjson.Value) error {
 	if object.Kind() != '{' {
 		return tensorjson.Internal("Expected JSON object for keyword: '%s': attempt to access JSON non-object as object", keyParameters)
 	}
@@ -75,7 +75,7 @@ func (q *restRequest) readNested(config *kserve.ModelConfig, object tensorjson.V
 	return nil
 }
 
-func (q *restRequest) readGenerateInput(config *kserve.ModelConfig, input *kserve.ModelInput, value tensorjson.Value) error {
+func (q *restRequest) readGenerateInput(config *api.ModelConfig, input *api.ModelInput, value tensorjson.Value) error {
 	name, datatype := input.GetName(), datatypeOf(input.GetDataType())
 	if datatype == tensorjson.TypeBytes { // tritonserver looks at texts first
 		for element := range value.Flat {
@@ -102,7 +102,7 @@ func (q *restRequest) readGenerateInput(config *kserve.ModelConfig, input *kserv
 			return tensorjson.Invalid("%sinput '%s' already exists in request", requestPrefix(q.head.GetId()), name)
 		}
 	}
-	q.head.Inputs = append(q.head.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape})
+	q.head.Inputs = append(q.head.Inputs, &api.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape})
 	q.contents = append(q.contents, mem.BufferSlice{mem.SliceBuffer(raw)})
 	return nil
 }
@@ -128,7 +128,7 @@ func fit(shape []int64, elements int64) ([]int64, bool) {
 }
 
 // whole is the message of a request whose contents come from JSON.
-func (q *restRequest) whole() *kserve.ModelInferRequest {
+func (q *restRequest) whole() *api.ModelInferRequest {
 	for _, content := range q.contents {
 		q.head.RawInputContents = append(q.head.RawInputContents, content[0].ReadOnlyData())
 	}
@@ -140,7 +140,7 @@ func (q *restRequest) whole() *kserve.ModelInferRequest {
 type generated struct {
 	name      string
 	text      string
-	parameter *kserve.InferParameter
+	parameter *api.InferParameter
 	output    *inference.Output
 }
 

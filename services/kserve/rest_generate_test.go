@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -15,18 +14,9 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 )
-
-// speaking is an engine with one decoupled model, m, that takes a text.
-func speaking(play inferencetest.Script) *inferencetest.Engine {
-	engine := inferencetest.New()
-	engine.AddOther("m", &api.ModelConfig{
-		Name: "m", ModelTransactionPolicy: &api.ModelTransactionPolicy{Decoupled: true},
-		Input: []*api.ModelInput{{Name: "text_input", DataType: api.DataType_TYPE_STRING, Dims: []int64{1}}},
-	}, play)
-	return engine
-}
 
 // piece is a response with one text.
 func piece(text string) *inference.Response {
@@ -47,27 +37,17 @@ func generate(ctx context.Context, t *testing.T, url, method, body string) *http
 	return answer
 }
 
-func bodyOf(t *testing.T, answer *http.Response) string {
-	t.Helper()
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // TestGenerateStream has events in order, with all that a response holds, and an
 // error of the engine's as the last one.
 func TestGenerateStream(t *testing.T) {
-	engine := speaking(func(_ context.Context, req *api.ModelInferRequest, send sender) error {
+	engine := kservetest.Speaking(func(_ context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
 		if inferencetest.Input(req, "text_input") != "hi" || req.GetParameters()["temperature"].GetDoubleParam() != 0.5 || req.GetId() != "7" {
 			return inference.Invalid("", "got %v", req)
 		}
 		send(&inference.Response{Idle: true})
 		send(&inference.Response{
-			Version: "3", More: true, Parameters: params{"b": truth(true), "model_name": text("x"), "d": double(2)},
-			Outputs: []inference.Output{inferencetest.Bytes("text_output", "a\n"), {Name: "b", Type: "INT8", Shape: []int64{1}, Raw: []byte{1}}, {Name: "a", Type: "FP32", Shape: []int64{2}, Raw: floats(1, 2)}},
+			Version: "3", More: true, Parameters: kservetest.Params{"b": kservetest.Truth(true), "model_name": kservetest.Text("x"), "d": kservetest.Double(2)},
+			Outputs: []inference.Output{inferencetest.Bytes("text_output", "a\n"), {Name: "b", Type: "INT8", Shape: []int64{1}, Raw: []byte{1}}, {Name: "a", Type: "FP32", Shape: []int64{2}, Raw: kservetest.Floats(1, 2)}},
 		})
 		for _, text := range []string{"b", "c", "d"} {
 			resp := piece(text)
@@ -82,20 +62,20 @@ func TestGenerateStream(t *testing.T) {
 		want += `data: {"id":"7","model_name":"m","model_version":"1","text_output":"` + text + `"}` + "\n\n"
 	}
 	want += `data: {"error":"the engine was <lost>"}` + "\n\n"
-	if got := bodyOf(t, answer); got != want || answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
+	if got := kservetest.Body(t, answer); got != want || answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
 		t.Errorf("got %s %v\n%s\nwant\n%s", answer.Status, answer.Header, got, want)
 	}
 }
 
 // TestGenerateFails has errors before the first event as answers of their own.
 func TestGenerateFails(t *testing.T) {
-	engine := speaking(func(context.Context, *api.ModelInferRequest, sender) error {
+	engine := kservetest.Speaking(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error {
 		return &inference.Error{Code: inference.CodeLimited, Message: "too much", RetryAfter: 100 * time.Millisecond}
 	})
 	url := serveREST(t, engine)
 	for _, method := range []string{"generate", "generate_stream"} {
 		answer := generate(t.Context(), t, url, method, `{"text_input": "hi"}`)
-		if got := bodyOf(t, answer); answer.StatusCode != http.StatusTooManyRequests || got != `{"error":"too much"}` || answer.Header.Get("Retry-After") != "1" || answer.Header.Get("Content-Type") != "application/json" {
+		if got := kservetest.Body(t, answer); answer.StatusCode != http.StatusTooManyRequests || got != `{"error":"too much"}` || answer.Header.Get("Retry-After") != "1" || answer.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: got %s %v %s", method, answer.Status, answer.Header, got)
 		}
 	}
@@ -107,7 +87,7 @@ func TestGenerateClientLeaves(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("after an event %t", first), func(t *testing.T) {
 			began, ended := make(chan struct{}), make(chan error, 1)
-			engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+			engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 				if first {
 					send(piece("a"))
 				}
@@ -158,7 +138,7 @@ func TestGenerateClientLeaves(t *testing.T) {
 func TestGenerateSlowReader(t *testing.T) {
 	var made atomic.Int64
 	long := strings.Repeat("x", 64<<10)
-	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		for send(piece(long)) {
 			made.Add(1)
 		}
@@ -166,9 +146,9 @@ func TestGenerateSlowReader(t *testing.T) {
 	})
 	shared := server.Default()
 	shared.WriteTimeout = 300 * time.Millisecond
-	answer := generate(t.Context(), t, "http://"+serveOwnPortBy(t, open(), shared, auth.Config{}, engine), "generate_stream", `{"text_input": "hi"}`)
+	answer := generate(t.Context(), t, "http://"+kservetest.ServeRESTBy(t, kservetest.Open(), shared, auth.Config{}, engine), "generate_stream", `{"text_input": "hi"}`)
 	defer answer.Body.Close()
-	await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
+	kservetest.Await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
 	if got := made.Load(); got < 1 || got > 512 {
 		t.Errorf("%d events of %d KiB were made for a client that reads nothing", got, len(long)>>10)
 	}
@@ -178,7 +158,7 @@ func TestGenerateSlowReader(t *testing.T) {
 // holds.
 func TestGenerateStops(t *testing.T) {
 	var made atomic.Int64
-	engine := speaking(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		for send(piece("x")) {
 			made.Add(1)
 		}
@@ -186,7 +166,7 @@ func TestGenerateStops(t *testing.T) {
 	})
 	answer := generate(t.Context(), t, serveREST(t, engine), "generate", `{"text_input": "hi"}`)
 	want := `{"error":"generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses"}`
-	if got := bodyOf(t, answer); got != want || answer.StatusCode != http.StatusInternalServerError || made.Load() != 1 {
+	if got := kservetest.Body(t, answer); got != want || answer.StatusCode != http.StatusInternalServerError || made.Load() != 1 {
 		t.Errorf("got %s %s after %d responses", answer.Status, got, made.Load())
 	}
 }
@@ -195,7 +175,7 @@ func TestGenerateStops(t *testing.T) {
 // to the client. `make bench-go` runs it; compare two runs with benchstat.
 func BenchmarkGenerateStream(b *testing.B) {
 	const events = 1000
-	engine := speaking(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		resp := piece(" token")
 		resp.More = true
 		for range events {

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc/mem"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
@@ -19,11 +19,11 @@ import (
 // (Triton's binary tensor data extension).
 const headerLength = "Inference-Header-Content-Length"
 
-// restInfer answers POST /v2/models/{model}[/versions/{version}]/infer. The body
+// infer answers POST /v2/models/{model}[/versions/{version}]/infer. The body
 // must be bounded and not compressed.
-func (s *Service) restInfer(w http.ResponseWriter, r *http.Request, model, version string) {
+func (h *RESTHandler) restInfer(w http.ResponseWriter, r *http.Request, model, version string) {
 	server.RecordOf(r.Context()).Model = model
-	answer, err := s.inferByREST(r, model, version)
+	answer, err := h.inferByREST(r, model, version)
 	if err != nil {
 		restFail(w, r, err)
 		return
@@ -32,9 +32,9 @@ func (s *Service) restInfer(w http.ResponseWriter, r *http.Request, model, versi
 	answer.write(w)
 }
 
-func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnswer, error) {
+func (h *RESTHandler) inferByREST(r *http.Request, model, version string) (*restAnswer, error) {
 	ctx := r.Context()
-	if s.core.Catalog().Decoupled(ctx, model) {
+	if h.core.Catalog().Decoupled(ctx, model) {
 		return nil, &inference.Error{
 			Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Triton: inference.TritonUnsupported,
 			Message: "HTTP end point doesn't support models with decoupled transaction policy",
@@ -47,18 +47,18 @@ func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnsw
 	defer body.Free()
 	req := newRESTRequest(model, version)
 	defer req.free()
-	config := func() (*kserve.ModelConfig, error) { return s.core.Catalog().ConfigOf(ctx, model) }
+	config := func() (*api.ModelConfig, error) { return h.core.Catalog().ConfigOf(ctx, model) }
 	if err := req.readBody(r.Header, body, config); err != nil {
-		return nil, s.orOfModel(ctx, model, version, err)
+		return nil, h.orOfModel(ctx, model, version, err)
 	}
-	req.head.Parameters = s.forward.ofRequest(req.head.GetParameters(), r)
+	req.head.Parameters = h.service.ForwardHTTP(req.head.GetParameters(), r)
 	message, err := req.encode()
 	if err != nil {
 		return nil, err
 	}
 	defer message.Free()
 	var answer *restAnswer
-	err = s.core.Infer(ctx, message, func(resp *inference.Response) (err error) {
+	err = h.core.Infer(ctx, message, func(resp *inference.Response) (err error) {
 		answer, err = req.answer(resp)
 		return err
 	})
@@ -71,7 +71,7 @@ func (s *Service) inferByREST(r *http.Request, model, version string) (*restAnsw
 
 // readBody reads a body: JSON, JSON and tensors, or a tensor alone, whose model's
 // configuration is asked for.
-func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config func() (*kserve.ModelConfig, error)) error {
+func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config func() (*api.ModelConfig, error)) error {
 	size := body.Len()
 	length := size
 	if text := header.Get(headerLength); text != "" {
@@ -95,8 +95,8 @@ func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config 
 
 // orOfModel is an error about a request's body, unless there is no such model:
 // tritonserver looks at that first.
-func (s *Service) orOfModel(ctx context.Context, model, version string, err error) error {
-	engine, away := s.core.Catalog().EngineOf(ctx, model)
+func (h *RESTHandler) orOfModel(ctx context.Context, model, version string, err error) error {
+	engine, away := h.core.Catalog().EngineOf(ctx, model)
 	if away != nil {
 		return away
 	}
@@ -104,7 +104,7 @@ func (s *Service) orOfModel(ctx context.Context, model, version string, err erro
 	if !ok {
 		return err
 	}
-	if _, wrong := describer.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: model, Version: version}); wrong != nil {
+	if _, wrong := describer.ModelConfig(ctx, &api.ModelConfigRequest{Name: model, Version: version}); wrong != nil {
 		return wrong
 	}
 	return err

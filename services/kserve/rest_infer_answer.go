@@ -11,12 +11,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
-// restAnswer is a response on its way to the client: JSON, and the tensors that come
+// reply is a response on its way to the client: JSON, and the tensors that come
 // behind it.
 type restAnswer struct {
 	json    []byte
@@ -146,7 +146,7 @@ func (q *restRequest) appendOutput(b []byte, a *restAnswer, out *inference.Outpu
 }
 
 // appendParameters adds those of a response, sorted by name.
-func appendParameters(b []byte, parameters map[string]*kserve.InferParameter) []byte {
+func appendParameters(b []byte, parameters map[string]*api.InferParameter) []byte {
 	b = append(b, '{')
 	for i, name := range slices.Sorted(maps.Keys(parameters)) {
 		if i > 0 {
@@ -157,17 +157,17 @@ func appendParameters(b []byte, parameters map[string]*kserve.InferParameter) []
 	return append(b, '}')
 }
 
-func appendParameter(b []byte, p *kserve.InferParameter) []byte {
+func appendParameter(b []byte, p *api.InferParameter) []byte {
 	switch choice := p.GetParameterChoice().(type) {
-	case *kserve.InferParameter_BoolParam:
+	case *api.InferParameter_BoolParam:
 		return strconv.AppendBool(b, choice.BoolParam)
-	case *kserve.InferParameter_Int64Param:
+	case *api.InferParameter_Int64Param:
 		return strconv.AppendInt(b, choice.Int64Param, 10)
-	case *kserve.InferParameter_Uint64Param:
+	case *api.InferParameter_Uint64Param:
 		return strconv.AppendUint(b, choice.Uint64Param, 10)
-	case *kserve.InferParameter_StringParam:
+	case *api.InferParameter_StringParam:
 		return tensorjson.AppendQuoted(b, choice.StringParam)
-	case *kserve.InferParameter_DoubleParam:
+	case *api.InferParameter_DoubleParam:
 		return tensorjson.AppendFloat(b, choice.DoubleParam)
 	}
 	return append(b, "null"...)
@@ -191,7 +191,7 @@ func decodeInfer(message []byte) (*inference.Response, error) {
 		}
 		rest = rest[n:]
 	}
-	decoded := &kserve.ModelInferResponse{}
+	decoded := &api.ModelInferResponse{}
 	if err := proto.Unmarshal(fields, decoded); err != nil {
 		return nil, fmt.Errorf("decode response: %w", err)
 	}

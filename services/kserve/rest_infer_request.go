@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
@@ -25,11 +25,11 @@ const (
 	formShared // not at all: it lies in the client's memory
 )
 
-// restRequest is a request as it is read from a body. What it checks, in which order
+// request is a request as it is read from a body. What it checks, in which order
 // and in which words, is as in tritonserver's HTTP endpoint; the rest the
 // engine checks.
 type restRequest struct {
-	head *kserve.ModelInferRequest // without contents
+	head *api.ModelInferRequest // without contents
 	// contents of the inputs that don't lie in shared memory.
 	contents []mem.BufferSlice
 	// forms of the outputs asked for, and of any when none is.
@@ -38,7 +38,7 @@ type restRequest struct {
 }
 
 func newRESTRequest(model, version string) *restRequest {
-	return &restRequest{head: &kserve.ModelInferRequest{ModelName: model, ModelVersion: version}}
+	return &restRequest{head: &api.ModelInferRequest{ModelName: model, ModelVersion: version}}
 }
 
 func (q *restRequest) free() {
@@ -153,7 +153,7 @@ func (q *restRequest) readParameters(all tensorjson.Value) error {
 	default:
 		return tensorjson.Internal("failed to get request params.: attempt to get members for non-object")
 	}
-	q.head.Parameters = map[string]*kserve.InferParameter{}
+	q.head.Parameters = map[string]*api.InferParameter{}
 	read := map[string]bool{}
 	for key, value := range all.Members {
 		name := string(key.AppendUnquoted(nil))
@@ -172,7 +172,7 @@ func (q *restRequest) readParameters(all tensorjson.Value) error {
 }
 
 func (q *restRequest) readParameter(name string, value tensorjson.Value) error {
-	var parameter *kserve.InferParameter
+	var parameter *api.InferParameter
 	var err *inference.Error
 	switch name {
 	case "sequence_id":
@@ -184,7 +184,7 @@ func (q *restRequest) readParameter(name string, value tensorjson.Value) error {
 	case "priority":
 		var n uint64
 		n, err = value.Uint64()
-		parameter = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Uint64Param{Uint64Param: n}}
+		parameter = &api.InferParameter{ParameterChoice: &api.InferParameter_Uint64Param{Uint64Param: n}}
 	case "timeout":
 		parameter, err = unsignedParameter(value)
 	case "binary_data_output":
@@ -211,27 +211,27 @@ func (q *restRequest) readParameter(name string, value tensorjson.Value) error {
 
 // unsignedParameter has the bits of a number up to 2^64-1 in KServe's int64_param,
 // as Triton reads them.
-func unsignedParameter(v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+func unsignedParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	n, err := v.Uint64()
 	return wholeParameter(int64(n)), err
 }
 
-func wholeParameter(n int64) *kserve.InferParameter {
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: n}}
+func wholeParameter(n int64) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_Int64Param{Int64Param: n}}
 }
 
-func textParameter(v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+func textParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	s, err := v.Text()
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: s}}, err
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_StringParam{StringParam: s}}, err
 }
 
-func boolParameter(v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+func boolParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	b, err := v.Bool()
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: b}}, err
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_BoolParam{BoolParam: b}}, err
 }
 
 // parameterOf is a parameter of the model's own, of the type that it has in JSON.
-func parameterOf(name string, v tensorjson.Value) (*kserve.InferParameter, *inference.Error) {
+func parameterOf(name string, v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	if n, err := v.Int64(); err == nil {
 		return wholeParameter(n), nil
 	}
@@ -242,7 +242,7 @@ func parameterOf(name string, v tensorjson.Value) (*kserve.InferParameter, *infe
 		return boolParameter(v)
 	case v.IsNumber():
 		f, err := v.Float64()
-		return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_DoubleParam{DoubleParam: f}}, err
+		return &api.InferParameter{ParameterChoice: &api.InferParameter_DoubleParam{DoubleParam: f}}, err
 	}
 	return nil, tensorjson.Invalid("parameter '%s' has invalid type. It should be either 'int', 'bool', or 'string'.", name)
 }
@@ -331,7 +331,7 @@ func checkSources(data, binarySize, region tensorjson.Value) error {
 	return tensorjson.Invalid("%s set%s", rule, set)
 }
 
-func describeInput(input tensorjson.Value) (*kserve.ModelInferRequest_InferInputTensor, error) {
+func describeInput(input tensorjson.Value) (*api.ModelInferRequest_InferInputTensor, error) {
 	name, err := input.TextMember("name")
 	if err != nil {
 		return nil, tensorjson.Within("Unable to parse 'name'", err)
@@ -355,12 +355,12 @@ func describeInput(input tensorjson.Value) (*kserve.ModelInferRequest_InferInput
 		}
 		shape = append(shape, int64(d))
 	}
-	return &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape}, nil
+	return &api.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape}, nil
 }
 
 // readData reads an input's contents from JSON. A shape without elements has none,
 // whatever data says.
-func readData(tensor *kserve.ModelInferRequest_InferInputTensor, data tensorjson.Value) ([]byte, error) {
+func readData(tensor *api.ModelInferRequest_InferInputTensor, data tensorjson.Value) ([]byte, error) {
 	count, ok := tensorjson.Elements(tensor.GetShape())
 	if ok && count == 0 || len(tensor.GetShape()) == 0 {
 		return nil, nil
@@ -380,8 +380,8 @@ func readData(tensor *kserve.ModelInferRequest_InferInputTensor, data tensorjson
 
 // sharedParameters gives the part of shared memory that the parameters of a tensor
 // name, as KServe's messages have it; nil for none.
-func sharedParameters(parameters tensorjson.Value) (map[string]*kserve.InferParameter, error) {
-	all := map[string]*kserve.InferParameter{keyOffset: wholeParameter(0), keySize: wholeParameter(0)}
+func sharedParameters(parameters tensorjson.Value) (map[string]*api.InferParameter, error) {
+	all := map[string]*api.InferParameter{keyOffset: wholeParameter(0), keySize: wholeParameter(0)}
 	region := parameters.Member(keyRegion)
 	if !region.None() {
 		name, err := textParameter(region)
@@ -418,7 +418,7 @@ func (q *restRequest) readOutput(output tensorjson.Value) error {
 	if err != nil {
 		return tensorjson.Within("Unable to parse 'name'", err)
 	}
-	tensor := &kserve.ModelInferRequest_InferRequestedOutputTensor{Name: name}
+	tensor := &api.ModelInferRequest_InferRequestedOutputTensor{Name: name}
 	q.head.Outputs = append(q.head.Outputs, tensor)
 	classes := uint64(0)
 	if asked := parameters.Member(keyClasses); !asked.None() {
@@ -444,7 +444,7 @@ func (q *restRequest) readOutput(output tensorjson.Value) error {
 		}
 	}
 	if classes > 0 {
-		tensor.Parameters = map[string]*kserve.InferParameter{keyClasses: wholeParameter(int64(min(classes, math.MaxUint32)))}
+		tensor.Parameters = map[string]*api.InferParameter{keyClasses: wholeParameter(int64(min(classes, math.MaxUint32)))}
 	}
 	if _, twice := q.forms[name]; !twice {
 		q.forms[name] = form
@@ -476,7 +476,7 @@ func checkForm(parameters tensorjson.Value) error {
 
 // readRaw makes a body that is nothing but the model's one input into a request,
 // whose answer is binary. The shape follows from the configuration.
-func (q *restRequest) readRaw(config *kserve.ModelConfig, body mem.BufferSlice) error {
+func (q *restRequest) readRaw(config *api.ModelConfig, body mem.BufferSlice) error {
 	refuse := func(format string, args ...any) error {
 		return tensorjson.Invalid("%s%s", requestPrefix(""), fmt.Sprintf(format, args...))
 	}
@@ -484,7 +484,7 @@ func (q *restRequest) readRaw(config *kserve.ModelConfig, body mem.BufferSlice) 
 		return refuse("Raw request must only have 1 input (found 1) to be deduced but got %d inputs in '%s' model configuration", n, config.GetName())
 	}
 	input := config.GetInput()[0]
-	tensor := &kserve.ModelInferRequest_InferInputTensor{Name: input.GetName(), Datatype: datatypeOf(input.GetDataType())}
+	tensor := &api.ModelInferRequest_InferInputTensor{Name: input.GetName(), Datatype: datatypeOf(input.GetDataType())}
 	if config.GetMaxBatchSize() != 0 {
 		tensor.Shape = append(tensor.Shape, 1)
 	}
@@ -531,8 +531,8 @@ func requestPrefix(id string) string {
 }
 
 // datatypeOf is KServe's name of a configuration's type.
-func datatypeOf(t kserve.DataType) string {
-	if t == kserve.DataType_TYPE_STRING {
+func datatypeOf(t api.DataType) string {
+	if t == api.DataType_TYPE_STRING {
 		return tensorjson.TypeBytes
 	}
 	return strings.TrimPrefix(t.String(), "TYPE_")

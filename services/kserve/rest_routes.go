@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserverest"
 )
 
@@ -43,16 +43,16 @@ func probe(w http.ResponseWriter, yes bool) {
 func wholeMessage[M proto.Message](m M) any { return messageJSON(m, complete) }
 
 // GetServerMetadata describes the server.
-func (h *rest) GetServerMetadata(w http.ResponseWriter, r *http.Request) {
-	respond(w, r, h.service.ServerMetadata, &kserve.ServerMetadataRequest{}, wholeMessage)
+func (h *RESTHandler) GetServerMetadata(w http.ResponseWriter, r *http.Request) {
+	respond(w, r, h.service.ServerMetadata, &api.ServerMetadataRequest{}, wholeMessage)
 }
 
 // CheckServerLive tells that the process runs.
-func (h *rest) CheckServerLive(w http.ResponseWriter, _ *http.Request) { probe(w, true) }
+func (h *RESTHandler) CheckServerLive(w http.ResponseWriter, _ *http.Request) { probe(w, true) }
 
 // CheckServerReady tells whether requests would be served.
-func (h *rest) CheckServerReady(w http.ResponseWriter, r *http.Request) {
-	answer, err := h.service.ServerReady(r.Context(), &kserve.ServerReadyRequest{})
+func (h *RESTHandler) CheckServerReady(w http.ResponseWriter, r *http.Request) {
+	answer, err := h.service.ServerReady(r.Context(), &api.ServerReadyRequest{})
 	if err != nil {
 		restFail(w, r, err)
 		return
@@ -61,23 +61,23 @@ func (h *rest) CheckServerReady(w http.ResponseWriter, r *http.Request) {
 }
 
 // GetModelMetadata describes a model.
-func (h *rest) GetModelMetadata(w http.ResponseWriter, r *http.Request, model string) {
+func (h *RESTHandler) GetModelMetadata(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionMetadata(w, r, model, "")
 }
 
 // GetModelVersionMetadata describes a version of it.
-func (h *rest) GetModelVersionMetadata(w http.ResponseWriter, r *http.Request, model, version string) {
-	respond(w, r, h.service.ModelMetadata, &kserve.ModelMetadataRequest{Name: model, Version: version}, wholeMessage)
+func (h *RESTHandler) GetModelVersionMetadata(w http.ResponseWriter, r *http.Request, model, version string) {
+	respond(w, r, h.service.ModelMetadata, &api.ModelMetadataRequest{Name: model, Version: version}, wholeMessage)
 }
 
 // CheckModelReady tells whether a model takes requests.
-func (h *rest) CheckModelReady(w http.ResponseWriter, r *http.Request, model string) {
+func (h *RESTHandler) CheckModelReady(w http.ResponseWriter, r *http.Request, model string) {
 	h.CheckModelVersionReady(w, r, model, "")
 }
 
 // CheckModelVersionReady tells whether a version of it does.
-func (h *rest) CheckModelVersionReady(w http.ResponseWriter, r *http.Request, model, version string) {
-	switch answer, err := h.service.ModelReady(r.Context(), &kserve.ModelReadyRequest{Name: model, Version: version}); {
+func (h *RESTHandler) CheckModelVersionReady(w http.ResponseWriter, r *http.Request, model, version string) {
+	switch answer, err := h.service.ModelReady(r.Context(), &api.ModelReadyRequest{Name: model, Version: version}); {
 	case err != nil:
 		restFail(w, r, err)
 	case !answer.GetReady():
@@ -88,63 +88,63 @@ func (h *rest) CheckModelVersionReady(w http.ResponseWriter, r *http.Request, mo
 }
 
 // GetModelConfig gives a model's configuration.
-func (h *rest) GetModelConfig(w http.ResponseWriter, r *http.Request, model string) {
+func (h *RESTHandler) GetModelConfig(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionConfig(w, r, model, "")
 }
 
 // GetModelVersionConfig gives that of a version.
-func (h *rest) GetModelVersionConfig(w http.ResponseWriter, r *http.Request, model, version string) {
-	respond(w, r, h.service.ModelConfig, &kserve.ModelConfigRequest{Name: model, Version: version}, func(answer *kserve.ModelConfigResponse) any {
+func (h *RESTHandler) GetModelVersionConfig(w http.ResponseWriter, r *http.Request, model, version string) {
+	respond(w, r, h.service.ModelConfig, &api.ModelConfigRequest{Name: model, Version: version}, func(answer *api.ModelConfigResponse) any {
 		return messageJSON(answer.GetConfig(), complete)
 	})
 }
 
 // GetAllStatistics gives those of all models.
-func (h *rest) GetAllStatistics(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) GetAllStatistics(w http.ResponseWriter, r *http.Request) {
 	h.GetModelVersionStatistics(w, r, "", "")
 }
 
 // GetModelStatistics gives those of a model's versions.
-func (h *rest) GetModelStatistics(w http.ResponseWriter, r *http.Request, model string) {
+func (h *RESTHandler) GetModelStatistics(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionStatistics(w, r, model, "")
 }
 
 // GetModelVersionStatistics gives those of a version.
-func (h *rest) GetModelVersionStatistics(w http.ResponseWriter, r *http.Request, model, version string) {
-	respond(w, r, h.service.ModelStatistics, &kserve.ModelStatisticsRequest{Name: model, Version: version}, wholeMessage)
+func (h *RESTHandler) GetModelVersionStatistics(w http.ResponseWriter, r *http.Request, model, version string) {
+	respond(w, r, h.service.ModelStatistics, &api.ModelStatisticsRequest{Name: model, Version: version}, wholeMessage)
 }
 
 // InferModel runs an inference.
-func (h *rest) InferModel(w http.ResponseWriter, r *http.Request, model string, _ kserverest.InferModelParams) {
+func (h *RESTHandler) InferModel(w http.ResponseWriter, r *http.Request, model string, _ kserverest.InferModelParams) {
 	h.infer(w, r, model, "")
 }
 
 // InferModelVersion runs one of a version.
-func (h *rest) InferModelVersion(w http.ResponseWriter, r *http.Request, model, version string, _ kserverest.InferModelVersionParams) {
+func (h *RESTHandler) InferModelVersion(w http.ResponseWriter, r *http.Request, model, version string, _ kserverest.InferModelVersionParams) {
 	h.infer(w, r, model, version)
 }
 
 // infer compresses the answer for who asks for it, as tritonserver does this one alone.
-func (h *rest) infer(w http.ResponseWriter, r *http.Request, model, version string) {
-	h.compressor.serve(w, r, func(w http.ResponseWriter, r *http.Request) { h.service.restInfer(w, r, model, version) })
+func (h *RESTHandler) infer(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.compressor.serve(w, r, func(w http.ResponseWriter, r *http.Request) { h.restInfer(w, r, model, version) })
 }
 
 // GenerateModel generates.
-func (h *rest) GenerateModel(w http.ResponseWriter, r *http.Request, model string) {
-	h.service.restGenerate(w, r, model, "", false)
+func (h *RESTHandler) GenerateModel(w http.ResponseWriter, r *http.Request, model string) {
+	h.restGenerate(w, r, model, "", false)
 }
 
 // GenerateModelVersion generates by a version.
-func (h *rest) GenerateModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
-	h.service.restGenerate(w, r, model, version, false)
+func (h *RESTHandler) GenerateModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.restGenerate(w, r, model, version, false)
 }
 
 // GenerateStreamModel generates in a stream.
-func (h *rest) GenerateStreamModel(w http.ResponseWriter, r *http.Request, model string) {
-	h.service.restGenerate(w, r, model, "", true)
+func (h *RESTHandler) GenerateStreamModel(w http.ResponseWriter, r *http.Request, model string) {
+	h.restGenerate(w, r, model, "", true)
 }
 
 // GenerateStreamModelVersion generates in a stream by a version.
-func (h *rest) GenerateStreamModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
-	h.service.restGenerate(w, r, model, version, true)
+func (h *RESTHandler) GenerateStreamModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.restGenerate(w, r, model, version, true)
 }

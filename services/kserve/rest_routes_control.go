@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // IndexRepository lists the models.
-func (h *rest) IndexRepository(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) IndexRepository(w http.ResponseWriter, r *http.Request) {
 	body, err := readObject(r, true)
-	req := &kserve.RepositoryIndexRequest{}
+	req := &api.RepositoryIndexRequest{}
 	if err == nil && body.has("ready") {
 		req.Ready, err = body.truth("ready")
 	}
@@ -23,19 +23,19 @@ func (h *rest) IndexRepository(w http.ResponseWriter, r *http.Request) {
 		restFail(w, r, err)
 		return
 	}
-	respond(w, r, h.service.RepositoryIndex, req, func(answer *kserve.RepositoryIndexResponse) any {
+	respond(w, r, h.service.RepositoryIndex, req, func(answer *api.RepositoryIndexResponse) any {
 		return messagesJSON(answer.GetModels(), sparse)
 	})
 }
 
 // IndexNamedRepository does the same, as tritonserver's does.
-func (h *rest) IndexNamedRepository(w http.ResponseWriter, r *http.Request, _ string) {
+func (h *RESTHandler) IndexNamedRepository(w http.ResponseWriter, r *http.Request, _ string) {
 	h.IndexRepository(w, r)
 }
 
 // LoadModel loads a model.
-func (h *rest) LoadModel(w http.ResponseWriter, r *http.Request, model string) {
-	req := &kserve.RepositoryModelLoadRequest{ModelName: model}
+func (h *RESTHandler) LoadModel(w http.ResponseWriter, r *http.Request, model string) {
+	req := &api.RepositoryModelLoadRequest{ModelName: model}
 	body, err := readObject(r, true)
 	if err == nil {
 		req.Parameters, err = loadParameters(body)
@@ -48,13 +48,13 @@ func (h *rest) LoadModel(w http.ResponseWriter, r *http.Request, model string) {
 }
 
 // LoadModelOfRepository refuses, as tritonserver does.
-func (h *rest) LoadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
+func (h *RESTHandler) LoadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
 	restFail(w, r, errRepositoryName())
 }
 
 // UnloadModel unloads a model.
-func (h *rest) UnloadModel(w http.ResponseWriter, r *http.Request, model string) {
-	req := &kserve.RepositoryModelUnloadRequest{ModelName: model}
+func (h *RESTHandler) UnloadModel(w http.ResponseWriter, r *http.Request, model string) {
+	req := &api.RepositoryModelUnloadRequest{ModelName: model}
 	body, err := readObject(r, true)
 	if err == nil {
 		req.Parameters, err = unloadParameters(body)
@@ -67,19 +67,19 @@ func (h *rest) UnloadModel(w http.ResponseWriter, r *http.Request, model string)
 }
 
 // UnloadModelOfRepository refuses.
-func (h *rest) UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
+func (h *RESTHandler) UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
 	restFail(w, r, errRepositoryName())
 }
 
 func errRepositoryName() error {
-	return unsupported("'repository_name' specification is not supported")
+	return Unsupported("'repository_name' specification is not supported")
 }
 
 // fileParameter is how parameters that bring files begin.
 const fileParameter = "file:"
 
 // loadParameters are texts all: the configuration, and files in base64.
-func loadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
+func loadParameters(body object) (map[string]*api.ModelRepositoryParameter, error) {
 	raw := body.Member(keyParameters)
 	switch raw.Kind() {
 	case 0:
@@ -98,7 +98,7 @@ func loadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, e
 			named[name] = value
 		}
 	}
-	parameters := make(map[string]*kserve.ModelRepositoryParameter, len(named))
+	parameters := make(map[string]*api.ModelRepositoryParameter, len(named))
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		value, wrong := named[name].Text()
 		if wrong != nil {
@@ -112,16 +112,16 @@ func loadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, e
 	return parameters, nil
 }
 
-func loadParameter(name, value string) (*kserve.ModelRepositoryParameter, error) {
+func loadParameter(name, value string) (*api.ModelRepositoryParameter, error) {
 	switch {
 	case name == "config":
-		return &kserve.ModelRepositoryParameter{ParameterChoice: &kserve.ModelRepositoryParameter_StringParam{StringParam: value}}, nil
+		return &api.ModelRepositoryParameter{ParameterChoice: &api.ModelRepositoryParameter_StringParam{StringParam: value}}, nil
 	case strings.HasPrefix(name, fileParameter):
 		file, err := base64.StdEncoding.DecodeString(value)
 		if err != nil {
 			return nil, inference.Invalid(name, "the parameter '%s' is not base64", name)
 		}
-		return &kserve.ModelRepositoryParameter{ParameterChoice: &kserve.ModelRepositoryParameter_BytesParam{BytesParam: file}}, nil
+		return &api.ModelRepositoryParameter{ParameterChoice: &api.ModelRepositoryParameter_BytesParam{BytesParam: file}}, nil
 	}
 	return nil, tensorjson.Internal("unexpected error on creating Triton parameter")
 }
@@ -129,7 +129,7 @@ func loadParameter(name, value string) (*kserve.ModelRepositoryParameter, error)
 // dependents is the one parameter of an unload.
 const dependents = "unload_dependents"
 
-func unloadParameters(body object) (map[string]*kserve.ModelRepositoryParameter, error) {
+func unloadParameters(body object) (map[string]*api.ModelRepositoryParameter, error) {
 	named, err := objectOf(body.Member(keyParameters))
 	if err != nil || !named.has(dependents) {
 		return nil, err
@@ -138,7 +138,7 @@ func unloadParameters(body object) (map[string]*kserve.ModelRepositoryParameter,
 	if err != nil {
 		return nil, tensorjson.Internal("Unable to parse '%s': %s", dependents, err.Error())
 	}
-	return map[string]*kserve.ModelRepositoryParameter{
-		dependents: {ParameterChoice: &kserve.ModelRepositoryParameter_BoolParam{BoolParam: all}},
+	return map[string]*api.ModelRepositoryParameter{
+		dependents: {ParameterChoice: &api.ModelRepositoryParameter_BoolParam{BoolParam: all}},
 	}, nil
 }

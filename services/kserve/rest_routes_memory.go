@@ -4,30 +4,30 @@ import (
 	"encoding/base64"
 	"net/http"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // GetSystemSharedMemoryStatus lists the regions of the system's memory.
-func (h *rest) GetSystemSharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) GetSystemSharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
 	h.GetSystemSharedMemoryRegionStatus(w, r, "")
 }
 
 // GetSystemSharedMemoryRegionStatus describes one.
-func (h *rest) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
-	respond(w, r, h.service.SystemSharedMemoryStatus, &kserve.SystemSharedMemoryStatusRequest{Name: region}, func(answer *kserve.SystemSharedMemoryStatusResponse) any {
+func (h *RESTHandler) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
+	respond(w, r, h.service.SystemSharedMemoryStatus, &api.SystemSharedMemoryStatusRequest{Name: region}, func(answer *api.SystemSharedMemoryStatusResponse) any {
 		return messagesJSON(inOrder(answer.GetRegions()), complete)
 	})
 }
 
 // RegisterSystemSharedMemory refuses a region without a name.
-func (h *rest) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
 	restFail(w, r, tensorjson.Invalid("'region name' is necessary to register system shared memory region"))
 }
 
 // RegisterSystemSharedMemoryRegion registers a region.
-func (h *rest) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
-	req := &kserve.SystemSharedMemoryRegisterRequest{Name: region}
+func (h *RESTHandler) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	req := &api.SystemSharedMemoryRegisterRequest{Name: region}
 	body, err := readObject(r, false)
 	if err == nil {
 		err = readSystemRegion(body, req)
@@ -39,7 +39,7 @@ func (h *rest) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.R
 	perform(w, r, h.service.SystemSharedMemoryRegister, req)
 }
 
-func readSystemRegion(body object, req *kserve.SystemSharedMemoryRegisterRequest) (err error) {
+func readSystemRegion(body object, req *api.SystemSharedMemoryRegisterRequest) (err error) {
 	if !body.has("key") {
 		return errNoField("key")
 	}
@@ -63,35 +63,35 @@ func errNoField(name string) error {
 }
 
 // UnregisterSystemSharedMemory unregisters all regions of the system's memory.
-func (h *rest) UnregisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) UnregisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
 	h.UnregisterSystemSharedMemoryRegion(w, r, "")
 }
 
 // UnregisterSystemSharedMemoryRegion unregisters one.
-func (h *rest) UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
-	perform(w, r, h.service.SystemSharedMemoryUnregister, &kserve.SystemSharedMemoryUnregisterRequest{Name: region})
+func (h *RESTHandler) UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	perform(w, r, h.service.SystemSharedMemoryUnregister, &api.SystemSharedMemoryUnregisterRequest{Name: region})
 }
 
 // GetCUDASharedMemoryStatus lists the regions of GPUs' memory.
-func (h *rest) GetCUDASharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) GetCUDASharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
 	h.GetCUDASharedMemoryRegionStatus(w, r, "")
 }
 
 // GetCUDASharedMemoryRegionStatus describes one.
-func (h *rest) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
-	respond(w, r, h.service.CudaSharedMemoryStatus, &kserve.CudaSharedMemoryStatusRequest{Name: region}, func(answer *kserve.CudaSharedMemoryStatusResponse) any {
+func (h *RESTHandler) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
+	respond(w, r, h.service.CudaSharedMemoryStatus, &api.CudaSharedMemoryStatusRequest{Name: region}, func(answer *api.CudaSharedMemoryStatusResponse) any {
 		return messagesJSON(inOrder(answer.GetRegions()), complete)
 	})
 }
 
 // RegisterCUDASharedMemory refuses a region without a name.
-func (h *rest) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
 	restFail(w, r, tensorjson.Invalid("'region name' is necessary to register cuda shared memory region"))
 }
 
 // RegisterCUDASharedMemoryRegion registers a region.
-func (h *rest) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
-	req := &kserve.CudaSharedMemoryRegisterRequest{Name: region}
+func (h *RESTHandler) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	req := &api.CudaSharedMemoryRegisterRequest{Name: region}
 	body, err := readObject(r, false)
 	if err == nil {
 		err = readCUDARegion(body, req)
@@ -106,7 +106,7 @@ func (h *rest) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Req
 // handleSize is a cudaIpcMemHandle_t's, in bytes.
 const handleSize = 64
 
-func readCUDARegion(body object, req *kserve.CudaSharedMemoryRegisterRequest) error {
+func readCUDARegion(body object, req *api.CudaSharedMemoryRegisterRequest) error {
 	if !body.has("raw_handle") {
 		return errNoField("raw_handle")
 	}
@@ -133,11 +133,11 @@ func readCUDARegion(body object, req *kserve.CudaSharedMemoryRegisterRequest) er
 }
 
 // UnregisterCUDASharedMemory unregisters all regions of GPUs' memory.
-func (h *rest) UnregisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) UnregisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
 	h.UnregisterCUDASharedMemoryRegion(w, r, "")
 }
 
 // UnregisterCUDASharedMemoryRegion unregisters one.
-func (h *rest) UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
-	perform(w, r, h.service.CudaSharedMemoryUnregister, &kserve.CudaSharedMemoryUnregisterRequest{Name: region})
+func (h *RESTHandler) UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+	perform(w, r, h.service.CudaSharedMemoryUnregister, &api.CudaSharedMemoryUnregisterRequest{Name: region})
 }

@@ -7,28 +7,28 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
+	api "github.com/trident-inference/trident/gen/go/kserve"
 )
 
 // GetTraceSetting gives the settings of models that have none of their own.
-func (h *rest) GetTraceSetting(w http.ResponseWriter, r *http.Request) {
-	h.traceSetting(w, r, &kserve.TraceSettingRequest{})
+func (h *RESTHandler) GetTraceSetting(w http.ResponseWriter, r *http.Request) {
+	h.traceSetting(w, r, &api.TraceSettingRequest{})
 }
 
 // GetModelTraceSetting gives a model's.
-func (h *rest) GetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
-	h.traceSetting(w, r, &kserve.TraceSettingRequest{ModelName: model})
+func (h *RESTHandler) GetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
+	h.traceSetting(w, r, &api.TraceSettingRequest{ModelName: model})
 }
 
 // SetTraceSetting changes them.
-func (h *rest) SetTraceSetting(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) SetTraceSetting(w http.ResponseWriter, r *http.Request) {
 	h.SetModelTraceSetting(w, r, "")
 }
 
 // SetModelTraceSetting changes a model's.
-func (h *rest) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
+func (h *RESTHandler) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
 	body, err := readObject(r, false)
-	req := &kserve.TraceSettingRequest{ModelName: model}
+	req := &api.TraceSettingRequest{ModelName: model}
 	if err == nil {
 		req.Settings, err = traceSettings(body)
 	}
@@ -40,8 +40,8 @@ func (h *rest) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, mode
 }
 
 // traceSetting answers with the settings as texts, but for the levels.
-func (h *rest) traceSetting(w http.ResponseWriter, r *http.Request, req *kserve.TraceSettingRequest) {
-	respond(w, r, h.service.TraceSetting, req, func(answer *kserve.TraceSettingResponse) any {
+func (h *RESTHandler) traceSetting(w http.ResponseWriter, r *http.Request, req *api.TraceSettingRequest) {
+	respond(w, r, h.service.TraceSetting, req, func(answer *api.TraceSettingResponse) any {
 		all := map[string]any{}
 		for name, value := range answer.GetSettings() {
 			switch values := value.GetValue(); {
@@ -65,16 +65,16 @@ const (
 )
 
 // traceSettings are those that the body names; null has no value.
-func traceSettings(body object) (map[string]*kserve.TraceSettingRequest_SettingValue, error) {
-	settings := map[string]*kserve.TraceSettingRequest_SettingValue{}
+func traceSettings(body object) (map[string]*api.TraceSettingRequest_SettingValue, error) {
+	settings := map[string]*api.TraceSettingRequest_SettingValue{}
 	if body.has(traceFile) {
-		return nil, unsupported("trace file location can not be updated through network protocol")
+		return nil, Unsupported("trace file location can not be updated through network protocol")
 	}
 	for _, name := range []string{traceLevel, "trace_rate", "trace_count", "log_frequency"} {
 		if !body.has(name) {
 			continue
 		}
-		value := &kserve.TraceSettingRequest_SettingValue{}
+		value := &api.TraceSettingRequest_SettingValue{}
 		var err error
 		switch {
 		case !body.given(name):
@@ -94,14 +94,14 @@ func traceSettings(body object) (map[string]*kserve.TraceSettingRequest_SettingV
 }
 
 // GetLogSettings gives the settings of the log.
-func (h *rest) GetLogSettings(w http.ResponseWriter, r *http.Request) {
-	h.logSettings(w, r, &kserve.LogSettingsRequest{})
+func (h *RESTHandler) GetLogSettings(w http.ResponseWriter, r *http.Request) {
+	h.logSettings(w, r, &api.LogSettingsRequest{})
 }
 
 // SetLogSettings changes them.
-func (h *rest) SetLogSettings(w http.ResponseWriter, r *http.Request) {
+func (h *RESTHandler) SetLogSettings(w http.ResponseWriter, r *http.Request) {
 	body, err := readObject(r, false)
-	req := &kserve.LogSettingsRequest{}
+	req := &api.LogSettingsRequest{}
 	if err == nil {
 		req.Settings, err = logSettings(body)
 	}
@@ -112,14 +112,14 @@ func (h *rest) SetLogSettings(w http.ResponseWriter, r *http.Request) {
 	h.logSettings(w, r, req)
 }
 
-func (h *rest) logSettings(w http.ResponseWriter, r *http.Request, req *kserve.LogSettingsRequest) {
-	respond(w, r, h.service.LogSettings, req, func(answer *kserve.LogSettingsResponse) any {
+func (h *RESTHandler) logSettings(w http.ResponseWriter, r *http.Request, req *api.LogSettingsRequest) {
+	respond(w, r, h.service.LogSettings, req, func(answer *api.LogSettingsResponse) any {
 		all := map[string]any{}
 		for name, value := range answer.GetSettings() {
 			switch choice := value.GetParameterChoice().(type) {
-			case *kserve.LogSettingsResponse_SettingValue_BoolParam:
+			case *api.LogSettingsResponse_SettingValue_BoolParam:
 				all[name] = choice.BoolParam
-			case *kserve.LogSettingsResponse_SettingValue_Uint32Param:
+			case *api.LogSettingsResponse_SettingValue_Uint32Param:
 				all[name] = choice.Uint32Param
 			default:
 				all[name] = value.GetStringParam()
@@ -130,8 +130,8 @@ func (h *rest) logSettings(w http.ResponseWriter, r *http.Request, req *kserve.L
 }
 
 // logSettings are those that the body names; null changes nothing.
-func logSettings(body object) (map[string]*kserve.LogSettingsRequest_SettingValue, error) {
-	settings := map[string]*kserve.LogSettingsRequest_SettingValue{}
+func logSettings(body object) (map[string]*api.LogSettingsRequest_SettingValue, error) {
+	settings := map[string]*api.LogSettingsRequest_SettingValue{}
 	for _, name := range []string{"log_file", "log_info", "log_warning", "log_error", "log_verbose_level", "log_format"} {
 		if !body.given(name) {
 			continue
@@ -145,22 +145,22 @@ func logSettings(body object) (map[string]*kserve.LogSettingsRequest_SettingValu
 	return settings, nil
 }
 
-func logSetting(body object, name string) (*kserve.LogSettingsRequest_SettingValue, error) {
-	value := &kserve.LogSettingsRequest_SettingValue{}
+func logSetting(body object, name string) (*api.LogSettingsRequest_SettingValue, error) {
+	value := &api.LogSettingsRequest_SettingValue{}
 	switch name {
 	case "log_file":
-		return nil, unsupported("log file location can not be updated through network protocol")
+		return nil, Unsupported("log file location can not be updated through network protocol")
 	case "log_format":
 		s, err := body.text(name)
-		value.ParameterChoice = &kserve.LogSettingsRequest_SettingValue_StringParam{StringParam: s}
+		value.ParameterChoice = &api.LogSettingsRequest_SettingValue_StringParam{StringParam: s}
 		return value, err
 	case "log_verbose_level":
 		n, err := body.unsigned(name)
-		value.ParameterChoice = &kserve.LogSettingsRequest_SettingValue_Uint32Param{Uint32Param: uint32(min(n, math.MaxInt32))}
+		value.ParameterChoice = &api.LogSettingsRequest_SettingValue_Uint32Param{Uint32Param: uint32(min(n, math.MaxInt32))}
 		return value, err
 	}
 	b, err := body.truth(name)
-	value.ParameterChoice = &kserve.LogSettingsRequest_SettingValue_BoolParam{BoolParam: b}
+	value.ParameterChoice = &api.LogSettingsRequest_SettingValue_BoolParam{BoolParam: b}
 	return value, err
 }
 

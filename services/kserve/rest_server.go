@@ -11,7 +11,6 @@ import (
 
 // RESTServer serves REST on a port of its own.
 type RESTServer struct {
-	service  *Service
 	listener *Listener
 	http     *server.Server
 	log      *slog.Logger
@@ -19,16 +18,12 @@ type RESTServer struct {
 
 // NewRESTServer makes a server that doesn't serve yet, with the limits of the shared
 // port. It calls abort when serving ends though nobody had asked for it.
-func NewRESTServer(s *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*RESTServer, error) {
-	h, err := newREST(s, cfg)
+func NewRESTServer(h *RESTHandler, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*RESTServer, error) {
+	port, err := server.New(cfg, listener.HTTP(), certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, h.core.Admission(), telemetry, abort, log)
 	if err != nil {
 		return nil, err
 	}
-	port, err := server.New(cfg, listener.http, certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, s.core.Admission(), telemetry, abort, log)
-	if err != nil {
-		return nil, err
-	}
-	return &RESTServer{service: s, listener: listener, http: port, log: log}, nil
+	return &RESTServer{listener: listener, http: port, log: log}, nil
 }
 
 // ServeHTTP answers a request as the port does, without a connection.
@@ -36,9 +31,9 @@ func (s *RESTServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.
 
 // Start serves on the listener, if it is open.
 func (s *RESTServer) Start(context.Context) error {
-	if s.service.cfg.Enabled {
+	if s.listener.Enabled() {
 		s.http.Serve()
-		s.log.Info("listening for KServe v2 by REST", "address", s.listener.http.Addr().String())
+		s.log.Info("listening for KServe v2 by REST", "address", s.listener.HTTP().Addr().String())
 	}
 	return nil
 }
@@ -46,7 +41,7 @@ func (s *RESTServer) Start(context.Context) error {
 // Stop lets requests in flight end within the shutdown timeout and cancels the rest.
 // When it returns all have ended.
 func (s *RESTServer) Stop(ctx context.Context) error {
-	if !s.service.cfg.Enabled {
+	if !s.listener.Enabled() {
 		return nil
 	}
 	return s.http.Stop(ctx)

@@ -1,9 +1,6 @@
 package kserve_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	"compress/zlib"
 	"context"
 	"encoding/json"
 	"io"
@@ -21,13 +18,14 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 )
 
 // asked sends a request by a connection of its own.
 func (c routeCall) asked(t *testing.T, address string) routeAnswer {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}, Timeout: trialTime}
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}, Timeout: kservetest.TrialTime}
 	return c.once(t, client, address)
 }
 
@@ -45,10 +43,10 @@ func TestDocumentedRoutes(t *testing.T) {
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	addresses := map[string]string{"": serveOwnPort(t, open(), inferencetest.New())}
+	addresses := map[string]string{"": kservetest.ServeREST(t, kservetest.Open(), inferencetest.New())}
 	for _, tag := range doc.Tags {
 		access := auth.Config{HTTPRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeGroup(tag.Name)}, Key: "key", Value: "1"}}}
-		addresses[tag.Name] = serveOwnPortBy(t, open(), server.Default(), access, inferencetest.New())
+		addresses[tag.Name] = kservetest.ServeRESTBy(t, kservetest.Open(), server.Default(), access, inferencetest.New())
 	}
 	fill := strings.NewReplacer("{model}", "m", "{version}", "1", "{repository}", "r", "{region}", "g")
 	operations := 0
@@ -79,7 +77,7 @@ func TestDocumentedRoutes(t *testing.T) {
 // TestDocument serves the document on both ports.
 func TestDocument(t *testing.T) {
 	want := restDocument(t).doc
-	for name, address := range map[string]string{"own": serveOwnPort(t, open(), inferencetest.New()), "shared": serveShared(t, open(), inferencetest.New())} {
+	for name, address := range map[string]string{"own": kservetest.ServeREST(t, kservetest.Open(), inferencetest.New()), "shared": kservetest.ServeShared(t, kservetest.Open(), inferencetest.New())} {
 		answer := routeCall{method: http.MethodGet, path: "/v2/openapi.json"}.asked(t, address)
 		object, _ := answer.json.(map[string]any)
 		paths, _ := object["paths"].(map[string]any)
@@ -93,7 +91,7 @@ func TestDocument(t *testing.T) {
 func TestRESTGuards(t *testing.T) {
 	engine := inferencetest.New()
 	engine.Control(func(string) error { return nil })
-	closed, far := open(), open()
+	closed, far := kservetest.Open(), kservetest.Open()
 	closed.Enabled, closed.AllowModelUpload = false, false
 	far.AllowModelUpload, far.AllowSharedMemory = false, false
 	const frontends, upload, memory = "--enable-kserve-frontends", "--allow-model-upload", "--allow-shared-memory"
@@ -121,7 +119,7 @@ func TestRESTGuards(t *testing.T) {
 		{"deep", far, "/v2/repository/index", strings.Repeat("[", 1<<20), 400, "nesting depth exceeds"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			address := serveShared(t, test.config, engine)
+			address := kservetest.ServeShared(t, test.config, engine)
 			answer := routeCall{method: http.MethodPost, path: test.path, body: test.body}.asked(t, address)
 			if answer.status != test.status || !strings.Contains(answer.message(), test.want) || (test.want == "") != (answer.message() == "") {
 				t.Errorf("got %s", answer)
@@ -139,34 +137,18 @@ func many(n int) string {
 	return b.String()
 }
 
-func zipped(t *testing.T, name, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	var w io.WriteCloser = gzip.NewWriter(&b)
-	if name == "deflate" {
-		w = zlib.NewWriter(&b)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // TestCompressedBodies reads them within the limit, which holds for what comes out.
 func TestCompressedBodies(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)
-	service, core := newService(t, open(), engine)
+	service, core := kservetest.NewService(t, kservetest.Open(), engine)
 	limited := server.Default()
 	limited.MaxBody = 1000
-	routes, err := kserve.NewRoutes(service, limited)
+	rest, err := kserve.NewREST(service, core, limited)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := server.NewMux(nil, core.Admission(), routes)
+	handler, err := server.NewMux(nil, core.Admission(), kserve.RESTRoutes(rest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,17 +159,17 @@ func TestCompressedBodies(t *testing.T) {
 		status               int
 		want                 string // of an error
 	}{
-		{"gzip", "gzip", zipped(t, "gzip", `{"ready":true}`), 200, ""},
-		{"deflate", "deflate", zipped(t, "deflate", `{"ready":true}`), 200, ""},
-		{"one called the other", "gzip", zipped(t, "deflate", `{"ready":true}`), 200, ""},
+		{"gzip", "gzip", kservetest.Compress(t, "gzip", `{"ready":true}`), 200, ""},
+		{"deflate", "deflate", kservetest.Compress(t, "deflate", `{"ready":true}`), 200, ""},
+		{"one called the other", "gzip", kservetest.Compress(t, "deflate", `{"ready":true}`), 200, ""},
 		{"identity", "identity", `{"ready":true}`, 200, ""},
-		{"read at all", "gzip", zipped(t, "gzip", `{"ready":1}`), 500, "attempt to access JSON non-boolean as boolean"},
+		{"read at all", "gzip", kservetest.Compress(t, "gzip", `{"ready":1}`), 500, "attempt to access JSON non-boolean as boolean"},
 		{"unknown", "br", `{}`, 501, "Unsupported compression type"},
 		{"none", "gzip", `{}`, 400, "is not what its Content-Encoding says"},
 		{"no gzip", "gzip", strings.Repeat("{}", 50), 400, "is not what its Content-Encoding says"},
-		{"broken", "gzip", zipped(t, "gzip", long)[:30], 400, "ended early"},
-		{"damaged", "gzip", damaged(zipped(t, "gzip", `{"ready":true}`)), 400, "is not what its Content-Encoding says"},
-		{"large", "gzip", zipped(t, "gzip", long), 400, "exceeds the maximum allowed input size of 1000 bytes. Use --http-max-input-size"},
+		{"broken", "gzip", kservetest.Compress(t, "gzip", long)[:30], 400, "ended early"},
+		{"damaged", "gzip", damaged(kservetest.Compress(t, "gzip", `{"ready":true}`)), 400, "is not what its Content-Encoding says"},
+		{"large", "gzip", kservetest.Compress(t, "gzip", long), 400, "exceeds the maximum allowed input size of 1000 bytes. Use --http-max-input-size"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			answer := routeCall{method: http.MethodPost, path: "/v2/repository/index", body: test.body, header: http.Header{"Content-Encoding": {test.encoding}}}.asked(t, address)
@@ -232,7 +214,7 @@ func TestCompressedAnswers(t *testing.T) {
 	} {
 		for range 2 { // a writer is used again
 			answer := routeCall{method: http.MethodGet, path: "/good", header: http.Header{"Accept-Encoding": {accept}}}.asked(t, address)
-			if got := answer.header.Get("Content-Encoding"); answer.status != http.StatusOK || got != want || plain(t, want, answer.body) != text {
+			if got := answer.header.Get("Content-Encoding"); answer.status != http.StatusOK || got != want || kservetest.Decompress(t, want, answer.body) != text {
 				t.Errorf("%q: %d, %q, %d bytes", accept, answer.status, got, len(answer.body))
 			}
 		}
@@ -241,26 +223,6 @@ func TestCompressedAnswers(t *testing.T) {
 	if answer.header.Get("Content-Encoding") != "" || string(answer.body) != text {
 		t.Errorf("an error: %v, %d bytes", answer.header, len(answer.body))
 	}
-}
-
-func plain(t *testing.T, encoding string, body []byte) string {
-	t.Helper()
-	var r io.Reader = bytes.NewReader(body)
-	var err error
-	switch encoding {
-	case "gzip":
-		r, err = gzip.NewReader(r)
-	case "deflate":
-		r, err = zlib.NewReader(r)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // TestMessageJSON has each kind of field, and integers that a double can't hold.
@@ -314,7 +276,7 @@ func TestBusyPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := open()
+	config := kservetest.Open()
 	config.GRPCPort, config.HTTPPort = portOf(t, free), portOf(t, taken)
 	if err := free.Close(); err != nil {
 		t.Fatal(err)

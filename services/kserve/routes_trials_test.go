@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // routeDescribing are the questions about the server and its models.
@@ -146,7 +148,7 @@ func routeControlling() []routeTrial {
 		posting("/v2/repository/index", `{"ready":true}`).settled(byName).with("Content-Type", "text/plain"),
 		inTurn("unload and load", unload("echo", ""), gone, echo, getting("/v2/models/echo/ready"), getting("/v2/models/echo/stats"), load("echo", ""), echo, getting("/v2/models/echo/ready")),
 		inTurn("unload and load with bodies", unload("echo", `{"parameters":{"unload_dependents":true}}`), gone, load("echo", `{}`), echo),
-		inTurn("load with a configuration", load("echo", config(configured)), getting("/v2/models/echo/config"), unload("echo", "{}"), gone, load("echo", `{"parameters":{}}`), getting("/v2/models/echo/config")),
+		inTurn("load with a configuration", load("echo", config(kservetest.EchoConfig)), getting("/v2/models/echo/config"), unload("echo", "{}"), gone, load("echo", `{"parameters":{}}`), getting("/v2/models/echo/config")),
 		load("echo", `{"parameters":[]}`), load("echo", `{"parameters":3}`), load("echo", `{"parameters":null}`), load("echo", `{"parameters":{"config":3}}`),
 		load("echo", `{"parameters":{"odd":"x"}}`), load("echo", `{"parameters":{"file:1/model.py":7}}`), load("echo", `{"parameters":{"file:1/model.py":"eA=="}}`),
 		load("echo", config("{")), load("echo", `{"parameters":`), load("echo", `[]`), load("echo", `"x"`),
@@ -162,7 +164,7 @@ func routeControlling() []routeTrial {
 // routeMemory registers shared memory.
 func routeMemory(t *testing.T) []routeTrial {
 	t.Helper()
-	key, size := object(t), os.Getpagesize()
+	key, size := kservetest.SharedObject(t), os.Getpagesize()
 	const system, cuda = "/v2/systemsharedmemory", "/v2/cudasharedmemory"
 	register := func(region, body string) routeTrial { return posting(system+"/region/"+region+"/register", body) }
 	status, one := getting(system+"/status"), getting(system+"/region/r/status")

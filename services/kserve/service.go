@@ -45,7 +45,7 @@ func (s *Service) ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserv
 
 // ServerReady is true when every engine takes requests and no stop was asked for.
 func (s *Service) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
-	return &kserve.ServerReadyResponse{Ready: s.core.Ready(ctx) == nil}, nil
+	return &kserve.ServerReadyResponse{Ready: s.core.Catalog().Ready(ctx) == nil}, nil
 }
 
 // ModelReady asks the model's engine.
@@ -73,7 +73,7 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 		return nil, err
 	}
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
-		return nil, unsupported("a model is loaded as its repository has it: configurations and files of a load's own need --allow-model-upload")
+		return nil, Unsupported("a model is loaded as its repository has it: configurations and files of a load's own need --allow-model-upload")
 	}
 	if name := req.GetModelName(); strings.ContainsAny(name, `/\`) || name == "." || name == ".." { // to Triton it is part of a path
 		return nil, &inference.Error{
@@ -115,7 +115,7 @@ func (s *Service) needsFrontends() error {
 	if s.cfg.Enabled {
 		return nil
 	}
-	return unsupported("this server takes no changes by KServe's protocol: they need --enable-kserve-frontends")
+	return Unsupported("this server takes no changes by KServe's protocol: they need --enable-kserve-frontends")
 }
 
 // mayRegister refuses shared memory where operators haven't asked for it: who registers a
@@ -126,12 +126,13 @@ func (s *Service) mayRegister() error {
 		return err
 	}
 	if !s.cfg.AllowSharedMemory {
-		return unsupported("shared memory is registered only by a server with --allow-shared-memory")
+		return Unsupported("shared memory is registered only by a server with --allow-shared-memory")
 	}
 	return nil
 }
 
-func unsupported(message string) error {
+// Unsupported returns the error of what this server, or its engine, doesn't do.
+func Unsupported(message string) error {
 	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
 }
 
@@ -154,7 +155,7 @@ func (s *Service) serves(ctx context.Context, engine inference.Engine, model str
 func ask[Interface, Req, Res any](ctx context.Context, engine inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
 	able, ok := engine.(Interface)
 	if !ok {
-		return nil, unsupported("the engine can't do that")
+		return nil, Unsupported("the engine can't do that")
 	}
 	return method(able, ctx, req)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -61,8 +62,8 @@ func TestNativeStopAtOnce(t *testing.T) {
 // startNative serves KServe's own gRPC port. The test stops the server, which must not abort.
 func startNative(t *testing.T) (*kserve.Server, *kserve.Listener) {
 	t.Helper()
-	config := open()
-	service, _ := newService(t, config)
+	config := kservetest.Open()
+	service, _ := kservetest.NewService(t, config)
 	listener := kserve.NewListener(config, nil)
 	if err := listener.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -16,12 +16,13 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // TestLargeMetadata refuses calls whose metadata is larger than headers may be on the
 // other ports.
 func TestLargeMetadata(t *testing.T) {
-	conn, err := grpc.NewClient(serveNative(t, open(), inferencetest.New()), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(serveNative(t, kservetest.Open(), inferencetest.New()), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestLargeMetadata(t *testing.T) {
 
 // TestPingFlood ends a connection that does nothing but ping, by GOAWAY (RFC 9113, 6.8).
 func TestPingFlood(t *testing.T) {
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", serveNative(t, open(), inferencetest.New()))
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", serveNative(t, kservetest.Open(), inferencetest.New()))
 	if err != nil {
 		t.Fatal(err)
 	}

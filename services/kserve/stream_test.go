@@ -22,6 +22,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // decoupled is an engine with one model, m, that is decoupled.
@@ -30,8 +31,6 @@ func decoupled(play inferencetest.Script) *inferencetest.Engine {
 	engine.AddModel("m", play, nil)
 	return engine
 }
-
-type sender = func(*inference.Response) bool
 
 func stream(ctx context.Context, t *testing.T, config kserve.Config, engines ...inference.Engine) grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse] {
 	t.Helper()
@@ -60,35 +59,20 @@ func mustSend(t *testing.T, s grpc.BidiStreamingClient[api.ModelInferRequest, ap
 	}
 }
 
-// await waits for a condition.
-func await(t *testing.T, otherwise string, met func() bool) {
-	t.Helper()
-	late := time.After(20 * time.Second)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatal(otherwise)
-		}
-	}
-}
-
 // TestSlowReader has a model make responses without end for a client that reads
 // nothing: Trident stops to take them after what fits into the connection and the
 // client's own window, which grows to 16 MiB, and ends the stream after the write
 // timeout.
 func TestSlowReader(t *testing.T) {
 	t.Run("own port", func(t *testing.T) { testSlowReader(t, serveNative) })
-	t.Run("shared port", func(t *testing.T) { testSlowReader(t, serveShared) })
+	t.Run("shared port", func(t *testing.T) { testSlowReader(t, kservetest.ServeShared) })
 }
 
 func testSlowReader(t *testing.T, serve servers) {
 	t.Helper()
 	const size = 64 << 10
 	var made atomic.Int64
-	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		tensor := make([]byte, size)
 		for ctx.Err() == nil {
 			if !send(&inference.Response{Version: "1", Outputs: []inference.Output{{Name: "o", Type: "UINT8", Shape: []int64{size}, Raw: tensor}}}) {
@@ -98,12 +82,12 @@ func testSlowReader(t *testing.T, serve servers) {
 		}
 		return ctx.Err()
 	})
-	config := open()
+	config := kservetest.Open()
 	config.WriteTimeout = 300 * time.Millisecond
 	s := streamBy(t.Context(), t, serve, config, engine)
 	mustSend(t, s, "1", "2", "3")
-	await(t, "no request began", func() bool { return engine.Active() == 3 })
-	await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
+	kservetest.Await(t, "no request began", func() bool { return engine.Active() == 3 })
+	kservetest.Await(t, "the stream wasn't ended", func() bool { return engine.Active() == 0 })
 	if got := made.Load(); got < 1 || got > 1024 {
 		t.Errorf("%d responses of %d KiB were taken from the model for a client that reads nothing", got, size>>10)
 	}
@@ -120,7 +104,7 @@ func testSlowReader(t *testing.T, serve servers) {
 // Trident takes a bounded number of requests.
 func TestReadsNoFurther(t *testing.T) {
 	release := make(chan struct{})
-	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send sender) error {
+	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		select {
 		case <-release:
 			send(&inference.Response{Version: "1", Final: true})
@@ -128,17 +112,17 @@ func TestReadsNoFurther(t *testing.T) {
 		}
 		return ctx.Err()
 	})
-	s := stream(t.Context(), t, open(), engine)
+	s := stream(t.Context(), t, kservetest.Open(), engine)
 	const sent = 2000
 	go func() {
 		for i := range sent {
-			if s.Send(&api.ModelInferRequest{ModelName: "m", Id: fmt.Sprint(i), Parameters: params{"a": text(string(make([]byte, 4096)))}}) != nil {
+			if s.Send(&api.ModelInferRequest{ModelName: "m", Id: fmt.Sprint(i), Parameters: kservetest.Params{"a": kservetest.Text(string(make([]byte, 4096)))}}) != nil {
 				return
 			}
 		}
 		_ = s.CloseSend()
 	}()
-	await(t, "fewer requests began", func() bool { return engine.Active() == 256 })
+	kservetest.Await(t, "fewer requests began", func() bool { return engine.Active() == 256 })
 	before := goroutines()
 	for range 20 {
 		runtime.Gosched()
@@ -163,23 +147,23 @@ func goroutines() int { return runtime.NumGoroutine() }
 
 // TestClientLeaves cancels a stream with many requests under way.
 func TestClientLeaves(t *testing.T) {
-	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ sender) error {
+	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	s := stream(ctx, t, open(), engine)
+	s := stream(ctx, t, kservetest.Open(), engine)
 	mustSend(t, s, "1", "2", "3")
-	await(t, "not all began", func() bool { return engine.Active() == 3 })
+	kservetest.Await(t, "not all began", func() bool { return engine.Active() == 3 })
 	cancel()
-	await(t, "requests go on after their client", func() bool { return engine.Active() == 0 })
+	kservetest.Await(t, "requests go on after their client", func() bool { return engine.Active() == 0 })
 }
 
 // TestIdleStreamAtStop stops a server whose client holds a stream open and asks
 // nothing: the stream ends, at once.
 func TestIdleStreamAtStop(t *testing.T) {
 	t.Run("own port", func(t *testing.T) { testIdleStreamAtStop(t, serveNative) })
-	t.Run("shared port", func(t *testing.T) { testIdleStreamAtStop(t, serveShared) })
+	t.Run("shared port", func(t *testing.T) { testIdleStreamAtStop(t, kservetest.ServeShared) })
 }
 
 func testIdleStreamAtStop(t *testing.T, serve servers) {
@@ -188,7 +172,7 @@ func testIdleStreamAtStop(t *testing.T, serve servers) {
 	var s grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse]
 	var idle time.Time
 	t.Run("serve", func(t *testing.T) {
-		s = streamBy(context.WithoutCancel(t.Context()), t, serve, open(), engine)
+		s = streamBy(context.WithoutCancel(t.Context()), t, serve, kservetest.Open(), engine)
 		mustSend(t, s, "1")
 		for final := false; !final; {
 			m, err := s.Recv()
@@ -210,7 +194,7 @@ func TestSequenceOrder(t *testing.T) {
 	const requests = 40
 	var mu sync.Mutex
 	active, order := map[int64]int{}, map[int64][]string{}
-	engine := decoupled(func(_ context.Context, req *api.ModelInferRequest, _ sender) error {
+	engine := decoupled(func(_ context.Context, req *api.ModelInferRequest, _ kservetest.Sender) error {
 		id := req.GetParameters()["sequence_id"].GetInt64Param()
 		change := func(by int) {
 			mu.Lock()
@@ -228,12 +212,12 @@ func TestSequenceOrder(t *testing.T) {
 		change(-1)
 		return nil
 	})
-	s := stream(t.Context(), t, open(), engine)
+	s := stream(t.Context(), t, kservetest.Open(), engine)
 	var want []string
 	for i := range requests {
 		want = append(want, strconv.Itoa(i))
 		for sequence := range int64(2) {
-			p := params{"sequence_id": whole(sequence + 1), "sequence_start": truth(i == 0), "sequence_end": truth(i == requests-1)}
+			p := kservetest.Params{"sequence_id": kservetest.Whole(sequence + 1), "sequence_start": kservetest.Truth(i == 0), "sequence_end": kservetest.Truth(i == requests-1)}
 			if err := s.Send(&api.ModelInferRequest{ModelName: "m", Id: want[i], Parameters: p}); err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +242,7 @@ func TestErrorsInStream(t *testing.T) {
 	failed := &inference.Error{Code: inference.CodeNotFound, Triton: inference.TritonInvalidArg, Message: "bad", Text: "[request id: 1] bad"}
 	lost := &inference.Error{Code: inference.CodeUnavailable, Message: "the engine is gone", Err: errors.New("at 10.0.0.1")}
 	play := func(responses ...any) *inferencetest.Engine {
-		return decoupled(func(_ context.Context, _ *api.ModelInferRequest, send sender) error {
+		return decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 			for _, r := range responses {
 				switch r := r.(type) {
 				case *inference.Response:
@@ -286,7 +270,7 @@ func TestErrorsInStream(t *testing.T) {
 		{"engine is lost", play(response, lost), false, []string{"", "the engine is gone"}, true, codes.OK},
 		{"engine is away", play(lost), false, []string{"the engine is gone"}, true, codes.OK},
 		{"engine is lost, errors as status", play(response, lost), true, []string{""}, false, codes.Unavailable},
-		{"panic", decoupled(func(context.Context, *api.ModelInferRequest, sender) error { panic("at the model") }), false, nil, false, codes.Internal},
+		{"panic", decoupled(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error { panic("at the model") }), false, nil, false, codes.Internal},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -294,7 +278,7 @@ func TestErrorsInStream(t *testing.T) {
 			if test.asStatus {
 				ctx = metadata.AppendToOutgoingContext(ctx, "triton_grpc_error", "true")
 			}
-			s := stream(ctx, t, open(), test.engine)
+			s := stream(ctx, t, kservetest.Open(), test.engine)
 			mustSend(t, s, "1")
 			if err := s.CloseSend(); err != nil {
 				t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
@@ -43,7 +44,7 @@ const hung = time.Minute
 // counting answers a request with as many responses as its input says, of 4 KiB, and
 // ends when it is cancelled.
 func counting() *inferencetest.Engine {
-	engine := decoupled(func(ctx context.Context, req *api.ModelInferRequest, send sender) error {
+	engine := decoupled(func(ctx context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
 		n := binary.LittleEndian.Uint32(req.GetRawInputContents()[0])
 		tensor := make([]byte, 4<<10)
 		for i := range n {
@@ -62,10 +63,10 @@ func counting() *inferencetest.Engine {
 // every response, and in the end nothing runs on.
 func TestStress(t *testing.T) {
 	engine := counting()
-	address := serveShared(t, open(), engine)
+	address := kservetest.ServeShared(t, kservetest.Open(), engine)
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
-	secureAddress := serveSharedBy(t, certificates, open(), engine)
+	secureAddress := kservetest.ServeSharedBy(t, certificates, kservetest.Open(), engine)
 	plain := h2c()
 	t.Cleanup(plain.CloseIdleConnections)
 	secure := &http.Client{Transport: &http.Transport{TLSClientConfig: known, ForceAttemptHTTP2: true}}
@@ -98,7 +99,7 @@ func TestStress(t *testing.T) {
 		}
 	}
 	workers.Wait()
-	await(t, "requests go on after their streams", func() bool { return engine.Active() == 0 })
+	kservetest.Await(t, "requests go on after their streams", func() bool { return engine.Active() == 0 })
 	t.Logf("%d streams ended by themselves, %d were left", whole.Load(), left.Load())
 	if whole.Load() == 0 || left.Load() == 0 {
 		t.Error("not all was tried")

@@ -2,11 +2,9 @@ package kserve_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // describing are the questions about the server and its models.
@@ -84,26 +83,12 @@ func tensor(model, name, datatype string, shape []int64, raw []byte) *api.ModelI
 	}
 }
 
-func bytesOf(texts ...string) (raw []byte) {
-	for _, s := range texts {
-		raw = append(binary.LittleEndian.AppendUint32(raw, uint32(len(s))), s...)
-	}
-	return raw
-}
-
-func floats(values ...float32) (raw []byte) {
-	for _, v := range values {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
-	}
-	return raw
-}
-
 func echo(texts ...string) *api.ModelInferRequest {
-	return tensor("echo", "TEXT", "BYTES", []int64{int64(len(texts))}, bytesOf(texts...))
+	return tensor("echo", "TEXT", "BYTES", []int64{int64(len(texts))}, kservetest.Bytes(texts...))
 }
 
 func script(id, letters string) *api.ModelInferRequest {
-	return copied(tensor("script", "SCRIPT", "BYTES", []int64{1}, bytesOf(letters)), func(r *api.ModelInferRequest) { r.Id = id })
+	return copied(tensor("script", "SCRIPT", "BYTES", []int64{1}, kservetest.Bytes(letters)), func(r *api.ModelInferRequest) { r.Id = id })
 }
 
 // failing has the echo model fail.
@@ -111,7 +96,7 @@ func failing(id, how string) *api.ModelInferRequest {
 	return copied(echo("x"), func(r *api.ModelInferRequest) {
 		r.Id = id
 		r.Inputs = append(r.GetInputs(), &input{Name: "FAIL", Datatype: "BYTES", Shape: []int64{1}})
-		r.RawInputContents = append(r.GetRawInputContents(), bytesOf(how))
+		r.RawInputContents = append(r.GetRawInputContents(), kservetest.Bytes(how))
 	})
 }
 
@@ -132,13 +117,13 @@ func inferring() []trial {
 	}
 	two := copied(echo("a", "b"), func(r *api.ModelInferRequest) {
 		r.Inputs = append(r.GetInputs(), &input{Name: "DATA", Datatype: "FP32", Shape: []int64{1, 4}})
-		r.RawInputContents = append(r.GetRawInputContents(), floats(1, 2, 3, 4))
+		r.RawInputContents = append(r.GetRawInputContents(), kservetest.Floats(1, 2, 3, 4))
 	})
 	all := slices.Concat(
 		both("text", echo("hällo")), both("texts", echo("", "b", strings.Repeat("c", 300))), both("two inputs", two),
 		both("large", tensor("types", "UINT8", "UINT8", []int64{1 << 20}, large)),
 		both("no elements", tensor("types", "FP32", "FP32", []int64{0}, nil)),
-		both("batch", tensor("rows", "FP32", "FP32", []int64{2, 3}, floats(1, 2, 3, 4, 5, 6))),
+		both("batch", tensor("rows", "FP32", "FP32", []int64{2, 3}, kservetest.Floats(1, 2, 3, 4, 5, 6))),
 		both("version", copied(echo("x"), func(r *api.ModelInferRequest) { r.ModelVersion = "1" })),
 		both("no id", copied(echo("x"), func(r *api.ModelInferRequest) { r.Id = "" })),
 		both("id with odd letters", copied(echo("x"), func(r *api.ModelInferRequest) { r.Id = "ä /?&\n" })),
@@ -161,7 +146,7 @@ func datatypes() []trial {
 		raw := []byte{1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0}
 		all = append(all, infer("raw "+name, tensor("types", name, name, []int64{int64(16 / width)}, raw)))
 	}
-	return append(all, infer("raw BYTES", tensor("types", "STRING", "BYTES", []int64{3}, bytesOf("a", "", "\xff\x00"))))
+	return append(all, infer("raw BYTES", tensor("types", "STRING", "BYTES", []int64{3}, kservetest.Bytes("a", "", "\xff\x00"))))
 }
 
 // contents are typed ones.
@@ -181,7 +166,7 @@ func contents() []trial {
 		datatype := strings.Replace(name, "STRING", "BYTES", 1)
 		trials = append(trials, infer("typed "+name, typedAs(name, datatype, c)))
 	}
-	rawToo := copied(typedAs("FP32", "FP32", all["FP32"]), func(r *api.ModelInferRequest) { r.RawInputContents = [][]byte{floats(1, 2)} })
+	rawToo := copied(typedAs("FP32", "FP32", all["FP32"]), func(r *api.ModelInferRequest) { r.RawInputContents = [][]byte{kservetest.Floats(1, 2)} })
 	mixed := copied(rawToo, func(r *api.ModelInferRequest) {
 		r.Inputs = append(r.GetInputs(), &input{Name: "INT32", Datatype: "INT32", Shape: []int64{2}})
 	})
@@ -215,7 +200,7 @@ func wrong() []trial {
 		"input without a name":   change(func(r *api.ModelInferRequest) { in(r).Name = "" }),
 		"input missing":          change(func(r *api.ModelInferRequest) { r.Inputs, r.RawInputContents = nil, nil }),
 		"input twice": change(func(r *api.ModelInferRequest) {
-			r.Inputs, r.RawInputContents = append(r.GetInputs(), in(r)), append(r.GetRawInputContents(), bytesOf("y"))
+			r.Inputs, r.RawInputContents = append(r.GetInputs(), in(r)), append(r.GetRawInputContents(), kservetest.Bytes("y"))
 		}),
 		"unknown output":               change(func(r *api.ModelInferRequest) { r.Outputs = []*output{{Name: "NONE"}} }),
 		"output twice":                 change(func(r *api.ModelInferRequest) { r.Outputs = []*output{{Name: "TEXT"}, {Name: "TEXT"}} }),
@@ -223,7 +208,7 @@ func wrong() []trial {
 		"unknown datatype":             change(func(r *api.ModelInferRequest) { in(r).Datatype = "COMPLEX" }),
 		"no datatype":                  change(func(r *api.ModelInferRequest) { in(r).Datatype = "" }),
 		"shape too large":              change(func(r *api.ModelInferRequest) { in(r).Shape = []int64{2} }),
-		"shape too small":              change(func(r *api.ModelInferRequest) { r.RawInputContents[0] = bytesOf("a", "b") }),
+		"shape too small":              change(func(r *api.ModelInferRequest) { r.RawInputContents[0] = kservetest.Bytes("a", "b") }),
 		"shape of too many dimensions": change(func(r *api.ModelInferRequest) { in(r).Shape = []int64{1, 1} }),
 		"no shape":                     change(func(r *api.ModelInferRequest) { in(r).Shape = nil }),
 		"negative shape":               change(func(r *api.ModelInferRequest) { in(r).Shape = []int64{-1} }),
@@ -235,7 +220,7 @@ func wrong() []trial {
 		"wrong fixed dimension":        tensor("types", "PAIR", "INT32", []int64{3}, make([]byte, 12)),
 		"batch too large":              tensor("rows", "FP32", "FP32", []int64{9, 1}, make([]byte, 36)),
 		"batch of nothing":             tensor("rows", "FP32", "FP32", []int64{0, 1}, nil),
-		"batch missing":                tensor("rows", "FP32", "FP32", []int64{4}, floats(1, 2, 3, 4)),
+		"batch missing":                tensor("rows", "FP32", "FP32", []int64{4}, kservetest.Floats(1, 2, 3, 4)),
 		"decoupled model":              script("d", "o"),
 	}
 	var trials []trial
@@ -252,43 +237,43 @@ func wrong() []trial {
 // parametrised are requests with parameters, which the model shows, and with
 // classification.
 func parametrised() []trial {
-	shows := copied(tensor("types", "STRING", "BYTES", []int64{1}, bytesOf("x")), func(r *api.ModelInferRequest) {
+	shows := copied(tensor("types", "STRING", "BYTES", []int64{1}, kservetest.Bytes("x")), func(r *api.ModelInferRequest) {
 		r.Outputs = []*output{{Name: "PARAMETERS"}}
 	})
 	var all []trial
-	for name, p := range map[string]params{
-		"text":                       {"a": text("ä")},
-		"numbers":                    {"a": whole(-7), "b": double(2.5), "c": truth(true)},
-		"unsigned number":            {"a": unsigned(7)},
+	for name, p := range map[string]kservetest.Params{
+		"text":                       {"a": kservetest.Text("ä")},
+		"numbers":                    {"a": kservetest.Whole(-7), "b": kservetest.Double(2.5), "c": kservetest.Truth(true)},
+		"unsigned number":            {"a": kservetest.Unsigned(7)},
 		"without a value":            {"a": {}},
-		"priority":                   {"priority": whole(1)},
-		"priority unsigned":          {"priority": unsigned(1)},
-		"priority negative":          {"priority": whole(-1)},
-		"priority as text":           {"priority": text("1")},
-		"timeout":                    {"timeout": whole(10_000_000)},
-		"timeout as text":            {"timeout": text("1")},
-		"reserved":                   {"triton_other": truth(true)},
-		"empty final":                {"triton_enable_empty_final_response": truth(true)},
-		"empty final as text":        {"triton_enable_empty_final_response": text("true")},
-		"sequence id wrong":          {"sequence_id": truth(true)},
-		"sequence start wrong":       {"sequence_start": text("true")},
-		"sequence end wrong":         {"sequence_end": whole(1)},
-		"sequence of a model's none": {"sequence_id": whole(3), "sequence_start": truth(true), "sequence_end": truth(true)},
+		"priority":                   {"priority": kservetest.Whole(1)},
+		"priority unsigned":          {"priority": kservetest.Unsigned(1)},
+		"priority negative":          {"priority": kservetest.Whole(-1)},
+		"priority as text":           {"priority": kservetest.Text("1")},
+		"timeout":                    {"timeout": kservetest.Whole(10_000_000)},
+		"timeout as text":            {"timeout": kservetest.Text("1")},
+		"reserved":                   {"triton_other": kservetest.Truth(true)},
+		"empty final":                {"triton_enable_empty_final_response": kservetest.Truth(true)},
+		"empty final as text":        {"triton_enable_empty_final_response": kservetest.Text("true")},
+		"sequence id wrong":          {"sequence_id": kservetest.Truth(true)},
+		"sequence start wrong":       {"sequence_start": kservetest.Text("true")},
+		"sequence end wrong":         {"sequence_end": kservetest.Whole(1)},
+		"sequence of a model's none": {"sequence_id": kservetest.Whole(3), "sequence_start": kservetest.Truth(true), "sequence_end": kservetest.Truth(true)},
 	} {
 		all = append(all, both("parameter "+name, with(shows, p))...)
 	}
-	classes := func(name string, p params, datatype string) trial {
+	classes := func(name string, p kservetest.Params, datatype string) trial {
 		width := map[string]int{"FP32": 4, "INT64": 8, "UINT8": 1, "BOOL": 1}[datatype]
-		return infer("classification "+name, copied(tensor("types", datatype, datatype, []int64{int64(16 / width)}, floats(4, 3, 2, 1)), func(r *api.ModelInferRequest) {
+		return infer("classification "+name, copied(tensor("types", datatype, datatype, []int64{int64(16 / width)}, kservetest.Floats(4, 3, 2, 1)), func(r *api.ModelInferRequest) {
 			r.Outputs = []*output{{Name: datatype, Parameters: p}}
 		}))
 	}
 	return append(all,
-		classes("2", params{"classification": whole(2)}, "FP32"), classes("9", params{"classification": whole(9)}, "FP32"),
-		classes("of INT64", params{"classification": whole(1)}, "INT64"), classes("of BOOL", params{"classification": whole(1)}, "BOOL"),
-		classes("0", params{"classification": whole(0)}, "FP32"), classes("as text", params{"classification": text("2")}, "FP32"),
-		conversation("classification in a stream", false, copied(tensor("rows", "FP32", "FP32", []int64{2, 2}, floats(4, 3, 2, 1)), func(r *api.ModelInferRequest) {
-			r.Outputs = []*output{{Name: "FP32", Parameters: params{"classification": whole(1)}}}
+		classes("2", kservetest.Params{"classification": kservetest.Whole(2)}, "FP32"), classes("9", kservetest.Params{"classification": kservetest.Whole(9)}, "FP32"),
+		classes("of INT64", kservetest.Params{"classification": kservetest.Whole(1)}, "INT64"), classes("of BOOL", kservetest.Params{"classification": kservetest.Whole(1)}, "BOOL"),
+		classes("0", kservetest.Params{"classification": kservetest.Whole(0)}, "FP32"), classes("as text", kservetest.Params{"classification": kservetest.Text("2")}, "FP32"),
+		conversation("classification in a stream", false, copied(tensor("rows", "FP32", "FP32", []int64{2, 2}, kservetest.Floats(4, 3, 2, 1)), func(r *api.ModelInferRequest) {
+			r.Outputs = []*output{{Name: "FP32", Parameters: kservetest.Params{"classification": kservetest.Whole(1)}}}
 		})),
 	)
 }
@@ -296,7 +281,7 @@ func parametrised() []trial {
 // streams are conversations. Without errors as status: tritonserver 2.51 crashes on
 // those; TestErrorsInStream has them.
 func streams() []trial {
-	empty := params{"triton_enable_empty_final_response": truth(true)}
+	empty := kservetest.Params{"triton_enable_empty_final_response": kservetest.Truth(true)}
 	numbered := func(id string) *api.ModelInferRequest {
 		return copied(echo(id), func(r *api.ModelInferRequest) { r.Id = id })
 	}
@@ -330,34 +315,34 @@ func sequences() []trial {
 	step := func(id string, value byte, sequence *api.InferParameter, start, end bool) *api.ModelInferRequest {
 		req := tensor("sequence", "VALUE", "INT32", []int64{1, 1}, []byte{value, 0, 0, 0})
 		req.Id = id
-		p := params{"sequence_start": truth(start), "sequence_end": truth(end)}
+		p := kservetest.Params{"sequence_start": kservetest.Truth(start), "sequence_end": kservetest.Truth(end)}
 		if sequence != nil {
 			p["sequence_id"] = sequence
 		}
 		return with(req, p)
 	}
-	long := []*api.ModelInferRequest{step("0", 1, whole(7), true, false)}
+	long := []*api.ModelInferRequest{step("0", 1, kservetest.Whole(7), true, false)}
 	for i := range 8 {
-		long = append(long, step(fmt.Sprint(i+1), 2, whole(7), false, i == 7))
+		long = append(long, step(fmt.Sprint(i+1), 2, kservetest.Whole(7), false, i == 7))
 	}
 	return []trial{
 		conversation("a sequence in one stream", false, long...),
 		conversation("two sequences in one stream", false,
-			step("a", 1, whole(1), true, false), step("b", 10, whole(2), true, false), step("a", 2, whole(1), false, false),
-			step("b", 20, whole(2), false, true), step("a", 3, whole(1), false, true)),
-		steps("a sequence by calls", infer("1", step("1", 1, whole(9), true, false)), infer("2", step("2", 2, whole(9), false, false)), infer("3", step("3", 3, whole(9), false, true))),
-		steps("a sequence with a name", infer("1", step("1", 1, text("nine"), true, false)), infer("2", step("2", 2, text("nine"), false, true))),
-		steps("the same name again", infer("1", step("1", 5, whole(9), true, true)), infer("2", step("2", 6, whole(9), true, true))),
-		infer("a sequence that wasn't begun", step("1", 1, whole(77), false, false)),
+			step("a", 1, kservetest.Whole(1), true, false), step("b", 10, kservetest.Whole(2), true, false), step("a", 2, kservetest.Whole(1), false, false),
+			step("b", 20, kservetest.Whole(2), false, true), step("a", 3, kservetest.Whole(1), false, true)),
+		steps("a sequence by calls", infer("1", step("1", 1, kservetest.Whole(9), true, false)), infer("2", step("2", 2, kservetest.Whole(9), false, false)), infer("3", step("3", 3, kservetest.Whole(9), false, true))),
+		steps("a sequence with a name", infer("1", step("1", 1, kservetest.Text("nine"), true, false)), infer("2", step("2", 2, kservetest.Text("nine"), false, true))),
+		steps("the same name again", infer("1", step("1", 5, kservetest.Whole(9), true, true)), infer("2", step("2", 6, kservetest.Whole(9), true, true))),
+		infer("a sequence that wasn't begun", step("1", 1, kservetest.Whole(77), false, false)),
 		infer("no sequence", step("1", 1, nil, false, false)),
-		infer("sequence 0", step("1", 1, whole(0), true, true)),
+		infer("sequence 0", step("1", 1, kservetest.Whole(0), true, true)),
 	}
 }
 
 // shared are uses of shared memory of the system.
 func shared(t *testing.T) []trial {
 	t.Helper()
-	key := object(t)
+	key := kservetest.SharedObject(t)
 	size := uint64(os.Getpagesize())
 	register := func(name, key string, offset, size uint64) trial {
 		return calling("register "+name, client.SystemSharedMemoryRegister, &api.SystemSharedMemoryRegisterRequest{Name: name, Key: key, Offset: offset, ByteSize: size})
@@ -368,11 +353,11 @@ func shared(t *testing.T) []trial {
 	unregister := func(name string) trial {
 		return calling("unregister "+name, client.SystemSharedMemoryUnregister, &api.SystemSharedMemoryUnregisterRequest{Name: name})
 	}
-	in := func(region string, offset, size int64) params {
-		return params{"shared_memory_region": text(region), "shared_memory_offset": whole(offset), "shared_memory_byte_size": whole(size)}
+	in := func(region string, offset, size int64) kservetest.Params {
+		return kservetest.Params{"shared_memory_region": kservetest.Text(region), "shared_memory_offset": kservetest.Whole(offset), "shared_memory_byte_size": kservetest.Whole(size)}
 	}
-	uses := func(input, out params) trial {
-		return infer("infer", copied(tensor("types", "FP32", "FP32", []int64{4}, floats(1, 2, 3, 4)), func(r *api.ModelInferRequest) {
+	uses := func(input, out kservetest.Params) trial {
+		return infer("infer", copied(tensor("types", "FP32", "FP32", []int64{4}, kservetest.Floats(1, 2, 3, 4)), func(r *api.ModelInferRequest) {
 			r.Outputs = []*output{{Name: "FP32", Parameters: out}}
 			if r.Inputs[0].Parameters = input; input != nil {
 				r.RawInputContents = nil
@@ -400,33 +385,13 @@ func shared(t *testing.T) []trial {
 func awaitUnregistered(name string) trial {
 	return trial{name: "unregister " + name, ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
 		ctx = withoutNoted(ctx)
-		for ; ; wait(ctx) {
+		for ; ; kservetest.Pause(ctx) {
 			m, err := c.SystemSharedMemoryUnregister(ctx, &api.SystemSharedMemoryUnregisterRequest{Name: name})
 			if err == nil || status.Code(err) == codes.Canceled || !strings.Contains(err.Error(), "in use") {
 				return result(m, err)
 			}
 		}
 	}}
-}
-
-// object makes memory to share and gives its key.
-func object(t *testing.T) string {
-	t.Helper()
-	file, err := os.CreateTemp("/dev/shm", "trident-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Remove(file.Name()) })
-	if _, err := file.Write(floats(4, 3, 2, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Truncate(int64(os.Getpagesize())); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return "/" + filepath.Base(file.Name())
 }
 
 // controlling loads and unloads, and leaves everything as it was.
@@ -447,7 +412,7 @@ func controlling() []trial {
 		steps("unload and load", unload("echo"), unloaded("echo"), ready, infer("infer", echo("x")), load("echo", nil), ready, infer("again", echo("x"))).loading(),
 		load("of none", nil), load("none", nil), load("", nil), load("../models/none", nil), load("a/b", nil), unload("none"), unload(""),
 		steps("load what is loaded", load("echo", nil), ready, infer("infer", echo("x"))),
-		steps("load with a configuration", load("echo", words(configured)),
+		steps("load with a configuration", load("echo", words(kservetest.EchoConfig)),
 			calling("config", client.ModelConfig, &api.ModelConfigRequest{Name: "echo"}), unload("echo"), unloaded("echo"), load("echo", nil),
 			calling("config", client.ModelConfig, &api.ModelConfigRequest{Name: "echo"})).loading(),
 		load("echo with no configuration at all", words("{")),
@@ -456,27 +421,6 @@ func controlling() []trial {
 		calling("load in a repository", client.RepositoryModelLoad, &api.RepositoryModelLoadRequest{RepositoryName: "r", ModelName: "echo"}),
 		calling("unload in a repository", client.RepositoryModelUnload, &api.RepositoryModelUnloadRequest{RepositoryName: "r", ModelName: "echo"}),
 	}
-}
-
-// configured is a configuration of the model echo.
-const configured = `{"backend": "python", "input": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}],
-	"output": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}], "parameters": {"of": {"string_value": "the load"}}}`
-
-// unloaded waits until a model is gone.
-func unloaded(name string) trial {
-	return trial{name: "wait", ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
-		for ; ; wait(ctx) {
-			index, err := c.RepositoryIndex(ctx, &api.RepositoryIndexRequest{})
-			if err != nil {
-				return result(nil, err)
-			}
-			if slices.ContainsFunc(index.GetModels(), func(row *api.RepositoryIndexResponse_ModelIndex) bool {
-				return row.GetName() == name && row.GetState() == "UNAVAILABLE"
-			}) {
-				return outcome{}
-			}
-		}
-	}}
 }
 
 // settings are asked for and changed, and changed back.
@@ -503,4 +447,21 @@ func settings() []trial {
 		logs("file", map[string]*logged{"log_file": {ParameterChoice: &api.LogSettingsRequest_SettingValue_StringParam{StringParam: "x"}}}),
 		logs("format", map[string]*logged{"log_format": {ParameterChoice: &api.LogSettingsRequest_SettingValue_StringParam{StringParam: "x"}}}),
 	}
+}
+
+// unloaded waits until a model is gone.
+func unloaded(name string) trial {
+	return trial{name: "wait", ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
+		for ; ; kservetest.Pause(ctx) {
+			index, err := c.RepositoryIndex(ctx, &api.RepositoryIndexRequest{})
+			if err != nil {
+				return result(nil, err)
+			}
+			if slices.ContainsFunc(index.GetModels(), func(row *api.RepositoryIndexResponse_ModelIndex) bool {
+				return row.GetName() == name && row.GetState() == "UNAVAILABLE"
+			}) {
+				return outcome{}
+			}
+		}
+	}}
 }

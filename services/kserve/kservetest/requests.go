@@ -1,0 +1,171 @@
+// Package kservetest is what the tests of KServe's transports share: the surface served on
+// ports of the loopback, engines and a tritonserver to compare with, and parts of requests.
+// What only one transport's tests need belongs to those tests.
+package kservetest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/binary"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+)
+
+// TrialTime is longer than any request of a comparison takes.
+const TrialTime = 30 * time.Second
+
+// Text is a parameter of type string.
+func Text(s string) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_StringParam{StringParam: s}}
+}
+
+// Whole is a parameter of type int64.
+func Whole(n int64) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_Int64Param{Int64Param: n}}
+}
+
+// Truth is a parameter of type bool.
+func Truth(b bool) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_BoolParam{BoolParam: b}}
+}
+
+// Double is a parameter of type double.
+func Double(f float64) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_DoubleParam{DoubleParam: f}}
+}
+
+// Unsigned is a parameter of type uint64.
+func Unsigned(n uint64) *api.InferParameter {
+	return &api.InferParameter{ParameterChoice: &api.InferParameter_Uint64Param{Uint64Param: n}}
+}
+
+// Params are the parameters of a request or a tensor, by name.
+type Params = map[string]*api.InferParameter
+
+// Bytes is the raw form of a BYTES tensor.
+func Bytes(texts ...string) (raw []byte) {
+	for _, s := range texts {
+		raw = append(binary.LittleEndian.AppendUint32(raw, uint32(len(s))), s...)
+	}
+	return raw
+}
+
+// Floats is the raw form of an FP32 tensor.
+func Floats(values ...float32) (raw []byte) {
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	return raw
+}
+
+// SharedObject makes shared memory with four floats and returns its key. It is removed when
+// the test ends.
+func SharedObject(t *testing.T) string {
+	t.Helper()
+	file, err := os.CreateTemp("/dev/shm", "trident-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(file.Name()) })
+	if _, err := file.Write(Floats(4, 3, 2, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Truncate(int64(os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return "/" + filepath.Base(file.Name())
+}
+
+// EchoConfig is a configuration of the model echo.
+const EchoConfig = `{"backend": "python", "input": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}],
+	"output": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}], "parameters": {"of": {"string_value": "the load"}}}`
+
+// Sender is what an engine's script sends its responses by.
+type Sender = func(*inference.Response) bool
+
+// Await waits for a condition.
+func Await(t *testing.T, otherwise string, met func() bool) {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !met() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal(otherwise)
+		}
+	}
+}
+
+// Body reads an answer to its end.
+func Body(t *testing.T, answer *http.Response) string {
+	t.Helper()
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Speaking is an engine with one decoupled model, m, that takes a text.
+func Speaking(play inferencetest.Script) *inferencetest.Engine {
+	engine := inferencetest.New()
+	engine.AddOther("m", &api.ModelConfig{
+		Name: "m", ModelTransactionPolicy: &api.ModelTransactionPolicy{Decoupled: true},
+		Input: []*api.ModelInput{{Name: "text_input", DataType: api.DataType_TYPE_STRING, Dims: []int64{1}}},
+	}, play)
+	return engine
+}
+
+// Decompress reads what is compressed by an encoding; the empty one is no compression.
+func Decompress(t *testing.T, encoding string, body []byte) string {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(body)
+	var err error
+	switch encoding {
+	case "gzip":
+		r, err = gzip.NewReader(r)
+	case "deflate":
+		r, err = zlib.NewReader(r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Compress compresses a text by gzip or deflate.
+func Compress(t *testing.T, name, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser = gzip.NewWriter(&b)
+	if name == "deflate" {
+		w = zlib.NewWriter(&b)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

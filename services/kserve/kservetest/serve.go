@@ -1,0 +1,140 @@
+package kservetest
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
+)
+
+// Open is a configuration that allows everything, on free ports of the loopback.
+func Open() kserve.Config {
+	config := kserve.Default()
+	config.Enabled, config.Host, config.AllowModelUpload, config.AllowSharedMemory = true, "127.0.0.1", true, true
+	config.GRPCPort, config.HTTPPort = 0, 0
+	return config
+}
+
+// NewService makes the frontend over engines, until the test ends.
+func NewService(tb testing.TB, config kserve.Config, engines ...inference.Engine) (*kserve.Service, *serving.Service) {
+	tb.Helper()
+	core := inferencetest.Service(tb, serving.Default(), engines...)
+	service, err := kserve.New(config, core)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return service, core
+}
+
+// NewGate makes a gate.
+func NewGate(tb testing.TB, access auth.Config) *auth.Gate {
+	tb.Helper()
+	gate, err := auth.New(access, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return gate
+}
+
+// ServeShared serves engines by gRPC, Connect and REST on a shared port of the loopback, as
+// the program does, and returns its address.
+func ServeShared(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	return ServeSharedBy(tb, nil, config, engines...)
+}
+
+// ServeSharedBy does so with TLS, unless there are no certificates.
+func ServeSharedBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	return ServeSharedAs(tb, server.Default(), certificates, config, engines...)
+}
+
+// ServeSharedAs does so with other settings of the port.
+func ServeSharedAs(tb testing.TB, shared server.Config, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	service, core := NewService(tb, config, engines...)
+	return ServeSharedOf(tb, shared, certificates, nil, service, core)
+}
+
+// ServeRestricted serves engines on the shared port to those whom a gate lets in.
+func ServeRestricted(tb testing.TB, access auth.Config, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	service, core := NewService(tb, config, engines...)
+	return ServeSharedOf(tb, server.Default(), nil, NewGate(tb, access), service, core)
+}
+
+// ServeSharedOf serves a service that is there already.
+func ServeSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, gate *auth.Gate, service *kserve.Service, core *serving.Service) string {
+	tb.Helper()
+	shared.Host, shared.Port = "127.0.0.1", 0
+	listener := server.NewListener(shared)
+	if err := listener.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	routes, err := kserve.NewRoutes(service, shared)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	handler, err := kserve.NewREST(service, core, shared)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	routes = append(routes, kserve.RESTRoutes(handler)...)
+	s, err := server.New(shared, listener, certificates, gate, routes, core.Admission(), nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// ServeREST serves engines by REST on a port of its own until the test ends, and returns
+// the address.
+func ServeREST(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	return ServeRESTBy(tb, config, server.Default(), auth.Config{}, engines...)
+}
+
+// ServeRESTBy does so with settings of the port, for clients that a gate lets in.
+func ServeRESTBy(tb testing.TB, config kserve.Config, shared server.Config, access auth.Config, engines ...inference.Engine) string {
+	tb.Helper()
+	service, core := NewService(tb, config, engines...)
+	listener := kserve.NewListener(config, nil)
+	if err := listener.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	handler, err := kserve.NewREST(service, core, shared)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := kserve.NewRESTServer(handler, listener, nil, NewGate(tb, access), shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+		if err := listener.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return strings.TrimSuffix(strings.TrimPrefix(listener.URL(), "http://"), "/v2")
+}
