@@ -212,7 +212,7 @@ cross: ## Build without cgo, for all platforms
 # What is held to times and memory is measured without the race detector.
 .PHONY: measured
 measured: setup-test ## Run the tests that hold times and memory to bounds
-	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve
+	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve ./services/kserve/rest
 	TRIDENT_TEST_SLOW=1 go test -count 1 -run '^TestMemoryComesBack$$' ./test/cost
 
 # It measures CPU time and memory of one process: other work on the machine adds to both.

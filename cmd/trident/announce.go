@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/rest"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -119,7 +120,7 @@ func addressTable(url string, native ports, playground bool) string {
 		{"OpenAI API", url + "/v1"},
 		{"Connect, gRPC, gRPC-Web", url},
 		{"health", url + "/health/ready"},
-		{"KServe v2 by REST", cmp.Or(native.URL(), url)+"/v2"},
+		{"KServe v2 by REST", cmp.Or(native.URL(), url) + rest.Path},
 	}...)
 	if address := native.Addr(); address != nil {
 		name := "KServe v2 by gRPC"

@@ -93,5 +93,5 @@ func (p nativePorts) URL() string {
 	if !p {
 		return ""
 	}
-	return "http://localhost:8000/v2"
+	return "http://localhost:8000"
 }

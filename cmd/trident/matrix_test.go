@@ -27,7 +27,7 @@ import (
 	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/rest"
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
@@ -99,11 +99,11 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 	cfg.Table = nil
 	log, level := &logged{}, &slog.LevelVar{}
 	var shared *server.Server
-	var rest *kserve.RESTServer
+	var ownREST *rest.Server
 	var page *metrics.Server
 	var platforms *cloud.Endpoints
 	app := application(cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})), func(err error) { tb.Error(err) },
-		fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }), fx.Populate(&shared, &rest, &page, &platforms, &target.service))
+		fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }), fx.Populate(&shared, &ownREST, &page, &platforms, &target.service))
 	if err := app.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 		}
 	}
 	target.listeners = map[string]http.Handler{
-		"shared": shared, "REST": rest, "metrics": page, cloud.NameSageMaker: platforms.Handler(cloud.NameSageMaker), cloud.NameVertexAI: platforms.Handler(cloud.NameVertexAI),
+		"shared": shared, "REST": ownREST, "metrics": page, cloud.NameSageMaker: platforms.Handler(cloud.NameSageMaker), cloud.NameVertexAI: platforms.Handler(cloud.NameVertexAI),
 	}
 	target.listeners["Vertex AI by redirect"] = redirecting(target.listeners[cloud.NameVertexAI])
 	return target

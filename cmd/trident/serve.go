@@ -23,6 +23,7 @@ import (
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/rest"
 	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/modelfiles"
@@ -61,6 +62,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		openai.Module,     // frontend: /v1/*
 		tridentrpc.Module, // frontend: typed Connect services
 		kserve.Module,     // frontend: KServe v2, with a listener for gRPC
+		rest.Module,       // frontend: KServe v2 by REST
 		cloud.Module,      // SageMaker's and Vertex AI's endpoints
 		metrics.Module,    // /metrics, with a listener
 		auth.Module,       // keys, and what routes need

@@ -64,7 +64,7 @@ func (by noter) note(ctx context.Context, method string, header, trailer metadat
 // TestRequestID: a caller's id comes back; for a caller without one there is one where it
 // can be looked up.
 func TestRequestID(t *testing.T) {
-	conn := dial(t, serveNative(t, kservetest.Open(), once()))
+	conn := dial(t, serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()))
 	client := api.NewGRPCInferenceServiceClient(conn)
 	const key = "x-request-id"
 	for name, c := range map[string]struct {

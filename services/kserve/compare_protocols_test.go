@@ -156,10 +156,10 @@ func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, _ := kservetest.NewService(t, kservetest.Open(), once())
+	service, _ := kservetest.NewService(t, kservetest.Open(), kservetest.ShoutingOnce())
 	triton := dial(t, tritontest.StartServer(t, tritonserver.Options{Args: args}).GRPC())
 	ports := map[string]*grpc.ClientConn{
-		"native": dial(t, serveNativeService(t, nil, kservetest.NewGate(t, access), kservetest.Open(), service)), "shared": dial(t, kservetest.ServeRestricted(t, access, kservetest.Open(), once())),
+		"native": dial(t, serveNativeService(t, nil, kservetest.NewGate(t, access), kservetest.Open(), service)), "shared": dial(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.ShoutingOnce())),
 	}
 	trials := []trial{
 		calling("live", client.ServerLive, &api.ServerLiveRequest{}), calling("ready", client.ServerReady, &api.ServerReadyRequest{}),

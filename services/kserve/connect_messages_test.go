@@ -25,7 +25,7 @@ import (
 // TestEmptyMessages sends requests of no bytes by gRPC's framing, which Connect asks no
 // codec about.
 func TestEmptyMessages(t *testing.T) {
-	address := "http://" + kservetest.ServeShared(t, kservetest.Open(), shouting())
+	address := "http://" + kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	unknown := func(err error) {
@@ -80,7 +80,7 @@ func rawGRPC(t *testing.T, by *http.Client, address, path string, m proto.Messag
 
 // TestUnaskedCompression has gRPC's responses on the shared port come as its requests do.
 func TestUnaskedCompression(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), shouting())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	for _, encoding := range []string{"", "identity", "gzip", "deflate"} {
@@ -106,7 +106,7 @@ func TestStreamMemory(t *testing.T) {
 	}
 	const size, count = 256 << 10, 200
 	tensor := make([]byte, size)
-	address := kservetest.ServeShared(t, kservetest.Open(), decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		for i := range count {
 			send(&inference.Response{Version: "1", Final: i == count-1, Outputs: []inference.Output{{Name: "o", Type: "UINT8", Shape: []int64{size}, Raw: tensor}}})
 		}

@@ -36,19 +36,6 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
-// shouting is an engine whose model m is like the real ones' stream: for each input
-// a response of the same bytes.
-func shouting() *inferencetest.Engine {
-	return decoupled(func(_ context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
-		for i, in := range req.GetInputs() {
-			send(&inference.Response{Version: "1", Final: i == len(req.GetInputs())-1, Outputs: []inference.Output{
-				{Name: in.GetName(), Type: in.GetDatatype(), Shape: in.GetShape(), Raw: req.GetRawInputContents()[i]},
-			}})
-		}
-		return nil
-	})
-}
-
 func h2c() *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
@@ -57,12 +44,12 @@ func h2c() *http.Client {
 
 // TestProtocols asks by each protocol of the shared port, without TLS and with it.
 func TestProtocols(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), shouting())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	plain := h2c()
 	t.Cleanup(plain.CloseIdleConnections)
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
-	secureAddress := kservetest.ServeSharedBy(t, certificates, kservetest.Open(), shouting())
+	secureAddress := kservetest.ServeSharedBy(t, certificates, kservetest.Open(), kservetest.Shouting())
 	secure := &http.Client{Transport: &http.Transport{TLSClientConfig: known, ForceAttemptHTTP2: true}}
 	t.Cleanup(secure.CloseIdleConnections)
 	for name, options := range map[string][]connect.ClientOption{
@@ -96,7 +83,7 @@ func mutual(t *testing.T, authority *servertest.Authority) (*server.Certificates
 func TestNativeTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
-	address := serveNativeBy(t, certificates, kservetest.Open(), shouting())
+	address := serveNativeBy(t, certificates, kservetest.Open(), kservetest.Shouting())
 	ask := func(config *tls.Config) error {
 		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
 		if err != nil {
@@ -225,13 +212,17 @@ func compact(t *testing.T, body []byte) string {
 	return b.String()
 }
 
-func post(t *testing.T, url, body string) (status int, answer []byte) {
+// post sends JSON with further headers: name, value, name, value.
+func post(t *testing.T, url, body string, headers ...string) (status int, answer []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Do(req)
 	if err != nil {
@@ -246,7 +237,7 @@ func post(t *testing.T, url, body string) (status int, answer []byte) {
 
 // TestReflection finds the services as grpcurl does, on both ports.
 func TestReflection(t *testing.T) {
-	for name, address := range map[string]string{"native": serveNative(t, kservetest.Open(), shouting()), "shared": kservetest.ServeShared(t, kservetest.Open(), shouting())} {
+	for name, address := range map[string]string{"native": serveNative(t, kservetest.Open(), kservetest.Shouting()), "shared": kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())} {
 		t.Run(name, func(t *testing.T) {
 			stream, err := grpc_reflection_v1.NewServerReflectionClient(dial(t, address)).ServerReflectionInfo(t.Context())
 			if err != nil {
@@ -315,7 +306,7 @@ func healthOf(t *testing.T, address, service string) (check, watch string) {
 // TestHealth: KServe's own port answers probes as tritonserver does, whatever service they
 // name, and the shared port by gRPC's protocol.
 func TestHealth(t *testing.T) {
-	engine := shouting()
+	engine := kservetest.Shouting()
 	native, shared := serveNative(t, kservetest.Open(), engine), kservetest.ServeShared(t, kservetest.Open(), engine)
 	for _, test := range []struct {
 		name, address, service string
@@ -355,7 +346,7 @@ func TestHealthLikeTritonserver(t *testing.T) {
 
 // TestHealthWatch follows a server that goes away, comes back and ends.
 func TestHealthWatch(t *testing.T) {
-	engine := shouting()
+	engine := kservetest.Shouting()
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)
 	address := kservetest.ServeSharedOf(t, server.Default(), nil, nil, service, core)
 	stream, err := grpc_health_v1.NewHealthClient(dial(t, address)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
@@ -428,7 +419,7 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 			}
 		})
 	}
-	_, err = grpc_health_v1.NewHealthClient(dial(t, kservetest.ServeRestricted(t, restricted, kservetest.Open(), shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	_, err = grpc_health_v1.NewHealthClient(dial(t, kservetest.ServeRestricted(t, restricted, kservetest.Open(), kservetest.Shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("restricted probe: %v", err)
 	}
@@ -477,7 +468,7 @@ func testCompression(t *testing.T, engine inference.Engine) {
 // testSeveralEngines is one server over three: models of any, the first ready one's.
 func testSeveralEngines(t *testing.T, triton inference.Engine) {
 	t.Helper()
-	first, second := shouting(), inferencetest.New()
+	first, second := kservetest.Shouting(), inferencetest.New()
 	second.AddModel("other", inferencetest.Say("x"), nil)
 	second.AddModel("m", inferencetest.Say("not this one"), nil)
 	client := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), triton, first, second)))

@@ -130,7 +130,7 @@ func (o *owner) Put(*[]byte) { o.freed++ }
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%d KiB", size>>10), func(b *testing.B) {
-			engine := shouting()
+			engine := kservetest.Shouting()
 			client := api.NewGRPCInferenceServiceClient(dial(b, serveNative(b, kservetest.Open(), engine)))
 			stream, err := client.ModelStreamInfer(b.Context())
 			if err != nil {

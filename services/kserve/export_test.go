@@ -1,13 +1,11 @@
 package kserve
 
 import (
-	"net/http"
 	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
@@ -39,15 +37,6 @@ func GatheringBy(security credentials.TransportCredentials, busy bool, wait time
 
 // PongWait is how long a pong waits for company.
 const PongWait = pongWait
-
-// MessageJSON is for the test of JSON.
-func MessageJSON(m proto.Message, fields bool) []byte { return messageJSON(m, fields) }
-
-// Compressed is what compresses the answers of inferences.
-func Compressed(next http.HandlerFunc) http.Handler {
-	var c compressor
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, next) })
-}
 
 // RecordedError is what the log gets of a call's error on the shared port.
 func RecordedError(err error) error {

@@ -26,11 +26,13 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/services/budget"
-	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/test/tier"
 )
+
+// restBody is an inference by REST.
+const restBody = `{"inputs": [{"name": "IN", "datatype": "UINT8", "shape": [1], "data": [7]}]}`
 
 // smallLimit is the shared port's limit of these tests, in bytes.
 const smallLimit = 1 << 20
@@ -41,13 +43,7 @@ func serveSmall(t *testing.T) string {
 	t.Helper()
 	shared := server.Default()
 	shared.MaxBody = smallLimit
-	return kservetest.ServeSharedAs(t, shared, nil, kservetest.Open(), once())
-}
-
-func once() *inferencetest.Engine {
-	engine := shouting()
-	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
-	return engine
+	return kservetest.ServeSharedAs(t, shared, nil, kservetest.Open(), kservetest.ShoutingOnce())
 }
 
 // sized is a request that takes so many bytes.
@@ -94,12 +90,10 @@ func TestMessageLimit(t *testing.T) {
 		t.Run(test.name+", stream", func(t *testing.T) { checkStreamLimit(t, client, test.most) })
 	}
 	t.Run("REST", func(t *testing.T) {
-		body := inputs(tensorJSON("IN", "UINT8", "[1]", "[7]"))
 		for more, want := range map[int]int{0: http.StatusOK, 1: http.StatusBadRequest} {
-			padded := body + strings.Repeat(" ", smallLimit-len(body)+more)
-			answer := routeCall{method: http.MethodPost, path: "/v2/models/m/infer", body: padded}.asked(t, address)
-			if answer.status != want || want != http.StatusOK && !strings.Contains(answer.message(), "exceeds the maximum allowed input size of 1048576 bytes") {
-				t.Errorf("%d bytes more: %s", more, answer)
+			status, answer := post(t, "http://"+address+"/v2/models/m/infer", restBody+strings.Repeat(" ", smallLimit-len(restBody)+more))
+			if status != want || want != http.StatusOK && !bytes.Contains(answer, []byte("exceeds the maximum allowed input size of 1048576 bytes")) {
+				t.Errorf("%d bytes more: %d %s", more, status, answer)
 			}
 		}
 	})
@@ -133,7 +127,7 @@ func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceCli
 // TestNativeMessageLimit is gRPC's port: messages larger than the shared port's, up to
 // 2 GiB less a byte, of which a frame's head alone tells here.
 func TestNativeMessageLimit(t *testing.T) {
-	address := serveNative(t, kservetest.Open(), once())
+	address := serveNative(t, kservetest.Open(), kservetest.ShoutingOnce())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
 	req := sized(t, 65<<20)
 	if answer, err := client.ModelInfer(t.Context(), req); err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], req.GetRawInputContents()[0]) {
@@ -161,7 +155,7 @@ func TestNativeMessageLimit(t *testing.T) {
 func TestNativeMessageLimitOfMemory(t *testing.T) {
 	cfg := kservetest.Open()
 	cfg.MaxMessage = 1 << 20
-	address := serveNative(t, cfg, once())
+	address := serveNative(t, cfg, kservetest.ShoutingOnce())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
 	if _, err := client.ModelInfer(t.Context(), sized(t, 1<<20)); err != nil {
 		t.Errorf("1 MiB: %v", err)
@@ -174,7 +168,7 @@ func TestNativeMessageLimitOfMemory(t *testing.T) {
 // TestCompressionRatio sends what becomes less than the largest message, but much more than
 // was sent.
 func TestCompressionRatio(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), once())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	for name, options := range map[string][]connect.ClientOption{"Connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()}, "JSON": {connect.WithProtoJSON()}} {
@@ -192,13 +186,12 @@ func TestCompressionRatio(t *testing.T) {
 			}
 		})
 	}
-	body := inputs(tensorJSON("IN", "UINT8", "[1]", "[7]"))
 	for size, want := range map[int]int{budget.InflatedBytes: http.StatusOK, budget.InflatedBytes + 64<<10: http.StatusBadRequest} {
 		for _, encoding := range []string{"gzip", "deflate"} {
-			padded := kservetest.Compress(t, encoding, body+strings.Repeat(" ", size-len(body)))
-			answer := routeCall{method: http.MethodPost, path: "/v2/models/m/infer", body: padded, header: http.Header{"Content-Encoding": {encoding}}}.asked(t, address)
-			if answer.status != want || want != http.StatusOK && answer.message() != budget.ErrInflated.Error() {
-				t.Errorf("REST, %d bytes by %s: %s", size, encoding, answer)
+			padded := kservetest.Compress(t, encoding, restBody+strings.Repeat(" ", size-len(restBody)))
+			status, answer := post(t, "http://"+address+"/v2/models/m/infer", padded, "Content-Encoding", encoding)
+			if status != want || want != http.StatusOK && string(answer) != `{"error":"`+budget.ErrInflated.Error()+`"}` {
+				t.Errorf("REST, %d bytes by %s: %d %s", size, encoding, status, answer)
 			}
 		}
 	}
@@ -251,7 +244,7 @@ func zeros(by func(io.Writer) (packer, error)) []byte {
 // TestBombs sends little that grows to half a gigabyte: each surface refuses it and
 // allocates what its limit says.
 func TestBombs(t *testing.T) {
-	native, shared := serveNative(t, kservetest.Open(), once()), serveSmall(t)
+	native, shared := serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()), serveSmall(t)
 	for encoding, bomb := range bombs {
 		frame := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(bomb()))), bomb()...)
 		for _, test := range []struct {
@@ -335,7 +328,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 
 // TestDeepJSON nests the JSON of Connect's calls: an error, not a stack that grows.
 func TestDeepJSON(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), once())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
 	const depth = 1 << 20
 	for _, method := range []string{"ModelInfer", "ServerMetadata", "RepositoryModelLoad", "TraceSetting"} {
 		for name, body := range map[string]string{

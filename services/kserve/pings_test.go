@@ -169,7 +169,7 @@ func TestPongs(t *testing.T) {
 // progress, whatever has become of those before.
 func TestPongsOfServer(t *testing.T) {
 	held, free := make(chan struct{}), make(chan struct{})
-	address := serveNative(t, kservetest.Open(), decoupled(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error {
+	address := serveNative(t, kservetest.Open(), kservetest.Decoupled(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error {
 		held <- struct{}{}
 		<-free
 		return errors.New("failed, as asked")

@@ -1,6 +1,11 @@
-// Package kserve is the frontend of KServe v2 with Triton's extensions: gRPC and REST
-// on ports of their own, and both, Connect and gRPC-Web on the shared one. It only
-// translates; where it speaks for several engines, several.go says how.
+// Package kserve is the frontend of KServe v2 with Triton's extensions: by gRPC on a port of
+// its own, and by gRPC, gRPC-Web and Connect on the shared one. [Service] has the methods of
+// the protocol; it only translates, and several.go says how it speaks for several engines.
+//
+// What the transports share belongs here: the methods, their settings ([Config]), the ports
+// ([Listener]) and the headers that become parameters ([Service.ForwardHTTP]). REST's paths
+// and bodies belong to services/kserve/rest, which imports this package, and the tensors in
+// its JSON to services/kserve/tensorjson. Codes of errors are in services/wirecode.
 package kserve
 
 import (

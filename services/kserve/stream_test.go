@@ -25,13 +25,6 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// decoupled is an engine with one model, m, that is decoupled.
-func decoupled(play inferencetest.Script) *inferencetest.Engine {
-	engine := inferencetest.New()
-	engine.AddModel("m", play, nil)
-	return engine
-}
-
 func stream(ctx context.Context, t *testing.T, config kserve.Config, engines ...inference.Engine) grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse] {
 	t.Helper()
 	return streamBy(ctx, t, serveNative, config, engines...)
@@ -72,7 +65,7 @@ func testSlowReader(t *testing.T, serve servers) {
 	t.Helper()
 	const size = 64 << 10
 	var made atomic.Int64
-	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		tensor := make([]byte, size)
 		for ctx.Err() == nil {
 			if !send(&inference.Response{Version: "1", Outputs: []inference.Output{{Name: "o", Type: "UINT8", Shape: []int64{size}, Raw: tensor}}}) {
@@ -104,7 +97,7 @@ func testSlowReader(t *testing.T, serve servers) {
 // Trident takes a bounded number of requests.
 func TestReadsNoFurther(t *testing.T) {
 	release := make(chan struct{})
-	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		select {
 		case <-release:
 			send(&inference.Response{Version: "1", Final: true})
@@ -147,7 +140,7 @@ func goroutines() int { return runtime.NumGoroutine() }
 
 // TestClientLeaves cancels a stream with many requests under way.
 func TestClientLeaves(t *testing.T) {
-	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
@@ -168,7 +161,7 @@ func TestIdleStreamAtStop(t *testing.T) {
 
 func testIdleStreamAtStop(t *testing.T, serve servers) {
 	t.Helper()
-	engine := decoupled(inferencetest.Say("x"))
+	engine := kservetest.Decoupled(inferencetest.Say("x"))
 	var s grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse]
 	var idle time.Time
 	t.Run("serve", func(t *testing.T) {
@@ -194,7 +187,7 @@ func TestSequenceOrder(t *testing.T) {
 	const requests = 40
 	var mu sync.Mutex
 	active, order := map[int64]int{}, map[int64][]string{}
-	engine := decoupled(func(_ context.Context, req *api.ModelInferRequest, _ kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(_ context.Context, req *api.ModelInferRequest, _ kservetest.Sender) error {
 		id := req.GetParameters()["sequence_id"].GetInt64Param()
 		change := func(by int) {
 			mu.Lock()
@@ -242,7 +235,7 @@ func TestErrorsInStream(t *testing.T) {
 	failed := &inference.Error{Code: inference.CodeNotFound, Triton: inference.TritonInvalidArg, Message: "bad", Text: "[request id: 1] bad"}
 	lost := &inference.Error{Code: inference.CodeUnavailable, Message: "the engine is gone", Err: errors.New("at 10.0.0.1")}
 	play := func(responses ...any) *inferencetest.Engine {
-		return decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+		return kservetest.Decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 			for _, r := range responses {
 				switch r := r.(type) {
 				case *inference.Response:
@@ -270,7 +263,7 @@ func TestErrorsInStream(t *testing.T) {
 		{"engine is lost", play(response, lost), false, []string{"", "the engine is gone"}, true, codes.OK},
 		{"engine is away", play(lost), false, []string{"the engine is gone"}, true, codes.OK},
 		{"engine is lost, errors as status", play(response, lost), true, []string{""}, false, codes.Unavailable},
-		{"panic", decoupled(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error { panic("at the model") }), false, nil, false, codes.Internal},
+		{"panic", kservetest.Decoupled(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error { panic("at the model") }), false, nil, false, codes.Internal},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

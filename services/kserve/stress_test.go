@@ -44,7 +44,7 @@ const hung = time.Minute
 // counting answers a request with as many responses as its input says, of 4 KiB, and
 // ends when it is cancelled.
 func counting() *inferencetest.Engine {
-	engine := decoupled(func(ctx context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
 		n := binary.LittleEndian.Uint32(req.GetRawInputContents()[0])
 		tensor := make([]byte, 4<<10)
 		for i := range n {

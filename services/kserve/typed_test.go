@@ -38,7 +38,7 @@ func words(texts ...string) *api.ModelInferRequest {
 
 // TestTypedStream: one request gives all that a decoupled model answers.
 func TestTypedStream(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), shouting())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	for name, options := range typedProtocols {
 		t.Run(name, func(t *testing.T) {
 			client := typedClient(t, address, options...)
@@ -82,7 +82,7 @@ func TestTypedStream(t *testing.T) {
 // TestTypedStreamLeaves: a client that leaves cancels the model.
 func TestTypedStreamLeaves(t *testing.T) {
 	stopped := make(chan struct{})
-	engine := decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		send(&inference.Response{Version: "1", Outputs: []inference.Output{{Name: "a", Type: "UINT8", Shape: []int64{1}, Raw: []byte{1}}}})
 		<-ctx.Done()
 		stopped <- struct{}{}
@@ -107,7 +107,7 @@ func TestTypedStreamLeaves(t *testing.T) {
 // TestTypedRestricted: the group of inferences holds.
 func TestTypedRestricted(t *testing.T) {
 	access := auth.Config{GRPCRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}}}
-	client := typedClient(t, kservetest.ServeRestricted(t, access, kservetest.Open(), shouting()))
+	client := typedClient(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.Shouting()))
 	if _, err := client.Infer(t.Context(), words("one")); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "restricted") {
 		t.Errorf("%v", err)
 	}

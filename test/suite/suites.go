@@ -68,7 +68,7 @@ func slowSuites() []suite {
 		},
 		{
 			Name: "kserve-local", Shows: "comparisons with tritonserver by all protocols, with Triton in process too",
-			Packages: []string{"./services/kserve"}, Limit: 20 * time.Minute,
+			Packages: []string{"./services/kserve", "./services/kserve/rest"}, Limit: 20 * time.Minute,
 			Flags: []string{"-race", unvetted, "-run=LikeTritonserver"}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
 		},
 		{

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
+	"context"
 	"encoding/binary"
 	"io"
 	"math"
@@ -129,6 +130,33 @@ func Speaking(play inferencetest.Script) *inferencetest.Engine {
 		Name: "m", ModelTransactionPolicy: &api.ModelTransactionPolicy{Decoupled: true},
 		Input: []*api.ModelInput{{Name: "text_input", DataType: api.DataType_TYPE_STRING, Dims: []int64{1}}},
 	}, play)
+	return engine
+}
+
+// Decoupled is an engine with one model, m, that is decoupled.
+func Decoupled(play inferencetest.Script) *inferencetest.Engine {
+	engine := inferencetest.New()
+	engine.AddModel("m", play, nil)
+	return engine
+}
+
+// Shouting is an engine whose model m is like the real ones' stream: for each input
+// a response of the same bytes.
+func Shouting() *inferencetest.Engine {
+	return Decoupled(func(_ context.Context, req *api.ModelInferRequest, send Sender) error {
+		for i, in := range req.GetInputs() {
+			send(&inference.Response{Version: "1", Final: i == len(req.GetInputs())-1, Outputs: []inference.Output{
+				{Name: in.GetName(), Type: in.GetDatatype(), Shape: in.GetShape(), Raw: req.GetRawInputContents()[i]},
+			}})
+		}
+		return nil
+	})
+}
+
+// ShoutingOnce is an engine with the same model, which answers with one response.
+func ShoutingOnce() *inferencetest.Engine {
+	engine := Shouting()
+	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	return engine
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/rest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -82,11 +83,11 @@ func ServeSharedOf(tb testing.TB, shared server.Config, certificates *server.Cer
 	if err != nil {
 		tb.Fatal(err)
 	}
-	handler, err := kserve.NewREST(service, core, shared)
+	handler, err := rest.New(service, core, shared)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	routes = append(routes, kserve.RESTRoutes(handler)...)
+	routes = append(routes, rest.NewRoutes(handler)...)
 	s, err := server.New(shared, listener, certificates, gate, routes, core.Admission(), nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
@@ -117,11 +118,11 @@ func ServeRESTBy(tb testing.TB, config kserve.Config, shared server.Config, acce
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	handler, err := kserve.NewREST(service, core, shared)
+	handler, err := rest.New(service, core, shared)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := kserve.NewRESTServer(handler, listener, nil, NewGate(tb, access), shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := rest.NewServer(handler, listener, nil, NewGate(tb, access), shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"context"
@@ -19,20 +19,20 @@ import (
 // (Triton's binary tensor data extension).
 const headerLength = "Inference-Header-Content-Length"
 
-// infer answers POST /v2/models/{model}[/versions/{version}]/infer. The body
+// answerInfer answers POST /v2/models/{model}[/versions/{version}]/infer. The body
 // must be bounded and not compressed.
-func (h *RESTHandler) restInfer(w http.ResponseWriter, r *http.Request, model, version string) {
+func (h *Handler) answerInfer(w http.ResponseWriter, r *http.Request, model, version string) {
 	server.RecordOf(r.Context()).Model = model
-	answer, err := h.inferByREST(r, model, version)
+	answer, err := h.replyTo(r, model, version)
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	defer answer.free()
 	answer.write(w)
 }
 
-func (h *RESTHandler) inferByREST(r *http.Request, model, version string) (*restAnswer, error) {
+func (h *Handler) replyTo(r *http.Request, model, version string) (*reply, error) {
 	ctx := r.Context()
 	if h.core.Catalog().Decoupled(ctx, model) {
 		return nil, &inference.Error{
@@ -45,7 +45,7 @@ func (h *RESTHandler) inferByREST(r *http.Request, model, version string) (*rest
 		return nil, err
 	}
 	defer body.Free()
-	req := newRESTRequest(model, version)
+	req := newRequest(model, version)
 	defer req.free()
 	config := func() (*api.ModelConfig, error) { return h.core.Catalog().ConfigOf(ctx, model) }
 	if err := req.readBody(r.Header, body, config); err != nil {
@@ -57,9 +57,9 @@ func (h *RESTHandler) inferByREST(r *http.Request, model, version string) (*rest
 		return nil, err
 	}
 	defer message.Free()
-	var answer *restAnswer
+	var answer *reply
 	err = h.core.Infer(ctx, message, func(resp *inference.Response) (err error) {
-		answer, err = req.answer(resp)
+		answer, err = req.reply(resp)
 		return err
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *RESTHandler) inferByREST(r *http.Request, model, version string) (*rest
 
 // readBody reads a body: JSON, JSON and tensors, or a tensor alone, whose model's
 // configuration is asked for.
-func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config func() (*api.ModelConfig, error)) error {
+func (q *request) readBody(header http.Header, body mem.BufferSlice, config func() (*api.ModelConfig, error)) error {
 	size := body.Len()
 	length := size
 	if text := header.Get(headerLength); text != "" {
@@ -95,7 +95,7 @@ func (q *restRequest) readBody(header http.Header, body mem.BufferSlice, config 
 
 // orOfModel is an error about a request's body, unless there is no such model:
 // tritonserver looks at that first.
-func (h *RESTHandler) orOfModel(ctx context.Context, model, version string, err error) error {
+func (h *Handler) orOfModel(ctx context.Context, model, version string, err error) error {
 	engine, away := h.core.Catalog().EngineOf(ctx, model)
 	if away != nil {
 		return away

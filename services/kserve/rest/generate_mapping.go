@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ import (
 //
 // Parameters that KServe gives a meaning, as "sequence_id" or "priority", get it;
 // tritonserver hands those of generate to the model unread.
-func (q *restRequest) readGenerate(config *api.ModelConfig, root tensorjson.Value) error {
+func (q *request) readGenerate(config *api.ModelConfig, root tensorjson.Value) error {
 	if err := q.readID(root); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (q *restRequest) readGenerate(config *api.ModelConfig, root tensorjson.Valu
 }
 
 // readMembers reads an object's. Of members of one name the first counts.
-func (q *restRequest) readMembers(config *api.ModelConfig, object tensorjson.Value, outer bool) error {
+func (q *request) readMembers(config *api.ModelConfig, object tensorjson.Value, outer bool) error {
 	if object.Kind() != '{' {
 		return tensorjson.Internal("attempt to get members for non-object")
 	}
@@ -65,7 +65,7 @@ func (q *restRequest) readMembers(config *api.ModelConfig, object tensorjson.Val
 }
 
 // readNested reads "parameters", whose own members count as the body's.
-func (q *restRequest) readNested(config *api.ModelConfig, object tensorjson.Value) error {
+func (q *request) readNested(config *api.ModelConfig, object tensorjson.Value) error {
 	if object.Kind() != '{' {
 		return tensorjson.Internal("Expected JSON object for keyword: '%s': attempt to access JSON non-object as object", keyParameters)
 	}
@@ -75,7 +75,7 @@ func (q *restRequest) readNested(config *api.ModelConfig, object tensorjson.Valu
 	return nil
 }
 
-func (q *restRequest) readGenerateInput(config *api.ModelConfig, input *api.ModelInput, value tensorjson.Value) error {
+func (q *request) readGenerateInput(config *api.ModelConfig, input *api.ModelInput, value tensorjson.Value) error {
 	name, datatype := input.GetName(), datatypeOf(input.GetDataType())
 	if datatype == tensorjson.TypeBytes { // tritonserver looks at texts first
 		for element := range value.Flat {
@@ -128,7 +128,7 @@ func fit(shape []int64, elements int64) ([]int64, bool) {
 }
 
 // whole is the message of a request whose contents come from JSON.
-func (q *restRequest) whole() *api.ModelInferRequest {
+func (q *request) whole() *api.ModelInferRequest {
 	for _, content := range q.contents {
 		q.head.RawInputContents = append(q.head.RawInputContents, content[0].ReadOnlyData())
 	}

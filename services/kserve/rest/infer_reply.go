@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"fmt"
@@ -18,19 +18,19 @@ import (
 
 // reply is a response on its way to the client: JSON, and the tensors that come
 // behind it.
-type restAnswer struct {
+type reply struct {
 	json    []byte
 	tensors [][]byte
 	held    mem.Buffer // what the tensors lie in; nil for none
 }
 
-func (a *restAnswer) free() {
+func (a *reply) free() {
 	if a != nil && a.held != nil {
 		a.held.Free()
 	}
 }
 
-func (a *restAnswer) write(w http.ResponseWriter) {
+func (a *reply) write(w http.ResponseWriter) {
 	size := len(a.json)
 	contentType := "application/json"
 	if len(a.tensors) > 0 {
@@ -53,8 +53,8 @@ func (a *restAnswer) write(w http.ResponseWriter) {
 // answer makes the answer of an engine's response. Tensors of a response that the
 // engine's server has encoded stay where they are; others, which end with the
 // response, are copied.
-func (q *restRequest) answer(resp *inference.Response) (*restAnswer, error) {
-	a := &restAnswer{}
+func (q *request) reply(resp *inference.Response) (*reply, error) {
+	a := &reply{}
 	if resp.Encoded != nil {
 		a.held = resp.Encoded.MaterializeToBuffer(mem.DefaultBufferPool())
 		decoded, err := decodeInfer(a.held.ReadOnlyData())
@@ -73,7 +73,7 @@ func (q *restRequest) answer(resp *inference.Response) (*restAnswer, error) {
 }
 
 // keep copies the tensors.
-func (a *restAnswer) keep() {
+func (a *reply) keep() {
 	size := 0
 	for _, tensor := range a.tensors {
 		size += len(tensor)
@@ -88,7 +88,7 @@ func (a *restAnswer) keep() {
 	a.tensors = [][]byte{*whole}
 }
 
-func (q *restRequest) appendAnswer(a *restAnswer, resp *inference.Response) error {
+func (q *request) appendAnswer(a *reply, resp *inference.Response) error {
 	b := []byte{'{'}
 	if id := q.head.GetId(); id != "" {
 		b = append(tensorjson.AppendQuoted(append(b, `"id":`...), id), ',')
@@ -113,7 +113,7 @@ func (q *restRequest) appendAnswer(a *restAnswer, resp *inference.Response) erro
 	return nil
 }
 
-func (q *restRequest) appendOutput(b []byte, a *restAnswer, out *inference.Output) ([]byte, error) {
+func (q *request) appendOutput(b []byte, a *reply, out *inference.Output) ([]byte, error) {
 	b = tensorjson.AppendQuoted(append(b, `{"name":`...), out.Name)
 	b = tensorjson.AppendQuoted(append(b, `,"datatype":`...), out.Type)
 	b = append(b, `,"shape":[`...)
@@ -173,6 +173,8 @@ func appendParameter(b []byte, p *api.InferParameter) []byte {
 	return append(b, "null"...)
 }
 
+const fieldRawOutput = 6 // raw_output_contents of ModelInferResponse
+
 // decodeInfer decodes a ModelInferResponse; its tensors are views of the message.
 func decodeInfer(message []byte) (*inference.Response, error) {
 	var fields []byte // all but the tensors
@@ -182,7 +184,7 @@ func decodeInfer(message []byte) (*inference.Response, error) {
 		if n < 0 {
 			return nil, fmt.Errorf("decode response: %w", protowire.ParseError(n))
 		}
-		if number == fieldRawContents && wire == protowire.BytesType {
+		if number == fieldRawOutput && wire == protowire.BytesType {
 			_, _, tag := protowire.ConsumeTag(rest)
 			raw, _ := protowire.ConsumeBytes(rest[tag:])
 			raws = append(raws, raw)

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"context"
@@ -14,16 +14,16 @@ import (
 func respond[Req, Res any](w http.ResponseWriter, r *http.Request, call func(context.Context, *Req) (*Res, error), req *Req, encode func(*Res) any) {
 	answer, err := call(r.Context(), req)
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
-	restWrite(w, http.StatusOK, encode(answer))
+	writeJSON(w, http.StatusOK, encode(answer))
 }
 
 // perform calls a method whose answer says no more than that it went well.
 func perform[Req, Res any](w http.ResponseWriter, r *http.Request, call func(context.Context, *Req) (*Res, error), req *Req) {
 	if _, err := call(r.Context(), req); err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json") // of nothing, as tritonserver has it
@@ -43,108 +43,108 @@ func probe(w http.ResponseWriter, yes bool) {
 func wholeMessage[M proto.Message](m M) any { return messageJSON(m, complete) }
 
 // GetServerMetadata describes the server.
-func (h *RESTHandler) GetServerMetadata(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) GetServerMetadata(w http.ResponseWriter, r *http.Request) {
 	respond(w, r, h.service.ServerMetadata, &api.ServerMetadataRequest{}, wholeMessage)
 }
 
 // CheckServerLive tells that the process runs.
-func (h *RESTHandler) CheckServerLive(w http.ResponseWriter, _ *http.Request) { probe(w, true) }
+func (h *Handler) CheckServerLive(w http.ResponseWriter, _ *http.Request) { probe(w, true) }
 
 // CheckServerReady tells whether requests would be served.
-func (h *RESTHandler) CheckServerReady(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) CheckServerReady(w http.ResponseWriter, r *http.Request) {
 	answer, err := h.service.ServerReady(r.Context(), &api.ServerReadyRequest{})
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	probe(w, answer.GetReady())
 }
 
 // GetModelMetadata describes a model.
-func (h *RESTHandler) GetModelMetadata(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) GetModelMetadata(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionMetadata(w, r, model, "")
 }
 
 // GetModelVersionMetadata describes a version of it.
-func (h *RESTHandler) GetModelVersionMetadata(w http.ResponseWriter, r *http.Request, model, version string) {
+func (h *Handler) GetModelVersionMetadata(w http.ResponseWriter, r *http.Request, model, version string) {
 	respond(w, r, h.service.ModelMetadata, &api.ModelMetadataRequest{Name: model, Version: version}, wholeMessage)
 }
 
 // CheckModelReady tells whether a model takes requests.
-func (h *RESTHandler) CheckModelReady(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) CheckModelReady(w http.ResponseWriter, r *http.Request, model string) {
 	h.CheckModelVersionReady(w, r, model, "")
 }
 
 // CheckModelVersionReady tells whether a version of it does.
-func (h *RESTHandler) CheckModelVersionReady(w http.ResponseWriter, r *http.Request, model, version string) {
+func (h *Handler) CheckModelVersionReady(w http.ResponseWriter, r *http.Request, model, version string) {
 	switch answer, err := h.service.ModelReady(r.Context(), &api.ModelReadyRequest{Name: model, Version: version}); {
 	case err != nil:
-		restFail(w, r, err)
+		fail(w, r, err)
 	case !answer.GetReady():
-		restRefuse(w, http.StatusBadRequest, "Model version not ready")
+		writeError(w, http.StatusBadRequest, "Model version not ready")
 	default:
 		probe(w, true)
 	}
 }
 
 // GetModelConfig gives a model's configuration.
-func (h *RESTHandler) GetModelConfig(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) GetModelConfig(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionConfig(w, r, model, "")
 }
 
 // GetModelVersionConfig gives that of a version.
-func (h *RESTHandler) GetModelVersionConfig(w http.ResponseWriter, r *http.Request, model, version string) {
+func (h *Handler) GetModelVersionConfig(w http.ResponseWriter, r *http.Request, model, version string) {
 	respond(w, r, h.service.ModelConfig, &api.ModelConfigRequest{Name: model, Version: version}, func(answer *api.ModelConfigResponse) any {
 		return messageJSON(answer.GetConfig(), complete)
 	})
 }
 
 // GetAllStatistics gives those of all models.
-func (h *RESTHandler) GetAllStatistics(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) GetAllStatistics(w http.ResponseWriter, r *http.Request) {
 	h.GetModelVersionStatistics(w, r, "", "")
 }
 
 // GetModelStatistics gives those of a model's versions.
-func (h *RESTHandler) GetModelStatistics(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) GetModelStatistics(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionStatistics(w, r, model, "")
 }
 
 // GetModelVersionStatistics gives those of a version.
-func (h *RESTHandler) GetModelVersionStatistics(w http.ResponseWriter, r *http.Request, model, version string) {
+func (h *Handler) GetModelVersionStatistics(w http.ResponseWriter, r *http.Request, model, version string) {
 	respond(w, r, h.service.ModelStatistics, &api.ModelStatisticsRequest{Name: model, Version: version}, wholeMessage)
 }
 
 // InferModel runs an inference.
-func (h *RESTHandler) InferModel(w http.ResponseWriter, r *http.Request, model string, _ kserverest.InferModelParams) {
+func (h *Handler) InferModel(w http.ResponseWriter, r *http.Request, model string, _ kserverest.InferModelParams) {
 	h.infer(w, r, model, "")
 }
 
 // InferModelVersion runs one of a version.
-func (h *RESTHandler) InferModelVersion(w http.ResponseWriter, r *http.Request, model, version string, _ kserverest.InferModelVersionParams) {
+func (h *Handler) InferModelVersion(w http.ResponseWriter, r *http.Request, model, version string, _ kserverest.InferModelVersionParams) {
 	h.infer(w, r, model, version)
 }
 
 // infer compresses the answer for who asks for it, as tritonserver does this one alone.
-func (h *RESTHandler) infer(w http.ResponseWriter, r *http.Request, model, version string) {
-	h.compressor.serve(w, r, func(w http.ResponseWriter, r *http.Request) { h.restInfer(w, r, model, version) })
+func (h *Handler) infer(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.compressor.serve(w, r, func(w http.ResponseWriter, r *http.Request) { h.answerInfer(w, r, model, version) })
 }
 
 // GenerateModel generates.
-func (h *RESTHandler) GenerateModel(w http.ResponseWriter, r *http.Request, model string) {
-	h.restGenerate(w, r, model, "", false)
+func (h *Handler) GenerateModel(w http.ResponseWriter, r *http.Request, model string) {
+	h.generate(w, r, model, "", false)
 }
 
 // GenerateModelVersion generates by a version.
-func (h *RESTHandler) GenerateModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
-	h.restGenerate(w, r, model, version, false)
+func (h *Handler) GenerateModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.generate(w, r, model, version, false)
 }
 
 // GenerateStreamModel generates in a stream.
-func (h *RESTHandler) GenerateStreamModel(w http.ResponseWriter, r *http.Request, model string) {
-	h.restGenerate(w, r, model, "", true)
+func (h *Handler) GenerateStreamModel(w http.ResponseWriter, r *http.Request, model string) {
+	h.generate(w, r, model, "", true)
 }
 
 // GenerateStreamModelVersion generates in a stream by a version.
-func (h *RESTHandler) GenerateStreamModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
-	h.restGenerate(w, r, model, version, true)
+func (h *Handler) GenerateStreamModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
+	h.generate(w, r, model, version, true)
 }

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"encoding/binary"
@@ -28,7 +28,7 @@ const (
 // request is a request as it is read from a body. What it checks, in which order
 // and in which words, is as in tritonserver's HTTP endpoint; the rest the
 // engine checks.
-type restRequest struct {
+type request struct {
 	head *api.ModelInferRequest // without contents
 	// contents of the inputs that don't lie in shared memory.
 	contents []mem.BufferSlice
@@ -37,11 +37,11 @@ type restRequest struct {
 	form  outputForm
 }
 
-func newRESTRequest(model, version string) *restRequest {
-	return &restRequest{head: &api.ModelInferRequest{ModelName: model, ModelVersion: version}}
+func newRequest(model, version string) *request {
+	return &request{head: &api.ModelInferRequest{ModelName: model, ModelVersion: version}}
 }
 
-func (q *restRequest) free() {
+func (q *request) free() {
 	for _, content := range q.contents {
 		content.Free()
 	}
@@ -52,7 +52,7 @@ const fieldRawInput = 7 // raw_input_contents of ModelInferRequest
 
 // encode makes the message for the engine; tensors are views of what the request
 // holds. The message is the caller's to free.
-func (q *restRequest) encode() (*inference.InferRequest, error) {
+func (q *request) encode() (*inference.InferRequest, error) {
 	head, err := proto.Marshal(q.head)
 	if err != nil {
 		wrong := tensorjson.Invalid("a name, an id or a parameter of the request isn't valid UTF-8")
@@ -84,7 +84,7 @@ const (
 )
 
 // read reads the JSON of a body, and the tensors behind it.
-func (q *restRequest) read(root tensorjson.Value, tensors *tensorData) error {
+func (q *request) read(root tensorjson.Value, tensors *tensorData) error {
 	if err := q.readID(root); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func overBudget(field string, most int) error {
 	return tensorjson.Invalid("%s", (&budget.Error{Field: field, Most: most, What: "elements"}).Error())
 }
 
-func (q *restRequest) readID(root tensorjson.Value) error {
+func (q *request) readID(root tensorjson.Value) error {
 	id := root.Member(keyID)
 	if id.None() {
 		return nil
@@ -145,7 +145,7 @@ func (q *restRequest) readID(root tensorjson.Value) error {
 
 // readParameters reads those of the request. Of parameters of one name the first
 // counts.
-func (q *restRequest) readParameters(all tensorjson.Value) error {
+func (q *request) readParameters(all tensorjson.Value) error {
 	switch all.Kind() {
 	case 0:
 		return nil
@@ -171,7 +171,7 @@ func (q *restRequest) readParameters(all tensorjson.Value) error {
 	return nil
 }
 
-func (q *restRequest) readParameter(name string, value tensorjson.Value) error {
+func (q *request) readParameter(name string, value tensorjson.Value) error {
 	var parameter *api.InferParameter
 	var err *inference.Error
 	switch name {
@@ -263,7 +263,7 @@ func fewParameters(parameters tensorjson.Value) error {
 	return nil
 }
 
-func (q *restRequest) readInput(input tensorjson.Value, tensors *tensorData) error {
+func (q *request) readInput(input tensorjson.Value, tensors *tensorData) error {
 	data, parameters := input.Member(keyData), input.Member(keyParameters)
 	if err := fewParameters(parameters); err != nil {
 		return err
@@ -406,7 +406,7 @@ func sharedParameters(parameters tensorjson.Value) (map[string]*api.InferParamet
 	return all, nil
 }
 
-func (q *restRequest) readOutput(output tensorjson.Value) error {
+func (q *request) readOutput(output tensorjson.Value) error {
 	parameters := output.Member(keyParameters)
 	if err := fewParameters(parameters); err != nil {
 		return err
@@ -476,7 +476,7 @@ func checkForm(parameters tensorjson.Value) error {
 
 // readRaw makes a body that is nothing but the model's one input into a request,
 // whose answer is binary. The shape follows from the configuration.
-func (q *restRequest) readRaw(config *api.ModelConfig, body mem.BufferSlice) error {
+func (q *request) readRaw(config *api.ModelConfig, body mem.BufferSlice) error {
 	refuse := func(format string, args ...any) error {
 		return tensorjson.Invalid("%s%s", requestPrefix(""), fmt.Sprintf(format, args...))
 	}

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"encoding/base64"
@@ -9,31 +9,31 @@ import (
 )
 
 // GetSystemSharedMemoryStatus lists the regions of the system's memory.
-func (h *RESTHandler) GetSystemSharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) GetSystemSharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
 	h.GetSystemSharedMemoryRegionStatus(w, r, "")
 }
 
 // GetSystemSharedMemoryRegionStatus describes one.
-func (h *RESTHandler) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
+func (h *Handler) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
 	respond(w, r, h.service.SystemSharedMemoryStatus, &api.SystemSharedMemoryStatusRequest{Name: region}, func(answer *api.SystemSharedMemoryStatusResponse) any {
 		return messagesJSON(inOrder(answer.GetRegions()), complete)
 	})
 }
 
 // RegisterSystemSharedMemory refuses a region without a name.
-func (h *RESTHandler) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
-	restFail(w, r, tensorjson.Invalid("'region name' is necessary to register system shared memory region"))
+func (h *Handler) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
+	fail(w, r, tensorjson.Invalid("'region name' is necessary to register system shared memory region"))
 }
 
 // RegisterSystemSharedMemoryRegion registers a region.
-func (h *RESTHandler) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+func (h *Handler) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	req := &api.SystemSharedMemoryRegisterRequest{Name: region}
 	body, err := readObject(r, false)
 	if err == nil {
 		err = readSystemRegion(body, req)
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	perform(w, r, h.service.SystemSharedMemoryRegister, req)
@@ -63,41 +63,41 @@ func errNoField(name string) error {
 }
 
 // UnregisterSystemSharedMemory unregisters all regions of the system's memory.
-func (h *RESTHandler) UnregisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) UnregisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
 	h.UnregisterSystemSharedMemoryRegion(w, r, "")
 }
 
 // UnregisterSystemSharedMemoryRegion unregisters one.
-func (h *RESTHandler) UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+func (h *Handler) UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	perform(w, r, h.service.SystemSharedMemoryUnregister, &api.SystemSharedMemoryUnregisterRequest{Name: region})
 }
 
 // GetCUDASharedMemoryStatus lists the regions of GPUs' memory.
-func (h *RESTHandler) GetCUDASharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) GetCUDASharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
 	h.GetCUDASharedMemoryRegionStatus(w, r, "")
 }
 
 // GetCUDASharedMemoryRegionStatus describes one.
-func (h *RESTHandler) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
+func (h *Handler) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
 	respond(w, r, h.service.CudaSharedMemoryStatus, &api.CudaSharedMemoryStatusRequest{Name: region}, func(answer *api.CudaSharedMemoryStatusResponse) any {
 		return messagesJSON(inOrder(answer.GetRegions()), complete)
 	})
 }
 
 // RegisterCUDASharedMemory refuses a region without a name.
-func (h *RESTHandler) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
-	restFail(w, r, tensorjson.Invalid("'region name' is necessary to register cuda shared memory region"))
+func (h *Handler) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
+	fail(w, r, tensorjson.Invalid("'region name' is necessary to register cuda shared memory region"))
 }
 
 // RegisterCUDASharedMemoryRegion registers a region.
-func (h *RESTHandler) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+func (h *Handler) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	req := &api.CudaSharedMemoryRegisterRequest{Name: region}
 	body, err := readObject(r, false)
 	if err == nil {
 		err = readCUDARegion(body, req)
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	perform(w, r, h.service.CudaSharedMemoryRegister, req)
@@ -133,11 +133,11 @@ func readCUDARegion(body object, req *api.CudaSharedMemoryRegisterRequest) error
 }
 
 // UnregisterCUDASharedMemory unregisters all regions of GPUs' memory.
-func (h *RESTHandler) UnregisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) UnregisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
 	h.UnregisterCUDASharedMemoryRegion(w, r, "")
 }
 
 // UnregisterCUDASharedMemoryRegion unregisters one.
-func (h *RESTHandler) UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
+func (h *Handler) UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	perform(w, r, h.service.CudaSharedMemoryUnregister, &api.CudaSharedMemoryUnregisterRequest{Name: region})
 }

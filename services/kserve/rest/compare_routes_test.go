@@ -1,4 +1,4 @@
-package kserve_test
+package rest_test
 
 import (
 	"bytes"

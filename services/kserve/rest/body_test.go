@@ -1,4 +1,4 @@
-package kserve_test
+package rest_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/kserve/rest"
 )
 
 // TestClaims sends bodies that claim more than they hold, or that could cost more
@@ -53,7 +53,7 @@ func TestClaims(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := kserve.ReadInfer(header, nil, mem.BufferSlice{mem.SliceBuffer(test.body)})
+			_, err := rest.ReadInfer(header, nil, mem.BufferSlice{mem.SliceBuffer(test.body)})
 			runtime.ReadMemStats(&after)
 			if err == nil || !strings.HasPrefix(inference.AsError(err).Message, test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
@@ -86,7 +86,7 @@ func TestReadBody(t *testing.T) {
 		want[i] = byte(i * 31 >> 3)
 	}
 	for _, length := range []int64{-1, int64(len(want)), int64(len(want)) + 100, 10} {
-		body, err := kserve.ReadBody(&http.Request{Body: pieces{bytes.NewReader(want)}, ContentLength: length})
+		body, err := rest.ReadBody(&http.Request{Body: pieces{bytes.NewReader(want)}, ContentLength: length})
 		if err != nil || !bytes.Equal(body.Materialize(), want) {
 			t.Errorf("length %d: got %d bytes, %v", length, body.Len(), err)
 		}
@@ -94,7 +94,7 @@ func TestReadBody(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := kserve.ReadBody(&http.Request{Body: &broken{make([]byte, 100)}, ContentLength: 2 << 30})
+	_, err := rest.ReadBody(&http.Request{Body: &broken{make([]byte, 100)}, ContentLength: 2 << 30})
 	runtime.ReadMemStats(&after)
 	if err == nil || inference.AsError(err).Code != inference.CodeInvalid {
 		t.Errorf("got %v", err)
@@ -129,7 +129,7 @@ func FuzzInferBody(f *testing.F) {
 		cut = min(max(cut, 0), len(body))
 		header := http.Header{}
 		header.Set("Inference-Header-Content-Length", length)
-		message, err := kserve.ReadInfer(header, config, mem.BufferSlice{mem.SliceBuffer(body[:cut]), mem.SliceBuffer(body[cut:])})
+		message, err := rest.ReadInfer(header, config, mem.BufferSlice{mem.SliceBuffer(body[:cut]), mem.SliceBuffer(body[cut:])})
 		if err != nil {
 			if inference.AsError(err).Code != inference.CodeInvalid {
 				t.Errorf("%q: %v", body, err)

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"bufio"
@@ -16,12 +16,13 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // openBody makes a request's body what it was before it was compressed, within the
 // limit. Errors of reading it are the client's to read.
-func (h *RESTHandler) openBody(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) openBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
@@ -33,16 +34,16 @@ func (h *RESTHandler) openBody(w http.ResponseWriter, r *http.Request) error {
 		r.Body, r.ContentLength = http.MaxBytesReader(w, body, h.limit), -1
 	default:
 		w.Header().Set("Accept-Encoding", "gzip, deflate")
-		return Unsupported("Unsupported compression type")
+		return kserve.Unsupported("Unsupported compression type")
 	}
-	r.Body = restBody{r.Body}
+	r.Body = requestBody{r.Body}
 	return nil
 }
 
 // requestBody tells what is wrong with a body.
-type restBody struct{ io.ReadCloser }
+type requestBody struct{ io.ReadCloser }
 
-func (b restBody) Read(p []byte) (int, error) {
+func (b requestBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == nil || err == io.EOF {
 		return n, err

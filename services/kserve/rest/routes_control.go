@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"encoding/base64"
@@ -9,18 +9,19 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
 // IndexRepository lists the models.
-func (h *RESTHandler) IndexRepository(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) IndexRepository(w http.ResponseWriter, r *http.Request) {
 	body, err := readObject(r, true)
 	req := &api.RepositoryIndexRequest{}
 	if err == nil && body.has("ready") {
 		req.Ready, err = body.truth("ready")
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	respond(w, r, h.service.RepositoryIndex, req, func(answer *api.RepositoryIndexResponse) any {
@@ -29,50 +30,50 @@ func (h *RESTHandler) IndexRepository(w http.ResponseWriter, r *http.Request) {
 }
 
 // IndexNamedRepository does the same, as tritonserver's does.
-func (h *RESTHandler) IndexNamedRepository(w http.ResponseWriter, r *http.Request, _ string) {
+func (h *Handler) IndexNamedRepository(w http.ResponseWriter, r *http.Request, _ string) {
 	h.IndexRepository(w, r)
 }
 
 // LoadModel loads a model.
-func (h *RESTHandler) LoadModel(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) LoadModel(w http.ResponseWriter, r *http.Request, model string) {
 	req := &api.RepositoryModelLoadRequest{ModelName: model}
 	body, err := readObject(r, true)
 	if err == nil {
 		req.Parameters, err = loadParameters(body)
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	perform(w, r, h.service.RepositoryModelLoad, req)
 }
 
 // LoadModelOfRepository refuses, as tritonserver does.
-func (h *RESTHandler) LoadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
-	restFail(w, r, errRepositoryName())
+func (h *Handler) LoadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
+	fail(w, r, errRepositoryName())
 }
 
 // UnloadModel unloads a model.
-func (h *RESTHandler) UnloadModel(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) UnloadModel(w http.ResponseWriter, r *http.Request, model string) {
 	req := &api.RepositoryModelUnloadRequest{ModelName: model}
 	body, err := readObject(r, true)
 	if err == nil {
 		req.Parameters, err = unloadParameters(body)
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	perform(w, r, h.service.RepositoryModelUnload, req)
 }
 
 // UnloadModelOfRepository refuses.
-func (h *RESTHandler) UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
-	restFail(w, r, errRepositoryName())
+func (h *Handler) UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
+	fail(w, r, errRepositoryName())
 }
 
 func errRepositoryName() error {
-	return Unsupported("'repository_name' specification is not supported")
+	return kserve.Unsupported("'repository_name' specification is not supported")
 }
 
 // fileParameter is how parameters that bring files begin.

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // generate answers POST /v2/models/{model}[/versions/{version}]/generate, and
 // with stream generate_stream, by Triton's generate extension. The body must be
 // bounded and not compressed.
-func (h *RESTHandler) restGenerate(w http.ResponseWriter, r *http.Request, model, version string, stream bool) {
+func (h *Handler) generate(w http.ResponseWriter, r *http.Request, model, version string, stream bool) {
 	server.RecordOf(r.Context()).Model = model
 	ctx := r.Context()
 	req, config, err := h.readGenerate(r, model, version)
@@ -31,11 +31,11 @@ func (h *RESTHandler) restGenerate(w http.ResponseWriter, r *http.Request, model
 		err = h.generateSingle(ctx, w, req)
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 	}
 }
 
-func (h *RESTHandler) readGenerate(r *http.Request, model, version string) (*restRequest, *api.ModelConfig, error) {
+func (h *Handler) readGenerate(r *http.Request, model, version string) (*request, *api.ModelConfig, error) {
 	config, err := h.core.Catalog().ConfigOf(r.Context(), model)
 	if err != nil {
 		return nil, nil, err
@@ -45,7 +45,7 @@ func (h *RESTHandler) readGenerate(r *http.Request, model, version string) (*res
 		return nil, nil, err
 	}
 	defer body.Free()
-	req := newRESTRequest(model, version)
+	req := newRequest(model, version)
 	parsed, err := tensorjson.Parse(prefixOf(body, body.Len()))
 	if err == nil {
 		err = req.readGenerate(config, parsed.Root())
@@ -57,7 +57,7 @@ func (h *RESTHandler) readGenerate(r *http.Request, model, version string) (*res
 }
 
 // generateSingle answers by the one response of a model that isn't decoupled.
-func (h *RESTHandler) generateSingle(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, req *request) error {
 	message, err := req.encode()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (h *RESTHandler) generateSingle(ctx context.Context, w http.ResponseWriter,
 
 // generateOne answers with the one response of a decoupled model. More than one is
 // an error, as in tritonserver; the model isn't waited for then.
-func (h *RESTHandler) generateOne(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, req *request) error {
 	out := newEvents(w, req)
 	defer out.close()
 	var failed error
@@ -108,7 +108,7 @@ func (h *RESTHandler) generateOne(ctx context.Context, w http.ResponseWriter, re
 
 // streamGenerate writes each response as an event. Errors of the model are events
 // too: the status tells of one that comes first.
-func (h *RESTHandler) streamGenerate(ctx context.Context, w http.ResponseWriter, req *restRequest) error {
+func (h *Handler) streamGenerate(ctx context.Context, w http.ResponseWriter, req *request) error {
 	out := newEvents(w, req)
 	defer out.close()
 	rec := server.RecordOf(ctx)
@@ -150,7 +150,7 @@ func (h *RESTHandler) streamGenerate(ctx context.Context, w http.ResponseWriter,
 type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	req     *restRequest
+	req     *request
 	buf     *[]byte
 	members []generated // of the latest response; kept for reuse
 	status  int
@@ -167,7 +167,7 @@ const (
 
 var eventBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
 
-func newEvents(w http.ResponseWriter, req *restRequest) *events {
+func newEvents(w http.ResponseWriter, req *request) *events {
 	return &events{
 		w: w, control: http.NewResponseController(w), req: req, status: http.StatusOK,
 		buf: eventBuffers.Get().(*[]byte), //nolint:forcetypeassert // the pool's own

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"compress/gzip"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync"
 )
+
+// deflate is HTTP's name of zlib's format (RFC 1950).
+const deflate = "deflate"
 
 // compressor compresses answers for clients whose Accept-Encoding asks for it. It
 // keeps writers, which are large, for reuse.

@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"cmp"
@@ -8,39 +8,40 @@ import (
 	"slices"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/kserve"
 )
 
 // GetTraceSetting gives the settings of models that have none of their own.
-func (h *RESTHandler) GetTraceSetting(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) GetTraceSetting(w http.ResponseWriter, r *http.Request) {
 	h.traceSetting(w, r, &api.TraceSettingRequest{})
 }
 
 // GetModelTraceSetting gives a model's.
-func (h *RESTHandler) GetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) GetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
 	h.traceSetting(w, r, &api.TraceSettingRequest{ModelName: model})
 }
 
 // SetTraceSetting changes them.
-func (h *RESTHandler) SetTraceSetting(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) SetTraceSetting(w http.ResponseWriter, r *http.Request) {
 	h.SetModelTraceSetting(w, r, "")
 }
 
 // SetModelTraceSetting changes a model's.
-func (h *RESTHandler) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
+func (h *Handler) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
 	body, err := readObject(r, false)
 	req := &api.TraceSettingRequest{ModelName: model}
 	if err == nil {
 		req.Settings, err = traceSettings(body)
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	h.traceSetting(w, r, req)
 }
 
 // traceSetting answers with the settings as texts, but for the levels.
-func (h *RESTHandler) traceSetting(w http.ResponseWriter, r *http.Request, req *api.TraceSettingRequest) {
+func (h *Handler) traceSetting(w http.ResponseWriter, r *http.Request, req *api.TraceSettingRequest) {
 	respond(w, r, h.service.TraceSetting, req, func(answer *api.TraceSettingResponse) any {
 		all := map[string]any{}
 		for name, value := range answer.GetSettings() {
@@ -68,7 +69,7 @@ const (
 func traceSettings(body object) (map[string]*api.TraceSettingRequest_SettingValue, error) {
 	settings := map[string]*api.TraceSettingRequest_SettingValue{}
 	if body.has(traceFile) {
-		return nil, Unsupported("trace file location can not be updated through network protocol")
+		return nil, kserve.Unsupported("trace file location can not be updated through network protocol")
 	}
 	for _, name := range []string{traceLevel, "trace_rate", "trace_count", "log_frequency"} {
 		if !body.has(name) {
@@ -94,25 +95,25 @@ func traceSettings(body object) (map[string]*api.TraceSettingRequest_SettingValu
 }
 
 // GetLogSettings gives the settings of the log.
-func (h *RESTHandler) GetLogSettings(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) GetLogSettings(w http.ResponseWriter, r *http.Request) {
 	h.logSettings(w, r, &api.LogSettingsRequest{})
 }
 
 // SetLogSettings changes them.
-func (h *RESTHandler) SetLogSettings(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) SetLogSettings(w http.ResponseWriter, r *http.Request) {
 	body, err := readObject(r, false)
 	req := &api.LogSettingsRequest{}
 	if err == nil {
 		req.Settings, err = logSettings(body)
 	}
 	if err != nil {
-		restFail(w, r, err)
+		fail(w, r, err)
 		return
 	}
 	h.logSettings(w, r, req)
 }
 
-func (h *RESTHandler) logSettings(w http.ResponseWriter, r *http.Request, req *api.LogSettingsRequest) {
+func (h *Handler) logSettings(w http.ResponseWriter, r *http.Request, req *api.LogSettingsRequest) {
 	respond(w, r, h.service.LogSettings, req, func(answer *api.LogSettingsResponse) any {
 		all := map[string]any{}
 		for name, value := range answer.GetSettings() {
@@ -149,7 +150,7 @@ func logSetting(body object, name string) (*api.LogSettingsRequest_SettingValue,
 	value := &api.LogSettingsRequest_SettingValue{}
 	switch name {
 	case "log_file":
-		return nil, Unsupported("log file location can not be updated through network protocol")
+		return nil, kserve.Unsupported("log file location can not be updated through network protocol")
 	case "log_format":
 		s, err := body.text(name)
 		value.ParameterChoice = &api.LogSettingsRequest_SettingValue_StringParam{StringParam: s}

@@ -1,11 +1,9 @@
-package kserve_test
+package rest_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -19,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/kservetest"
+	"github.com/trident-inference/trident/services/kserve/rest"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -144,11 +143,11 @@ func TestCompressedBodies(t *testing.T) {
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)
 	limited := server.Default()
 	limited.MaxBody = 1000
-	rest, err := kserve.NewREST(service, core, limited)
+	surface, err := rest.New(service, core, limited)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := server.NewMux(nil, core.Admission(), kserve.RESTRoutes(rest))
+	handler, err := server.NewMux(nil, core.Admission(), rest.NewRoutes(surface))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +199,7 @@ func serveHandler(t *testing.T, handler http.Handler) string {
 // TestCompressedAnswers compresses as tritonserver chooses.
 func TestCompressedAnswers(t *testing.T) {
 	text := strings.Repeat("a tensor ", 1000)
-	address := serveHandler(t, kserve.Compressed(func(w http.ResponseWriter, r *http.Request) {
+	address := serveHandler(t, rest.Compressed(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/bad" {
 			w.WriteHeader(http.StatusBadRequest)
 		}
@@ -257,57 +256,10 @@ func TestMessageJSON(t *testing.T) {
 			`{"priority_queue_policy":{"7":{"default_timeout_microseconds":5}}}`,
 		},
 	} {
-		got := kserve.MessageJSON(test.message, test.complete)
+		got := rest.MessageJSON(test.message, test.complete)
 		var value any
 		if err := json.Unmarshal(got, &value); err != nil || string(got) != strings.NewReplacer(`\u00e4`, "ä").Replace(test.want) {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", test.name, err, got, test.want)
 		}
 	}
-}
-
-// TestBusyPort names the flag, and leaves no port open.
-func TestBusyPort(t *testing.T) {
-	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := kservetest.Open()
-	config.GRPCPort, config.HTTPPort = portOf(t, free), portOf(t, taken)
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
-	listener := kserve.NewListener(config, nil)
-	if err := listener.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "--kserve-http-port") {
-		t.Errorf("got %v", err)
-	}
-	config.HTTPPort = 0
-	again := kserve.NewListener(config, nil)
-	if err := again.Start(t.Context()); err != nil {
-		t.Errorf("gRPC's port was left open: %v", err)
-	}
-	if err := again.Stop(context.Background()); err != nil {
-		t.Error(err)
-	}
-	config.Enabled = false
-	none := kserve.NewListener(config, nil)
-	if err := none.Start(t.Context()); err != nil || none.Addr() != nil || none.URL() != "" {
-		t.Errorf("%v, %v, %q", err, none.Addr(), none.URL())
-	}
-	if err := none.Stop(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
-
-func portOf(t *testing.T, l net.Listener) int {
-	t.Helper()
-	address, ok := l.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatal(l.Addr())
-	}
-	return address.Port
 }

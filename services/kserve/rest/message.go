@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"cmp"

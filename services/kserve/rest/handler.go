@@ -1,4 +1,11 @@
-package kserve
+// Package rest is the frontend of KServe v2 by HTTP and JSON, with Triton's extensions: on a
+// port of its own, and on the shared one. [Handler] routes requests as tritonserver's HTTP
+// endpoint does. It calls the methods of [kserve.Service] for all that changes or describes
+// the server, and the core for inferences, whose bodies it reads and writes.
+//
+// What REST shares with gRPC belongs to services/kserve, and the tensors in JSON to
+// services/kserve/tensorjson.
+package rest
 
 import (
 	"bytes"
@@ -14,26 +21,27 @@ import (
 	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
 
 // Path is the prefix of all paths.
-const restPath = "/v2"
+const Path = "/v2"
 
-// RESTHandler answers KServe v2 by HTTP and JSON: the paths of openapi/kserve.yaml, which
+// Handler answers KServe v2 by HTTP and JSON: the paths of openapi/kserve.yaml, which
 // are tritonserver's. It may be used concurrently.
-type RESTHandler struct {
-	service    *Service
+type Handler struct {
+	service    *kserve.Service
 	core       *serving.Service
 	limit      int64 // of a body in bytes
 	operations *server.Operations
 	compressor compressor
 }
 
-// NewREST makes the handler of all paths with the prefix [Path].
-func NewREST(s *Service, core *serving.Service, cfg server.Config) (*RESTHandler, error) {
-	h := &RESTHandler{service: s, core: core, limit: cfg.MaxBody, operations: server.NewOperations(auth.REST)}
+// New makes the handler of all paths with the prefix [Path].
+func New(s *kserve.Service, core *serving.Service, cfg server.Config) (*Handler, error) {
+	h := &Handler{service: s, core: core, limit: cfg.MaxBody, operations: server.NewOperations(auth.REST)}
 	kserverest.HandlerWithOptions(h, kserverest.StdHTTPServerOptions{
 		BaseRouter:       h.operations,
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, _ error) { h.notFound(w, r) },
@@ -44,14 +52,14 @@ func NewREST(s *Service, core *serving.Service, cfg server.Config) (*RESTHandler
 	return h, h.operations.Err()
 }
 
-// RESTRoutes mounts REST on the shared port.
-func RESTRoutes(h *RESTHandler) []server.Route {
-	return []server.Route{{Pattern: restPath, Handler: h}, {Pattern: restPath + "/", Handler: h}}
+// NewRoutes mounts REST on the shared port.
+func NewRoutes(h *Handler) []server.Route {
+	return []server.Route{{Pattern: Path, Handler: h}, {Pattern: Path + "/", Handler: h}}
 }
 
 // Record implements [server.Router]. A request with a method that its path doesn't take
 // has the record of one that it does.
-func (h *RESTHandler) Record(r *http.Request) *auth.Record {
+func (h *Handler) Record(r *http.Request) *auth.Record {
 	if !servable(r.URL.EscapedPath()) {
 		return auth.Unmatched(auth.REST)
 	}
@@ -65,10 +73,10 @@ func (h *RESTHandler) Record(r *http.Request) *auth.Record {
 }
 
 // Refuse implements [server.Refuser].
-func (*RESTHandler) Refuse(w http.ResponseWriter, r *http.Request, err error) { restFail(w, r, err) }
+func (*Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) { fail(w, r, err) }
 
 // ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
-func (h *RESTHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !servable(r.URL.EscapedPath()):
 		h.notFound(w, r)
@@ -81,12 +89,12 @@ func (h *RESTHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // servable is false for versions that aren't numbers, whose paths aren't served.
 func servable(escaped string) bool {
-	segments := strings.Split(strings.TrimPrefix(escaped, restPath+"/models/"), "/")
+	segments := strings.Split(strings.TrimPrefix(escaped, Path+"/models/"), "/")
 	return len(segments) < 3 || segments[1] != "versions" || !strings.ContainsFunc(segments[2], func(r rune) bool { return r < '0' || r > '9' })
 }
 
 // prepare makes the body what handlers read.
-func (h *RESTHandler) prepare(next http.Handler) http.Handler {
+func (h *Handler) prepare(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		model := r.PathValue("model")
 		server.RecordOf(r.Context()).Model = model
@@ -98,7 +106,7 @@ func (h *RESTHandler) prepare(next http.Handler) http.Handler {
 			err = h.openBody(w, r)
 		}
 		if err != nil {
-			restFail(w, r, err)
+			fail(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -107,19 +115,19 @@ func (h *RESTHandler) prepare(next http.Handler) http.Handler {
 
 // refuse answers what no route takes: with 405 where one takes another method, else
 // with 404.
-func (h *RESTHandler) refuse(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	allowed, _ := h.allowed(r)
 	if len(allowed) == 0 {
 		h.notFound(w, r)
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	restRefuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
+	writeError(w, http.StatusMethodNotAllowed, "Method Not Allowed")
 }
 
 // allowed are the methods that the request's path takes, and the record of one of them,
 // which is nil without any.
-func (h *RESTHandler) allowed(r *http.Request) (methods []string, record *auth.Record) {
+func (h *Handler) allowed(r *http.Request) (methods []string, record *auth.Record) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.WithContext(r.Context())
 		other.Method = method
@@ -130,17 +138,17 @@ func (h *RESTHandler) allowed(r *http.Request) (methods []string, record *auth.R
 	return methods, record
 }
 
-func (*RESTHandler) notFound(w http.ResponseWriter, _ *http.Request) {
-	restRefuse(w, http.StatusNotFound, "Not Found")
+func (*Handler) notFound(w http.ResponseWriter, _ *http.Request) {
+	writeError(w, http.StatusNotFound, "Not Found")
 }
 
 // writeError answers what never reaches the service.
-func restRefuse(w http.ResponseWriter, status int, text string) {
-	restWrite(w, status, kserverest.Error{Error: text})
+func writeError(w http.ResponseWriter, status int, text string) {
+	writeJSON(w, status, kserverest.Error{Error: text})
 }
 
 // writeJSON writes an answer of JSON in one piece.
-func restWrite(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
@@ -157,7 +165,7 @@ func restWrite(w http.ResponseWriter, status int, v any) {
 }
 
 // documentPattern is where clients find what they may ask.
-const documentPattern = "GET " + restPath + "/openapi.json"
+const documentPattern = "GET " + Path + "/openapi.json"
 
 // serveDocument answers with openapi/kserve.yaml as JSON, which is made for the first
 // who asks.
@@ -172,9 +180,9 @@ func serveDocument() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := document()
 		if err != nil {
-			restFail(w, r, err)
+			fail(w, r, err)
 			return
 		}
-		restWrite(w, http.StatusOK, body)
+		writeJSON(w, http.StatusOK, body)
 	}
 }

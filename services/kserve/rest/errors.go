@@ -1,4 +1,4 @@
-package kserve
+package rest
 
 import (
 	"net/http"
@@ -11,7 +11,7 @@ import (
 
 // fail answers a REST request with an error as tritonserver does:
 // {"error": "text"}, under the status of Triton's code.
-func restFail(w http.ResponseWriter, r *http.Request, err error) {
+func fail(w http.ResponseWriter, r *http.Request, err error) {
 	server.RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
 	if e.RetryAfter > 0 {

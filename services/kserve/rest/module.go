@@ -1,0 +1,14 @@
+package rest
+
+import "go.uber.org/fx"
+
+// Module mounts REST on the shared port and, where that is asked for, serves it on a port of
+// its own, which services/kserve opens.
+var Module = fx.Module("kserve-rest",
+	fx.Provide(
+		New,
+		fx.Annotate(NewServer, fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
+		fx.Annotate(NewRoutes, fx.ResultTags(`group:"routes,flatten"`)),
+	),
+	fx.Invoke(func(*Server) {}),
+)
