@@ -2,20 +2,19 @@ package kserve
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/protocodec"
 )
 
 // request is a ModelInferRequest as it came. Who receives it frees it.
@@ -120,114 +119,80 @@ func (c grpcCodec) unmarshal(data mem.BufferSlice, v any) (err error) {
 	return c.proto.Unmarshal(data, v)
 }
 
-// Codecs are Connect's for handlers: they hold messages to their budgets before they decode
-// them, and leave requests and replies of inferences as they are.
-func Codecs(kinds budget.Kinds) []connect.HandlerOption {
+// codecs are Connect's for handlers. They leave requests and replies of inferences as they
+// are, and all other messages to protocodec.
+func codecs(kinds budget.Kinds) []connect.HandlerOption {
 	return []connect.HandlerOption{
-		connect.WithCodec(connectCodec{kinds}), connect.WithCodec(jsonCodec{"json", kinds}), connect.WithCodec(jsonCodec{"json; charset=utf-8", kinds}),
+		connect.WithCodec(binaryCodec{protocodec.Binary{Kinds: kinds}}),
+		connect.WithCodec(jsonCodec{protocodec.JSON{Subtype: protocodec.JSONName, Kinds: kinds}}),
+		connect.WithCodec(jsonCodec{protocodec.JSON{Subtype: protocodec.JSONCharsetName, Kinds: kinds}}),
 	}
 }
 
-// connectCodec is that of protobuf. What comes is copied out of Connect's buffer once.
-type connectCodec struct{ kinds budget.Kinds }
-
-// Name is the content subtype.
-func (connectCodec) Name() string { return "proto" }
+// binaryCodec is that of protobuf. What comes is copied out of Connect's buffer once.
+type binaryCodec struct{ protocodec.Binary }
 
 // Marshal gives a reply's bytes.
-func (c connectCodec) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
+func (c binaryCodec) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
 
-// MarshalAppend is what Connect asks for where it is there: it keeps what it is given for
-// the next message, and would keep each message that it is given anew.
-func (connectCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
-	switch v := v.(type) {
-	case *reply:
-		defer v.encoded.Free()
-		to = slices.Grow(to, v.encoded.Len())
-		for _, piece := range v.encoded {
-			to = append(to, piece.ReadOnlyData()...)
-		}
-		return to, nil
-	case proto.Message:
-		return proto.MarshalOptions{}.MarshalAppend(to, v)
+// MarshalAppend adds a reply's bytes.
+func (c binaryCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
+	r, ok := v.(*reply)
+	if !ok {
+		return c.Binary.MarshalAppend(to, v)
 	}
-	return nil, errNotProto(v)
+	defer r.encoded.Free()
+	to = slices.Grow(to, r.encoded.Len())
+	for _, piece := range r.encoded {
+		to = append(to, piece.ReadOnlyData()...)
+	}
+	return to, nil
 }
 
 // Unmarshal copies a request.
-func (c connectCodec) Unmarshal(data []byte, v any) (err error) {
-	switch v := v.(type) {
-	case *request:
-		v.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.Copy(data, mem.DefaultBufferPool())})
-		return err
-	case proto.Message:
-		if err := c.kinds.Check(v, data); err != nil {
-			return err
-		}
-		return proto.Unmarshal(data, v)
+func (c binaryCodec) Unmarshal(data []byte, v any) (err error) {
+	r, ok := v.(*request)
+	if !ok {
+		return c.Binary.Unmarshal(data, v)
 	}
-	return errNotProto(v)
+	r.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.Copy(data, mem.DefaultBufferPool())})
+	return err
 }
 
 // jsonCodec is Connect's codec of JSON for the same messages.
-type jsonCodec struct {
-	name  string
-	kinds budget.Kinds
-}
-
-// Name is json, or the same with the charset that browsers add.
-func (c jsonCodec) Name() string { return c.name }
+type jsonCodec struct{ protocodec.JSON }
 
 // Marshal decodes replies and encodes them again.
 func (c jsonCodec) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
 
-// MarshalAppend is [connectCodec.MarshalAppend] for JSON.
-func (jsonCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
-	options := protojson.MarshalOptions{}
-	switch v := v.(type) {
-	case *reply:
-		defer v.encoded.Free()
-		m, err := v.message()
-		if err != nil {
-			return nil, err
-		}
-		return options.MarshalAppend(to, m)
-	case proto.Message:
-		return options.MarshalAppend(to, v)
+// MarshalAppend is [binaryCodec.MarshalAppend] for JSON.
+func (c jsonCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
+	r, ok := v.(*reply)
+	if !ok {
+		return c.JSON.MarshalAppend(to, v)
 	}
-	return nil, errNotProto(v)
+	defer r.encoded.Free()
+	m, err := r.message()
+	if err != nil {
+		return nil, err
+	}
+	return c.JSON.MarshalAppend(to, m)
 }
 
-var errNoJSON = errors.New("zero-length payload is not a valid JSON object")
-
-// Unmarshal reads JSON. Unknown fields mean nothing, as in protobuf.
+// Unmarshal decodes requests and encodes them as protobuf.
 func (c jsonCodec) Unmarshal(data []byte, v any) error {
-	if len(data) == 0 {
-		return errNoJSON
+	r, ok := v.(*request)
+	if !ok {
+		return c.JSON.Unmarshal(data, v)
 	}
-	options := protojson.UnmarshalOptions{DiscardUnknown: true}
-	switch v := v.(type) {
-	case *request:
-		decoded := &kserve.ModelInferRequest{}
-		if err := c.kinds.CheckJSON(decoded, data); err != nil {
-			return err
-		}
-		if err := options.Unmarshal(data, decoded); err != nil {
-			return err
-		}
-		encoded, err := proto.Marshal(decoded)
-		if err != nil {
-			return err
-		}
-		v.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
+	decoded := &kserve.ModelInferRequest{}
+	if err := c.JSON.Unmarshal(data, decoded); err != nil {
 		return err
-	case proto.Message:
-		if err := c.kinds.CheckJSON(v, data); err != nil {
-			return err
-		}
-		return options.Unmarshal(data, v)
 	}
-	return errNotProto(v)
+	encoded, err := proto.Marshal(decoded)
+	if err != nil {
+		return err
+	}
+	r.InferRequest, err = inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(encoded)})
+	return err
 }
-
-func errNotProto(v any) error { return fmt.Errorf("%T is no message of this service", v) }

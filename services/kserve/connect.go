@@ -19,7 +19,7 @@ import (
 // health service, and reflection of all services there. Messages are bounded as the other surfaces' bodies are, also when they
 // come compressed; streams aren't, as a whole.
 func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
-	options := append(Codecs(kinds()),
+	options := append(codecs(kinds()),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{s.forward}),
 	)

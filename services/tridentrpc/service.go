@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/kserve"
+	"github.com/trident-inference/trident/services/protocodec"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -52,7 +52,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rules of the schema: %w", err)
 	}
-	options := append(kserve.Codecs(budget.Inputs(services()...)),
+	options := append(protocodec.Options(budget.Inputs(services()...)),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
 		connect.WithInterceptors(interceptor{validator}),
 	)
