@@ -12,6 +12,7 @@ package budget
 import (
 	"cmp"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Budgets of all texts and messages of a request.
@@ -145,4 +146,24 @@ func (e *Error) Error() string {
 		field = "the message"
 	}
 	return fmt.Sprintf("%s holds more than %d %s: %s", field, e.Most, e.What, cmp.Or(e.Advice, "send fewer"))
+}
+
+// What an error shows at most of a client's own text, in bytes: a key of a megabyte must not
+// come back.
+const (
+	MessageBytes = 1 << 10
+	NameBytes    = 200
+)
+
+// Cut shortens text to at most limit bytes of whole characters, and marks that it did.
+func Cut(text string, limit int) string {
+	const mark = "…"
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // Check finds what is wrong with a chat or a completion before a model is asked: tools
@@ -66,15 +67,15 @@ func limitText(c *inference.Structured, most int) error {
 
 // Objects reads the fields of one request whose text is a JSON object. Together they hold
 // at most [budget.Values]. The zero value is ready.
-type Objects struct{ reader jsonReader }
+type Objects struct{ reader strictjson.Reader }
 
 // Decode checks that a field's text is a JSON object, as the arguments of earlier calls have
 // to be, and keeps its bytes: the order of keys reaches the prompt. No text stands for no
 // keys. Errors are [*inference.Error].
 func (o *Objects) Decode(param, text string) (json.RawMessage, error) {
-	raw, err := decodeArguments(&o.reader, text)
+	raw, err := o.reader.ObjectText(text)
 	if err != nil {
-		return nil, bodyError(at(param, err))
+		return nil, strictjson.BodyError(strictjson.At(param, err))
 	}
 	return raw, nil
 }
@@ -86,17 +87,17 @@ func (o *Objects) DecodeMap(param, text string) (json.RawMessage, error) {
 		return nil, err
 	}
 	keys := 0
-	err = readJSON(raw, func(r *jsonReader) error {
-		return r.object(func(string) error {
+	err = strictjson.Read(raw, func(r *strictjson.Reader) error {
+		return r.Object(func(string) error {
 			keys++
 			if keys > budget.Keys {
-				return errFieldFull
+				return strictjson.ErrFieldFull
 			}
-			_, err := r.value(false)
+			_, err := r.Value(false)
 			return err
 		})
 	})
-	if errors.Is(err, errFieldFull) {
+	if errors.Is(err, strictjson.ErrFieldFull) {
 		return nil, inference.Invalid(param, "%s must be an object of at most %d keys", param, budget.Keys)
 	}
 	return raw, err

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/wirecode"
@@ -70,18 +70,11 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(errorBody(object)) //nolint:gosec // JSON, and a client that left needs no answer
 }
 
-// What an error shows of a client's own text at most, in bytes: a key that is a
-// megabyte long must not come back.
-const (
-	maxMessage = 1 << 10
-	maxName    = 200
-)
-
 // cut shortens what is the client's own text.
 func (e wireError) cut() wireError {
-	e.Message = cut(e.Message, maxMessage)
+	e.Message = budget.Cut(e.Message, budget.MessageBytes)
 	if e.Param != nil {
-		e.Param = new(cut(*e.Param, maxName))
+		e.Param = new(budget.Cut(*e.Param, budget.NameBytes))
 	}
 	return e
 }
@@ -94,19 +87,6 @@ func errorBody(object wireError) []byte {
 		return []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
 	}
 	return body
-}
-
-// cut shortens s to at most limit bytes of whole characters, and shows that.
-func cut(s string, limit int) string {
-	const mark = "…"
-	if len(s) <= limit {
-		return s
-	}
-	end := limit - len(mark)
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + mark
 }
 
 // optional is nil for the empty string.

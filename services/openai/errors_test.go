@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/test/tier"
@@ -53,7 +54,7 @@ func TestRefusalsAreShort(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%.40s: %d %.200s %v", fields, resp.StatusCode, body, err)
 		}
-		if e := answer.Error; len(e.Message) > maxMessage || len(value(e.Param)) > maxName || strings.ContainsRune(e.Message, utf8.RuneError) {
+		if e := answer.Error; len(e.Message) > budget.MessageBytes || len(value(e.Param)) > budget.NameBytes || strings.ContainsRune(e.Message, utf8.RuneError) {
 			t.Errorf("%.40s: message of %d bytes, param of %d: %.100s", fields, len(e.Message), len(value(e.Param)), e.Message)
 		}
 	}

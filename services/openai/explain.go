@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // explain turns the schema's verdict on root into an error that names the field
@@ -26,7 +25,7 @@ func explain(root any, err error) error {
 
 // explainAt does so for the value at path, on which verdict was given.
 func explainAt(path string, value any, verdict *openapi3.SchemaError) error {
-	param := pathOf(path, value, verdict.JSONPointer())
+	param := strictjson.PathOf(path, value, verdict.JSONPointer())
 	schema := verdict.Schema
 	switch verdict.SchemaField {
 	case "required":
@@ -36,11 +35,11 @@ func explainAt(path string, value any, verdict *openapi3.SchemaError) error {
 	case "discriminator":
 		return explainDiscriminator(param, verdict)
 	case "enum":
-		return inference.Invalid(param, "%s must be %s, got %s", param, listWords(schema.Enum), quote(verdict.Value))
+		return inference.Invalid(param, "%s must be %s, got %s", param, strictjson.ListWords(schema.Enum), strictjson.Quote(verdict.Value))
 	case "properties":
 		return explainExtra(param, verdict)
 	}
-	return inference.Invalid(param, "%s must be %s, got %s", param, expected(verdict), show(verdict.Value))
+	return inference.Invalid(param, "%s must be %s, got %s", param, expected(verdict), strictjson.Show(verdict.Value))
 }
 
 // expected says what a value must be, by the keyword that refused it.
@@ -48,13 +47,13 @@ func expected(verdict *openapi3.SchemaError) string {
 	s := verdict.Schema
 	switch verdict.SchemaField {
 	case "minimum":
-		return "at least " + number(*s.Min)
+		return "at least " + strictjson.Number(*s.Min)
 	case "maximum":
-		return "at most " + number(*s.Max)
+		return "at most " + strictjson.Number(*s.Max)
 	case "exclusiveMinimum":
-		return "more than " + number(*s.Min)
+		return "more than " + strictjson.Number(*s.Min)
 	case "exclusiveMaximum":
-		return "less than " + number(*s.Max)
+		return "less than " + strictjson.Number(*s.Max)
 	case "minLength", "maxLength":
 		return between(s.MinLength, s.MaxLength, "character")
 	case "minItems", "maxItems":
@@ -94,7 +93,7 @@ func explainUnion(param string, verdict *openapi3.SchemaError) error {
 	if len(fitting) == 1 && errors.As(fitting[0].VisitJSON(verdict.Value, terse), &inner) {
 		return explainAt(param, verdict.Value, inner)
 	}
-	return inference.Invalid(param, "%s must be %s, got %s", param, describeSchema(verdict.Schema), show(verdict.Value))
+	return inference.Invalid(param, "%s must be %s, got %s", param, describeSchema(verdict.Schema), strictjson.Show(verdict.Value))
 }
 
 func alternatives(verdict *openapi3.SchemaError) []*openapi3.Schema {
@@ -117,12 +116,12 @@ func alternatives(verdict *openapi3.SchemaError) []*openapi3.Schema {
 // explainDiscriminator names the words that tell the alternatives apart.
 func explainDiscriminator(param string, verdict *openapi3.SchemaError) error {
 	d := verdict.Schema.Discriminator
-	param = joinPath(param, d.PropertyName)
+	param = strictjson.JoinPath(param, d.PropertyName)
 	words := slices.Sorted(maps.Keys(d.Mapping))
 	if verdict.Value == nil {
-		return inference.Invalid(param, "%s must be %s", param, listWords(words))
+		return inference.Invalid(param, "%s must be %s", param, strictjson.ListWords(words))
 	}
-	return inference.Invalid(param, "%s must be %s, got %s", param, listWords(words), quote(verdict.Value))
+	return inference.Invalid(param, "%s must be %s, got %s", param, strictjson.ListWords(words), strictjson.Quote(verdict.Value))
 }
 
 // explainExtra names the key that an object with fixed keys doesn't have.
@@ -131,29 +130,11 @@ func explainExtra(param string, verdict *openapi3.SchemaError) error {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if verdict.Schema.Properties[key] == nil {
 			keys := slices.Sorted(maps.Keys(verdict.Schema.Properties))
-			extra := joinPath(param, key)
+			extra := strictjson.JoinPath(param, key)
 			return inference.Invalid(extra, "%s is not known; %s takes %s", extra, param, strings.Join(keys, ", "))
 		}
 	}
 	return inference.Invalid(param, "%s has a key that is not known", param)
-}
-
-// pathOf appends a JSON pointer into value to path, in OpenAI's style. Long paths are cut.
-func pathOf(path string, value any, pointer []string) string {
-	for _, step := range pointer {
-		path = cut(path, maxMessage)
-		switch v := value.(type) {
-		case []any:
-			path = joinPath(path, "["+step+"]")
-			if i, err := strconv.Atoi(step); err == nil && i < len(v) {
-				value = v[i]
-			}
-		case map[string]any:
-			path = joinPath(path, step)
-			value = v[step]
-		}
-	}
-	return path
 }
 
 // typeWords name a type of JSON schema: one value of it, and many.
@@ -183,12 +164,12 @@ func describeSchema(s *openapi3.Schema) string {
 		for _, alternative := range s.OneOf {
 			words = append(words, describeSchema(alternative.Value))
 		}
-		return listWords(words)
+		return strictjson.ListWords(words)
 	case s.Type.Is(openapi3.TypeArray):
 		_, items := typeWords(s.Items.Value.Type)
 		return "a list of " + items
 	case len(s.Enum) > 0:
-		return listWords(s.Enum)
+		return strictjson.ListWords(s.Enum)
 	}
 	word, _ := typeWords(s.Type)
 	return word
@@ -209,50 +190,4 @@ func typeOf(value any) string {
 		return openapi3.TypeArray
 	}
 	return openapi3.TypeNull
-}
-
-// quote is how a message shows a value where one of a few words was wanted.
-func quote(value any) string {
-	if s, ok := value.(string); ok && len(s) <= 40 {
-		return strconv.Quote(s)
-	}
-	return show(value)
-}
-
-// show is how a message speaks of a client's value. Texts are not repeated:
-// messages reach the log, and prompts must not.
-func show(value any) string {
-	switch v := value.(type) {
-	case string:
-		return fmt.Sprintf("a string of %d bytes", len(v))
-	case []any:
-		return fmt.Sprintf("a list of %d", len(v))
-	case map[string]any:
-		return "an object"
-	case float64:
-		return number(v)
-	case nil:
-		return "null"
-	}
-	return fmt.Sprint(value)
-}
-
-func number(f float64) string {
-	if math.Abs(f) < 1e21 {
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
-}
-
-// listWords gives "a", "a or b", "a, b or c".
-func listWords[T any](words []T) string {
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = fmt.Sprint(w)
-	}
-	last := len(all) - 1
-	if last < 1 {
-		return strings.Join(all, "")
-	}
-	return strings.Join(all[:last], ", ") + " or " + all[last]
 }

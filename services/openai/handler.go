@@ -22,6 +22,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // Config of the frontend. The zero value keeps no responses.
@@ -233,9 +234,9 @@ func mayUse(ctx context.Context, raw []byte) error {
 		return nil
 	}
 	var refused error
-	_ = readJSON(raw, func(r *jsonReader) error { // the validator reports other errors
-		return r.object(func(key string) error {
-			value, err := r.value(key == "model")
+	_ = strictjson.Read(raw, func(r *strictjson.Reader) error { // the validator reports other errors
+		return r.Object(func(key string) error {
+			value, err := r.Value(key == "model")
 			if key != "model" || err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // DecodeInput reads what to embed: a text, the token ids of one, or a list of
@@ -25,11 +26,11 @@ func DecodePrompt(raw json.RawMessage) ([]inference.Input, error) {
 	return decodeTexts("prompt", raw, anyText)
 }
 
-func decodeTexts(param string, raw json.RawMessage, text func(*jsonReader) (string, error)) ([]inference.Input, error) {
+func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader) (string, error)) ([]inference.Input, error) {
 	var inputs []inference.Input
-	err := readJSON(raw, func(r *jsonReader) error {
+	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
 		var err error
-		switch r.peek() {
+		switch r.Peek() {
 		case '"':
 			inputs = make([]inference.Input, 1)
 			inputs[0].Text, err = text(r)
@@ -41,7 +42,7 @@ func decodeTexts(param string, raw json.RawMessage, text func(*jsonReader) (stri
 		return err
 	})
 	if err != nil {
-		return nil, bodyError(at(param, err))
+		return nil, strictjson.BodyError(strictjson.At(param, err))
 	}
 	return inputs, nil
 }
@@ -50,13 +51,13 @@ func decodeTexts(param string, raw json.RawMessage, text func(*jsonReader) (stri
 var errTooManyEntries = errors.New("too many entries")
 
 // inputList reads a list, whose first item says of what.
-func inputList(r *jsonReader, text func(*jsonReader) (string, error)) ([]inference.Input, error) {
+func inputList(r *strictjson.Reader, text func(*strictjson.Reader) (string, error)) ([]inference.Input, error) {
 	var inputs []inference.Input
 	var ids []int
 	var first byte
-	err := r.array(func(i int) (err error) {
+	err := r.Array(func(i int) (err error) {
 		if i == 0 {
-			first = r.peek()
+			first = r.Peek()
 		}
 		if i >= budget.Embedded && (first == '"' || first == '[') {
 			return errTooManyEntries
@@ -75,27 +76,27 @@ func inputList(r *jsonReader, text func(*jsonReader) (string, error)) ([]inferen
 		return err
 	})
 	if errors.Is(err, errTooManyEntries) {
-		return nil, &jsonError{message: fmt.Sprintf("holds more than %d entries: send fewer", budget.Embedded), named: true}
+		return nil, &strictjson.Error{Message: fmt.Sprintf("holds more than %d entries: send fewer", budget.Embedded), Named: true}
 	}
 	if ids != nil {
 		inputs = []inference.Input{{TokenIDs: ids}}
 	}
 	if err == nil && inputs == nil {
-		err = &jsonError{message: "must not be empty", named: true}
+		err = &strictjson.Error{Message: "must not be empty", Named: true}
 	}
 	return inputs, err
 }
 
-func inputText(r *jsonReader) (string, error) {
+func inputText(r *strictjson.Reader) (string, error) {
 	s, err := anyText(r)
 	if err == nil && s == "" {
-		err = &jsonError{message: "must not be empty", named: true}
+		err = &strictjson.Error{Message: "must not be empty", Named: true}
 	}
 	return s, err
 }
 
-func anyText(r *jsonReader) (string, error) {
-	value, err := r.value(true)
+func anyText(r *strictjson.Reader) (string, error) {
+	value, err := r.Value(true)
 	if err != nil {
 		return "", err
 	}
@@ -106,28 +107,28 @@ func anyText(r *jsonReader) (string, error) {
 	return s, nil
 }
 
-func inputIDs(r *jsonReader) ([]int, error) {
-	if r.peek() != '[' {
+func inputIDs(r *strictjson.Reader) ([]int, error) {
+	if r.Peek() != '[' {
 		return nil, mismatch(r, "a list of token ids")
 	}
 	var ids []int
-	err := r.array(func(int) (err error) {
+	err := r.Array(func(int) (err error) {
 		ids, err = appendID(r, ids)
 		return err
 	})
 	if err == nil && ids == nil {
-		err = &jsonError{message: "must not be empty", named: true}
+		err = &strictjson.Error{Message: "must not be empty", Named: true}
 	}
 	return ids, err
 }
 
 // appendID reads one id. Ids don't count as values: they cost little more than their
 // text, and a batch of long inputs has many.
-func appendID(r *jsonReader, ids []int) ([]int, error) {
-	if c := r.peek(); c != '-' && !isDigit(c) {
+func appendID(r *strictjson.Reader, ids []int) ([]int, error) {
+	if c := r.Peek(); c != '-' && !strictjson.IsDigit(c) {
 		return ids, mismatch(r, "a token id")
 	}
-	value, err := r.freeNumber()
+	value, err := r.FreeNumber()
 	if err != nil {
 		return ids, err
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // DecodeMessages reads the messages of a chat. It accepts and refuses what
@@ -21,15 +21,15 @@ import (
 // Errors are [*inference.Error] with params such as messages[2].content[0].text.
 func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 	var messages []inference.Message
-	err := readJSON(raw, func(r *jsonReader) error {
-		if r.peek() != '[' {
+	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
+		if r.Peek() != '[' {
 			return mismatch(r, "a list of messages")
 		}
-		err := r.array(func(i int) error {
+		err := r.Array(func(i int) error {
 			if i == budget.Messages {
 				return errTooMany("messages")
 			}
-			value, err := r.value(true)
+			value, err := r.Value(true)
 			if err != nil {
 				return err
 			}
@@ -43,19 +43,19 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 		return err
 	})
 	if err != nil {
-		return nil, bodyError(at("messages", err))
+		return nil, strictjson.BodyError(strictjson.At("messages", err))
 	}
 	return messages, nil
 }
 
 // errTooMany is the error of the first message, or item, beyond the budget.
 func errTooMany(what string) error {
-	return &jsonError{message: fmt.Sprintf("is beyond the %d %s that a request may have", budget.Messages, what), named: true}
+	return &strictjson.Error{Message: fmt.Sprintf("is beyond the %d %s that a request may have", budget.Messages, what), Named: true}
 }
 
 // mismatch is the error of a value of another type than wanted.
-func mismatch(r *jsonReader, wanted string) error {
-	value, err := r.value(true)
+func mismatch(r *strictjson.Reader, wanted string) error {
+	value, err := r.Value(true)
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func mismatch(r *jsonReader, wanted string) error {
 }
 
 func wrong(wanted string, got any) error {
-	return &jsonError{message: fmt.Sprintf("must be %s, got %s", wanted, show(got)), named: true}
+	return &strictjson.Error{Message: fmt.Sprintf("must be %s, got %s", wanted, strictjson.Show(got)), Named: true}
 }
 
 func missing(key string) error {
-	return &jsonError{path: key, message: "is required", named: true}
+	return &strictjson.Error{Path: key, Message: "is required", Named: true}
 }
 
 // roles are those a message can have.
@@ -77,7 +77,7 @@ func roles() []string {
 
 // decodeMessage reads one message. The reader that gave value goes along for its
 // count: arguments of calls are values, too.
-func decodeMessage(r *jsonReader, value any) (inference.Message, error) {
+func decodeMessage(r *strictjson.Reader, value any) (inference.Message, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return inference.Message{}, wrong("an object", value)
@@ -134,13 +134,13 @@ func decodeContent(object map[string]any, m *inference.Message) error {
 		}
 	case []any:
 		if len(kinds) > 0 {
-			return at(key, decodeParts(value, kinds, m))
+			return strictjson.At(key, decodeParts(value, kinds, m))
 		}
 	}
 	if len(kinds) == 0 {
-		return at(key, wrong("a string or null", value))
+		return strictjson.At(key, wrong("a string or null", value))
 	}
-	return at(key, wrong("a string or a list of parts", value))
+	return strictjson.At(key, wrong("a string or a list of parts", value))
 }
 
 func decodeParts(list []any, kinds []string, m *inference.Message) error {
@@ -161,14 +161,14 @@ func eachPart(list []any, kinds []string, decode func(object map[string]any, kin
 	for i, value := range list {
 		object, ok := value.(map[string]any)
 		if !ok {
-			return nil, at(index(i), wrong("an object", value))
+			return nil, strictjson.At(strictjson.Index(i), wrong("an object", value))
 		}
 		kind, err := word(object, "type", kinds)
 		if err == nil {
 			parts[i], err = decode(object, kind)
 		}
 		if err != nil {
-			return nil, at(index(i), err)
+			return nil, strictjson.At(strictjson.Index(i), err)
 		}
 	}
 	return parts, nil
@@ -200,11 +200,11 @@ func decodeImage(part map[string]any) (string, error) {
 	}
 	if image["detail"] != nil {
 		if _, err := word(image, "detail", []string{"auto", "low", "high"}); err != nil {
-			return "", at(key, err)
+			return "", strictjson.At(key, err)
 		}
 	}
 	url, err := text(image, "url", true)
-	return url, at(key, err)
+	return url, strictjson.At(key, err)
 }
 
 func checkAudio(part map[string]any) error {
@@ -214,10 +214,10 @@ func checkAudio(part map[string]any) error {
 		return err
 	}
 	if _, err := text(audio, "data", true); err != nil {
-		return at(key, err)
+		return strictjson.At(key, err)
 	}
 	_, err = word(audio, "format", []string{"wav", "mp3"})
-	return at(key, err)
+	return strictjson.At(key, err)
 }
 
 func checkFile(part map[string]any) error {
@@ -228,7 +228,7 @@ func checkFile(part map[string]any) error {
 	}
 	for _, field := range []string{"filename", "file_data", "file_id"} {
 		if _, err := text(file, field, false); err != nil {
-			return at(key, err)
+			return strictjson.At(key, err)
 		}
 	}
 	return nil
@@ -241,11 +241,11 @@ func checkCacheHint(part map[string]any) error {
 		return err
 	}
 	_, err = word(hint, "mode", []string{"explicit"})
-	return at(key, err)
+	return strictjson.At(key, err)
 }
 
 // decodeAssistant reads what only the assistant's messages have.
-func decodeAssistant(r *jsonReader, object map[string]any, m *inference.Message) (err error) {
+func decodeAssistant(r *strictjson.Reader, object map[string]any, m *inference.Message) (err error) {
 	if m.Refusal, err = text(object, "refusal", false); err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func decodeAssistant(r *jsonReader, object map[string]any, m *inference.Message)
 	if len(m.ToolCalls) == 0 {
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
-	return at(key, err)
+	return strictjson.At(key, err)
 }
 
 func checkSpoken(object map[string]any) error {
@@ -281,15 +281,15 @@ func checkSpoken(object map[string]any) error {
 		return err
 	}
 	if _, err := text(audio, "id", true); err != nil {
-		return at(key, err)
+		return strictjson.At(key, err)
 	}
-	return &jsonError{
-		path: key, message: "refers to a spoken answer, and none are kept: send its text as content",
-		named: true, unsupported: true,
+	return &strictjson.Error{
+		Path: key, Message: "refers to a spoken answer, and none are kept: send its text as content",
+		Named: true, Unsupported: true,
 	}
 }
 
-func decodeToolCalls(r *jsonReader, object map[string]any, m *inference.Message) error {
+func decodeToolCalls(r *strictjson.Reader, object map[string]any, m *inference.Message) error {
 	const key = "tool_calls"
 	var list []any
 	switch value := object[key].(type) {
@@ -297,19 +297,19 @@ func decodeToolCalls(r *jsonReader, object map[string]any, m *inference.Message)
 	case []any:
 		list = value
 	default:
-		return at(key, wrong("a list of calls", value))
+		return strictjson.At(key, wrong("a list of calls", value))
 	}
 	for i, value := range list {
 		call, err := decodeToolCall(r, value)
 		if err != nil {
-			return at(key, at(index(i), err))
+			return strictjson.At(key, strictjson.At(strictjson.Index(i), err))
 		}
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
 	return nil
 }
 
-func decodeToolCall(r *jsonReader, value any) (inference.ToolCall, error) {
+func decodeToolCall(r *strictjson.Reader, value any) (inference.ToolCall, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return inference.ToolCall{}, wrong("an object", value)
@@ -327,11 +327,11 @@ func decodeToolCall(r *jsonReader, value any) (inference.ToolCall, error) {
 		return inference.ToolCall{}, err
 	}
 	if kind == "custom" {
-		return inference.ToolCall{}, at(kind, refuseCustom(function))
+		return inference.ToolCall{}, strictjson.At(kind, refuseCustom(function))
 	}
 	call, err := decodeFunction(r, function)
 	call.ID = id
-	return call, at(kind, err)
+	return call, strictjson.At(kind, err)
 }
 
 func refuseCustom(call map[string]any) error {
@@ -340,11 +340,11 @@ func refuseCustom(call map[string]any) error {
 			return err
 		}
 	}
-	return &jsonError{message: "is a call of a custom tool, and chat templates know functions only", named: true, unsupported: true}
+	return &strictjson.Error{Message: "is a call of a custom tool, and chat templates know functions only", Named: true, Unsupported: true}
 }
 
 // decodeFunction reads a call's name and arguments.
-func decodeFunction(r *jsonReader, function map[string]any) (inference.ToolCall, error) {
+func decodeFunction(r *strictjson.Reader, function map[string]any) (inference.ToolCall, error) {
 	name, err := text(function, "name", true)
 	if err != nil {
 		return inference.ToolCall{}, err
@@ -354,32 +354,8 @@ func decodeFunction(r *jsonReader, function map[string]any) (inference.ToolCall,
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
-	raw, err := decodeArguments(r, arguments)
-	return inference.ToolCall{Name: name, Arguments: raw}, at(key, err)
-}
-
-// decodeArguments checks that the text is a JSON object and keeps its bytes:
-// the order of keys reaches the prompt. No text stands for no arguments.
-func decodeArguments(r *jsonReader, arguments string) (json.RawMessage, error) {
-	arguments = strings.TrimSpace(arguments)
-	if arguments == "" {
-		return json.RawMessage("{}"), nil
-	}
-	err := readJSON([]byte(arguments), func(inner *jsonReader) error {
-		inner.values = r.values
-		defer func() { r.values = inner.values }()
-		return inner.object(func(string) error {
-			_, err := inner.value(false)
-			return err
-		})
-	})
-	switch {
-	case beyondText(err):
-		return nil, err
-	case err != nil:
-		return nil, &jsonError{message: "must be a JSON object as text: " + why(err), named: true}
-	}
-	return json.RawMessage(arguments), nil
+	raw, err := r.ObjectText(arguments)
+	return inference.ToolCall{Name: name, Arguments: raw}, strictjson.At(key, err)
 }
 
 // text is a string field; null and absent are empty unless it is required.
@@ -394,7 +370,7 @@ func text(object map[string]any, key string, required bool) (string, error) {
 	if !there {
 		return "", missing(key)
 	}
-	return "", at(key, wrong("a string", value))
+	return "", strictjson.At(key, wrong("a string", value))
 }
 
 // word is a required string field that has one of the given values.
@@ -406,7 +382,7 @@ func word(object map[string]any, key string, words []string) (string, error) {
 	if !there {
 		return "", missing(key)
 	}
-	return "", at(key, &jsonError{message: fmt.Sprintf("must be %s, got %s", listWords(words), quote(value)), named: true})
+	return "", strictjson.At(key, &strictjson.Error{Message: fmt.Sprintf("must be %s, got %s", strictjson.ListWords(words), strictjson.Quote(value)), Named: true})
 }
 
 // child is an object field, nil when it isn't required and null or absent.
@@ -421,5 +397,5 @@ func child(object map[string]any, key string, required bool) (map[string]any, er
 	if !there {
 		return nil, missing(key)
 	}
-	return nil, at(key, wrong("an object", value))
+	return nil, strictjson.At(key, wrong("an object", value))
 }

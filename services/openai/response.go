@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // CreateResponse answers items, in one piece or as a stream of events.
@@ -77,7 +78,7 @@ func (h *Handler) newTurn(ctx context.Context, body *api.CreateResponse) (*turn,
 	for i, it := range items {
 		origin := "input"
 		if body.Input[0] == '[' {
-			origin += index(i)
+			origin += strictjson.Index(i)
 		}
 		if err := h.addInput(t, it, origin); err != nil {
 			return nil, err
@@ -130,9 +131,9 @@ func (h *Handler) addInput(t *turn, it *item, origin string) error {
 
 // notKept is the error of an id that means nothing, or nothing any more.
 func (h *Handler) notKept(param, reason, what, id string) error {
-	message := fmt.Sprintf("there is no %s %s: it was never kept, or isn't any more", what, quote(id))
+	message := fmt.Sprintf("there is no %s %s: it was never kept, or isn't any more", what, strictjson.Quote(id))
 	if !h.responses.on() {
-		message = fmt.Sprintf("there is no %s %s: this server keeps none (--responses-store-size)", what, quote(id))
+		message = fmt.Sprintf("there is no %s %s: this server keeps none (--responses-store-size)", what, strictjson.Quote(id))
 	}
 	return &inference.Error{Code: inference.CodeNotFound, Reason: reason, Param: param, Message: message}
 }
@@ -357,12 +358,12 @@ func page(items []*item, params *api.ListResponseInputItemsParams) (_ []*item, m
 	case order == nil || *order == "desc":
 		slices.Reverse(items)
 	case *order != "asc":
-		return nil, false, inference.Invalid("order", "order must be asc or desc, got %s", quote(string(*order)))
+		return nil, false, inference.Invalid("order", "order must be asc or desc, got %s", strictjson.Quote(string(*order)))
 	}
 	if after := value(params.After); after != "" {
 		i := slices.IndexFunc(items, func(it *item) bool { return it.id == after })
 		if i < 0 {
-			return nil, false, inference.Invalid("after", "after must be the id of an item of this response, got %s", quote(after))
+			return nil, false, inference.Invalid("after", "after must be the id of an item of this response, got %s", strictjson.Quote(after))
 		}
 		items = items[i+1:]
 	}

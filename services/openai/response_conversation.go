@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // conversation are the messages that items make.
@@ -16,7 +17,7 @@ type conversation struct {
 	// reasoning waits for the message or the calls that it led to.
 	reasoning string
 	// arguments reads those of all calls, which have one budget.
-	arguments jsonReader
+	arguments strictjson.Reader
 }
 
 // add appends an item. Calls belong to the assistant's message before them, and
@@ -46,10 +47,10 @@ func (c *conversation) add(it *item, origin string) error {
 }
 
 func (c *conversation) addCall(it *item, origin string) error {
-	arguments, err := decodeArguments(&c.arguments, it.text)
+	arguments, err := c.arguments.ObjectText(it.text)
 	switch {
-	case beyondText(err):
-		return bodyError(err)
+	case strictjson.BeyondText(err):
+		return strictjson.BodyError(err)
 	case err != nil: // as a model wrote it: the client's own are checked
 		return inference.Invalid(origin, "%s: the model's call of `%s` has arguments that aren't a JSON object, which no chat template shows", origin, it.name)
 	}

@@ -9,6 +9,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // The items of the Responses API.
@@ -67,18 +68,18 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 		return nil, nil
 	}
 	var items []*item
-	err := readJSON(raw, func(r *jsonReader) error {
-		switch r.peek() {
+	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
+		switch r.Peek() {
 		case '"':
 			text, err := anyText(r)
 			items = []*item{{kind: itemMessage, role: "user", text: text, status: statusCompleted}}
 			return err
 		case '[':
-			return r.array(func(i int) error {
+			return r.Array(func(i int) error {
 				if i == budget.Messages {
 					return errTooMany("items")
 				}
-				value, err := r.value(true)
+				value, err := r.Value(true)
 				if err != nil {
 					return err
 				}
@@ -90,12 +91,12 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 		return mismatch(r, "a string or a list of items")
 	})
 	if err != nil {
-		return nil, bodyError(at("input", err))
+		return nil, strictjson.BodyError(strictjson.At("input", err))
 	}
 	return items, nil
 }
 
-func decodeItem(r *jsonReader, value any) (*item, error) {
+func decodeItem(r *strictjson.Reader, value any) (*item, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, wrong("an object", value)
@@ -139,7 +140,7 @@ func itemKind(object map[string]any) (string, error) {
 	switch kind := object[key].(type) {
 	case string:
 		if !slices.Contains(kinds, kind) {
-			return "", &jsonError{path: key, message: fmt.Sprintf("must be %s: %s is not supported", listWords(kinds), quote(kind)), named: true, unsupported: true}
+			return "", &strictjson.Error{Path: key, Message: fmt.Sprintf("must be %s: %s is not supported", strictjson.ListWords(kinds), strictjson.Quote(kind)), Named: true, Unsupported: true}
 		}
 		return kind, nil
 	case nil:
@@ -151,16 +152,16 @@ func itemKind(object map[string]any) (string, error) {
 		}
 		return "", missing(key)
 	default:
-		return "", at(key, wrong("a string", kind))
+		return "", strictjson.At(key, wrong("a string", kind))
 	}
 }
 
 func checkReference(object map[string]any, id string) error {
 	if id == "" {
-		return &jsonError{path: "id", message: "must not be empty", named: true}
+		return &strictjson.Error{Path: "id", Message: "must not be empty", Named: true}
 	}
 	if _, there := object["role"]; there {
-		return &jsonError{path: "role", message: "is not part of an item_reference", named: true}
+		return &strictjson.Error{Path: "role", Message: "is not part of an item_reference", Named: true}
 	}
 	return nil
 }
@@ -197,13 +198,13 @@ func decodeItemContent(object map[string]any, key string, kinds []string, it *it
 	list, ok := value.([]any)
 	switch {
 	case !ok:
-		return at(key, wrong("a string or a list of parts", value))
+		return strictjson.At(key, wrong("a string or a list of parts", value))
 	case len(list) == 0:
-		return at(key, wrong("a string or a list of at least 1 part", value))
+		return strictjson.At(key, wrong("a string or a list of at least 1 part", value))
 	}
 	var err error
 	if it.parts, err = eachPart(list, kinds, decodeItemPart); err != nil {
-		return at(key, err)
+		return strictjson.At(key, err)
 	}
 	if len(list) == 1 && it.parts[0].Kind == inference.PartText {
 		it.text, it.parts = it.parts[0].Text, nil
@@ -240,11 +241,11 @@ func checkExtras(object map[string]any) error {
 	for _, key := range []string{"annotations", "logprobs"} {
 		list, ok := object[key].([]any)
 		if object[key] != nil && !ok {
-			return at(key, wrong("a list of objects", object[key]))
+			return strictjson.At(key, wrong("a list of objects", object[key]))
 		}
 		for i, value := range list {
 			if _, ok := value.(map[string]any); !ok {
-				return at(key, at(index(i), wrong("an object", value)))
+				return strictjson.At(key, strictjson.At(strictjson.Index(i), wrong("an object", value)))
 			}
 		}
 	}
@@ -264,7 +265,7 @@ func decodeItemImage(object map[string]any) (string, error) {
 	case err != nil:
 		return "", err
 	case id != "" || url == "":
-		return "", &jsonError{path: "image_url", message: "is needed: send the picture in it, no files are kept", named: true, unsupported: true}
+		return "", &strictjson.Error{Path: "image_url", Message: "is needed: send the picture in it, no files are kept", Named: true, Unsupported: true}
 	}
 	return url, nil
 }
@@ -289,10 +290,10 @@ func refuseFile(object map[string]any) error {
 	if err := checkCacheHint(object); err != nil {
 		return err
 	}
-	return &jsonError{message: "is a document, which no model here reads: put its text into an input_text", named: true, unsupported: true}
+	return &strictjson.Error{Message: "is a document, which no model here reads: put its text into an input_text", Named: true, Unsupported: true}
 }
 
-func decodeItemCall(r *jsonReader, object map[string]any, it *item) (err error) {
+func decodeItemCall(r *strictjson.Reader, object map[string]any, it *item) (err error) {
 	if it.callID, err = text(object, "call_id", true); err != nil {
 		return err
 	}
@@ -313,7 +314,7 @@ func decodeItemReasoning(object map[string]any, it *item) error {
 	const key = "encrypted_content"
 	hidden, err := text(object, key, false)
 	if err == nil && hidden != "" {
-		err = &jsonError{path: key, message: "can't be read here: send the reasoning as content", named: true, unsupported: true}
+		err = &strictjson.Error{Path: key, Message: "can't be read here: send the reasoning as content", Named: true, Unsupported: true}
 	}
 	return err
 }
@@ -322,20 +323,20 @@ func decodeItemReasoning(object map[string]any, it *item) error {
 func decodeTextParts(object map[string]any, key, kind string) ([]string, error) {
 	list, ok := object[key].([]any)
 	if object[key] != nil && !ok {
-		return nil, at(key, wrong("a list of parts", object[key]))
+		return nil, strictjson.At(key, wrong("a list of parts", object[key]))
 	}
 	var texts []string
 	for i, value := range list {
 		part, ok := value.(map[string]any)
 		if !ok {
-			return nil, at(key, at(index(i), wrong("an object", value)))
+			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), wrong("an object", value)))
 		}
 		if _, err := word(part, "type", []string{kind}); err != nil {
-			return nil, at(key, at(index(i), err))
+			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), err))
 		}
 		s, err := text(part, "text", true)
 		if err != nil {
-			return nil, at(key, at(index(i), err))
+			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), err))
 		}
 		texts = append(texts, s)
 	}

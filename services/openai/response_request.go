@@ -8,6 +8,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // refuseInResponse names the first field that isn't honoured. As in chats, values
@@ -162,7 +163,7 @@ func (s *schemas) chatTool(ctx context.Context, param string, raw json.RawMessag
 		return nil, inference.Invalid(param, "%s must be a tool", param)
 	}
 	if tool.Type != functionType {
-		return nil, inference.Unsupported(param+".type", "%s.type must be function, got %s: there are no tools but the client's own functions", param, quote(tool.Type))
+		return nil, inference.Unsupported(param+".type", "%s.type must be function, got %s: there are no tools but the client's own functions", param, strictjson.Quote(tool.Type))
 	}
 	err := firstUsed([]unsupported{
 		{param + ".output_schema", !neutral(tool.OutputSchema), "describe what it gives back in its description"},
@@ -183,9 +184,9 @@ func (s *schemas) chatTool(ctx context.Context, param string, raw json.RawMessag
 func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 	nested := []byte(`{"type":"function","function":`)
 	open := byte('{')
-	r := &jsonReader{data: raw}
-	err := r.object(func(key string) error {
-		value, err := r.raw()
+	r := strictjson.NewReader(raw)
+	err := r.Object(func(key string) error {
+		value, err := r.Raw()
 		if err != nil || string(value) == "null" || !slices.Contains([]string{"name", "description", "parameters", "strict"}, key) {
 			return err
 		}
@@ -194,7 +195,7 @@ func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, bodyError(err)
+		return nil, strictjson.BodyError(err)
 	}
 	return append(nested, "}}"...), nil
 }
@@ -215,7 +216,7 @@ func responseToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	case named.Type == "allowed_tools":
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must not be allowed_tools: send only the tools that may be called")
 	case named.Type != functionType:
-		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function, got %s: there are no tools but the client's own functions", quote(named.Type))
+		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function, got %s: there are no tools but the client's own functions", strictjson.Quote(named.Type))
 	case named.Name == "":
 		return inference.ToolChoice{}, inference.Invalid("tool_choice.name", "tool_choice.name is required")
 	}

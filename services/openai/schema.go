@@ -13,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // schemas checks the JSON Schemas of one request: engines take nonsense and answer
@@ -25,17 +26,17 @@ type schemas struct{ count, patternBytes int } // subschemas and patterns so far
 // check returns an [*inference.Error] that names the field at fault, or the context's error.
 func (s *schemas) check(ctx context.Context, c *inference.Structured) error {
 	var doc any
-	err := readJSON(c.Value, func(r *jsonReader) (err error) {
-		doc, err = r.within(budget.FreeValues, func() (any, error) { return r.value(true) })
+	err := strictjson.Read(c.Value, func(r *strictjson.Reader) (err error) {
+		doc, err = r.Within(budget.FreeValues, func() (any, error) { return r.Value(true) })
 		return err
 	})
 	switch {
-	case errors.Is(err, errFieldFull):
+	case errors.Is(err, strictjson.ErrFieldFull):
 		return inference.Invalid(c.Param, "%s holds more than %d values: send a smaller schema", c.Param, budget.FreeValues)
-	case errors.Is(err, errTooManyKeys):
+	case errors.Is(err, strictjson.ErrTooManyKeys):
 		return inference.Invalid(c.Param, "%s holds an object of more than %d keys: send a smaller schema", c.Param, budget.ObjectKeys)
 	case err != nil:
-		return inference.Invalid(c.Param, "%s is not valid JSON: %s", c.Param, why(err))
+		return inference.Invalid(c.Param, "%s is not valid JSON: %s", c.Param, strictjson.Why(err))
 	}
 	root, isObject := doc.(map[string]any)
 	if !isObject {
@@ -182,22 +183,22 @@ func (w *schemaWalk) tooMany(below []schemaBelow) bool {
 func (w *schemaWalk) explain(node map[string]any, err error) error {
 	where := ""
 	for _, step := range w.trail {
-		where = cut(joinPath(where, step), maxMessage)
+		where = budget.Cut(strictjson.JoinPath(where, step), budget.MessageBytes)
 	}
 	if bad, ok := errors.AsType[*patternError](err); ok {
-		return flawf("%s %s", joinPath(where, bad.key), bad.why)
+		return flawf("%s %s", strictjson.JoinPath(where, bad.key), bad.why)
 	}
 	broken, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
 		return err
 	}
 	e := deepest(broken)
-	where = pathOf(where, node, e.InstanceLocation)
+	where = strictjson.PathOf(where, node, e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
-		return flawf("%s must be of type %s, got %s", where, listWords(k.Want), k.Got)
+		return flawf("%s must be of type %s, got %s", where, strictjson.ListWords(k.Want), k.Got)
 	case *kind.Enum:
-		return flawf("%s must be %s, got %s", where, listWords(k.Want), quote(k.Got))
+		return flawf("%s must be %s, got %s", where, strictjson.ListWords(k.Want), strictjson.Quote(k.Got))
 	case *kind.Format:
 		return flawf("%s is not a valid %s", where, k.Want)
 	}

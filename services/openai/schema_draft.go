@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // schemaDraft is a version of JSON Schema. It may be used concurrently.
@@ -191,7 +193,7 @@ func takeItems(key string, items []any, below []schemaBelow) ([]any, []schemaBel
 	for i, item := range items {
 		if node, ok := item.(map[string]any); ok {
 			left[i] = noSchema
-			below = append(below, schemaBelow{[]string{key, index(i)}, node})
+			below = append(below, schemaBelow{[]string{key, strictjson.Index(i)}, node})
 		}
 	}
 	return left, below

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // patternError is returned for a regular expression that can't be read.
@@ -24,7 +25,7 @@ func (s *schemas) patterns(key string, value any) error {
 		return s.pattern(key, "", value)
 	case map[string]any:
 		for _, pattern := range slices.Sorted(maps.Keys(value)) {
-			if err := s.pattern(key, "has the key "+quote(pattern)+", which ", pattern); err != nil {
+			if err := s.pattern(key, "has the key "+strictjson.Quote(pattern)+", which ", pattern); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,9 @@ package openai
 
 import (
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // shape is what a schema knows of a value's keys. A union has the keys of all its
@@ -76,14 +79,14 @@ type step struct {
 
 // walk reads one value, as [jsonReader.value] does without build, and notes the
 // keys in it that the shape doesn't have.
-func (u *unknownKeys) walk(r *jsonReader, s *shape) error {
+func (u *unknownKeys) walk(r *strictjson.Reader, s *shape) error {
 	at := len(u.trail)
-	switch c := r.peek(); {
+	switch c := r.Peek(); {
 	case s != nil && c == '{' && !s.open:
-		if err := r.count(); err != nil {
+		if err := r.Count(); err != nil {
 			return err
 		}
-		return r.object(func(key string) error {
+		return r.Object(func(key string) error {
 			u.trail = append(u.trail[:at], step{key: key})
 			below, known := s.keys[key]
 			if !known {
@@ -92,15 +95,15 @@ func (u *unknownKeys) walk(r *jsonReader, s *shape) error {
 			return u.walk(r, below)
 		})
 	case s != nil && c == '[' && s.items != nil:
-		if err := r.count(); err != nil {
+		if err := r.Count(); err != nil {
 			return err
 		}
-		return r.array(func(i int) error {
+		return r.Array(func(i int) error {
 			u.trail = append(u.trail[:at], step{index: i})
 			return u.walk(r, s.items)
 		})
 	}
-	_, err := r.value(false)
+	_, err := r.Value(false)
 	return err
 }
 
@@ -113,9 +116,9 @@ func (u *unknownKeys) note() {
 	path, general := "", ""
 	for _, s := range u.trail {
 		if s.key == "" {
-			path, general = path+index(s.index), general+"[]"
+			path, general = path+strictjson.Index(s.index), general+"[]"
 		} else {
-			path, general = joinPath(path, s.key), joinPath(general, s.key)
+			path, general = strictjson.JoinPath(path, s.key), strictjson.JoinPath(general, s.key)
 		}
 	}
 	if u.seen[general] {
@@ -125,5 +128,5 @@ func (u *unknownKeys) note() {
 		u.seen = map[string]bool{}
 	}
 	u.seen[general] = true
-	u.names = append(u.names, cut(path, maxName))
+	u.names = append(u.names, budget.Cut(path, budget.NameBytes))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // Validator checks request bodies against openapi/openai.yaml. It is safe for
@@ -246,17 +247,17 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	}
 	checked := make(map[string]any, 8)
 	unknown := &unknownKeys{}
-	err := readJSON(body, func(r *jsonReader) error {
-		if r.peek() != '{' {
+	err := strictjson.Read(body, func(r *strictjson.Reader) error {
+		if r.Peek() != '{' {
 			return errNotObject
 		}
-		return r.object(func(name string) error { return schema.read(r, name, result, checked, unknown) })
+		return r.Object(func(name string) error { return schema.read(r, name, result, checked, unknown) })
 	})
 	if errors.Is(err, errNotObject) {
 		return nil, inference.Invalid("", "the request body must be a JSON object")
 	}
 	if err != nil {
-		return nil, bodyError(err)
+		return nil, strictjson.BodyError(err)
 	}
 	if err := schema.schema.VisitJSON(checked, terse); err != nil {
 		return nil, explain(checked, err)
@@ -274,22 +275,21 @@ var terse = openapi3.SetSchemaErrorMessageCustomizer(func(err *openapi3.SchemaEr
 
 // read takes one field: into result for the handler and into checked for the
 // schema.
-func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked map[string]any, unknown *unknownKeys) error {
+func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, checked map[string]any, unknown *unknownKeys) error {
 	f, known := s.fields[name]
 	unknown.trail = append(unknown.trail[:0], step{key: name})
 	if !known {
 		unknown.note()
 	}
-	r.space()
-	start := r.pos
+	start := r.Offset()
 	value, err := f.read(r, known, unknown)
-	if errors.Is(err, errFieldFull) {
-		err = &jsonError{message: f.over, named: true}
+	if errors.Is(err, strictjson.ErrFieldFull) {
+		err = &strictjson.Error{Message: f.over, Named: true}
 	}
 	if err != nil || !known {
 		return err
 	}
-	raw := json.RawMessage(r.data[start:r.pos:r.pos])
+	raw := r.Since(start)
 	if f.absent(raw) {
 		return nil
 	}
@@ -303,18 +303,18 @@ func (s *bodySchema) read(r *jsonReader, name string, result *Validated, checked
 
 // read builds the value where the schema checks it, and looks for unknown keys
 // below.
-func (f field) read(r *jsonReader, known bool, unknown *unknownKeys) (any, error) {
-	r.freeNumbers = f.loose || f.ids
-	defer func() { r.freeNumbers = false }()
+func (f field) read(r *strictjson.Reader, known bool, unknown *unknownKeys) (any, error) {
+	r.FreeNumbers = f.loose || f.ids
+	defer func() { r.FreeNumbers = false }()
 	switch start := *r; {
 	case f.loose: // its decoder counts what it builds
 		return nil, unknown.walk(r, f.shape)
 	case !known:
-		return r.value(false)
-	case f.open && r.peek() == '{':
+		return r.Value(false)
+	case f.open && r.Peek() == '{':
 		return map[string]any{}, f.skim(r)
 	default:
-		value, err := r.within(f.most, func() (any, error) { return r.value(true) })
+		value, err := r.Within(f.most, func() (any, error) { return r.Value(true) })
 		if err != nil || f.shape == nil {
 			return value, err
 		}
@@ -323,20 +323,20 @@ func (f field) read(r *jsonReader, known bool, unknown *unknownKeys) (any, error
 }
 
 // skim goes over an open field's object.
-func (f field) skim(r *jsonReader) error {
+func (f field) skim(r *strictjson.Reader) error {
 	keys := 0
-	_, err := r.within(f.most, func() (any, error) {
-		return nil, r.object(func(string) error {
+	_, err := r.Within(f.most, func() (any, error) {
+		return nil, r.Object(func(string) error {
 			keys++
 			if keys > f.keys {
-				return errFieldFull
+				return strictjson.ErrFieldFull
 			}
-			_, err := r.value(false)
+			_, err := r.Value(false)
 			return err
 		})
 	})
-	if errors.Is(err, errFieldFull) && keys > f.keys {
-		return &jsonError{message: fmt.Sprintf("must be an object of at most %d keys", f.keys), named: true}
+	if errors.Is(err, strictjson.ErrFieldFull) && keys > f.keys {
+		return &strictjson.Error{Message: fmt.Sprintf("must be an object of at most %d keys", f.keys), Named: true}
 	}
 	return err
 }
@@ -371,9 +371,9 @@ func (f field) bound(value any, raw json.RawMessage) (any, error) {
 // rawItems splits a list into its items' bytes.
 func rawItems(raw json.RawMessage) ([]any, error) {
 	items := []any{}
-	r := &jsonReader{data: raw}
-	err := r.array(func(int) error {
-		item, err := r.raw()
+	r := strictjson.NewReader(raw)
+	err := r.Array(func(int) error {
+		item, err := r.Raw()
 		items = append(items, item)
 		return err
 	})

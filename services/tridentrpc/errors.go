@@ -15,13 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// What an error shows of a client's own text at most, in bytes, as on OpenAI's surface,
-// and how many broken rules.
-const (
-	maxMessage    = 1 << 10
-	maxParam      = 200
-	maxViolations = 32
-)
+// maxViolations is how many broken rules an error shows.
+const maxViolations = 32
 
 // connectError shows the client's part of an error, with its detail, and keeps its
 // cause for the log.
@@ -40,13 +35,13 @@ func connectError(rec *server.Record, err error) error {
 	}
 	e := inference.AsError(err)
 	detail := &tridentv1.ErrorDetail{
-		Reason: e.Reason, Param: cut(typedPath(e.Param), maxParam), RequestId: rec.RequestID,
+		Reason: e.Reason, Param: budget.Cut(typedPath(e.Param), budget.NameBytes), RequestId: rec.RequestID,
 		Violations: violations(err),
 	}
 	if e.RetryAfter > 0 {
 		detail.RetryAfter = durationpb.New(e.RetryAfter)
 	}
-	answer := connect.NewError(wirecode.Connect(e.Code), errors.New(cut(typedPath(e.Message), maxMessage)))
+	answer := connect.NewError(wirecode.Connect(e.Code), errors.New(budget.Cut(typedPath(e.Message), budget.MessageBytes)))
 	if d, err := connect.NewErrorDetail(detail); err == nil { // a message of ours always encodes
 		answer.AddDetail(d)
 	}
@@ -98,7 +93,7 @@ func violation(v *protovalidate.Violation) *tridentv1.FieldViolation {
 	if several {
 		field = strings.TrimPrefix(field+"."+name, ".")
 	}
-	return &tridentv1.FieldViolation{Field: cut(field, maxParam), Rule: rule, Message: cut(message, maxMessage)}
+	return &tridentv1.FieldViolation{Field: budget.Cut(field, budget.NameBytes), Rule: rule, Message: budget.Cut(message, budget.MessageBytes)}
 }
 
 // sentence says what is wrong with a field.
@@ -112,13 +107,4 @@ func sentence(field, message string) string {
 		return field + " is required"
 	}
 	return field + ": " + message
-}
-
-// cut shortens what may be a client's own text to whole characters.
-func cut(text string, limit int) string {
-	const mark = "…"
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-len(mark)], "") + mark
 }

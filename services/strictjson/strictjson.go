@@ -1,4 +1,11 @@
-package openai
+// Package strictjson reads JSON that clients send: strictly, within the budgets of a request,
+// and with errors that name the value at fault. [Read] reads a text by a [Reader], which
+// builds values or skips them; words.go has how a message shows a value.
+//
+// What a request's fields mean belongs to the surfaces and to services/requests. Tensors of
+// KServe's REST have a reader of their own, services/kserve/tensorjson, with tritonserver's
+// grammar.
+package strictjson
 
 import (
 	"bytes"
@@ -16,52 +23,53 @@ import (
 )
 
 var (
-	// errTooManyValues and errTooManyNumbers are returned beyond the budgets of a text,
-	// errTooManyKeys beyond that of an object, and errFieldFull beyond that of a field.
+	// ErrTooManyKeys is returned beyond the budget of an object.
+	ErrTooManyKeys = errors.New("an object in it has too many keys")
+	// ErrFieldFull is returned beyond the budget of a field: see [Reader.Within].
+	ErrFieldFull = errors.New("the field holds too many values")
+	// The budgets of a text.
 	errTooManyValues  = errors.New("it holds too many values")
-	errTooManyKeys    = errors.New("an object in it has too many keys")
 	errTooManyNumbers = errors.New("it holds too many numbers")
-	errFieldFull      = errors.New("the field holds too many values")
 )
 
-// jsonReader reads one JSON text (RFC 8259) and refuses what encoding/json lets
+// Reader reads one JSON text (RFC 8259) and refuses what encoding/json lets
 // pass and two readers could understand differently: a key given twice, and bytes
 // that aren't UTF-8. Keys match exactly. It holds texts to [budget.Depth],
 // [budget.Values], [budget.ObjectKeys] and [budget.TokenIDs] before it builds anything.
-type jsonReader struct {
+type Reader struct {
 	data   []byte
 	pos    int
 	depth  int
 	values int
 	most   int // values, the field's included; 0 where only the text is bounded
-	// freeNumbers don't count as values but as token ids. Keys count as values then.
-	freeNumbers bool
+	// FreeNumbers don't count as values but as token ids. Keys count as values then.
+	FreeNumbers bool
 	numbers     int
 }
 
-// jsonError says why a text isn't JSON that we take.
-type jsonError struct {
-	message string
-	// path leads to the value at fault; empty when the text has no shape yet.
-	path string
-	// named is true when path is worth telling: the text is JSON up to here.
-	named bool
-	// unsupported marks what is well-formed but can't be honoured.
-	unsupported bool
+// Error says why a text isn't JSON that we take.
+type Error struct {
+	Message string
+	// Path leads to the value at fault; empty when the text has no shape yet.
+	Path string
+	// Named is true when Path is worth telling: the text is JSON up to here.
+	Named bool
+	// Unsupported marks what is well-formed but can't be honoured.
+	Unsupported bool
 }
 
-func (e *jsonError) Error() string { return e.message }
+func (e *Error) Error() string { return e.Message }
 
-// readJSON reads all of data by read, which must consume exactly one value.
-// Its errors are *jsonError and errTooManyValues.
-func readJSON(data []byte, read func(*jsonReader) error) error {
+// Read reads all of data by read, which must consume exactly one value.
+// Its errors are [*Error], those of the budgets, and those of read.
+func Read(data []byte, read func(*Reader) error) error {
 	if !utf8.Valid(data) {
-		return &jsonError{message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
+		return &Error{Message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
 	}
-	r := &jsonReader{data: data}
+	r := &Reader{data: data}
 	r.space()
 	if r.pos == len(data) {
-		return &jsonError{message: "it is empty"}
+		return &Error{Message: "it is empty"}
 	}
 	if err := read(r); err != nil {
 		return err
@@ -72,6 +80,9 @@ func readJSON(data []byte, read func(*jsonReader) error) error {
 	}
 	return nil
 }
+
+// NewReader makes a reader of a part of a text that has been read before.
+func NewReader(data []byte) *Reader { return &Reader{data: data} }
 
 func invalidUTF8(data []byte) int {
 	for i := 0; i < len(data); {
@@ -84,52 +95,52 @@ func invalidUTF8(data []byte) int {
 	return len(data)
 }
 
-// beyondText reports whether an error is that of a budget of the whole text.
-func beyondText(err error) bool {
-	return errors.Is(err, errTooManyValues) || errors.Is(err, errTooManyKeys)
+// BeyondText reports whether an error is that of a budget of the whole text.
+func BeyondText(err error) bool {
+	return errors.Is(err, errTooManyValues) || errors.Is(err, ErrTooManyKeys)
 }
 
-// bodyError tells the client what is wrong with its body's JSON.
-func bodyError(err error) error {
-	var e *jsonError
+// BodyError tells the client what is wrong with its body's JSON.
+func BodyError(err error) error {
+	var e *Error
 	switch {
 	case errors.Is(err, errTooManyValues):
 		return inference.Invalid("", "the request body holds too many values: numbers, strings, lists and objects together may be %d", budget.Values)
-	case errors.Is(err, errTooManyKeys):
+	case errors.Is(err, ErrTooManyKeys):
 		return inference.Invalid("", "the request body holds an object of more than %d keys: send fewer", budget.ObjectKeys)
 	case errors.Is(err, errTooManyNumbers):
 		return inference.Invalid("", "the request body holds too many token ids: all lists of a request together may have %d", budget.TokenIDs)
 	case !errors.As(err, &e):
 		return err
-	case e.unsupported:
-		return inference.Unsupported(e.path, "%s %s", e.path, e.message)
-	case e.named:
-		return inference.Invalid(e.path, "%s %s", e.path, e.message)
+	case e.Unsupported:
+		return inference.Unsupported(e.Path, "%s %s", e.Path, e.Message)
+	case e.Named:
+		return inference.Invalid(e.Path, "%s %s", e.Path, e.Message)
 	}
-	return inference.Invalid("", "the request body is not valid JSON: %s", e.message)
+	return inference.Invalid("", "the request body is not valid JSON: %s", e.Message)
 }
 
-func (r *jsonReader) fail(format string, args ...any) error {
+func (r *Reader) fail(format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	if r.pos >= len(r.data) {
-		return &jsonError{message: fmt.Sprintf("%s at byte %d, where the text ends", message, r.pos)}
+		return &Error{Message: fmt.Sprintf("%s at byte %d, where the text ends", message, r.pos)}
 	}
 	c, _ := utf8.DecodeRune(r.data[r.pos:])
-	return &jsonError{message: fmt.Sprintf("%s at byte %d (%q)", message, r.pos, c)}
+	return &Error{Message: fmt.Sprintf("%s at byte %d (%q)", message, r.pos, c)}
 }
 
-// at puts a step before the path of a named error. Long paths are cut: keys are the
+// At puts a step before the path of a named error. Long paths are cut: keys are the
 // client's own.
-func at(step string, err error) error {
-	var e *jsonError
-	if errors.As(err, &e) && e.named {
-		e.path = joinPath(cut(step, maxMessage), cut(e.path, maxMessage))
+func At(step string, err error) error {
+	var e *Error
+	if errors.As(err, &e) && e.Named {
+		e.Path = JoinPath(budget.Cut(step, budget.MessageBytes), budget.Cut(e.Path, budget.MessageBytes))
 	}
 	return err
 }
 
-// joinPath appends in OpenAI's style: a.b for keys, a[0] for positions.
-func joinPath(path, step string) string {
+// JoinPath appends in OpenAI's style: a.b for keys, a[0] for positions.
+func JoinPath(path, step string) string {
 	if path == "" || step == "" || step[0] == '[' {
 		return path + step
 	}
@@ -138,19 +149,20 @@ func joinPath(path, step string) string {
 
 // jsonPath is the path of a named error.
 func jsonPath(err error) string {
-	var e *jsonError
-	if errors.As(err, &e) && e.named {
-		return e.path
+	var e *Error
+	if errors.As(err, &e) && e.Named {
+		return e.Path
 	}
 	return ""
 }
 
-// why says in one line what is wrong with a text inside the body.
-func why(err error) string { return strings.TrimSpace(jsonPath(err) + " " + err.Error()) }
+// Why says in one line what is wrong with a text inside the body.
+func Why(err error) string { return strings.TrimSpace(jsonPath(err) + " " + err.Error()) }
 
-func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
+// Index is the step of a path to an item of a list.
+func Index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-func (r *jsonReader) space() {
+func (r *Reader) space() {
 	for r.pos < len(r.data) {
 		switch r.data[r.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -161,8 +173,8 @@ func (r *jsonReader) space() {
 	}
 }
 
-// peek is the next byte after white space, 0 at the end.
-func (r *jsonReader) peek() byte {
+// Peek is the next byte after white space, 0 at the end.
+func (r *Reader) Peek() byte {
 	r.space()
 	if r.pos < len(r.data) {
 		return r.data[r.pos]
@@ -170,25 +182,33 @@ func (r *jsonReader) peek() byte {
 	return 0
 }
 
-// raw reads one value and gives its bytes, a part of the text.
-func (r *jsonReader) raw() (json.RawMessage, error) {
+// Offset is the position in the text, behind white space.
+func (r *Reader) Offset() int {
 	r.space()
-	start := r.pos
-	if _, err := r.value(false); err != nil {
-		return nil, err
-	}
-	return r.data[start:r.pos:r.pos], nil
+	return r.pos
 }
 
-// value reads one value. With build it gives map[string]any, []any, string,
-// int64 (whole numbers that fit), float64, bool or nil; without it only checks.
-func (r *jsonReader) value(build bool) (any, error) {
-	c := r.peek()
-	number := c == '-' || isDigit(c)
-	if number && r.freeNumbers {
-		return r.freeNumber()
+// Since is the text from an offset to the position.
+func (r *Reader) Since(start int) json.RawMessage { return r.data[start:r.pos:r.pos] }
+
+// Raw reads one value and gives its bytes, a part of the text.
+func (r *Reader) Raw() (json.RawMessage, error) {
+	start := r.Offset()
+	if _, err := r.Value(false); err != nil {
+		return nil, err
 	}
-	if err := r.count(); err != nil {
+	return r.Since(start), nil
+}
+
+// Value reads one value. With build it gives map[string]any, []any, string,
+// int64 (whole numbers that fit), float64, bool or nil; without it only checks.
+func (r *Reader) Value(build bool) (any, error) {
+	c := r.Peek()
+	number := c == '-' || IsDigit(c)
+	if number && r.FreeNumbers {
+		return r.FreeNumber()
+	}
+	if err := r.Count(); err != nil {
 		return nil, err
 	}
 	if number {
@@ -212,28 +232,53 @@ func (r *jsonReader) value(build bool) (any, error) {
 	return nil, r.fail("a value is expected")
 }
 
-// count takes account of one more value.
-func (r *jsonReader) count() error {
+// ObjectText reads text that is a JSON object itself, as the arguments of a call are, and
+// counts its values with those of r. It keeps the bytes: the order of keys reaches the
+// prompt. No text stands for an object without keys.
+func (r *Reader) ObjectText(text string) (json.RawMessage, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return json.RawMessage("{}"), nil
+	}
+	err := Read([]byte(text), func(inner *Reader) error {
+		inner.values = r.values
+		defer func() { r.values = inner.values }()
+		return inner.Object(func(string) error {
+			_, err := inner.Value(false)
+			return err
+		})
+	})
+	switch {
+	case BeyondText(err):
+		return nil, err
+	case err != nil:
+		return nil, &Error{Message: "must be a JSON object as text: " + Why(err), Named: true}
+	}
+	return json.RawMessage(text), nil
+}
+
+// Count takes account of one more value.
+func (r *Reader) Count() error {
 	r.values++
 	switch {
 	case r.values > budget.Values:
 		return errTooManyValues
 	case r.most > 0 && r.values > r.most:
-		return errFieldFull
+		return ErrFieldFull
 	}
 	return nil
 }
 
-// within reads a field that may hold so many values.
-func (r *jsonReader) within(most int, read func() (any, error)) (any, error) {
+// Within reads a field that may hold so many values.
+func (r *Reader) Within(most int, read func() (any, error)) (any, error) {
 	r.most = r.values + most
 	value, err := read()
 	r.most = 0
 	return value, err
 }
 
-// freeNumber reads a number that counts as a token id.
-func (r *jsonReader) freeNumber() (any, error) {
+// FreeNumber reads a number that counts as a token id.
+func (r *Reader) FreeNumber() (any, error) {
 	r.numbers++
 	if r.numbers > budget.TokenIDs {
 		return nil, errTooManyNumbers
@@ -241,30 +286,30 @@ func (r *jsonReader) freeNumber() (any, error) {
 	return r.number()
 }
 
-func (r *jsonReader) buildObject(build bool) (any, error) {
+func (r *Reader) buildObject(build bool) (any, error) {
 	if !build {
-		return nil, r.object(func(string) error {
-			_, err := r.value(false)
+		return nil, r.Object(func(string) error {
+			_, err := r.Value(false)
 			return err
 		})
 	}
 	object := map[string]any{}
-	return object, r.object(func(key string) (err error) {
-		object[key], err = r.value(true)
+	return object, r.Object(func(key string) (err error) {
+		object[key], err = r.Value(true)
 		return err
 	})
 }
 
-func (r *jsonReader) buildArray(build bool) (any, error) {
+func (r *Reader) buildArray(build bool) (any, error) {
 	if !build {
-		return nil, r.array(func(int) error {
-			_, err := r.value(false)
+		return nil, r.Array(func(int) error {
+			_, err := r.Value(false)
 			return err
 		})
 	}
 	list := make([]any, 0, r.ids())
-	err := r.array(func(int) error {
-		v, err := r.value(true)
+	err := r.Array(func(int) error {
+		v, err := r.Value(true)
 		list = append(list, v)
 		return err
 	})
@@ -273,16 +318,16 @@ func (r *jsonReader) buildArray(build bool) (any, error) {
 
 // ids is how many token ids the list at the position has, or a little more, if its first
 // element is a number. A list that grows instead leaves as much garbage as it holds.
-func (r *jsonReader) ids() int {
+func (r *Reader) ids() int {
 	end := bytes.IndexByte(r.data[r.pos:], ']')
-	if !r.freeNumbers || end < 1 || !isDigit(r.data[r.pos+1]) {
+	if !r.FreeNumbers || end < 1 || !IsDigit(r.data[r.pos+1]) {
 		return 0
 	}
 	return min(1+bytes.Count(r.data[r.pos:r.pos+end], []byte{','}), budget.TokenIDs-r.numbers)
 }
 
-// object reads an object. It calls member after each key; member reads the value.
-func (r *jsonReader) object(member func(key string) error) error {
+// Object reads an object. It calls member after each key; member reads the value.
+func (r *Reader) Object(member func(key string) error) error {
 	if err := r.enter('{'); err != nil {
 		return err
 	}
@@ -292,35 +337,35 @@ func (r *jsonReader) object(member func(key string) error) error {
 			return err
 		}
 		if n == budget.ObjectKeys {
-			return errTooManyKeys
+			return ErrTooManyKeys
 		}
-		if r.peek() != '"' {
+		if r.Peek() != '"' {
 			return r.fail("a key in quotes is expected")
 		}
 		name, err := r.string(true)
 		if err != nil {
 			return err
 		}
-		if r.freeNumbers {
-			if err := r.count(); err != nil { // its value may not count
+		if r.FreeNumbers {
+			if err := r.Count(); err != nil { // its value may not count
 				return err
 			}
 		}
 		if !seen.add(name) {
-			return &jsonError{path: name, message: "is given twice", named: true}
+			return &Error{Path: name, Message: "is given twice", Named: true}
 		}
-		if r.peek() != ':' {
+		if r.Peek() != ':' {
 			return r.fail("a colon is expected")
 		}
 		r.pos++
 		if err := member(name); err != nil {
-			return at(name, err)
+			return At(name, err)
 		}
 	}
 }
 
-// array reads a list. It calls item before each item, which item reads.
-func (r *jsonReader) array(item func(i int) error) error {
+// Array reads a list. It calls item before each item, which item reads.
+func (r *Reader) Array(item func(i int) error) error {
 	if err := r.enter('['); err != nil {
 		return err
 	}
@@ -329,14 +374,14 @@ func (r *jsonReader) array(item func(i int) error) error {
 			return err
 		}
 		if err := item(i); err != nil {
-			return at(index(i), err)
+			return At(Index(i), err)
 		}
 	}
 }
 
 // enter goes past an opening bracket.
-func (r *jsonReader) enter(open byte) error {
-	if r.peek() != open {
+func (r *Reader) enter(open byte) error {
+	if r.Peek() != open {
 		return r.fail("%q is expected", open)
 	}
 	r.depth++
@@ -348,8 +393,8 @@ func (r *jsonReader) enter(open byte) error {
 }
 
 // next goes to the next element, or past the closing bracket and reports done.
-func (r *jsonReader) next(closing byte, first bool) (done bool, err error) {
-	switch c := r.peek(); {
+func (r *Reader) next(closing byte, first bool) (done bool, err error) {
+	switch c := r.Peek(); {
 	case c == closing:
 		r.pos++
 		r.depth--
@@ -358,7 +403,7 @@ func (r *jsonReader) next(closing byte, first bool) (done bool, err error) {
 		return false, nil
 	case c == ',':
 		r.pos++
-		if r.peek() == closing {
+		if r.Peek() == closing {
 			return false, r.fail("an element is expected after the comma")
 		}
 		return false, nil
@@ -366,7 +411,7 @@ func (r *jsonReader) next(closing byte, first bool) (done bool, err error) {
 	return false, r.fail("a comma or %q is expected", closing)
 }
 
-func (r *jsonReader) word(word string) error {
+func (r *Reader) word(word string) error {
 	if !bytes.HasPrefix(r.data[r.pos:], []byte(word)) {
 		return r.fail("a value is expected")
 	}
@@ -375,7 +420,7 @@ func (r *jsonReader) word(word string) error {
 }
 
 // string reads a string and, with build, gives it.
-func (r *jsonReader) string(build bool) (string, error) {
+func (r *Reader) string(build bool) (string, error) {
 	start := r.pos
 	escaped := false
 	for r.pos++; r.pos < len(r.data); r.pos++ {
@@ -399,7 +444,7 @@ func (r *jsonReader) string(build bool) (string, error) {
 }
 
 // escape goes to the last byte of an escape sequence.
-func (r *jsonReader) escape() error {
+func (r *Reader) escape() error {
 	r.pos++
 	if r.pos >= len(r.data) {
 		return r.fail("an escape is expected")
@@ -434,7 +479,7 @@ func unquote(quoted []byte, escaped bool) (string, error) {
 
 // number reads a number. Whole ones that fit are int64 however they are
 // written, so that 16.0 is the integer it is in JSON schema.
-func (r *jsonReader) number() (any, error) {
+func (r *Reader) number() (any, error) {
 	start := r.pos
 	if r.data[r.pos] == '-' {
 		r.pos++
@@ -464,9 +509,9 @@ func (r *jsonReader) number() (any, error) {
 	return toNumber(r.data[start:r.pos], whole)
 }
 
-func (r *jsonReader) digits() int {
+func (r *Reader) digits() int {
 	start := r.pos
-	for r.pos < len(r.data) && isDigit(r.data[r.pos]) {
+	for r.pos < len(r.data) && IsDigit(r.data[r.pos]) {
 		r.pos++
 	}
 	return r.pos - start
@@ -490,7 +535,7 @@ func toNumber(literal []byte, whole bool) (any, error) {
 	}
 	f, err := strconv.ParseFloat(string(literal), 64)
 	if err != nil {
-		return nil, &jsonError{message: "is a number too large for 64 bits", named: true}
+		return nil, &Error{Message: "is a number too large for 64 bits", Named: true}
 	}
 	if f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 {
 		return int64(f), nil
@@ -498,9 +543,10 @@ func toNumber(literal []byte, whole bool) (any, error) {
 	return f, nil
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+// IsDigit reports whether a byte is a decimal digit.
+func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+func isHex(c byte) bool { return IsDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // keySet holds an object's keys: a list while it is short, which most are.
 type keySet struct {

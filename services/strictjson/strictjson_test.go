@@ -1,0 +1,127 @@
+package strictjson_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
+)
+
+func read(text string) (value any, err error) {
+	err = strictjson.Read([]byte(text), func(r *strictjson.Reader) (err error) {
+		value, err = r.Value(true)
+		return err
+	})
+	return value, err
+}
+
+// TestRead has the values of texts, and what clients read of those that are refused.
+func TestRead(t *testing.T) {
+	for text, want := range map[string]any{
+		`{ "a": [1, 16.0, -0.5, "\u00e9\n", true, null], "b": {} }`: map[string]any{"a": []any{int64(1), int64(16), -0.5, "é\n", true, nil}, "b": map[string]any{}},
+		`9223372036854775807`: int64(math.MaxInt64), `1e300`: 1e300, `"\ud800"`: "\ufffd",
+	} {
+		if got, err := read(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %#v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]struct{ param, message string }{
+		"":                                  {"", "the request body is not valid JSON: it is empty"},
+		"{":                                 {"", "the request body is not valid JSON: a key in quotes is expected at byte 1, where the text ends"},
+		"[1,]":                              {"", "the request body is not valid JSON: an element is expected after the comma at byte 3 (']')"},
+		"1 2":                               {"", "the request body is not valid JSON: more follows the value at byte 2 ('2')"},
+		"01":                                {"", "the request body is not valid JSON: a number without leading zeros is expected at byte 2, where the text ends"},
+		"\"\xff\"":                          {"", "the request body is not valid JSON: it is not UTF-8 at byte 1"},
+		`{"a": [{"b": 1, "b": 2}]}`:         {"a[0].b", "a[0].b is given twice"},
+		`{"a": [1e999]}`:                    {"a[0]", "a[0] is a number too large for 64 bits"},
+		strings.Repeat("[", budget.Depth+1): {"", "the request body is not valid JSON: nested deeper than 128 levels at byte 128 ('[')"},
+		"[" + strings.Repeat("1,", budget.Values) + "1]": {"", "the request body holds too many values: numbers, strings, lists and objects together may be 262144"},
+	} {
+		_, err := read(text)
+		e := inference.AsError(strictjson.BodyError(err))
+		if err == nil || e.Code != inference.CodeInvalid || e.Param != want.param || e.Message != want.message {
+			t.Errorf("%.40q: got %q %s", text, e.Param, e.Message)
+		}
+	}
+}
+
+// TestWithin bounds a field, and not what follows it.
+func TestWithin(t *testing.T) {
+	const text = `{"few": [1, 2], "more": [1, 2, 3]}`
+	fields := func(most int) (names []string, err error) {
+		return names, strictjson.Read([]byte(text), func(r *strictjson.Reader) error {
+			return r.Object(func(name string) error {
+				names = append(names, name)
+				if name != "few" {
+					_, err := r.Value(false)
+					return err
+				}
+				_, err := r.Within(most, func() (any, error) { return r.Value(true) })
+				return err
+			})
+		})
+	}
+	if names, err := fields(3); err != nil || len(names) != 2 {
+		t.Errorf("at the bound: %v, %v", names, err)
+	}
+	if names, err := fields(2); !errors.Is(err, strictjson.ErrFieldFull) || len(names) != 1 {
+		t.Errorf("above the bound: %v, %v", names, err)
+	}
+}
+
+// TestWords has how messages show values: short words whole, and of other text its size.
+func TestWords(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{strictjson.Quote("word"), `"word"`},
+		{strictjson.Quote(strings.Repeat("x", 41)), "a string of 41 bytes"},
+		{strictjson.Show("secret"), "a string of 6 bytes"},
+		{strictjson.Show([]any{1, 2}), "a list of 2"},
+		{strictjson.Show(map[string]any{}), "an object"},
+		{strictjson.Show(nil), "null"},
+		{strictjson.Show(0.5), "0.5"},
+		{strictjson.Number(1e21), "1e+21"},
+		{strictjson.ListWords([]string{"a"}), "a"},
+		{strictjson.ListWords([]string{"a", "b", "c"}), "a, b or c"},
+		{strictjson.PathOf("tools", []any{map[string]any{"type": 1}}, []string{"0", "type"}), "tools[0].type"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %s, want %s", test.got, test.want)
+		}
+	}
+}
+
+// FuzzRead holds the reader to encoding/json: what it takes is JSON with the same value.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{`{"a": [1, -0, 2.5e-7, "é\ud83d\ude00\n", null, true, {"b": {}}]}`, "[", `"\ud800"`, "1e999", "[[],[[]]]", `{"a":1,"a":2}`, `"\`, "-", "{}x"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := read(text)
+		if err != nil {
+			if json.Valid([]byte(text)) && utf8.ValidString(text) && !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "too") && !strings.Contains(err.Error(), "deeper") {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		var want any
+		if err := json.NewDecoder(bytes.NewReader([]byte(text))).Decode(&want); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		encoded, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again any
+		if err := json.Unmarshal(encoded, &again); err != nil || !reflect.DeepEqual(again, want) {
+			t.Errorf("%q: got %#v, want %#v", text, got, want)
+		}
+	})
+}
