@@ -157,3 +157,25 @@ func TestTokenIDsAreNoValues(t *testing.T) {
 	_, err = DecodeInput(json.RawMessage("[[1]," + ids + "]"))
 	wantInvalid(t, err, "", message)
 }
+
+// TestForms holds the texts of structured outputs to their sizes.
+func TestForms(t *testing.T) {
+	tier.Computes(t)
+	for _, tt := range []struct {
+		fields, param string
+		most          int
+	}{
+		{`"guided_regex":%s`, "guided_regex", budget.PatternBytes},
+		{`"structured_outputs":{"regex":%s}`, "structured_outputs.regex", budget.PatternBytes},
+		{`"guided_grammar":%s`, "guided_grammar", budget.GrammarBytes},
+		{`"structured_outputs":{"structural_tag":%s}`, "structured_outputs.structural_tag", budget.GrammarBytes},
+	} {
+		text := func(n int) string { // each character takes six bytes in JSON
+			return chatBody("," + fmt.Sprintf(tt.fields, `"`+strings.Repeat(`\u0061`, n)+`"`))
+		}
+		if err := decodeAs(t, chatPattern, text(tt.most)); err != nil {
+			t.Errorf("%s at the limit: %v", tt.param, err)
+		}
+		wantInvalid(t, decodeAs(t, chatPattern, text(tt.most+1)), tt.param, fmt.Sprintf("%s must not be longer than %d bytes, got %d", tt.param, tt.most, tt.most+1))
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -51,18 +52,7 @@ func completionRequest(ctx context.Context, body *api.CreateCompletionRequest) (
 	if err := completionSampling(body, &req.Sampling); err != nil {
 		return nil, err
 	}
-	return req, CompletionNames(Check(ctx, req))
-}
-
-// CompletionNames gives errors the names that completions have for fields.
-func CompletionNames(err error) error {
-	e, ok := err.(*inference.Error) //nolint:errorlint // the core's own verdict
-	if !ok || e.Param != "top_logprobs" {
-		return err
-	}
-	renamed := *e
-	renamed.Param = "logprobs"
-	return &renamed
+	return req, requests.CompletionNames(requests.Check(ctx, req))
 }
 
 func completionSampling(body *api.CreateCompletionRequest, s *inference.Sampling) error {

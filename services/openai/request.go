@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
 )
 
 // chatRequest translates a validated body for the core. Each field of the API is
@@ -29,7 +29,7 @@ func chatRequest(ctx context.Context, body *api.CreateChatCompletionRequest) (*i
 		Model: body.Model, Task: inference.TaskGenerate, Messages: messages,
 		N: value(body.N), Stream: value(body.Stream), ReasoningEffort: string(value(body.ReasoningEffort)),
 	}
-	if !neutral(body.ChatTemplateKwargs) {
+	if !requests.Neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}
 	if err := checkStreamOptions(body.StreamOptions, req.Stream); err != nil {
@@ -44,7 +44,7 @@ func chatRequest(ctx context.Context, body *api.CreateChatCompletionRequest) (*i
 	if err := chatSampling(body, &req.Sampling); err != nil {
 		return nil, err
 	}
-	return req, clientsName(body, Check(ctx, req))
+	return req, clientsName(body, requests.Check(ctx, req))
 }
 
 func checkStreamOptions(options *api.ChatCompletionStreamOptions, stream bool) error {
@@ -130,7 +130,7 @@ func logprobs(body *api.CreateChatCompletionRequest) (*int, error) {
 
 // stopTexts reads a text or a list; an empty text stops nothing.
 func stopTexts(raw json.RawMessage) ([]string, error) {
-	if neutral(raw) {
+	if requests.Neutral(raw) {
 		return nil, nil
 	}
 	var list []string
@@ -170,12 +170,12 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 		{"functions", len(body.Functions) > 0, "they are the older form of tools"},
 		{"function_call", !optionalChoice(body.FunctionCall), "there are no functions to call"},
 		{"modalities", slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), "answers are text"},
-		{"audio", !neutral(body.Audio), "answers are text"},
-		{"prediction", !neutral(body.Prediction), "no engine here takes one"},
-		{"web_search_options", !neutral(body.WebSearchOptions), "there is no web search"},
-		{"moderation", !neutral(body.Moderation), "there is no moderation"},
+		{"audio", !requests.Neutral(body.Audio), "answers are text"},
+		{"prediction", !requests.Neutral(body.Prediction), "no engine here takes one"},
+		{"web_search_options", !requests.Neutral(body.WebSearchOptions), "there is no web search"},
+		{"moderation", !requests.Neutral(body.Moderation), "there is no moderation"},
 		{"verbosity", body.Verbosity != nil && *body.Verbosity != "medium", "the verbosity can't be chosen"},
-		{"documents", !neutral(body.Documents), "put their text into a message"},
+		{"documents", !requests.Neutral(body.Documents), "put their text into a message"},
 		{"add_generation_prompt", body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt, "a chat always asks for the next message"},
 		{"continue_final_message", value(body.ContinueFinalMessage), "a chat always asks for the next message"},
 	}...))
@@ -208,7 +208,7 @@ func firstUsed(fields []unsupported) error {
 
 // optionalChoice is true of a choice of functions that needs none.
 func optionalChoice(choice json.RawMessage) bool {
-	return neutral(choice) || string(choice) == `"none"` || string(choice) == `"auto"`
+	return requests.Neutral(choice) || string(choice) == `"none"` || string(choice) == `"auto"`
 }
 
 // structured finds the constraint on the answer, under any of its names.
@@ -235,7 +235,7 @@ func constraints(fields constraintFields) ([]*inference.Structured, error) {
 	} else if c != nil {
 		found = append(found, c)
 	}
-	if !neutral(fields.guidedJSON) {
+	if !requests.Neutral(fields.guidedJSON) {
 		found = append(found, &inference.Structured{Kind: "json", Value: unquoted(fields.guidedJSON), Param: "guided_json"})
 	}
 	for _, c := range []struct {
@@ -262,7 +262,7 @@ func constraints(fields constraintFields) ([]*inference.Structured, error) {
 
 // responseFormat reads OpenAI's own form.
 func responseFormat(raw json.RawMessage) (*inference.Structured, error) {
-	if neutral(raw) {
+	if requests.Neutral(raw) {
 		return nil, nil //nolint:nilnil // unconstrained
 	}
 	const param = "response_format"
@@ -285,7 +285,7 @@ func formatConstraint(kind string, schema json.RawMessage, param, schemaParam st
 	case "json_object":
 		return &inference.Structured{Kind: kind, Value: json.RawMessage("true"), Param: param}
 	case "json_schema":
-		if neutral(schema) {
+		if requests.Neutral(schema) {
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
 		return &inference.Structured{Kind: "json", Value: schema, Param: schemaParam}
@@ -299,7 +299,7 @@ var structuredKinds = []string{"json", "json_object", "regex", "choice", "gramma
 
 // structuredOutputs reads vLLM's extension: an object with exactly one kind.
 func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
-	if neutral(raw) {
+	if requests.Neutral(raw) {
 		return nil, nil
 	}
 	const param = "structured_outputs"
@@ -307,7 +307,7 @@ func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return nil, inference.Invalid(param, "structured_outputs must be an object")
 	}
-	used := func(kind string) bool { return !neutral(members[kind]) && string(members[kind]) != "false" }
+	used := func(kind string) bool { return !requests.Neutral(members[kind]) && string(members[kind]) != "false" }
 	for _, kind := range slices.Sorted(maps.Keys(members)) {
 		if used(kind) && !slices.Contains(structuredKinds, kind) {
 			// vLLM would drop it and answer unconstrained.
@@ -335,15 +335,6 @@ func unquoted(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	return raw
-}
-
-// neutral tells whether a value says nothing: absent, null, or empty.
-func neutral(raw json.RawMessage) bool {
-	switch string(bytes.TrimSpace(raw)) {
-	case "", "null", "{}", "[]", `""`:
-		return true
-	}
-	return false
 }
 
 // value is what p points to, or the zero value.

@@ -13,6 +13,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -200,14 +201,14 @@ func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
 	if r.Metadata == nil {
 		r.Metadata = api.ResponseMetadata{}
 	}
-	if neutral(r.ToolChoice) {
+	if requests.Neutral(r.ToolChoice) {
 		r.ToolChoice = json.RawMessage(`"auto"`)
 	}
 	settings, err := readText(body.Text)
 	if err != nil {
 		return nil, err
 	}
-	if !neutral(settings.Format) {
+	if !requests.Neutral(settings.Format) {
 		r.Text.Format = settings.Format
 	}
 	if body.Reasoning != nil {

@@ -8,6 +8,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -17,10 +18,10 @@ func refuseInResponse(body *api.CreateResponse) error {
 	reasoning := value(body.Reasoning)
 	return firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []unsupported{
 		{"background", value(body.Background), "close the connection to stop a response, and use stream to see it come"},
-		{"conversation", !neutral(body.Conversation), "go on from a response by previous_response_id"},
-		{"prompt", !neutral(body.Prompt), "no prompts are kept: send its text"},
+		{"conversation", !requests.Neutral(body.Conversation), "go on from a response by previous_response_id"},
+		{"prompt", !requests.Neutral(body.Prompt), "no prompts are kept: send its text"},
 		{"context_management", len(body.ContextManagement) > 0, "nothing is shortened: send fewer items"},
-		{"moderation", !neutral(body.Moderation), "there is no moderation"},
+		{"moderation", !requests.Neutral(body.Moderation), "there is no moderation"},
 		{"truncation", value(body.Truncation) == "auto", "nothing is left out: send fewer items"},
 		{"stream_options.include_obfuscation", body.StreamOptions != nil && value(body.StreamOptions.IncludeObfuscation), "events are not padded"},
 		{"reasoning.summary", summarises(reasoning.Summary), "the answer has the reasoning itself"},
@@ -42,7 +43,7 @@ func responseRequest(ctx context.Context, body *api.CreateResponse) (*inference.
 	req := &inference.Request{
 		Model: body.Model, Task: inference.TaskGenerate, Stream: value(body.Stream), ReasoningEffort: string(value(value(body.Reasoning).Effort)),
 	}
-	if !neutral(body.ChatTemplateKwargs) {
+	if !requests.Neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}
 	if body.StreamOptions != nil && !req.Stream {
@@ -51,14 +52,14 @@ func responseRequest(ctx context.Context, body *api.CreateResponse) (*inference.
 	if value(body.Priority) != 0 {
 		req.Priority = body.Priority
 	}
-	var checked schemas
+	var checked requests.Schemas
 	if err := responseTools(ctx, body, req, &checked); err != nil {
 		return nil, err
 	}
 	return req, responseSampling(ctx, body, &req.Sampling, &checked)
 }
 
-func responseSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sampling, checked *schemas) (err error) {
+func responseSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sampling, checked *requests.Schemas) (err error) {
 	*s = inference.Sampling{
 		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
 		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
@@ -85,7 +86,7 @@ func responseSampling(ctx context.Context, body *api.CreateResponse, s *inferenc
 	if err != nil {
 		return err
 	}
-	return checked.structured(ctx, s.Structured)
+	return checked.Structured(ctx, s.Structured)
 }
 
 // textSettings is the field text.
@@ -97,7 +98,7 @@ type textSettings struct {
 // readText reads the field that the validator has checked.
 func readText(raw json.RawMessage) (textSettings, error) {
 	var settings textSettings
-	if neutral(raw) {
+	if requests.Neutral(raw) {
 		return settings, nil
 	}
 	if err := json.Unmarshal(raw, &settings); err != nil {
@@ -114,7 +115,7 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 		return nil, err
 	case settings.Verbosity != nil && *settings.Verbosity != "medium":
 		return nil, inference.Unsupported("text.verbosity", "text.verbosity is not supported: the verbosity can't be chosen")
-	case neutral(settings.Format):
+	case requests.Neutral(settings.Format):
 		return nil, nil //nolint:nilnil // unconstrained
 	}
 	const param = "text.format"
@@ -129,13 +130,13 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 }
 
 // responseTools gives the tools the form of chats.
-func responseTools(ctx context.Context, body *api.CreateResponse, req *inference.Request, checked *schemas) (err error) {
+func responseTools(ctx context.Context, body *api.CreateResponse, req *inference.Request, checked *requests.Schemas) (err error) {
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
 	if req.ToolChoice, err = responseToolChoice(body.ToolChoice); err != nil {
 		return err
 	}
 	for i, raw := range body.Tools {
-		definition, err := checked.chatTool(ctx, fmt.Sprintf("tools[%d]", i), raw, forcesCall(req))
+		definition, err := chatTool(ctx, checked, fmt.Sprintf("tools[%d]", i), raw, requests.ForcesCall(req))
 		if err != nil {
 			return err
 		}
@@ -157,21 +158,21 @@ type responseTool struct {
 }
 
 // chatTool gives a tool the form of chats, and checks it as they do.
-func (s *schemas) chatTool(ctx context.Context, param string, raw json.RawMessage, forced bool) (json.RawMessage, error) {
+func chatTool(ctx context.Context, s *requests.Schemas, param string, raw json.RawMessage, forced bool) (json.RawMessage, error) {
 	var tool responseTool
 	if err := json.Unmarshal(raw, &tool); err != nil {
 		return nil, inference.Invalid(param, "%s must be a tool", param)
 	}
-	if tool.Type != functionType {
+	if tool.Type != requests.FunctionType {
 		return nil, inference.Unsupported(param+".type", "%s.type must be function, got %s: there are no tools but the client's own functions", param, strictjson.Quote(tool.Type))
 	}
 	err := firstUsed([]unsupported{
-		{param + ".output_schema", !neutral(tool.OutputSchema), "describe what it gives back in its description"},
+		{param + ".output_schema", !requests.Neutral(tool.OutputSchema), "describe what it gives back in its description"},
 		{param + ".defer_loading", tool.DeferLoading, "the model is told of all tools"},
 		{param + ".allowed_callers", len(tool.AllowedCallers) > 0 && !slices.Contains(tool.AllowedCallers, "direct"), "the model alone calls"},
 	})
-	if err == nil && forced && !neutral(tool.Parameters) {
-		err = s.check(ctx, &inference.Structured{Kind: "json", Value: tool.Parameters, Param: param + ".parameters"})
+	if err == nil && forced && !requests.Neutral(tool.Parameters) {
+		err = s.Check(ctx, &inference.Structured{Kind: "json", Value: tool.Parameters, Param: param + ".parameters"})
 	}
 	if err != nil {
 		return nil, err
@@ -202,7 +203,7 @@ func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 
 // responseToolChoice reads one of the words, or the function that must be called.
 func responseToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
-	if neutral(raw) || raw[0] == '"' {
+	if requests.Neutral(raw) || raw[0] == '"' {
 		return toolChoice(raw)
 	}
 	var named struct {
@@ -215,7 +216,7 @@ func responseToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or a function")
 	case named.Type == "allowed_tools":
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must not be allowed_tools: send only the tools that may be called")
-	case named.Type != functionType:
+	case named.Type != requests.FunctionType:
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function, got %s: there are no tools but the client's own functions", strictjson.Quote(named.Type))
 	case named.Name == "":
 		return inference.ToolChoice{}, inference.Invalid("tool_choice.name", "tool_choice.name is required")

@@ -9,6 +9,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -90,7 +91,7 @@ func tokenizeRequest(ctx context.Context, body *api.TokenizeRequest) (*inference
 	}
 	for _, f := range []unsupported{
 		{"tools", len(body.Tools) > 0, ""},
-		{"chat_template_kwargs", !neutral(body.ChatTemplateKwargs), ""},
+		{"chat_template_kwargs", !requests.Neutral(body.ChatTemplateKwargs), ""},
 		{"continue_final_message", value(body.ContinueFinalMessage), ""},
 	} {
 		if f.used {
@@ -107,11 +108,11 @@ func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference
 	}
 	req.Tools = body.Tools
 	for i, definition := range body.Tools {
-		if err := new(schemas).tool(ctx, fmt.Sprintf("tools[%d]", i), definition, false); err != nil {
+		if err := new(requests.Schemas).Tool(ctx, fmt.Sprintf("tools[%d]", i), definition, false); err != nil {
 			return err
 		}
 	}
-	if !neutral(body.ChatTemplateKwargs) {
+	if !requests.Neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}
 	req.Closed = body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt

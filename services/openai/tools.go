@@ -1,11 +1,11 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
 )
 
 // chatTools reads the tools and the choice among them.
@@ -16,35 +16,11 @@ func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (e
 	return err
 }
 
-// tool checks the schema of the arguments where the answer is going to be constrained by
-// it, as the call is forced.
-func (s *schemas) tool(ctx context.Context, param string, definition json.RawMessage, forced bool) error {
-	var tool struct {
-		Type     string `json:"type"`
-		Function struct {
-			Parameters json.RawMessage `json:"parameters"`
-		} `json:"function"`
-	}
-	if err := json.Unmarshal(definition, &tool); err != nil {
-		return inference.Invalid(param, "%s must be a tool", param)
-	}
-	switch schema := tool.Function.Parameters; {
-	case tool.Type != functionType:
-		return inference.Unsupported(param+".type", "%s.type must be function: chat templates know functions only", param)
-	case forced && !neutral(schema):
-		return s.check(ctx, &inference.Structured{Kind: "json", Value: schema, Param: param + ".function.parameters"})
-	}
-	return nil
-}
-
-// functionType is the type of tools that are functions, and of their calls.
-const functionType = "function"
-
 // toolChoice reads one of the words, or the tool that must be called.
 func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	var word string
 	switch {
-	case neutral(raw):
+	case requests.Neutral(raw):
 		return inference.ToolChoice{}, nil
 	case json.Unmarshal(raw, &word) == nil:
 		modes := map[string]inference.ToolMode{"none": inference.ToolNone, "required": inference.ToolRequired}
@@ -62,7 +38,7 @@ func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or a function")
 	case named.Type == "allowed_tools":
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.allowed_tools", "tool_choice.allowed_tools is not supported: send only the tools that may be called")
-	case named.Type != functionType:
+	case named.Type != requests.FunctionType:
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function: chat templates know functions only")
 	}
 	return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
@@ -79,7 +55,7 @@ func message(g *inference.Choice) api.ChatCompletionResponseMessage {
 	}
 	for _, c := range g.ToolCalls {
 		m.ToolCalls = append(m.ToolCalls, api.ChatCompletionMessageToolCall{
-			ID: c.ID, Type: functionType,
+			ID: c.ID, Type: requests.FunctionType,
 			Function: api.ChatCompletionMessageToolCallFunction{Name: c.Name, Arguments: string(c.Arguments)},
 		})
 	}

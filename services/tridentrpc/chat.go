@@ -11,7 +11,7 @@ import (
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -106,7 +106,7 @@ var roles = map[tridentv1.Role]string{ //nolint:gochecknoglobals // a constant t
 
 // chatRequest translates a request that keeps the rules of its schema.
 func chatRequest(ctx context.Context, msg *tridentv1.ChatRequest, stream bool) (*inference.Request, error) {
-	var objects openai.Objects
+	var objects requests.Objects
 	req := &inference.Request{
 		ID: "chat-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate,
 		N: int(msg.GetN()), Stream: stream, ReasoningEffort: msg.GetReasoningEffort(), Priority: priority(msg.GetPriority()),
@@ -133,10 +133,10 @@ func chatRequest(ctx context.Context, msg *tridentv1.ChatRequest, stream bool) (
 			return nil, err
 		}
 	}
-	return req, openai.Check(ctx, req)
+	return req, requests.Check(ctx, req)
 }
 
-func chatMessage(objects *openai.Objects, param string, m *tridentv1.ChatMessage) (inference.Message, error) {
+func chatMessage(objects *requests.Objects, param string, m *tridentv1.ChatMessage) (inference.Message, error) {
 	message := inference.Message{
 		Role: roles[m.GetRole()], Name: m.GetName(), Text: m.GetContent(),
 		Refusal: m.GetRefusal(), Reasoning: m.GetReasoning(),
@@ -163,7 +163,7 @@ func chatMessage(objects *openai.Objects, param string, m *tridentv1.ChatMessage
 }
 
 // toolDefinition is a tool as OpenAI's chats have it, which reaches the prompt.
-func toolDefinition(objects *openai.Objects, param string, f *tridentv1.FunctionTool) (json.RawMessage, error) {
+func toolDefinition(objects *requests.Objects, param string, f *tridentv1.FunctionTool) (json.RawMessage, error) {
 	var parameters json.RawMessage
 	if f.GetParameters() != "" {
 		var err error

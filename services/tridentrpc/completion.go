@@ -9,7 +9,7 @@ import (
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -22,7 +22,7 @@ func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) 
 	created := now()
 	all, err := inference.Collect(s.core.Generate(ctx, req), len(req.Prompts)*max(req.N, 1))
 	if err != nil {
-		return nil, openai.CompletionNames(err)
+		return nil, requests.CompletionNames(err)
 	}
 	answer := &tridentv1.CompleteResponse{
 		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Catalog().Fingerprint(ctx, req.Model),
@@ -47,7 +47,7 @@ func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStr
 	out, piece := &tridentv1.CompleteStreamResponse{}, &tridentv1.CompleteDelta{}
 	for delta, err := range s.core.Generate(ctx, req) {
 		if err != nil {
-			return openai.CompletionNames(err)
+			return requests.CompletionNames(err)
 		}
 		if delta.Empty() {
 			continue
@@ -88,5 +88,5 @@ func completeRequest(ctx context.Context, msg *tridentv1.CompleteRequest, stream
 		},
 	}
 	commonSampling(&req.Sampling, msg)
-	return req, openai.CompletionNames(openai.Check(ctx, req))
+	return req, requests.CompletionNames(requests.Check(ctx, req))
 }

@@ -1,6 +1,6 @@
 // Package tridentrpc is the frontend of the typed services in api/trident: Connect,
 // gRPC and gRPC-Web on the shared port. It only translates. What a request may be
-// it leaves to the check that OpenAI's surface has for the same requests.
+// it leaves to services/requests, which checks the same requests of other surfaces.
 package tridentrpc
 
 import (

@@ -1,4 +1,4 @@
-package openai
+package requests
 
 import (
 	"context"
@@ -16,15 +16,15 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// schemas checks the JSON Schemas of one request: engines take nonsense and answer
+// Schemas checks the JSON Schemas of one request: engines take nonsense and answer
 // unconstrained. A check takes time linear in the text, and ends with its context.
 //
 // The library's compiler isn't used: its time is quadratic in the number of subschemas.
 // The library holds one subschema after the other to the metaschema instead.
-type schemas struct{ count, patternBytes int } // subschemas and patterns so far
+type Schemas struct{ count, patternBytes int } // subschemas and patterns so far
 
-// check returns an [*inference.Error] that names the field at fault, or the context's error.
-func (s *schemas) check(ctx context.Context, c *inference.Structured) error {
+// Check returns an [*inference.Error] that names the field at fault, or the context's error.
+func (s *Schemas) Check(ctx context.Context, c *inference.Structured) error {
 	var doc any
 	err := strictjson.Read(c.Value, func(r *strictjson.Reader) (err error) {
 		doc, err = r.Within(budget.FreeValues, func() (any, error) { return r.Value(true) })
@@ -78,7 +78,7 @@ var (
 // schemaWalk goes over the subschemas of one schema, and over those that references lead
 // to, each once.
 type schemaWalk struct {
-	schemas   *schemas
+	schemas   *Schemas
 	resources map[string]*schemaResource // by address
 	seen      map[uintptr]bool           // objects that have been checked
 	trail     []string                   // from the root to the subschema that is checked
@@ -93,7 +93,7 @@ type schemaResource struct {
 	anchors map[string]map[string]any
 }
 
-func (s *schemas) walk(ctx context.Context, node map[string]any) error {
+func (s *Schemas) walk(ctx context.Context, node map[string]any) error {
 	draft, err := latestDraft()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package openai
+package requests
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type patternError struct{ key, why string }
 func (e *patternError) Error() string { return e.key + " " + e.why }
 
 // patterns checks a keyword's value that is a pattern, or the keys of one that is an object.
-func (s *schemas) patterns(key string, value any) error {
+func (s *Schemas) patterns(key string, value any) error {
 	switch value := value.(type) {
 	case string:
 		return s.pattern(key, "", value)
@@ -34,7 +34,7 @@ func (s *schemas) patterns(key string, value any) error {
 }
 
 // pattern takes one from the budget of the request and checks it.
-func (s *schemas) pattern(key, subject, pattern string) error {
+func (s *Schemas) pattern(key, subject, pattern string) error {
 	s.patternBytes += len(pattern)
 	if s.patternBytes > budget.PatternsBytes {
 		return errTooManyPatterns

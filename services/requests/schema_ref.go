@@ -1,4 +1,4 @@
-package openai
+package requests
 
 import (
 	"net/url"

@@ -1,6 +1,15 @@
-package openai
+// Package requests has the checks of a chat or a completion that all surfaces of text share:
+// tools, JSON Schemas, structured outputs, and fields whose text is a JSON object. They find
+// what is wrong before a model is asked. [Check] is the whole check of a translated request;
+// [Schemas] and [Objects] are its parts, for surfaces that need them earlier.
+//
+// How a request looks on a wire belongs to its surface, ranges of sampling parameters to the
+// core ([inference.Request.Validate]), and what an engine holds answers to, to
+// services/structured. The package is pure.
+package requests
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,34 +23,34 @@ import (
 // Check finds what is wrong with a chat or a completion before a model is asked: tools
 // that chat templates don't know, schemas that are none, values out of their range. It
 // is for every surface whose requests are these, whatever they look like on the wire.
-// Errors are [*inference.Error] that name fields as chats here do, or that of ctx, with
+// Errors are [*inference.Error] that name fields as OpenAI's chats do, or that of ctx, with
 // which the check ends.
 func Check(ctx context.Context, req *inference.Request) error {
-	var checked schemas
+	var checked Schemas
 	for i, definition := range req.Tools {
-		if err := checked.tool(ctx, fmt.Sprintf("tools[%d]", i), definition, forcesCall(req)); err != nil {
+		if err := checked.Tool(ctx, fmt.Sprintf("tools[%d]", i), definition, ForcesCall(req)); err != nil {
 			return err
 		}
 	}
-	if err := checked.structured(ctx, req.Sampling.Structured); err != nil {
+	if err := checked.Structured(ctx, req.Sampling.Structured); err != nil {
 		return err
 	}
 	return req.Validate()
 }
 
-// forcesCall reports whether the answer has to call a tool.
-func forcesCall(req *inference.Request) bool {
+// ForcesCall reports whether the answer has to call a tool.
+func ForcesCall(req *inference.Request) bool {
 	return req.ToolChoice.Mode == inference.ToolRequired || req.ToolChoice.Mode == inference.ToolNamed
 }
 
-// structured checks the schema of a form that has one, and the size of any.
-func (s *schemas) structured(ctx context.Context, c *inference.Structured) error {
+// Structured checks the schema of a form that has one, and the size of any.
+func (s *Schemas) Structured(ctx context.Context, c *inference.Structured) error {
 	if c == nil {
 		return nil
 	}
 	switch c.Kind {
 	case "json":
-		return s.check(ctx, c)
+		return s.Check(ctx, c)
 	case "regex":
 		return limitText(c, budget.PatternBytes)
 	case "grammar", "structural_tag":
@@ -101,4 +110,48 @@ func (o *Objects) DecodeMap(param, text string) (json.RawMessage, error) {
 		return nil, inference.Invalid(param, "%s must be an object of at most %d keys", param, budget.Keys)
 	}
 	return raw, err
+}
+
+// Tool checks the schema of the arguments where the answer is going to be constrained by
+// it, as the call is forced.
+func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMessage, forced bool) error {
+	var tool struct {
+		Type     string `json:"type"`
+		Function struct {
+			Parameters json.RawMessage `json:"parameters"`
+		} `json:"function"`
+	}
+	if err := json.Unmarshal(definition, &tool); err != nil {
+		return inference.Invalid(param, "%s must be a tool", param)
+	}
+	switch schema := tool.Function.Parameters; {
+	case tool.Type != FunctionType:
+		return inference.Unsupported(param+".type", "%s.type must be function: chat templates know functions only", param)
+	case forced && !Neutral(schema):
+		return s.Check(ctx, &inference.Structured{Kind: "json", Value: schema, Param: param + ".function.parameters"})
+	}
+	return nil
+}
+
+// CompletionNames gives errors the names that completions have for fields.
+func CompletionNames(err error) error {
+	e, ok := err.(*inference.Error) //nolint:errorlint // the core's own verdict
+	if !ok || e.Param != "top_logprobs" {
+		return err
+	}
+	renamed := *e
+	renamed.Param = "logprobs"
+	return &renamed
+}
+
+// FunctionType is the type of tools that are functions, and of their calls.
+const FunctionType = "function"
+
+// Neutral reports whether a value says nothing: it is absent, null or empty.
+func Neutral(raw json.RawMessage) bool {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", "{}", "[]", `""`:
+		return true
+	}
+	return false
 }

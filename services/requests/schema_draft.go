@@ -1,4 +1,4 @@
-package openai
+package requests
 
 import (
 	"fmt"
@@ -138,7 +138,7 @@ var noSchema = map[string]any{} //nolint:gochecknoglobals // a constant
 
 // flatten returns a schema without its subschemas, for the metaschema, and the subschemas.
 // Patterns are checked and left out. The order of keys makes errors the same each time.
-func (s *schemas) flatten(d *schemaDraft, node map[string]any) (flat map[string]any, below []schemaBelow, err error) {
+func (s *Schemas) flatten(d *schemaDraft, node map[string]any) (flat map[string]any, below []schemaBelow, err error) {
 	flat = make(map[string]any, len(node))
 	for _, key := range slices.Sorted(maps.Keys(node)) {
 		form := d.form(key)

@@ -1,4 +1,4 @@
-package openai
+package requests
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-func checkText(ctx context.Context, s *schemas, text string) error {
-	return s.check(ctx, &inference.Structured{Kind: "json", Value: json.RawMessage(text), Param: "x"})
+func checkText(ctx context.Context, s *Schemas, text string) error {
+	return s.Check(ctx, &inference.Structured{Kind: "json", Value: json.RawMessage(text), Param: "x"})
 }
 
 // compileText is the verdict of the library's compiler, which is the authority.
@@ -67,7 +67,7 @@ func TestSchemas(t *testing.T) {
 		`{"minLength":-1}`, `{"minLength":1.0}`, `{"multipleOf":0}`, `{"title":5}`, `{"default":{"type":"x"}}`, `{"const":{"$ref":"nope"},"examples":[{"$ref":"nope"}]}`, `{"x-own":{"type":5}}`,
 		`{"properties":{"$ref":{"type":"string"}}}`, `{"$ref":5}`, `{"$anchor":"1x"}`, `{"$anchor":5}`, `{"type":["string","string"]}`, `{"type":[]}`, `{"format":5}`, `{"readOnly":"x"}`,
 	} {
-		got, want := checkText(t.Context(), &schemas{}, text), compileText(text)
+		got, want := checkText(t.Context(), &Schemas{}, text), compileText(text)
 		if (got == nil) != (want == nil) {
 			t.Errorf("%s: %v, and by the library %v", text, got, want)
 		}
@@ -117,7 +117,7 @@ func TestRandomSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := checkText(context.Background(), &schemas{}, string(text)), compileText(string(text))
+		got, want := checkText(context.Background(), &Schemas{}, string(text)), compileText(string(text))
 		if (got == nil) != (want == nil) {
 			t.Fatalf("%s: %v, and by the library %v", text, got, want)
 		}
@@ -148,12 +148,12 @@ const (
 func TestSchemaBudget(t *testing.T) {
 	tier.Computes(t)
 	for _, form := range []string{formString, formRef} {
-		if err := checkText(t.Context(), &schemas{}, schemaOf(budget.Subschemas, form)); err != nil {
+		if err := checkText(t.Context(), &Schemas{}, schemaOf(budget.Subschemas, form)); err != nil {
 			t.Errorf("at the limit: %v", err)
 		}
 		const message = "x: the JSON schemas of a request hold more than 10000 subschemas together: send smaller ones"
-		wantInvalid(t, checkText(t.Context(), &schemas{}, schemaOf(budget.Subschemas+1, form)), "x", message)
-		var request schemas
+		wantInvalid(t, checkText(t.Context(), &Schemas{}, schemaOf(budget.Subschemas+1, form)), "x", message)
+		var request Schemas
 		if err := checkText(t.Context(), &request, schemaOf(budget.Subschemas/2, form)); err != nil {
 			t.Error(err)
 		}
@@ -169,7 +169,7 @@ func TestSchemaWork(t *testing.T) {
 		text := schemaOf(n, form)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := checkText(t.Context(), &schemas{}, text); err != nil {
+		if err := checkText(t.Context(), &Schemas{}, text); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
@@ -194,8 +194,8 @@ func TestSchemaTooWide(t *testing.T) {
 		text := json.RawMessage(form(n))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		var request schemas
-		err := request.check(t.Context(), &inference.Structured{Value: text, Param: "p"})
+		var request Schemas
+		err := request.Check(t.Context(), &inference.Structured{Value: text, Param: "p"})
 		runtime.ReadMemStats(&after)
 		return float64(after.Mallocs - before.Mallocs), err
 	}
@@ -226,7 +226,7 @@ func TestSchemaTooWide(t *testing.T) {
 // TestSchemaOfManyKeys names the budget, as such a schema is valid JSON.
 func TestSchemaOfManyKeys(t *testing.T) {
 	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
-	err := new(schemas).check(t.Context(), &inference.Structured{Value: text, Param: "p"})
+	err := new(Schemas).Check(t.Context(), &inference.Structured{Value: text, Param: "p"})
 	wantInvalid(t, err, "p", "p holds an object of more than 16384 keys: send a smaller schema")
 }
 
@@ -242,7 +242,7 @@ func numbered(n int) string {
 func TestSchemaEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var request schemas
+	var request Schemas
 	if err := checkText(ctx, &request, schemaOf(5000, formString)); !errors.Is(err, context.Canceled) || request.count > schemasBetweenLooks {
 		t.Errorf("%v after %d subschemas", err, request.count)
 	}
@@ -269,15 +269,15 @@ func TestSchemaPatterns(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", unit, used, err)
 		}
 	}
-	err := checkText(t.Context(), &schemas{}, `{"properties":{"a":{"pattern":"`+strings.Repeat("a", budget.PatternBytes+1)+`"}}}`)
+	err := checkText(t.Context(), &Schemas{}, `{"properties":{"a":{"pattern":"`+strings.Repeat("a", budget.PatternBytes+1)+`"}}}`)
 	wantInvalid(t, err, "x", "x is not a valid JSON schema: properties.a.pattern is longer than 16384 bytes")
 	many := func(n int) string {
 		return `{"anyOf":[` + strings.TrimSuffix(strings.Repeat(`{"pattern":"`+strings.Repeat("a", 1024)+`"},`, n), ",") + `]}`
 	}
-	if err := checkText(t.Context(), &schemas{}, many(budget.PatternsBytes/1024)); err != nil {
+	if err := checkText(t.Context(), &Schemas{}, many(budget.PatternsBytes/1024)); err != nil {
 		t.Error(err)
 	}
-	err = checkText(t.Context(), &schemas{}, many(budget.PatternsBytes/1024+1))
+	err = checkText(t.Context(), &Schemas{}, many(budget.PatternsBytes/1024+1))
 	wantInvalid(t, err, "x", "x: the patterns in the JSON schemas of a request are longer than 524288 bytes together: send fewer")
 }
 
@@ -293,36 +293,26 @@ func TestRandomPatterns(t *testing.T) {
 	})
 }
 
-// TestForms holds the texts of structured outputs to their sizes.
-func TestForms(t *testing.T) {
-	tier.Computes(t)
-	for _, tt := range []struct {
-		fields, param string
-		most          int
-	}{
-		{`"guided_regex":%s`, "guided_regex", budget.PatternBytes},
-		{`"structured_outputs":{"regex":%s}`, "structured_outputs.regex", budget.PatternBytes},
-		{`"guided_grammar":%s`, "guided_grammar", budget.GrammarBytes},
-		{`"structured_outputs":{"structural_tag":%s}`, "structured_outputs.structural_tag", budget.GrammarBytes},
-	} {
-		text := func(n int) string { // each character takes six bytes in JSON
-			return chatBody("," + fmt.Sprintf(tt.fields, `"`+strings.Repeat(`\u0061`, n)+`"`))
-		}
-		if err := decodeAs(t, chatPattern, text(tt.most)); err != nil {
-			t.Errorf("%s at the limit: %v", tt.param, err)
-		}
-		wantInvalid(t, decodeAs(t, chatPattern, text(tt.most+1)), tt.param, fmt.Sprintf("%s must not be longer than %d bytes, got %d", tt.param, tt.most, tt.most+1))
-	}
-}
-
 // FuzzSchema looks for panics.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"$ref":"#/$defs/a","$defs":{"a":{"pattern":"["}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := checkText(t.Context(), &schemas{}, string(bytes.TrimSpace(text))); err != nil {
+		if err := checkText(t.Context(), &Schemas{}, string(bytes.TrimSpace(text))); err != nil {
 			if _, known := errors.AsType[*inference.Error](err); !known {
 				t.Fatal(err)
 			}
 		}
 	})
+}
+
+// wantInvalid checks param and message of the error that a client will read.
+func wantInvalid(t *testing.T, err error, param, message string) {
+	t.Helper()
+	var e *inference.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want an inference.Error", err)
+	}
+	if e.Code != inference.CodeInvalid || e.Param != param || e.Message != message {
+		t.Errorf("got  %v %q: %s\nwant %v %q: %s", e.Code, e.Param, e.Message, inference.CodeInvalid, param, message)
+	}
 }

@@ -1,0 +1,83 @@
+package requests_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
+)
+
+// TestCheck has what is wrong with a request whatever surface it came by.
+func TestCheck(t *testing.T) {
+	const badTool = `{"type": "function", "function": {"name": "f", "parameters": {"type": "nothing"}}}`
+	forced := inference.ToolChoice{Mode: inference.ToolRequired}
+	tests := []struct {
+		name, param string // no param: nothing is wrong
+		req         inference.Request
+	}{
+		{"a tool that isn't a function", "tools[0].type", inference.Request{Tools: []json.RawMessage{json.RawMessage(`{"type": "web"}`)}}},
+		{"no tool", "tools[1]", inference.Request{Tools: []json.RawMessage{json.RawMessage(`{"type": "function"}`), json.RawMessage(`5`)}}},
+		{"a schema of a forced call", "tools[0].function.parameters", inference.Request{Tools: []json.RawMessage{json.RawMessage(badTool)}, ToolChoice: forced}},
+		{"a schema that constrains nothing", "", inference.Request{Tools: []json.RawMessage{json.RawMessage(badTool)}}},
+		{"a schema of the answer", "response_format", inference.Request{Sampling: inference.Sampling{
+			Structured: &inference.Structured{Kind: "json", Value: json.RawMessage(`[]`), Param: "response_format"},
+		}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.req.Messages = []inference.Message{{Role: "user", Text: "hi"}}
+			test.req.Model = "m"
+			err := requests.Check(t.Context(), &test.req)
+			var e *inference.Error
+			switch {
+			case test.param == "" && err != nil, test.param != "" && (!errors.As(err, &e) || e.Param != test.param || e.Code != inference.CodeInvalid):
+				t.Errorf("got %v, want one about %q", err, test.param)
+			}
+		})
+	}
+}
+
+// TestObjects keeps an object's bytes, and counts the values of all together.
+func TestObjects(t *testing.T) {
+	var objects requests.Objects
+	for text, want := range map[string]string{` {"b": 1, "a": [2]} `: `{"b": 1, "a": [2]}`, "": "{}"} {
+		if got, err := objects.Decode("arguments", text); err != nil || string(got) != want {
+			t.Errorf("%q: %s, %v", text, got, err)
+		}
+	}
+	if _, err := objects.Decode("arguments", "[]"); err == nil || err.Error() != "arguments must be a JSON object as text: '{' is expected at byte 0 ('[')" {
+		t.Error(err)
+	}
+	var keys strings.Builder
+	for i := range budget.Keys {
+		fmt.Fprintf(&keys, `"%d":0,`, i)
+	}
+	if _, err := objects.DecodeMap("kwargs", "{"+strings.TrimSuffix(keys.String(), ",")+"}"); err != nil {
+		t.Error(err)
+	}
+	if _, err := objects.DecodeMap("kwargs", "{"+keys.String()+`"x":0}`); err == nil || err.Error() != "kwargs must be an object of at most 4096 keys" {
+		t.Error(err)
+	}
+	half := `{"a":[` + strings.TrimSuffix(strings.Repeat("0,", budget.Values/2), ",") + "]}"
+	_, first := objects.Decode("arguments", half)
+	if _, second := objects.Decode("arguments", half); first != nil || second == nil || !strings.Contains(second.Error(), "too many values") {
+		t.Errorf("%v, then %v", first, second)
+	}
+}
+
+// TestCompletionNames renames the one field that completions call otherwise.
+func TestCompletionNames(t *testing.T) {
+	for param, want := range map[string]string{"top_logprobs": "logprobs", "top_p": "top_p"} {
+		if e := inference.AsError(requests.CompletionNames(&inference.Error{Code: inference.CodeInvalid, Param: param})); e.Param != want {
+			t.Errorf("%s: %s", param, e.Param)
+		}
+	}
+	if err := requests.CompletionNames(nil); err != nil {
+		t.Error(err)
+	}
+}
