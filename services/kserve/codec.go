@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -43,6 +44,29 @@ func (r *reply) message() (proto.Message, error) {
 		m = &kserve.ModelStreamInferResponse{}
 	}
 	return m, proto.Unmarshal(r.encoded.Materialize(), m)
+}
+
+// infer answers ModelInfer. Who gets the reply frees it.
+func (s *Service) infer(ctx context.Context, req *request) (*reply, error) {
+	defer req.Free()
+	answer := &reply{}
+	err := s.core.Infer(ctx, req.InferRequest, func(resp *inference.Response) (err error) {
+		answer.encoded, err = encodedInfer(req.InferRequest, resp)
+		return err
+	})
+	if err != nil {
+		answer.encoded.Free()
+		return nil, err
+	}
+	return answer, nil
+}
+
+func encodedInfer(req *inference.InferRequest, resp *inference.Response) (mem.BufferSlice, error) {
+	if resp.Encoded != nil {
+		resp.Encoded.Ref()
+		return resp.Encoded, nil
+	}
+	return encodeInfer(req.Head(), resp)
 }
 
 // kinds are the budgets of what the service's methods take, and of health's and

@@ -175,7 +175,7 @@ func describeSchema(s *openapi3.Schema) string {
 	return word
 }
 
-// typeOf is the JSON schema type of a value as jsonReader builds it.
+// typeOf is the JSON schema type of a value as [strictjson.Reader] builds it.
 func typeOf(value any) string {
 	switch value.(type) {
 	case string:

@@ -77,7 +77,7 @@ type step struct {
 	index int
 }
 
-// walk reads one value, as [jsonReader.value] does without build, and notes the
+// walk reads one value, as [strictjson.Reader.Value] does without build, and notes the
 // keys in it that the shape doesn't have.
 func (u *unknownKeys) walk(r *strictjson.Reader, s *shape) error {
 	at := len(u.trail)

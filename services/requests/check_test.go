@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 // TestObjects keeps an object's bytes, and counts the values of all together.
 func TestObjects(t *testing.T) {
 	var objects requests.Objects
-	for text, want := range map[string]string{` {"b": 1, "a": [2]} `: `{"b": 1, "a": [2]}`, "": "{}"} {
+	for text, want := range map[string]string{"\n{\"b\": 1, \"a\": [2]}\t": `{"b": 1, "a": [2]}`, "": "{}"} {
 		if got, err := objects.Decode("arguments", text); err != nil || string(got) != want {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
