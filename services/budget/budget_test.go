@@ -406,3 +406,18 @@ func TestDocs(t *testing.T) {
 		}
 	}
 }
+
+// TestCut keeps whole characters, and text that is short enough.
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"abcdef", 6, "abcdef"}, {"abcdefg", 6, "abc…"}, {"aäöü", 6, "aä…"}, {"ääää", 6, "ä…"}, {"", 6, ""},
+	} {
+		if got := budget.Cut(test.text, test.limit); got != test.want || len(got) > test.limit {
+			t.Errorf("%q in %d bytes: %q, want %q", test.text, test.limit, got, test.want)
+		}
+	}
+}
