@@ -25,8 +25,6 @@ const (
 // wide are the packages that may have more files than mostFiles, with the reason.
 var wide = map[string]string{
 	"services/chat/jinja": "an interpreter of one language: each file has a group of its filters, tests or statements",
-	"services/kserve":     "still to be split: REST and its tensor JSON become packages",
-	"services/openai":     "still to be split: Responses become a package",
 	"services/toolparser": "one file a format",
 }
 
