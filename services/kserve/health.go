@@ -35,7 +35,7 @@ type nativeHealth struct {
 
 // Check tells whether the server is ready.
 func (h nativeHealth) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
-	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Catalog().Ready(ctx))}, nil
+	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Ready(ctx))}, nil
 }
 
 func servingStatus(notReady error) grpc_health_v1.HealthCheckResponse_ServingStatus {
@@ -59,7 +59,7 @@ func (h sharedHealth) Check(ctx context.Context, req *grpc_health_v1.HealthCheck
 	if !served(req.GetService()) {
 		return nil, &inference.Error{Code: inference.CodeNotFound, Message: fmt.Sprintf("unknown service %q", req.GetService())}
 	}
-	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Catalog().Ready(ctx))}, nil
+	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Ready(ctx))}, nil
 }
 
 // watchInterval is how often a watcher's server is looked at.
@@ -73,7 +73,7 @@ func (h sharedHealth) Watch(ctx context.Context, req *grpc_health_v1.HealthCheck
 	for {
 		now := grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN // for good: services don't come later
 		if served(req.GetService()) {
-			now = servingStatus(h.core.Catalog().Ready(ctx))
+			now = servingStatus(h.core.Ready(ctx))
 		}
 		if ctx.Err() == nil && now != told {
 			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {
@@ -86,7 +86,7 @@ func (h sharedHealth) Watch(ctx context.Context, req *grpc_health_v1.HealthCheck
 			return ctx.Err()
 		case <-h.core.Admission().Draining():
 			if told != grpc_health_v1.HealthCheckResponse_SERVING {
-				return h.core.Catalog().Ready(ctx)
+				return h.core.Ready(ctx)
 			}
 		case <-tick.C:
 		}

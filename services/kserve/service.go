@@ -50,7 +50,7 @@ func (s *Service) ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserv
 
 // ServerReady is true when every engine takes requests and no stop was asked for.
 func (s *Service) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
-	return &kserve.ServerReadyResponse{Ready: s.core.Catalog().Ready(ctx) == nil}, nil
+	return &kserve.ServerReadyResponse{Ready: s.core.Ready(ctx) == nil}, nil
 }
 
 // ModelReady asks the model's engine.
