@@ -1,0 +1,529 @@
+package services
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the prefix of our own import paths.
+const module = "github.com/trident-inference/trident/"
+
+// A layer groups packages that the same rules hold for. Imports point from later layers
+// to earlier ones, and within a layer where [layers] says so.
+type layer string
+
+const (
+	// core packages know no frontend.
+	core layer = "core"
+	// pure packages compute: no network, no log, no clock.
+	pure layer = "pure"
+	// engine packages are what the core calls: Triton, files of models, pictures.
+	engine layer = "engine"
+	// frontend packages are what clients call.
+	frontend layer = "frontend"
+	// process packages belong to the whole program.
+	process layer = "process"
+	// tool packages are not part of the program: tests, measurements, releases.
+	tool layer = "tool"
+)
+
+// room is one package: what it is, and which packages of ours it may import, tests aside.
+type room struct {
+	path    string
+	layer   layer
+	says    string   // in services/README.md
+	imports []string // with * at the end: all that begin so
+	wide    string   // why it may have more files than mostFiles
+}
+
+// layers are all packages of the module. A new package needs a row here, which is a
+// decision. `go test ./services -run TestLayers -update` writes what follows from it: the
+// table of services/README.md, and the linter's lists in .golangci.yml.
+var layers = []room{
+	{
+		path: "services/inference", layer: core,
+		says:    "the vocabulary: requests, messages, deltas, usage, errors, requests of tensors, clients and surfaces; the interfaces of engines and backends; a leaf",
+		imports: []string{"gen/go/kserve", "services/budget"},
+	},
+	{
+		path: "services/metering", layer: core,
+		says:    "what is counted of requests: figures by model, surface and operation, times, the load, the spans of a request",
+		imports: []string{"services/inference"},
+	},
+	{
+		path: "services/admission", layer: core,
+		says:    "whether a request may go on: limits, rates, queues and their turns, deadlines, the drain; the bytes and decode slots that requests hold while they are read",
+		imports: []string{"gen/go/kserve", "services/inference", "services/metering"},
+	},
+	{
+		path: "services/catalog", layer: core,
+		says:    "what is known of the models: cards and the settings that make them, names, readiness, loads and unloads, watchers, LoRA adapters",
+		imports: []string{"gen/go/kserve", "services/inference", "services/tokenizer", "services/toolparser"},
+	},
+	{
+		path: "services/serving", layer: core,
+		says:    "runs requests: resolves the model, admits, plans prompts and choices, runs the jobs on the engine, reads the answers, streams",
+		imports: []string{"gen/go/kserve", "services/admission", "services/budget", "services/catalog", "services/images", "services/inference", "services/metering", "services/toolparser"},
+	},
+	{
+		path: "services/budget", layer: pure,
+		says:    "the limits of what one request may make the server read, and the checks of encoded messages against them ([docs/limits.md](../docs/limits.md#budgets-of-a-request))",
+		imports: []string{},
+	},
+	{
+		path: "services/contracts", layer: pure,
+		says:    "requests to tensors and back, one file a kind of model ([docs/backends.md](../docs/backends.md))",
+		imports: []string{"gen/go/kserve", "services/inference", "services/structured"},
+	},
+	{
+		path: "services/structured", layer: pure,
+		says:    "which constraints the backends of structured outputs (xgrammar, llguidance, outlines) hold answers to, and the form in which they take them",
+		imports: []string{},
+	},
+	{
+		path: "services/chat", layer: pure,
+		says:    "messages to prompts by a model's own template",
+		imports: []string{"services/chat/jinja", "services/inference"},
+	},
+	{
+		path: "services/chat/jinja", layer: pure,
+		says:    "an interpreter of the Jinja that models' chat templates are written in",
+		imports: []string{},
+		wide:    "an interpreter of one language: each file has a group of its filters, tests or statements",
+	},
+	{
+		path: "services/toolparser", layer: pure,
+		says:    "models' answers to text, reasoning and tool calls, one file or one entry of a table a dialect; the constraints of tool_choice",
+		imports: []string{"services/inference"},
+		wide:    "one file a format",
+	},
+	{
+		path: "services/tokenizer", layer: pure,
+		says:    "texts to token ids and back by a model's tokenizer.json",
+		imports: []string{"services/budget", "services/inference"},
+	},
+	{
+		path: "services/requests", layer: pure,
+		says:    "the checks of chats and completions that all surfaces of text share: tools, JSON Schemas, structured outputs, objects as text",
+		imports: []string{"services/budget", "services/inference", "services/strictjson"},
+	},
+	{
+		path: "services/strictjson", layer: pure,
+		says:    "JSON of clients, read strictly and within budgets, with errors that name the value at fault",
+		imports: []string{"services/budget", "services/inference"},
+	},
+	{
+		path: "services/protocodec", layer: pure,
+		says:    "Connect's codecs that hold messages to their budgets; messages that aren't decoded belong to the service that passes them on",
+		imports: []string{"services/budget"},
+	},
+	{
+		path: "services/kserve/tensorjson", layer: pure,
+		says:    "the tensors of KServe's REST as JSON: checks, reads and writes them as tritonserver does",
+		imports: []string{"services/inference"},
+	},
+	{
+		path: "services/triton", layer: engine,
+		says:    "the engine over gRPC to a running tritonserver",
+		imports: []string{"gen/go/kserve", "services/inference", "services/triton/extension"},
+	},
+	{
+		path: "services/triton/extension", layer: engine,
+		says:    "what tritonserver's frontends do beside the core: shared memory, classification, trace and log settings",
+		imports: []string{"gen/go/kserve", "services/inference"},
+	},
+	{
+		path: "services/triton/local", layer: engine,
+		says:    "the engine by libtritonserver in this process (cgo, Linux); elsewhere it says that it is missing",
+		imports: []string{"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
+	},
+	{
+		path: "services/modelfiles", layer: engine,
+		says:    "what is known of models beside their tensors: their files in Triton's repository, folders of Hugging Face's layout, its hub and the cache of it",
+		imports: []string{"gen/go/kserve", "services/inference"},
+	},
+	{
+		path: "services/images", layer: engine,
+		says:    "requests' pictures: data: URIs, and addresses that may be fetched",
+		imports: []string{"services/inference"},
+	},
+	{
+		path: "services/wirecode", layer: frontend,
+		says:    "errors of the core to the codes of gRPC, Connect and HTTP, once for all frontends; what KServe and OpenAI do otherwise stands beside",
+		imports: []string{"services/inference"},
+	},
+	{
+		path: "services/auth", layer: frontend,
+		says:    "the gate: API keys, the headers of restricted groups, and one record a route of what it needs and does",
+		imports: []string{"services/inference"},
+	},
+	{
+		path: "services/server", layer: frontend,
+		says:    "the listener, request ids, the log line, CORS, limits, the drain, the playground's files",
+		imports: []string{"services/admission", "services/auth", "services/budget", "services/inference", "services/wirecode", "web"},
+	},
+	{
+		path: "services/openai", layer: frontend,
+		says:    "OpenAI's API: decode, call the core, encode",
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/inference", "services/requests", "services/server", "services/serving", "services/strictjson", "services/wirecode"},
+	},
+	{
+		path: "services/tridentrpc", layer: frontend,
+		says:    "the typed services of api/trident: their requests are checked as OpenAI's; their npm client",
+		imports: []string{"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/budget", "services/catalog", "services/inference", "services/metering", "services/protocodec", "services/requests", "services/server", "services/serving", "services/wirecode", "web/client"},
+	},
+	{
+		path: "services/kserve", layer: frontend,
+		says:    "KServe v2 with Triton's extensions, by gRPC and Connect: passes messages on; the service and the settings that REST has too",
+		imports: []string{"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/auth", "services/budget", "services/inference", "services/protocodec", "services/server", "services/serving", "services/wirecode"},
+	},
+	{
+		path: "services/kserve/rest", layer: frontend,
+		says:    "KServe v2 by REST: paths, bodies, compression, the generate extension; calls the methods of kserve's service",
+		imports: []string{"gen/go/kserve", "gen/go/kserverest", "openapi", "services/admission", "services/auth", "services/budget", "services/inference", "services/kserve", "services/kserve/tensorjson", "services/server", "services/serving", "services/wirecode"},
+	},
+	{
+		path: "services/cloud", layer: frontend,
+		says:    "the ports of SageMaker and Vertex AI, whose paths lead to the handlers of the shared port",
+		imports: []string{"services/admission", "services/auth", "services/budget", "services/catalog", "services/inference", "services/server"},
+	},
+	{
+		path: "services/metrics", layer: frontend,
+		says:    "the page of metrics, with Triton's own: reads the meters of the service, of the gate, of the ports and of the memory",
+		imports: []string{"services/admission", "services/auth", "services/inference", "services/memory", "services/metering", "services/server", "services/serving"},
+	},
+	{
+		path: "openapi", layer: frontend,
+		says:    "the OpenAPI documents, embedded",
+		imports: []string{},
+	},
+	{
+		path: "web", layer: frontend,
+		says:    "the playground's files, embedded",
+		imports: []string{},
+	},
+	{
+		path: "web/client", layer: frontend,
+		says:    "`@trident/client`, with its build in the binary",
+		imports: []string{},
+	},
+	{
+		path: "cmd/trident", layer: process,
+		says:    "the program: flags, configuration, the start and the stop; lists the modules (`serve.go`)",
+		imports: []string{"cmd/trident/hangup", "services/*"},
+	},
+	{
+		path: "cmd/trident/hangup", layer: process,
+		says:    "catches SIGHUP before other packages are set up",
+		imports: []string{},
+	},
+	{
+		path: "services/memory", layer: process,
+		says:    "the memory limit of the process: finds it, sets Go's soft limit, measures Go's memory against it ([docs/limits.md](../docs/limits.md#memory))",
+		imports: []string{"services/admission", "services/catalog", "services/inference"},
+	},
+	{
+		path: "services/tracing", layer: process,
+		says:    "sends spans to a collector by OTLP",
+		imports: []string{},
+	},
+	{
+		path: "services/server/servertest", layer: tool,
+		says:    "makes certificates, for tests of TLS",
+		imports: []string{},
+	},
+	{
+		path: "services/kserve/kservetest", layer: tool,
+		says:    "KServe's surface on loopback ports, and a tritonserver to compare it with: tests of its transports",
+		imports: []string{"gen/go/kserve", "services/auth", "services/inference", "services/inference/inferencetest", "services/kserve", "services/kserve/rest", "services/server", "services/serving", "services/triton/local", "services/triton/tritonserver", "services/triton/tritontest"},
+	},
+	{
+		path: "cmd/tridentbench", layer: tool,
+		says:    "measures what Trident adds to Triton: `make bench`",
+		imports: []string{"gen/go/kserve", "services/admission", "services/auth", "services/inference", "services/kserve", "services/openai", "services/server", "services/triton/local", "services/triton/tritonserver", "test/backends/burst"},
+	},
+	{
+		path: "cmd/tridentrelease", layer: tool,
+		says:    "makes the archives of a release",
+		imports: []string{},
+	},
+	{
+		path: "examples/go-connect", layer: tool,
+		says:    "a Go program that chats by the generated package alone",
+		imports: []string{"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect"},
+	},
+	{
+		path: "test/cost", layer: tool,
+		says:    "measures what hostile requests cost, made of the OpenAPI documents and the proto descriptors: `make cost`",
+		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "openapi", "services/triton/tritonserver", "test/backends/burst", "test/cost/probe"},
+	},
+	{
+		path: "test/cost/probe", layer: tool,
+		says:    "has the program that is measured give its free memory back",
+		imports: []string{},
+	},
+	{
+		path: "test/backends/burst", layer: tool,
+		says:    "builds a Triton backend of our own and repositories of models that cost nothing: tests, measuring",
+		imports: []string{"services/triton/tritonserver"},
+	},
+	{
+		path: "test/demo", layer: tool,
+		says:    "starts Trident with the demo models: `make run`",
+		imports: []string{"services/triton/tritonserver"},
+	},
+	{
+		path: "test/deploy", layer: tool,
+		says:    "checks the files of deploy/ by the tools that read them",
+		imports: []string{},
+	},
+	{
+		path: "test/e2e", layer: tool,
+		says:    "the end-to-end suite: the trident program before a real Triton, called by real clients",
+		imports: []string{"services/triton/tritonserver"},
+	},
+	{
+		path: "test/golden", layer: tool,
+		says:    "compares with Python's Jinja and tokenizers by recorded answers (golden files), or with Python itself: tests",
+		imports: []string{"services/triton/tritonserver", "test/tier"},
+	},
+	{
+		path: "test/suite", layer: tool,
+		says:    "runs the suites of tests, compares them with the inventory, and reports: `make check`, `make check-slow`, `make flake`",
+		imports: []string{},
+	},
+	{
+		path: "test/tier", layer: tool,
+		says:    "which tests run by default, and which in the slow tier",
+		imports: []string{},
+	},
+	{
+		path: "test/vllm", layer: tool,
+		says:    "measures by vLLM's own code which constraints its backends hold answers to: `services/structured` is held to it",
+		imports: []string{"services/structured", "test/tier"},
+	},
+	{
+		path: "test/mutations", layer: tool,
+		says:    "checks that the tests catch defects, by changing one place of the product at a time",
+		imports: []string{},
+	},
+	{
+		path: "test/soak", layer: tool,
+		says:    "keeps many streams running and breaks one thing after the other: `make soak`",
+		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
+	},
+	{
+		path: "services/triton/tritonserver", layer: tool,
+		says:    "runs a real tritonserver, or a program with Triton in it, as a child process that leaves nothing: tests, `make run`",
+		imports: []string{},
+	},
+	{
+		path: "services/triton/tritontest", layer: tool,
+		says:    "a fake tritonserver and the suite that every engine passes",
+		imports: []string{"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
+	},
+	{
+		path: "services/inference/inferencetest", layer: tool,
+		says:    "an engine that plays scripts, for tests of the core and the frontends",
+		imports: []string{"gen/go/kserve", "services/catalog", "services/chat", "services/contracts", "services/images", "services/inference", "services/serving", "services/tokenizer", "services/toolparser"},
+	},
+}
+
+// confined are imports that only the named files or packages may have.
+var confined = map[string]func(path string) bool{
+	"C":               func(path string) bool { return strings.HasPrefix(path, "services/triton/local/") },
+	"go.uber.org/fx":  wiring,
+	"go.uber.org/dig": wiring,
+}
+
+// wiring files are the only ones that know fx.
+func wiring(path string) bool {
+	base := filepath.Base(path)
+	return base == "module.go" || base == "module_test.go" || strings.HasPrefix(path, "cmd/trident/")
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	root := ".."
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		path := filepath.ToSlash(strings.TrimPrefix(file, root+"/"))
+		if entry.IsDir() && skipped(path) {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		seen[filepath.ToSlash(filepath.Dir(path))] = true
+		checkFile(t, file, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range layers {
+		if !seen[r.path] {
+			t.Errorf("layers has a row for %s, which has no Go files: delete the row", r.path)
+		}
+	}
+}
+
+// skipped are folders without Go files of this module's own.
+func skipped(path string) bool {
+	base := filepath.Base(path)
+	return path == "gen" || path == "tools" || path == "api" || path == "test/e2e/sdk" || base == "node_modules" ||
+		base == "testdata" || (strings.HasPrefix(base, ".") && len(base) > 2)
+}
+
+func checkFile(t *testing.T, file, path string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg := filepath.ToSlash(filepath.Dir(path))
+	i := slices.IndexFunc(layers, func(r room) bool { return r.path == pkg })
+	var allowed []string
+	if i >= 0 {
+		allowed = layers[i].imports
+	} else if pkg != "services" {
+		t.Errorf("%s: package %s has no row in layers", path, pkg)
+	}
+	for _, spec := range parsed.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if may := confined[target]; may != nil && !may(path) {
+			t.Errorf("%s must not import %s", path, target)
+		}
+		ours, isOurs := strings.CutPrefix(target, module)
+		if isOurs && !strings.HasSuffix(path, "_test.go") && !slices.ContainsFunc(allowed, func(pattern string) bool { return matches(pattern, ours) }) {
+			t.Errorf("%s: package %s must not import %s", path, pkg, ours)
+		}
+	}
+}
+
+func matches(pattern, path string) bool {
+	if prefix, wild := strings.CutSuffix(pattern, "*"); wild {
+		return strings.HasPrefix(path, prefix)
+	}
+	return pattern == path
+}
+
+var update = flag.Bool("update", false, "write what is generated from layers")
+
+// TestLayers holds the files that repeat parts of layers to it.
+func TestLayers(t *testing.T) {
+	for _, g := range []struct {
+		file, begin, end string
+		text             func() string
+	}{
+		{"README.md", "<!-- layers: written by go test ./services -run TestLayers -update -->\n", "<!-- end of layers -->\n", table},
+		{"../.golangci.yml", "        # layers: written by go test ./services -run TestLayers -update\n", "        # end of layers\n", depguard},
+		{"../.golangci.yml", "      # layers: written by go test ./services -run TestLayers -update\n", "      # end of layers\n", clocks},
+	} {
+		old, err := os.ReadFile(g.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, begins := bytes.Cut(old, []byte("\n"+g.begin))
+		_, after, ends := bytes.Cut(rest, []byte("\n"+g.end))
+		if !begins || !ends {
+			t.Fatalf("%s has no lines %q and %q", g.file, g.begin, g.end)
+		}
+		written := slices.Concat(before, []byte("\n"+g.begin+g.text()+g.end), after)
+		if bytes.Equal(old, written) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s differs from layers: run go test ./services -run TestLayers -update", g.file)
+			continue
+		}
+		if err := os.WriteFile(g.file, written, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// table is the table of services/README.md.
+func table() string {
+	var b strings.Builder
+	b.WriteString("| package | layer | what it is | may import |\n|---|---|---|---|\n")
+	for _, r := range layers {
+		imports := make([]string, 0, len(r.imports))
+		for _, path := range r.imports {
+			imports = append(imports, strings.TrimPrefix(path, "services/"))
+		}
+		if len(imports) == 0 {
+			imports = []string{"nothing"}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(r.path, "services/"), r.layer, r.says, strings.Join(imports, ", "))
+	}
+	return b.String()
+}
+
+// depguard are the linter's lists of files of the core and of pure packages.
+func depguard() string {
+	var b strings.Builder
+	for _, l := range []struct {
+		layer layer
+		deny  [][2]string
+	}{
+		{core, [][2]string{
+			{"net/http", "the core knows no frontend"},
+			{"connectrpc.com/connect", "the core knows no frontend"},
+			{module + "gen/go/openai", "wire types stay in their frontend; the core speaks KServe tensors"},
+			{module + "gen/go/trident", "wire types stay in their frontend; the core speaks KServe tensors"},
+		}},
+		{pure, [][2]string{
+			{"net$", "this package is pure: no network"},
+			{"net/http", "this package is pure: no network"},
+			{"google.golang.org/grpc$", "this package is pure: no network"},
+			{"log/slog", "this package is pure: return an error, the caller logs"},
+		}},
+	} {
+		fmt.Fprintf(&b, "        %s:\n          list-mode: lax\n          files:\n", l.layer)
+		for _, path := range of(l.layer) {
+			fmt.Fprintf(&b, "            - \"**/%s/*.go\"\n", path)
+		}
+		b.WriteString("            - \"!$test\"\n          deny:\n")
+		for _, deny := range l.deny {
+			fmt.Fprintf(&b, "            - { pkg: %s, desc: %q }\n", deny[0], deny[1])
+		}
+	}
+	return b.String()
+}
+
+// clocks excepts all but pure packages from the rule against looking at the clock.
+func clocks() string {
+	paths := of(pure)
+	for i, path := range paths {
+		paths[i] = strings.TrimPrefix(path, "services/")
+	}
+	return fmt.Sprintf("      - path-except: ^services/(%s)/[^/]*$\n        linters: [forbidigo]\n        text: \"this package is pure\"\n", strings.Join(paths, "|"))
+}
+
+// of are the paths of a layer's packages.
+func of(l layer) []string {
+	var paths []string
+	for _, r := range layers {
+		if r.layer == l {
+			paths = append(paths, r.path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
