@@ -465,6 +465,9 @@ func table() string {
 	for _, r := range layers {
 		imports := make([]string, 0, len(r.imports))
 		for _, path := range r.imports {
+			if path == "services/*" {
+				path = "all of services"
+			}
 			imports = append(imports, strings.TrimPrefix(path, "services/"))
 		}
 		if len(imports) == 0 {
