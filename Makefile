@@ -120,6 +120,10 @@ test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; sk
 test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm-testing.md); skips without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLM$$' ./test/e2e
 
+.PHONY: test-vllm-generated
+test-vllm-generated: ## Send 500 generated constraints to the real backend, in two orders; skips without one
+	go test -v -count 1 -timeout 60m -run '^TestVLLMGenerated$$' ./test/e2e
+
 .PHONY: test-vllm-death
 test-vllm-death: ## Kill the real backend's engine under 50 streams; skips without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLMDeath$$' ./test/e2e

@@ -308,9 +308,14 @@ var layers = []room{
 		imports: []string{},
 	},
 	{
+		path: "test/vllm/constraints", layer: tool,
+		says:    "makes up constraints of structured outputs and judges answers to them: tests",
+		imports: []string{},
+	},
+	{
 		path: "test/vllm", layer: tool,
 		says:    "measures by vLLM's own code which constraints its backends hold answers to: `services/structured` is held to it",
-		imports: []string{"services/structured", "test/tier"},
+		imports: []string{"services/structured", "test/tier", "test/vllm/constraints"},
 	},
 	{
 		path: "test/mutations", layer: tool,

@@ -4,6 +4,8 @@
 #   tools/vllm.sh setup    installs vLLM (.venv-vllm), its backend for Triton, and a model
 #   tools/vllm.sh start    starts a tritonserver with the model on 127.0.0.1 and waits until it is ready
 #   tools/vllm.sh test     runs make test-vllm with it
+#   tools/vllm.sh generated   sends 500 generated constraints, in two orders
+#   tools/vllm.sh generated-local   does so with Triton in Trident's process
 #   tools/vllm.sh local    runs make test-vllm with Triton in Trident's process
 #   tools/vllm.sh kill-local   kills the engine under 50 streams there, and waits until it is back
 #   tools/vllm.sh kill     kills the engine under 50 streams; the tritonserver has to be started again
@@ -150,6 +152,8 @@ setup) setup ;;
 start) start ;;
 stop) stop ;;
 test) test_remote test-vllm ;;
+generated) test_remote test-vllm-generated ;;
+generated-local) test_local test-vllm-generated ;;
 kill) test_remote test-vllm-death ;;
 local) test_local test-vllm ;;
 kill-local) test_local test-vllm-death ;;
@@ -161,9 +165,11 @@ all)
     stop
     start
     test_remote test-vllm
+    test_remote test-vllm-generated
     stop
     test_local test-vllm-death
     test_local test-vllm
+    test_local test-vllm-generated
     ;;
-*) die "usage: tools/vllm.sh setup|start|test|kill|stop|local|kill-local|all" ;;
+*) die "usage: tools/vllm.sh setup|start|test|generated|kill|stop|local|generated-local|kill-local|all" ;;
 esac

@@ -11,13 +11,16 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/test/vllm/constraints"
 )
 
 // vllmLimit is how long the real backend may take to load its model.
@@ -237,6 +240,73 @@ func vllmKillers(t *testing.T, c contract, model string) {
 		t.Errorf("%d constraints are marked as killers", killers)
 	}
 	c.get(t, "/health/ready").want(t, http.StatusOK)
+}
+
+// TestVLLMGenerated sends 500 schemas, regular expressions and grammars, first in one order
+// and then in the other, eight at a time. Each is refused by name, or its answer satisfies
+// it. The engine lives on, and no order changes what is refused.
+func TestVLLMGenerated(t *testing.T) {
+	s, model := startVLLM(t)
+	made, err := constraints.Make(500, 23)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []int
+	for _, order := range []string{"forwards", "backwards"} {
+		statuses := make([]int, len(made))
+		var judged, unended atomic.Int64
+		var group errgroup.Group
+		group.SetLimit(8)
+		for n := range made {
+			if order == "backwards" {
+				n = len(made) - 1 - n
+			}
+			group.Go(func() error {
+				status, ended := vllmGenerated(t, contract{trident: s}, model, made[n])
+				statuses[n] = status
+				if status == http.StatusOK && ended {
+					judged.Add(1)
+				} else if status == http.StatusOK {
+					unended.Add(1)
+				}
+				return nil
+			})
+		}
+		_ = group.Wait()
+		s.get(t, "/health/ready").want(t, http.StatusOK)
+		t.Logf("%s: %d answers judged, %d without an end, %d refused", order, judged.Load(), unended.Load(), len(made)-int(judged.Load()+unended.Load()))
+		if judged.Load() < 100 {
+			t.Errorf("%s: only %d answers were judged", order, judged.Load())
+		}
+		if first != nil && !slices.Equal(first, statuses) {
+			t.Errorf("the orders differ in what is refused")
+		}
+		first = statuses
+	}
+}
+
+// vllmGenerated sends one constraint. An answer that was cut at its limit of tokens isn't judged.
+func vllmGenerated(t *testing.T, c contract, model string, made constraints.Constraint) (status int, ended bool) {
+	t.Helper()
+	a := c.post(t, "/v1/chat/completions", ask("Answer briefly.", "model", model, "seed", 7, "max_tokens", 100, "structured_outputs", object{made.Kind: made.Value}))
+	switch a.status {
+	case http.StatusOK:
+		whole := decode[completion](t, a)
+		if whole.Choices[0].FinishReason != "stop" {
+			return a.status, false
+		}
+		if why := made.Violation(whole.Choices[0].Message.Content); why != "" {
+			t.Errorf("%s %s\nis answered by %q: %s", made.Kind, made.Value, whole.Choices[0].Message.Content, why)
+		}
+		return a.status, true
+	case http.StatusBadRequest:
+		if e := a.failure(t); !strings.HasPrefix(text(e.Param), "structured_outputs") {
+			t.Errorf("%s %s: param %s: %s", made.Kind, made.Value, text(e.Param), text(e.Message))
+		}
+	default:
+		t.Errorf("%s %s: %d %s", made.Kind, made.Value, a.status, a.body)
+	}
+	return a.status, false
 }
 
 // TestVLLMDeath kills the engine's process under 50 streams. It is the last that a

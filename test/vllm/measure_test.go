@@ -14,6 +14,7 @@ import (
 
 	"github.com/trident-inference/trident/services/structured"
 	"github.com/trident-inference/trident/test/tier"
+	"github.com/trident-inference/trident/test/vllm/constraints"
 )
 
 var update = flag.Bool("update", false, "write what was measured")
@@ -169,7 +170,7 @@ func outcome(r *probed, name string, c construct) string {
 		if answer == nil {
 			continue
 		}
-		if why := violation(c.Kind, c.Value, *answer); why != "" {
+		if why := (constraints.Constraint{Kind: c.Kind, Value: c.Value}).Violation(*answer); why != "" {
 			return fmt.Sprintf("lets through a text of random tokens: %s", strings.TrimLeft(why, "- "))
 		}
 	}

@@ -9,12 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 const (
@@ -91,65 +86,4 @@ func probe(t *testing.T, cases []probeCase, backends ...string) (versions json.R
 		t.Fatalf("%d cases, but %d results", len(cases), len(results))
 	}
 	return versions, results
-}
-
-// violation says how an answer breaks a constraint; empty for one that satisfies it, and
-// where that can't be said.
-func violation(kind string, value json.RawMessage, answer string) string {
-	switch kind {
-	case "choice":
-		var choices []string
-		if json.Unmarshal(value, &choices) == nil && !slices.Contains(choices, answer) {
-			return "it is none of the choices"
-		}
-	case "regex":
-		var pattern string
-		_ = json.Unmarshal(value, &pattern)
-		if strings.Contains(pattern, `\s`) { // which in Go lacks \v
-			answer = strings.ReplaceAll(answer, "\v", "\f")
-		}
-		another := strings.Contains(pattern, "&&") // which Go reads as characters
-		if re, err := regexp.Compile(`^(?:` + pattern + `)$`); err == nil && !another && !re.MatchString(answer) {
-			return "it doesn't match"
-		}
-	case "json_object":
-		var object map[string]any
-		if err := json.Unmarshal([]byte(answer), &object); err != nil {
-			return err.Error()
-		}
-	case "json":
-		return schemaViolation(value, answer)
-	}
-	return ""
-}
-
-// calendar are the library's words about days and seconds that there aren't: formats are
-// held to their syntax.
-var calendar = regexp.MustCompile(`is not valid (?:date|time|date-time):`)
-
-func schemaViolation(schema json.RawMessage, answer string) string {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return ""
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat()
-	if compiler.AddResource("schema.json", doc) != nil {
-		return ""
-	}
-	compiled, err := compiler.Compile("schema.json")
-	if err != nil {
-		return "" // what the library can't read it can't judge
-	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
-	if err != nil {
-		return err.Error()
-	}
-	if err := compiled.Validate(value); err != nil {
-		lines := strings.Split(err.Error(), "\n")
-		if why := lines[len(lines)-1]; !calendar.MatchString(why) {
-			return why
-		}
-	}
-	return ""
 }
