@@ -63,7 +63,7 @@ make_weights() {
 # float32: with bfloat16 the engine ends at the first constrained request.
 make_repository() {
     mkdir -p "$home/models/llm/1"
-    echo 'backend: "vllm"' >"$home/models/llm/config.pbtxt"
+    printf 'backend: "vllm"\n%s\n' "${VLLM_CONFIG:-}" >"$home/models/llm/config.pbtxt"
     echo "{\"model\": \"$home/smollm2\", \"dtype\": \"float32\", \"max_model_len\": 2048, \"enforce_eager\": true${VLLM_MODEL_JSON:+, $VLLM_MODEL_JSON}}" >"$home/models/llm/1/model.json"
 }
 

@@ -48,6 +48,7 @@ type ward struct {
 	// What follows is guarded by the mutex of health.
 	streams map[*stream]struct{}
 	strikes int       // requests without an answer in a row
+	judged  bool      // the server is asked whether it is silent too
 	fault   string    // why the model is broken; empty for a sound one
 	manual  bool      // the server doesn't let it be loaded
 	trial   time.Time // when a request was last let through
@@ -61,6 +62,7 @@ const (
 	recoverFirst = time.Second      // before the second attempt to load it; then twice as long each time
 	recoverLast  = time.Minute
 	unloadLimit  = 30 * time.Second // for requests in flight, which may never end
+	judgeLimit   = time.Second      // for the server's answer, where a model gives none
 )
 
 // byHand is what an operator has to do.
@@ -125,18 +127,43 @@ func (h *health) leave(w *ward, s *stream, err error) {
 	case verdict == DeadEngine:
 		h.fail(w, "its engine has ended")
 	case silent:
-		h.fail(w, "it doesn't answer")
+		h.judge(w)
 	case healed:
 		h.heal(w.name, "a request was answered")
 	}
 	h.forget(w)
 }
 
+// judge fails a silent model of a server that answers. Where the server is silent too, it is
+// frozen or can't be reached, which says nothing of the model.
+func (h *health) judge(w *ward) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.judged || w.fault != "" || h.ctx.Err() != nil {
+		return
+	}
+	w.judged = true
+	h.work.Go(func() {
+		_, err := call(h.ctx, h.engine, judgeLimit, client.ServerLive, &kserve.ServerLiveRequest{})
+		h.mu.Lock()
+		w.judged = false
+		silent := err == nil && w.strikes >= StrikeLimit // no request was answered meanwhile
+		if !silent {
+			w.strikes = 0
+		}
+		h.mu.Unlock()
+		if silent {
+			h.fail(w, "it doesn't answer")
+		}
+		h.forget(w)
+	})
+}
+
 // forget drops what says nothing: clients may name models without end.
 func (h *health) forget(w *ward) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(w.streams) == 0 && w.strikes == 0 && w.fault == "" && h.wards[w.name] == w {
+	if len(w.streams) == 0 && w.strikes == 0 && !w.judged && w.fault == "" && h.wards[w.name] == w {
 		delete(h.wards, w.name)
 	}
 }

@@ -39,6 +39,7 @@ type mortal struct {
 	dead   chan struct{} // closed when the engine ends
 	state  inference.ModelState
 	silent bool
+	frozen bool // the server answers nothing
 	calls  []string
 }
 
@@ -88,6 +89,17 @@ func (m *mortal) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest
 
 func (*mortal) ModelConfig(context.Context, *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
 	return &kserve.ModelConfigResponse{Config: &kserve.ModelConfig{Name: testModel}}, nil
+}
+
+func (m *mortal) ServerLive(ctx context.Context, _ *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
+	m.mu.Lock()
+	frozen := m.frozen
+	m.mu.Unlock()
+	if frozen {
+		<-ctx.Done()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	return &kserve.ServerLiveResponse{Live: true}, nil
 }
 
 func (*mortal) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
@@ -300,6 +312,42 @@ func TestSilentModel(t *testing.T) {
 		return strings.Join(m.calls, " ") == "unload load"
 	})
 	until(t, "it answers", func() bool { return ask(t.Context(), engine, "short", nil) == nil })
+}
+
+// TestFrozenServer: where the server doesn't answer either, its models aren't broken, and
+// serve on when it goes on.
+func TestFrozenServer(t *testing.T) {
+	m := &mortal{explicit: true}
+	engine, log := serveMortal(t, m, func(c *Config) {
+		c.FirstResponse, c.Inactivity = 200*time.Millisecond, 200*time.Millisecond
+	})
+	m.silent, m.frozen = true, true
+	for range StrikeLimit {
+		if err := ask(t.Context(), engine, "long", nil); inference.AsError(err).Code != inference.CodeUnavailable && inference.AsError(err).Reason != inference.ReasonInactive {
+			t.Fatalf("a request without an answer ends by %v", err)
+		}
+	}
+	engine.health.mu.Lock()
+	w := engine.health.wards[testModel]
+	engine.health.mu.Unlock()
+	until(t, "the server was asked", func() bool {
+		engine.health.mu.Lock()
+		defer engine.health.mu.Unlock()
+		return w != nil && !w.judged && w.strikes == 0
+	})
+	m.mu.Lock()
+	m.silent, m.frozen = false, false
+	m.mu.Unlock()
+	if err := ask(t.Context(), engine, "short", nil); err != nil {
+		t.Errorf("the server goes on, but its model: %v", err)
+	}
+	if m.mu.Lock(); len(m.calls) > 0 {
+		t.Errorf("the model was brought back by %v", m.calls)
+	}
+	m.mu.Unlock()
+	if strings.Contains(log.String(), "broke down") {
+		t.Errorf("the log says %s", log)
+	}
 }
 
 // TestTrial: a model that is started again unseen is found by a request that is let through.
