@@ -15,7 +15,7 @@ import (
 //
 // What an engine can do beyond streaming it shows by further interfaces, found
 // by assertion: [Forwarder], [Caller], [Starter], [Describer], [Statistician],
-// [Repository], [SharedMemory], [Settings], [Sorter], [Metrics].
+// [Repository], [SharedMemory], [Settings], [Sorter], [Metrics], [Notifier].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order, ending after
 	// the final one or after the first error. A model that isn't decoupled
@@ -222,6 +222,12 @@ type Settings interface {
 	// to what the engine started with.
 	TraceSetting(context.Context, *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error)
 	LogSettings(context.Context, *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error)
+}
+
+// Notifier tells that a model has changed its state by itself: it broke down or is back.
+// What has changed [Engine] tells. The channel holds one element and has one receiver.
+type Notifier interface {
+	Changed() <-chan struct{}
 }
 
 // Sorter knows of responses whose they are.

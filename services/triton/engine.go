@@ -198,3 +198,6 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 	return e.health.faults().Err()
 }
+
+// Changed implements [inference.Notifier].
+func (e *Engine) Changed() <-chan struct{} { return e.health.changed }

@@ -52,3 +52,15 @@ func (f Faults) Mark(index *kserve.RepositoryIndexResponse, ready bool) {
 		}
 	}
 }
+
+// Changes tells an [inference.Notifier]'s receiver of changes. It holds one element.
+type Changes chan struct{}
+
+// Notify tells of a change. It doesn't wait: what lies in the channel tells of all changes
+// until it is received.
+func (c Changes) Notify() {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

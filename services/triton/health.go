@@ -34,6 +34,8 @@ type health struct {
 	work   sync.WaitGroup
 	// broken is how many models have a fault: the check of each request.
 	broken atomic.Int32
+	// changed has an element once a model has broken down or is back.
+	changed Changes
 
 	mu    sync.Mutex
 	wards map[string]*ward
@@ -69,7 +71,7 @@ const (
 const byHand = "the inference server doesn't let models be loaded again: restart it, or run it with --model-control-mode=explicit"
 
 func newHealth(e *Engine, log *slog.Logger) *health {
-	h := &health{engine: e, log: log, wards: map[string]*ward{}}
+	h := &health{engine: e, log: log, wards: map[string]*ward{}, changed: make(Changes, 1)}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	return h
 }
@@ -179,6 +181,7 @@ func (h *health) fail(w *ward, fault string) {
 	sound := make(chan struct{})
 	w.sound = sound
 	h.broken.Add(1)
+	h.changed.Notify()
 	streams := slices.Collect(maps.Keys(w.streams))
 	h.mu.Unlock()
 	h.log.Error("model broke down", "model", w.name, "fault", fault, "streams", len(streams))
@@ -201,6 +204,7 @@ func (h *health) heal(model, why string) {
 	w.fault, w.strikes, w.manual = "", 0, false
 	close(w.sound)
 	h.broken.Add(-1)
+	h.changed.Notify()
 	h.log.Info("model is back", "model", model, "why", why)
 }
 
@@ -285,6 +289,7 @@ func (h *health) await(w *ward, sound <-chan struct{}) {
 	h.mu.Lock()
 	w.manual, w.fault = true, w.fault+", and "+byHand
 	h.mu.Unlock()
+	h.changed.Notify()
 	for gone := false; h.sleep(healthPoll, sound); {
 		state, err := h.state(w.name)
 		if err == nil && state == inference.ModelReady && gone {

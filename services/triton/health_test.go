@@ -341,10 +341,11 @@ func TestFrozenServer(t *testing.T) {
 	if err := ask(t.Context(), engine, "short", nil); err != nil {
 		t.Errorf("the server goes on, but its model: %v", err)
 	}
-	if m.mu.Lock(); len(m.calls) > 0 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.calls) > 0 {
 		t.Errorf("the model was brought back by %v", m.calls)
 	}
-	m.mu.Unlock()
 	if strings.Contains(log.String(), "broke down") {
 		t.Errorf("the log says %s", log)
 	}

@@ -439,7 +439,11 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 		t.Errorf("the reason says nothing of what to do: %s", s.get(t, "/health/ready").body)
 	}
 	s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
-	a := s.post(t, "/v1/chat/completions", ask("Hi", "model", model)).want(t, http.StatusServiceUnavailable)
+	var a answer
+	poll(startLimit, func() bool {
+		a = s.post(t, "/v1/chat/completions", ask("Hi", "model", model)).want(t, http.StatusServiceUnavailable)
+		return strings.Contains(text(a.failure(t).Message), remedy)
+	})
 	if e := a.failure(t); text(e.Code) != "model_not_ready" || a.header.Get("Retry-After") == "" || !strings.Contains(text(e.Message), remedy) {
 		t.Errorf("code %s, Retry-After %q: %s", text(e.Code), a.header.Get("Retry-After"), text(e.Message))
 	}

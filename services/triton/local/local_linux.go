@@ -39,6 +39,7 @@ var (
 	_ inference.SharedMemory = (*Engine)(nil)
 	_ inference.Settings     = (*Engine)(nil)
 	_ inference.Metrics      = (*Engine)(nil)
+	_ inference.Notifier     = (*Engine)(nil)
 )
 
 // BuiltIn says whether this binary has the engine.
@@ -55,6 +56,7 @@ type Engine struct {
 	core *core // nil before Start and after Stop
 
 	remains atomic.Pointer[remains] // of the latest start; nil before
+	changed triton.Changes
 }
 
 // core is a server that runs.
@@ -67,6 +69,7 @@ type core struct {
 	server       *C.ts_server
 	queue        *queue
 	health       *health
+	changed      triton.Changes
 	silences     *triton.Silences
 	regions      *extension.Registry
 	tracer       *tracer
@@ -84,8 +87,11 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Engine{config: config, log: log}, nil
+	return &Engine{config: config, log: log, changed: make(triton.Changes, 1)}, nil
 }
+
+// Changed implements [inference.Notifier].
+func (e *Engine) Changed() <-chan struct{} { return e.changed }
 
 // Start opens the library, makes the server and begins to load the models, for
 // which it doesn't wait. The context bounds the search for the library.
@@ -95,7 +101,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.core != nil {
 		return errors.New("the engine has been started already")
 	}
-	c, err := open(ctx, e.config, e.log, &e.remains)
+	c, err := open(ctx, e.config, e.log, &e.remains, e.changed)
 	if err != nil {
 		return fmt.Errorf("in-process engine: %w", err)
 	}
@@ -105,7 +111,7 @@ func (e *Engine) Start(ctx context.Context) error {
 
 // open makes a server without models and begins to load them. It notes what a sudden end
 // would leave behind.
-func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Pointer[remains]) (*core, error) {
+func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Pointer[remains], changed triton.Changes) (*core, error) {
 	found, err := find(ctx, config)
 	if err != nil {
 		return nil, err
@@ -116,6 +122,7 @@ func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Poi
 		installation: found,
 		tracer:       newTracer(config.Trace, log),
 		loaded:       make(chan struct{}),
+		changed:      changed,
 	}
 	sweepDead(log)
 	c.prefix, c.lease = newPrefix(config.Options)

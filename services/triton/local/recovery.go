@@ -26,6 +26,7 @@ func (h *health) recover(w *ward, fault string) {
 	sound := make(chan struct{})
 	w.sound = sound
 	h.broken.Add(1)
+	h.core.changed.Notify()
 	h.lost.Store(true)
 	faults := w.faults
 	h.mu.Unlock()
@@ -173,6 +174,7 @@ func (h *health) heal(w *ward) {
 	w.fault, w.strikes, w.healed = "", 0, time.Now()
 	close(w.sound)
 	h.broken.Add(-1)
+	h.core.changed.Notify()
 }
 
 // control loads or unloads a model for a client of the repository. A model that is
