@@ -39,6 +39,8 @@ type health struct {
 
 	mu    sync.Mutex
 	wards map[string]*ward
+	away  bool      // the server gave no sign of life when it was last asked
+	back  time.Time // when it gave one again
 }
 
 // ward is a model that requests were made for.
@@ -48,12 +50,12 @@ type ward struct {
 	heard atomic.Int64
 
 	// What follows is guarded by the mutex of health.
-	streams map[*stream]struct{}
-	strikes int       // requests without an answer in a row
-	judged  bool      // the server is asked whether it is silent too
-	fault   string    // why the model is broken; empty for a sound one
-	manual  bool      // the server doesn't let it be loaded
-	trial   time.Time // when a request was last let through
+	streams map[*stream]time.Time // with their begin
+	strikes int                   // requests without an answer in a row
+	judged  bool                  // the server is asked whether it is silent too
+	fault   string                // why the model is broken; empty for a sound one
+	manual  bool                  // the server doesn't let it be loaded
+	trial   time.Time             // when a request was last let through
 	sound   chan struct{}
 }
 
@@ -85,7 +87,7 @@ func (h *health) end() {
 func (h *health) ward(name string) *ward {
 	w := h.wards[name]
 	if w == nil {
-		w = &ward{name: name, streams: map[*stream]struct{}{}}
+		w = &ward{name: name, streams: map[*stream]time.Time{}}
 		h.wards[name] = w
 	}
 	return w
@@ -103,7 +105,7 @@ func (h *health) enter(model string, s *stream) (*ward, error) {
 		}
 		w.trial = time.Now()
 	}
-	w.streams[s] = struct{}{}
+	w.streams[s] = time.Now()
 	return w, nil
 }
 
@@ -111,6 +113,9 @@ func (h *health) enter(model string, s *stream) (*ward, error) {
 func (h *health) leave(w *ward, s *stream, err error) {
 	verdict := VerdictOn(err)
 	h.mu.Lock()
+	if verdict == SilentModel && (h.away || w.streams[s].Before(h.back)) {
+		verdict = NoVerdict // the server was silent itself
+	}
 	delete(w.streams, s)
 	switch verdict {
 	case SoundModel:
@@ -136,8 +141,7 @@ func (h *health) leave(w *ward, s *stream, err error) {
 	h.forget(w)
 }
 
-// judge fails a silent model of a server that answers. Where the server is silent too, it is
-// frozen or can't be reached, which says nothing of the model.
+// judge fails a silent model, unless its server is silent too.
 func (h *health) judge(w *ward) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,10 +150,10 @@ func (h *health) judge(w *ward) {
 	}
 	w.judged = true
 	h.work.Go(func() {
-		_, err := call(h.ctx, h.engine, judgeLimit, client.ServerLive, &kserve.ServerLiveRequest{})
+		answers := h.awaitServer()
 		h.mu.Lock()
 		w.judged = false
-		silent := err == nil && w.strikes >= StrikeLimit // no request was answered meanwhile
+		silent := answers && w.strikes >= StrikeLimit // no request was answered meanwhile
 		if !silent {
 			w.strikes = 0
 		}
@@ -159,6 +163,27 @@ func (h *health) judge(w *ward) {
 		}
 		h.forget(w)
 	})
+}
+
+// awaitServer returns when the server has given a sign of life: true if it did at once. A
+// server that doesn't is frozen or can't be reached. Until it answers again, the silence of
+// requests says nothing of their models.
+func (h *health) awaitServer() (atOnce bool) {
+	for atOnce = true; ; atOnce = false {
+		_, err := call(h.ctx, h.engine, judgeLimit, client.ServerLive, &kserve.ServerLiveRequest{})
+		h.mu.Lock()
+		h.away = err != nil
+		if !h.away && !atOnce {
+			h.back = time.Now()
+		}
+		h.mu.Unlock()
+		if err == nil {
+			return atOnce
+		}
+		if !h.sleep(healthPoll, nil) {
+			return false
+		}
+	}
 }
 
 // forget drops what says nothing: clients may name models without end.

@@ -327,16 +327,31 @@ func TestFrozenServer(t *testing.T) {
 			t.Fatalf("a request without an answer ends by %v", err)
 		}
 	}
-	engine.health.mu.Lock()
-	w := engine.health.wards[testModel]
-	engine.health.mu.Unlock()
 	until(t, "the server was asked", func() bool {
 		engine.health.mu.Lock()
 		defer engine.health.mu.Unlock()
-		return w != nil && !w.judged && w.strikes == 0
+		return engine.health.away
+	})
+	var asked sync.WaitGroup
+	for range StrikeLimit { // these begin before it answers, and end silent after that
+		asked.Go(func() { _ = ask(t.Context(), engine, "long", nil) })
+	}
+	until(t, "they are under way", func() bool {
+		engine.health.mu.Lock()
+		defer engine.health.mu.Unlock()
+		return len(engine.health.wards[testModel].streams) == StrikeLimit
 	})
 	m.mu.Lock()
-	m.silent, m.frozen = false, false
+	m.frozen = false
+	m.mu.Unlock()
+	asked.Wait()
+	until(t, "the server answers", func() bool {
+		engine.health.mu.Lock()
+		defer engine.health.mu.Unlock()
+		return !engine.health.away
+	})
+	m.mu.Lock()
+	m.silent = false
 	m.mu.Unlock()
 	if err := ask(t.Context(), engine, "short", nil); err != nil {
 		t.Errorf("the server goes on, but its model: %v", err)
