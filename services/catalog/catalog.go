@@ -65,8 +65,6 @@ type Catalog struct {
 	watches  watches
 	// moved has an element once some model is about to be in another state.
 	moved chan struct{}
-	// changed is received from when an engine tells of a change.
-	changed chan struct{}
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -99,7 +97,6 @@ func New(cfg Config, engines []inference.Engine, backends []inference.Backend, t
 		cfg: cfg, engines: engines, backends: backends, templates: templates, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
 		moved:      make(chan struct{}, 1),
-		changed:    make(chan struct{}),
 		failing:    map[inference.Engine]bool{},
 		starting:   map[inference.Engine]bool{},
 		announced:  map[inference.Engine]bool{},

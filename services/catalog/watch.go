@@ -195,16 +195,12 @@ func (c *Catalog) showChange(ctx context.Context, e inference.Engine, model stri
 // double, as a large model's load takes minutes.
 const movingInterval = 500 * time.Millisecond
 
-// hear passes on that an engine has told of a change.
+// hear looks at the models whenever an engine tells of a change.
 func (c *Catalog) hear(ctx context.Context, n inference.Notifier) {
 	for {
 		select {
 		case <-n.Changed():
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case c.changed <- struct{}{}:
+			c.refresh(ctx, 0)
 		case <-ctx.Done():
 			return
 		}
@@ -224,9 +220,6 @@ func (c *Catalog) follow(ctx context.Context) {
 				pause = refreshInterval
 			}
 		case <-c.moved:
-			pause = movingInterval
-		case <-c.changed:
-			c.refresh(ctx, 0)
 			pause = movingInterval
 		case <-ctx.Done():
 			return
