@@ -85,13 +85,10 @@ func TestSplitDecoded(t *testing.T) {
 // TestAddParameters has the later ones count, for who reads the message and for who
 // reads what is encoded.
 func TestAddParameters(t *testing.T) {
-	parameter := func(text string) *kserve.InferParameter {
-		return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: text}}
-	}
 	for _, own := range []map[string]*kserve.InferParameter{nil, sampleRequest().GetParameters()} {
 		sample, want := sampleRequest(), sampleRequest()
 		sample.Parameters = own
-		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": parameter("a"), "b": parameter("")}
+		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": inferencetest.Text("a"), "b": inferencetest.Text("")}
 		req := inferencetest.EncodedRequest(t, sample)
 		for _, m := range []*inference.InferRequest{req, inference.InferRequestOf(sample)} {
 			if _, err := m.Request(); err != nil { // it is decoded anew

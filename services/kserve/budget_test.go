@@ -13,14 +13,15 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
 // manyParameters are so many, none of which the engine takes notice of.
-func manyParameters(n int) kservetest.Params {
-	all := make(kservetest.Params, n)
+func manyParameters(n int) inferencetest.Params {
+	all := make(inferencetest.Params, n)
 	for i := range n {
-		all[fmt.Sprintf("p%d", i)] = kservetest.Text("")
+		all[fmt.Sprintf("p%d", i)] = inferencetest.Text("")
 	}
 	return all
 }

@@ -22,6 +22,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 	"github.com/trident-inference/trident/services/server"
@@ -344,10 +345,10 @@ func copied(req *api.ModelInferRequest, change func(*api.ModelInferRequest)) *ap
 	return c
 }
 
-func with(req *api.ModelInferRequest, p kservetest.Params) *api.ModelInferRequest {
+func with(req *api.ModelInferRequest, p inferencetest.Params) *api.ModelInferRequest {
 	return copied(req, func(r *api.ModelInferRequest) {
 		if r.Parameters == nil {
-			r.Parameters = kservetest.Params{}
+			r.Parameters = inferencetest.Params{}
 		}
 		maps.Copy(r.GetParameters(), p)
 	})

@@ -12,6 +12,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
@@ -24,14 +25,14 @@ func TestEncode(t *testing.T) {
 		{Name: "shared", Type: "INT8", Shape: []int64{300}, Shared: &inference.SharedRegion{Name: "r"}},
 	}
 	want := &api.ModelInferResponse{
-		ModelName: "m", ModelVersion: "3", Id: "i", Parameters: kservetest.Params{"p": kservetest.Text("x")},
+		ModelName: "m", ModelVersion: "3", Id: "i", Parameters: inferencetest.Params{"p": inferencetest.Text("x")},
 		Outputs: []*api.ModelInferResponse_InferOutputTensor{
 			{Name: "a", Datatype: "FP32", Shape: []int64{2, 1}}, {Name: "scalar", Datatype: "BOOL"}, {Name: "shared", Datatype: "INT8", Shape: []int64{300}},
 		},
 		RawOutputContents: [][]byte{kservetest.Floats(1, 2), {1}, {}},
 	}
 	req := &api.ModelInferRequest{ModelName: "m", ModelVersion: "2", Id: "i"}
-	response := &inference.Response{Version: "3", Parameters: kservetest.Params{"p": kservetest.Text("x")}, Outputs: outputs}
+	response := &inference.Response{Version: "3", Parameters: inferencetest.Params{"p": inferencetest.Text("x")}, Outputs: outputs}
 	encoded, err := kserve.EncodeInfer(req, response)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestEncode(t *testing.T) {
 	}
 	end := &api.ModelStreamInferResponse{}
 	last := &api.ModelStreamInferResponse{InferResponse: &api.ModelInferResponse{
-		ModelName: "m", ModelVersion: "2", Id: "i", Parameters: kservetest.Params{"triton_final_response": kservetest.Truth(true)},
+		ModelName: "m", ModelVersion: "2", Id: "i", Parameters: inferencetest.Params{"triton_final_response": inferencetest.Truth(true)},
 	}}
 	if err := proto.Unmarshal(encoded.Materialize(), end); err != nil || !proto.Equal(end, last) {
 		t.Errorf("got %v, %v\nwant %v", end, err, last)
@@ -94,7 +95,7 @@ func TestEncodeTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := &api.ModelStreamInferResponse{}
-		want.Parameters = kservetest.Params{"triton_final_response": kservetest.Truth(true)}
+		want.Parameters = inferencetest.Params{"triton_final_response": inferencetest.Truth(true)}
 		if err := proto.Unmarshal(stream.Materialize(), answer); err != nil || !proto.Equal(answer.GetInferResponse(), want) {
 			t.Errorf("%d outputs in a stream: %v", last, err)
 		}

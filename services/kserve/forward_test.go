@@ -120,7 +120,7 @@ func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inf
 type forwardTrial struct {
 	name    string
 	headers []string // name, value, name, value
-	own     kservetest.Params
+	own     inferencetest.Params
 	// kept are what Trident doesn't forward, as parameters of these names have a meaning.
 	kept []string
 }
@@ -130,8 +130,8 @@ func forwardTrials() []forwardTrial {
 		{name: "none"},
 		{name: "several", headers: []string{"X-Abc", "1", "X-Bcd", "2", "My-X-Abc", "3", "My-Tenant", "t", "Tenantry", "u"}},
 		{name: "twice", headers: []string{"X-Abc", "1", "X-Abc", "2"}},
-		{name: "a parameter's name", headers: []string{"X-Abc", "1", "Foo", "header"}, own: kservetest.Params{"x-abc": kservetest.Text("p"), "X-Abc": kservetest.Text("q"), "foo": kservetest.Whole(1), "Foo": kservetest.Truth(true)}},
-		{name: "beside parameters", headers: []string{"X-Abc", "1"}, own: kservetest.Params{"other": kservetest.Double(1.5)}},
+		{name: "a parameter's name", headers: []string{"X-Abc", "1", "Foo", "header"}, own: inferencetest.Params{"x-abc": inferencetest.Text("p"), "X-Abc": inferencetest.Text("q"), "foo": inferencetest.Whole(1), "Foo": inferencetest.Truth(true)}},
+		{name: "beside parameters", headers: []string{"X-Abc", "1"}, own: inferencetest.Params{"other": inferencetest.Double(1.5)}},
 		{name: "empty", headers: []string{"X-Abc", ""}},
 		{name: "UTF-8", headers: []string{"X-Abc", "naïve"}},
 		{name: "credentials", headers: []string{"Authorization", "Bearer t", "X-Api-Key", "k", "Cookie", "a=b"}},

@@ -109,7 +109,7 @@ func TestReadsNoFurther(t *testing.T) {
 	const sent = 2000
 	go func() {
 		for i := range sent {
-			if s.Send(&api.ModelInferRequest{ModelName: "m", Id: fmt.Sprint(i), Parameters: kservetest.Params{"a": kservetest.Text(string(make([]byte, 4096)))}}) != nil {
+			if s.Send(&api.ModelInferRequest{ModelName: "m", Id: fmt.Sprint(i), Parameters: inferencetest.Params{"a": inferencetest.Text(string(make([]byte, 4096)))}}) != nil {
 				return
 			}
 		}
@@ -210,7 +210,7 @@ func TestSequenceOrder(t *testing.T) {
 	for i := range requests {
 		want = append(want, strconv.Itoa(i))
 		for sequence := range int64(2) {
-			p := kservetest.Params{"sequence_id": kservetest.Whole(sequence + 1), "sequence_start": kservetest.Truth(i == 0), "sequence_end": kservetest.Truth(i == requests-1)}
+			p := inferencetest.Params{"sequence_id": inferencetest.Whole(sequence + 1), "sequence_start": inferencetest.Truth(i == 0), "sequence_end": inferencetest.Truth(i == requests-1)}
 			if err := s.Send(&api.ModelInferRequest{ModelName: "m", Id: want[i], Parameters: p}); err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
@@ -241,39 +242,39 @@ func parametrised() []trial {
 		r.Outputs = []*output{{Name: "PARAMETERS"}}
 	})
 	var all []trial
-	for name, p := range map[string]kservetest.Params{
-		"text":                       {"a": kservetest.Text("ä")},
-		"numbers":                    {"a": kservetest.Whole(-7), "b": kservetest.Double(2.5), "c": kservetest.Truth(true)},
-		"unsigned number":            {"a": kservetest.Unsigned(7)},
+	for name, p := range map[string]inferencetest.Params{
+		"text":                       {"a": inferencetest.Text("ä")},
+		"numbers":                    {"a": inferencetest.Whole(-7), "b": inferencetest.Double(2.5), "c": inferencetest.Truth(true)},
+		"unsigned number":            {"a": inferencetest.Unsigned(7)},
 		"without a value":            {"a": {}},
-		"priority":                   {"priority": kservetest.Whole(1)},
-		"priority unsigned":          {"priority": kservetest.Unsigned(1)},
-		"priority negative":          {"priority": kservetest.Whole(-1)},
-		"priority as text":           {"priority": kservetest.Text("1")},
-		"timeout":                    {"timeout": kservetest.Whole(10_000_000)},
-		"timeout as text":            {"timeout": kservetest.Text("1")},
-		"reserved":                   {"triton_other": kservetest.Truth(true)},
-		"empty final":                {"triton_enable_empty_final_response": kservetest.Truth(true)},
-		"empty final as text":        {"triton_enable_empty_final_response": kservetest.Text("true")},
-		"sequence id wrong":          {"sequence_id": kservetest.Truth(true)},
-		"sequence start wrong":       {"sequence_start": kservetest.Text("true")},
-		"sequence end wrong":         {"sequence_end": kservetest.Whole(1)},
-		"sequence of a model's none": {"sequence_id": kservetest.Whole(3), "sequence_start": kservetest.Truth(true), "sequence_end": kservetest.Truth(true)},
+		"priority":                   {"priority": inferencetest.Whole(1)},
+		"priority unsigned":          {"priority": inferencetest.Unsigned(1)},
+		"priority negative":          {"priority": inferencetest.Whole(-1)},
+		"priority as text":           {"priority": inferencetest.Text("1")},
+		"timeout":                    {"timeout": inferencetest.Whole(10_000_000)},
+		"timeout as text":            {"timeout": inferencetest.Text("1")},
+		"reserved":                   {"triton_other": inferencetest.Truth(true)},
+		"empty final":                {"triton_enable_empty_final_response": inferencetest.Truth(true)},
+		"empty final as text":        {"triton_enable_empty_final_response": inferencetest.Text("true")},
+		"sequence id wrong":          {"sequence_id": inferencetest.Truth(true)},
+		"sequence start wrong":       {"sequence_start": inferencetest.Text("true")},
+		"sequence end wrong":         {"sequence_end": inferencetest.Whole(1)},
+		"sequence of a model's none": {"sequence_id": inferencetest.Whole(3), "sequence_start": inferencetest.Truth(true), "sequence_end": inferencetest.Truth(true)},
 	} {
 		all = append(all, both("parameter "+name, with(shows, p))...)
 	}
-	classes := func(name string, p kservetest.Params, datatype string) trial {
+	classes := func(name string, p inferencetest.Params, datatype string) trial {
 		width := map[string]int{"FP32": 4, "INT64": 8, "UINT8": 1, "BOOL": 1}[datatype]
 		return infer("classification "+name, copied(tensor("types", datatype, datatype, []int64{int64(16 / width)}, kservetest.Floats(4, 3, 2, 1)), func(r *api.ModelInferRequest) {
 			r.Outputs = []*output{{Name: datatype, Parameters: p}}
 		}))
 	}
 	return append(all,
-		classes("2", kservetest.Params{"classification": kservetest.Whole(2)}, "FP32"), classes("9", kservetest.Params{"classification": kservetest.Whole(9)}, "FP32"),
-		classes("of INT64", kservetest.Params{"classification": kservetest.Whole(1)}, "INT64"), classes("of BOOL", kservetest.Params{"classification": kservetest.Whole(1)}, "BOOL"),
-		classes("0", kservetest.Params{"classification": kservetest.Whole(0)}, "FP32"), classes("as text", kservetest.Params{"classification": kservetest.Text("2")}, "FP32"),
+		classes("2", inferencetest.Params{"classification": inferencetest.Whole(2)}, "FP32"), classes("9", inferencetest.Params{"classification": inferencetest.Whole(9)}, "FP32"),
+		classes("of INT64", inferencetest.Params{"classification": inferencetest.Whole(1)}, "INT64"), classes("of BOOL", inferencetest.Params{"classification": inferencetest.Whole(1)}, "BOOL"),
+		classes("0", inferencetest.Params{"classification": inferencetest.Whole(0)}, "FP32"), classes("as text", inferencetest.Params{"classification": inferencetest.Text("2")}, "FP32"),
 		conversation("classification in a stream", false, copied(tensor("rows", "FP32", "FP32", []int64{2, 2}, kservetest.Floats(4, 3, 2, 1)), func(r *api.ModelInferRequest) {
-			r.Outputs = []*output{{Name: "FP32", Parameters: kservetest.Params{"classification": kservetest.Whole(1)}}}
+			r.Outputs = []*output{{Name: "FP32", Parameters: inferencetest.Params{"classification": inferencetest.Whole(1)}}}
 		})),
 	)
 }
@@ -281,7 +282,7 @@ func parametrised() []trial {
 // streams are conversations. Without errors as status: tritonserver 2.51 crashes on
 // those; TestErrorsInStream has them.
 func streams() []trial {
-	empty := kservetest.Params{"triton_enable_empty_final_response": kservetest.Truth(true)}
+	empty := inferencetest.Params{"triton_enable_empty_final_response": inferencetest.Truth(true)}
 	numbered := func(id string) *api.ModelInferRequest {
 		return copied(echo(id), func(r *api.ModelInferRequest) { r.Id = id })
 	}
@@ -315,27 +316,27 @@ func sequences() []trial {
 	step := func(id string, value byte, sequence *api.InferParameter, start, end bool) *api.ModelInferRequest {
 		req := tensor("sequence", "VALUE", "INT32", []int64{1, 1}, []byte{value, 0, 0, 0})
 		req.Id = id
-		p := kservetest.Params{"sequence_start": kservetest.Truth(start), "sequence_end": kservetest.Truth(end)}
+		p := inferencetest.Params{"sequence_start": inferencetest.Truth(start), "sequence_end": inferencetest.Truth(end)}
 		if sequence != nil {
 			p["sequence_id"] = sequence
 		}
 		return with(req, p)
 	}
-	long := []*api.ModelInferRequest{step("0", 1, kservetest.Whole(7), true, false)}
+	long := []*api.ModelInferRequest{step("0", 1, inferencetest.Whole(7), true, false)}
 	for i := range 8 {
-		long = append(long, step(fmt.Sprint(i+1), 2, kservetest.Whole(7), false, i == 7))
+		long = append(long, step(fmt.Sprint(i+1), 2, inferencetest.Whole(7), false, i == 7))
 	}
 	return []trial{
 		conversation("a sequence in one stream", false, long...),
 		conversation("two sequences in one stream", false,
-			step("a", 1, kservetest.Whole(1), true, false), step("b", 10, kservetest.Whole(2), true, false), step("a", 2, kservetest.Whole(1), false, false),
-			step("b", 20, kservetest.Whole(2), false, true), step("a", 3, kservetest.Whole(1), false, true)),
-		steps("a sequence by calls", infer("1", step("1", 1, kservetest.Whole(9), true, false)), infer("2", step("2", 2, kservetest.Whole(9), false, false)), infer("3", step("3", 3, kservetest.Whole(9), false, true))),
-		steps("a sequence with a name", infer("1", step("1", 1, kservetest.Text("nine"), true, false)), infer("2", step("2", 2, kservetest.Text("nine"), false, true))),
-		steps("the same name again", infer("1", step("1", 5, kservetest.Whole(9), true, true)), infer("2", step("2", 6, kservetest.Whole(9), true, true))),
-		infer("a sequence that wasn't begun", step("1", 1, kservetest.Whole(77), false, false)),
+			step("a", 1, inferencetest.Whole(1), true, false), step("b", 10, inferencetest.Whole(2), true, false), step("a", 2, inferencetest.Whole(1), false, false),
+			step("b", 20, inferencetest.Whole(2), false, true), step("a", 3, inferencetest.Whole(1), false, true)),
+		steps("a sequence by calls", infer("1", step("1", 1, inferencetest.Whole(9), true, false)), infer("2", step("2", 2, inferencetest.Whole(9), false, false)), infer("3", step("3", 3, inferencetest.Whole(9), false, true))),
+		steps("a sequence with a name", infer("1", step("1", 1, inferencetest.Text("nine"), true, false)), infer("2", step("2", 2, inferencetest.Text("nine"), false, true))),
+		steps("the same name again", infer("1", step("1", 5, inferencetest.Whole(9), true, true)), infer("2", step("2", 6, inferencetest.Whole(9), true, true))),
+		infer("a sequence that wasn't begun", step("1", 1, inferencetest.Whole(77), false, false)),
 		infer("no sequence", step("1", 1, nil, false, false)),
-		infer("sequence 0", step("1", 1, kservetest.Whole(0), true, true)),
+		infer("sequence 0", step("1", 1, inferencetest.Whole(0), true, true)),
 	}
 }
 
@@ -353,10 +354,10 @@ func shared(t *testing.T) []trial {
 	unregister := func(name string) trial {
 		return calling("unregister "+name, client.SystemSharedMemoryUnregister, &api.SystemSharedMemoryUnregisterRequest{Name: name})
 	}
-	in := func(region string, offset, size int64) kservetest.Params {
-		return kservetest.Params{"shared_memory_region": kservetest.Text(region), "shared_memory_offset": kservetest.Whole(offset), "shared_memory_byte_size": kservetest.Whole(size)}
+	in := func(region string, offset, size int64) inferencetest.Params {
+		return inferencetest.Params{"shared_memory_region": inferencetest.Text(region), "shared_memory_offset": inferencetest.Whole(offset), "shared_memory_byte_size": inferencetest.Whole(size)}
 	}
-	uses := func(input, out kservetest.Params) trial {
+	uses := func(input, out inferencetest.Params) trial {
 		return infer("infer", copied(tensor("types", "FP32", "FP32", []int64{4}, kservetest.Floats(1, 2, 3, 4)), func(r *api.ModelInferRequest) {
 			r.Outputs = []*output{{Name: "FP32", Parameters: out}}
 			if r.Inputs[0].Parameters = input; input != nil {

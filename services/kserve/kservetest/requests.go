@@ -1,5 +1,5 @@
 // Package kservetest is what the tests of KServe's transports share: the surface served on
-// ports of the loopback, engines and a tritonserver to compare with, and parts of requests.
+// ports of the loopback, engines and a tritonserver to compare with, and raw tensors.
 // What only one transport's tests need belongs to those tests.
 package kservetest
 
@@ -24,34 +24,6 @@ import (
 
 // TrialTime is longer than any request of a comparison takes.
 const TrialTime = 30 * time.Second
-
-// Text is a parameter of type string.
-func Text(s string) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_StringParam{StringParam: s}}
-}
-
-// Whole is a parameter of type int64.
-func Whole(n int64) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_Int64Param{Int64Param: n}}
-}
-
-// Truth is a parameter of type bool.
-func Truth(b bool) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_BoolParam{BoolParam: b}}
-}
-
-// Double is a parameter of type double.
-func Double(f float64) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_DoubleParam{DoubleParam: f}}
-}
-
-// Unsigned is a parameter of type uint64.
-func Unsigned(n uint64) *api.InferParameter {
-	return &api.InferParameter{ParameterChoice: &api.InferParameter_Uint64Param{Uint64Param: n}}
-}
-
-// Params are the parameters of a request or a tensor, by name.
-type Params = map[string]*api.InferParameter
 
 // Bytes is the raw form of a BYTES tensor.
 func Bytes(texts ...string) (raw []byte) {

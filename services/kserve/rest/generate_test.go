@@ -46,7 +46,7 @@ func TestGenerateStream(t *testing.T) {
 		}
 		send(&inference.Response{Idle: true})
 		send(&inference.Response{
-			Version: "3", More: true, Parameters: kservetest.Params{"b": kservetest.Truth(true), "model_name": kservetest.Text("x"), "d": kservetest.Double(2)},
+			Version: "3", More: true, Parameters: inferencetest.Params{"b": inferencetest.Truth(true), "model_name": inferencetest.Text("x"), "d": inferencetest.Double(2)},
 			Outputs: []inference.Output{inferencetest.Bytes("text_output", "a\n"), {Name: "b", Type: "INT8", Shape: []int64{1}, Raw: []byte{1}}, {Name: "a", Type: "FP32", Shape: []int64{2}, Raw: kservetest.Floats(1, 2)}},
 		})
 		for _, text := range []string{"b", "c", "d"} {

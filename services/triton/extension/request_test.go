@@ -7,6 +7,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/extension"
 )
@@ -78,21 +79,21 @@ func parameterChecks() []requestCheck {
 		value     *kserve.InferParameter
 		want      string
 	}{
-		{"a text of the model's own", "a", text("b"), ""},
-		{"a number of the model's own", "a", whole(-1), ""},
-		{"an unsigned number of the model's own", "a", unsigned(1), "invalid value type for 'a' parameter, expected int64_param, bool_param, or string_param."},
+		{"a text of the model's own", "a", inferencetest.Text("b"), ""},
+		{"a number of the model's own", "a", inferencetest.Whole(-1), ""},
+		{"an unsigned number of the model's own", "a", inferencetest.Unsigned(1), "invalid value type for 'a' parameter, expected int64_param, bool_param, or string_param."},
 		{"no value", "a", &kserve.InferParameter{}, "invalid value type for 'a' parameter, expected int64_param, bool_param, or string_param."},
-		{"reserved", "triton_other", truth(true), "parameter keys starting with 'triton_' are reserved for Triton usage. Only the following keys starting with 'triton_' are allowed: triton_enable_empty_final_response"},
-		{"empty final as text", emptyFinal, text("true"), "invalid value type for 'triton_enable_empty_final_response' parameter, expected bool_param."},
-		{"sequence_id", "sequence_id", truth(true), "invalid value type for 'sequence_id' parameter, expected int64_param or string_param."},
-		{"sequence_start", "sequence_start", text("true"), "invalid value type for 'sequence_start' parameter, expected bool_param."},
-		{"sequence_end", "sequence_end", whole(1), "invalid value type for 'sequence_end' parameter, expected bool_param."},
-		{"priority", "priority", whole(1), ""},
-		{"priority, unsigned", "priority", unsigned(1), ""},
-		{"negative priority", "priority", whole(-1), "invalid value for 'priority', expected value >= 0."},
-		{"priority as text", "priority", text("1"), "invalid value type for 'priority' parameter, expected int64_param or uint64_param."},
-		{"timeout", "timeout", whole(10_000_000), ""},
-		{"timeout as text", "timeout", text("1"), "invalid value type for 'timeout' parameter, expected int64_param."},
+		{"reserved", "triton_other", inferencetest.Truth(true), "parameter keys starting with 'triton_' are reserved for Triton usage. Only the following keys starting with 'triton_' are allowed: triton_enable_empty_final_response"},
+		{"empty final as text", emptyFinal, inferencetest.Text("true"), "invalid value type for 'triton_enable_empty_final_response' parameter, expected bool_param."},
+		{"sequence_id", "sequence_id", inferencetest.Truth(true), "invalid value type for 'sequence_id' parameter, expected int64_param or string_param."},
+		{"sequence_start", "sequence_start", inferencetest.Text("true"), "invalid value type for 'sequence_start' parameter, expected bool_param."},
+		{"sequence_end", "sequence_end", inferencetest.Whole(1), "invalid value type for 'sequence_end' parameter, expected bool_param."},
+		{"priority", "priority", inferencetest.Whole(1), ""},
+		{"priority, unsigned", "priority", inferencetest.Unsigned(1), ""},
+		{"negative priority", "priority", inferencetest.Whole(-1), "invalid value for 'priority', expected value >= 0."},
+		{"priority as text", "priority", inferencetest.Text("1"), "invalid value type for 'priority' parameter, expected int64_param or uint64_param."},
+		{"timeout", "timeout", inferencetest.Whole(10_000_000), ""},
+		{"timeout as text", "timeout", inferencetest.Text("1"), "invalid value type for 'timeout' parameter, expected int64_param."},
 	} {
 		req := &kserve.ModelInferRequest{
 			ModelName: "types", RawInputContents: [][]byte{{1, 0, 0, 0}},
@@ -102,22 +103,6 @@ func parameterChecks() []requestCheck {
 		all = append(all, requestCheck{check.name, req, check.want})
 	}
 	return all
-}
-
-func text(s string) *kserve.InferParameter {
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: s}}
-}
-
-func whole(n int64) *kserve.InferParameter {
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: n}}
-}
-
-func unsigned(n uint64) *kserve.InferParameter {
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Uint64Param{Uint64Param: n}}
-}
-
-func truth(is bool) *kserve.InferParameter {
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: is}}
 }
 
 func TestCheckContents(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
@@ -96,18 +97,10 @@ func (o object) read(t *testing.T, from, size int) []byte {
 	return content[from : from+size]
 }
 
-func whole64(n int64) *kserve.InferParameter {
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: n}}
-}
-
-func word(s string) *kserve.InferParameter {
-	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: s}}
-}
-
-type parameters = map[string]*kserve.InferParameter
+type parameters = inferencetest.Params
 
 func in(region string, offset, size int64) parameters {
-	return parameters{"shared_memory_region": word(region), "shared_memory_offset": whole64(offset), "shared_memory_byte_size": whole64(size)}
+	return parameters{"shared_memory_region": inferencetest.Text(region), "shared_memory_offset": inferencetest.Whole(offset), "shared_memory_byte_size": inferencetest.Whole(size)}
 }
 
 // tensors is a request to a model of test/models-ext: an input, which may have
@@ -184,7 +177,7 @@ func TestExtensionsAlike(t *testing.T) {
 }
 
 func alikes(content []byte) map[string]tensors {
-	classes := func(n int64) parameters { return parameters{"classification": whole64(n)} }
+	classes := func(n int64) parameters { return parameters{"classification": inferencetest.Whole(n)} }
 	floats := tensors{model: "types", name: "FP32", datatype: "FP32", shape: []int64{4}, raw: content}
 	of := func(datatype string, width int, n int64) tensors {
 		return tensors{model: "types", name: datatype, datatype: datatype, shape: []int64{int64(16 / width)}, raw: content, output: classes(n)}
@@ -216,25 +209,25 @@ func alikes(content []byte) map[string]tensors {
 		"BOOL":               of("BOOL", 1, 3),
 		"FP16":               of("FP16", 2, 3),
 		"no classes":         with(floats, nil, classes(0)),
-		"classes as text":    with(floats, nil, parameters{"classification": word("2")}),
+		"classes as text":    with(floats, nil, parameters{"classification": inferencetest.Text("2")}),
 		"input shared":       with(floats, in("r", 0, 16), nil),
 		"part shared":        {model: "types", name: "FP32", datatype: "FP32", shape: []int64{2}, input: in("r", 4, 8)},
 		"output shared":      with(floats, nil, in("r", 64, 16)),
 		"both shared":        with(floats, in("r", 0, 16), in("r", 128, 100)),
-		"shared and classed": with(floats, nil, parameters{"shared_memory_region": word("r"), "shared_memory_byte_size": whole64(16), "classification": whole64(1)}),
+		"shared and classed": with(floats, nil, parameters{"shared_memory_region": inferencetest.Text("r"), "shared_memory_byte_size": inferencetest.Whole(16), "classification": inferencetest.Whole(1)}),
 		"output too large":   with(floats, nil, in("r", 64, 15)),
 		"input too small":    with(floats, in("r", 0, 12), nil),
 		"unknown region":     with(floats, in("q", 0, 16), nil),
 		"unknown for output": with(floats, nil, in("q", 0, 16)),
 		"beyond the region":  with(floats, in("r", 4096, 1), nil),
 		"over its end":       with(floats, in("r", 4090, 16), nil),
-		"no size":            with(floats, parameters{"shared_memory_region": word("r")}, nil),
-		"no region":          with(floats, parameters{"shared_memory_offset": whole64(1)}, nil),
-		"size without it":    with(floats, parameters{"shared_memory_byte_size": whole64(1)}, nil),
-		"region as number":   with(floats, parameters{"shared_memory_region": whole64(1)}, nil),
-		"offset as text":     with(floats, parameters{"shared_memory_region": word("r"), "shared_memory_offset": word("1")}, nil),
-		"size as text":       with(floats, parameters{"shared_memory_region": word("r"), "shared_memory_byte_size": word("1")}, nil),
-		"other parameters":   with(floats, parameters{"binary_data_size": whole64(16)}, parameters{"binary_data": word("x")}),
+		"no size":            with(floats, parameters{"shared_memory_region": inferencetest.Text("r")}, nil),
+		"no region":          with(floats, parameters{"shared_memory_offset": inferencetest.Whole(1)}, nil),
+		"size without it":    with(floats, parameters{"shared_memory_byte_size": inferencetest.Whole(1)}, nil),
+		"region as number":   with(floats, parameters{"shared_memory_region": inferencetest.Whole(1)}, nil),
+		"offset as text":     with(floats, parameters{"shared_memory_region": inferencetest.Text("r"), "shared_memory_offset": inferencetest.Text("1")}, nil),
+		"size as text":       with(floats, parameters{"shared_memory_region": inferencetest.Text("r"), "shared_memory_byte_size": inferencetest.Text("1")}, nil),
+		"other parameters":   with(floats, parameters{"binary_data_size": inferencetest.Whole(16)}, parameters{"binary_data": inferencetest.Text("x")}),
 	}
 }
 
@@ -272,7 +265,7 @@ func TestRegionOutlivesStream(t *testing.T) {
 	hold := filepath.Join(t.TempDir(), "hold")
 	touch(t, filepath.Dir(hold), "hold")
 	req := tensors{model: "types", name: "FP32", datatype: "FP32", shape: []int64{4}, input: in("r", 0, 16), output: in("r", 64, 16)}.request()
-	req.Parameters = parameters{"hold": word(hold)}
+	req.Parameters = parameters{"hold": inferencetest.Text(hold)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	group.Go(func() {
