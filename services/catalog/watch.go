@@ -195,7 +195,7 @@ func (c *Catalog) showChange(ctx context.Context, e inference.Engine, model stri
 // double, as a large model's load takes minutes.
 const movingInterval = 500 * time.Millisecond
 
-// hear looks at the models whenever an engine tells of a change.
+// hear refreshes the models when an engine reports a change, until ctx ends.
 func (c *Catalog) hear(ctx context.Context, n inference.Notifier) {
 	for {
 		select {

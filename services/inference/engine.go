@@ -224,8 +224,9 @@ type Settings interface {
 	LogSettings(context.Context, *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error)
 }
 
-// Notifier tells that a model has changed its state by itself: it broke down or is back.
-// What has changed [Engine] tells. The channel holds one element and has one receiver.
+// Notifier reports that the state of a model has changed without a request for it: the model
+// broke down, or recovered. [Engine.Models] returns the new states. The channel must have one
+// receiver.
 type Notifier interface {
 	Changed() <-chan struct{}
 }

@@ -53,11 +53,11 @@ func (f Faults) Mark(index *kserve.RepositoryIndexResponse, ready bool) {
 	}
 }
 
-// Changes tells an [inference.Notifier]'s receiver of changes. It holds one element.
+// Changes is the channel of an [inference.Notifier]. Its capacity is one element.
 type Changes chan struct{}
 
-// Notify tells of a change. It doesn't wait: what lies in the channel tells of all changes
-// until it is received.
+// Notify sends an element unless one is waiting already: the receiver then sees all changes
+// up to its receipt. Notify doesn't block.
 func (c Changes) Notify() {
 	select {
 	case c <- struct{}{}:

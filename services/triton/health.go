@@ -39,8 +39,8 @@ type health struct {
 
 	mu    sync.Mutex
 	wards map[string]*ward
-	away  bool      // the server gave no sign of life when it was last asked
-	back  time.Time // when it gave one again
+	away  bool      // the last health check of the server failed
+	back  time.Time // when a health check succeeded after a failed one
 }
 
 // ward is a model that requests were made for.
@@ -52,7 +52,7 @@ type ward struct {
 	// What follows is guarded by the mutex of health.
 	streams map[*stream]time.Time // with their begin
 	strikes int                   // requests without an answer in a row
-	judged  bool                  // the server is asked whether it is silent too
+	judged  bool                  // judge is running
 	fault   string                // why the model is broken; empty for a sound one
 	manual  bool                  // the server doesn't let it be loaded
 	trial   time.Time             // when a request was last let through
@@ -66,7 +66,7 @@ const (
 	recoverFirst = time.Second      // before the second attempt to load it; then twice as long each time
 	recoverLast  = time.Minute
 	unloadLimit  = 30 * time.Second // for requests in flight, which may never end
-	judgeLimit   = time.Second      // for the server's answer, where a model gives none
+	judgeLimit   = time.Second      // for a health check of the server
 )
 
 // byHand is what an operator has to do.
@@ -114,7 +114,7 @@ func (h *health) leave(w *ward, s *stream, err error) {
 	verdict := VerdictOn(err)
 	h.mu.Lock()
 	if verdict == SilentModel && (h.away || w.streams[s].Before(h.back)) {
-		verdict = NoVerdict // the server was silent itself
+		verdict = NoVerdict // the server itself was stalled
 	}
 	delete(w.streams, s)
 	switch verdict {
@@ -141,7 +141,8 @@ func (h *health) leave(w *ward, s *stream, err error) {
 	h.forget(w)
 }
 
-// judge fails a silent model, unless its server is silent too.
+// judge marks a model that returned no responses as broken, unless its server fails a health
+// check too.
 func (h *health) judge(w *ward) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,9 +166,9 @@ func (h *health) judge(w *ward) {
 	})
 }
 
-// awaitServer returns when the server has given a sign of life: true if it did at once. A
-// server that doesn't is frozen or can't be reached. Until it answers again, the silence of
-// requests says nothing of their models.
+// awaitServer checks the server's health until a check succeeds, and reports whether the
+// first one did. A server that fails the check is frozen or can't be reached. Requests that
+// stall meanwhile don't count against their models.
 func (h *health) awaitServer() (atOnce bool) {
 	for atOnce = true; ; atOnce = false {
 		_, err := call(h.ctx, h.engine, judgeLimit, client.ServerLive, &kserve.ServerLiveRequest{})

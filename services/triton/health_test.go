@@ -39,7 +39,7 @@ type mortal struct {
 	dead   chan struct{} // closed when the engine ends
 	state  inference.ModelState
 	silent bool
-	frozen bool // the server answers nothing
+	frozen bool // health checks of the server get no answer
 	calls  []string
 }
 
@@ -314,8 +314,8 @@ func TestSilentModel(t *testing.T) {
 	until(t, "it answers", func() bool { return ask(t.Context(), engine, "short", nil) == nil })
 }
 
-// TestFrozenServer: where the server doesn't answer either, its models aren't broken, and
-// serve on when it goes on.
+// TestFrozenServer checks that models of a server that fails health checks aren't marked as
+// broken, and that they answer when the server continues.
 func TestFrozenServer(t *testing.T) {
 	m := &mortal{explicit: true}
 	engine, log := serveMortal(t, m, func(c *Config) {
@@ -333,7 +333,7 @@ func TestFrozenServer(t *testing.T) {
 		return engine.health.away
 	})
 	var asked sync.WaitGroup
-	for range StrikeLimit { // these begin before it answers, and end silent after that
+	for range StrikeLimit { // they start before the server continues, and get no response
 		asked.Go(func() { _ = ask(t.Context(), engine, "long", nil) })
 	}
 	until(t, "they are under way", func() bool {

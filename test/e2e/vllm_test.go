@@ -246,9 +246,10 @@ func vllmKillers(t *testing.T, c contract, model string) {
 	c.get(t, "/health/ready").want(t, http.StatusOK)
 }
 
-// TestVLLMGenerated sends 500 schemas, regular expressions and grammars, first in one order
-// and then in the other, four at a time. Each is refused by name, or its answer satisfies
-// it. The engine lives on, and no order changes what is refused.
+// TestVLLMGenerated sends 500 schemas, regular expressions and grammars, four at a time, and
+// sends them again in reverse order. Each request is refused with the name of its field, or
+// its answer satisfies the constraint. The engine survives. The refused requests are the same
+// in both orders.
 func TestVLLMGenerated(t *testing.T) {
 	s, model := startVLLM(t)
 	made, err := constraints.Make(500, 23)
@@ -289,7 +290,7 @@ func TestVLLMGenerated(t *testing.T) {
 	}
 }
 
-// vllmGenerated sends one constraint. An answer that was cut at its limit of tokens isn't judged.
+// vllmGenerated sends one constraint. An answer that ended at the limit of tokens isn't checked.
 func vllmGenerated(t *testing.T, s *trident, model string, made constraints.Constraint) (status int, ended bool) {
 	t.Helper()
 	patient := &http.Client{Transport: client.Transport} // on a CPU a backend may work on one constraint for a minute
@@ -454,8 +455,8 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 	}
 }
 
-// brokenInWatch yields the reason that Watch gives when the model, which is ready, isn't
-// any more; empty if it gives none within the time of a start.
+// brokenInWatch returns a channel that receives the reason from Watch when the model stops
+// being ready. The reason is empty if Watch reports nothing within startLimit.
 func brokenInWatch(t *testing.T, s *trident, model string) <-chan string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)

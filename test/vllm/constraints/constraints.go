@@ -1,5 +1,6 @@
-// Package constraints makes up constraints of structured outputs, and judges answers to them,
-// for tests of what engines hold answers to. What engines take stands in services/structured.
+// Package constraints generates constraints of structured outputs, and checks answers against
+// them. It is for tests of engines. Which constraints an engine supports is in
+// services/structured.
 package constraints
 
 import (
@@ -21,8 +22,8 @@ type Constraint struct {
 	pattern string // of all texts of a grammar, where it is known
 }
 
-// Make makes up constraints, the same for a seed: of ten, six are schemas, two are regular
-// expressions and two are grammars.
+// Make generates constraints. The same seed generates the same ones. Of ten, six are JSON
+// Schemas, two are regular expressions and two are grammars.
 func Make(number int, seed uint64) ([]Constraint, error) {
 	g := &generator{rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // the same each time
 	all := make([]Constraint, number)
@@ -188,7 +189,8 @@ func (g *generator) regex(depth int) string {
 	return b.String()
 }
 
-// grammar makes a grammar without recursion, so that a regular expression has the same texts.
+// grammar generates a grammar without recursion, and a regular expression that matches the
+// same strings.
 func (g *generator) grammar() (text, pattern string) {
 	if g.one(10) {
 		return "start: \"a\" X\nX: /[a-z]+/", "a[a-z]+"
@@ -230,8 +232,8 @@ func (g *generator) grammar() (text, pattern string) {
 	return strings.Join(rules, ""), patterns[0]
 }
 
-// Violation says how an answer breaks a constraint; empty for one that satisfies it, and
-// where that can't be said.
+// Violation returns how an answer violates the constraint. It is empty for an answer that
+// satisfies the constraint, and for a constraint that can't be checked here.
 func (c Constraint) Violation(answer string) string {
 	value := c.Value
 	switch c.Kind {
