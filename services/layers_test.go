@@ -303,6 +303,11 @@ var layers = []room{
 		imports: []string{},
 	},
 	{
+		path: "test/cputime", layer: tool,
+		says:    "measures CPU time for tests that hold work to a bound",
+		imports: []string{},
+	},
+	{
 		path: "test/tier", layer: tool,
 		says:    "which tests run by default, and which in the slow tier",
 		imports: []string{},

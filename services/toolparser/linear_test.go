@@ -1,14 +1,12 @@
 package toolparser
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/cputime"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -48,8 +46,6 @@ func TestLinearInPieces(t *testing.T) {
 	if tier.Slow() {
 		pieces = []int{1, 4}
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	for _, o := range every() {
 		o.MaxBytes = 2 * size // so that all is read
 		for name, text := range long(o, size) {
@@ -67,13 +63,12 @@ func partsAndWhole(t *testing.T, o *inference.ParserOptions, text string, piece 
 	t.Helper()
 	parts, whole = time.Hour, time.Hour
 	for run := 0; run < 5 && (run == 0 || whole > 3*parts); run++ {
-		start := threadTime(t)
-		for range 8 {
-			inPieces(t, o, text[:len(text)/8], piece)
-		}
-		middle := threadTime(t)
-		inPieces(t, o, text, piece)
-		parts, whole = min(parts, middle-start), min(whole, threadTime(t)-middle)
+		parts = min(parts, cputime.Of(t, func() {
+			for range 8 {
+				inPieces(t, o, text[:len(text)/8], piece)
+			}
+		}))
+		whole = min(whole, cputime.Of(t, func() { inPieces(t, o, text, piece) }))
 	}
 	return parts, whole
 }
@@ -90,14 +85,4 @@ func inPieces(t *testing.T, o *inference.ParserOptions, text string, piece int) 
 		}
 	}
 	p.Finish()
-}
-
-// threadTime is the time that the thread, which must be locked, has had a core.
-func threadTime(t *testing.T) time.Duration {
-	t.Helper()
-	var used unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Nano())
 }
