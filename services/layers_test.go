@@ -174,8 +174,23 @@ var layers = []room{
 	},
 	{
 		path: "services/openai", layer: frontend,
-		says:    "OpenAI's API: decode, call the core, encode",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/inference", "services/requests", "services/server", "services/serving", "services/strictjson", "services/wirecode"},
+		says:    "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/server", "services/serving", "services/strictjson"},
+	},
+	{
+		path: "services/openai/responses", layer: frontend,
+		says:    "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
+		imports: []string{"gen/go/openai", "services/budget", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/requests", "services/server", "services/serving", "services/strictjson"},
+	},
+	{
+		path: "services/openai/internal/decode", layer: frontend,
+		says:    "the parts of request bodies that several operations of OpenAI's API share: members, parts, calls, constraints, unsupported fields",
+		imports: []string{"services/budget", "services/inference", "services/requests", "services/strictjson"},
+	},
+	{
+		path: "services/openai/internal/wire", layer: frontend,
+		says:    "what the answers of several operations of OpenAI's API share: the error object, server-sent events, JSON strings, usage",
+		imports: []string{"gen/go/openai", "services/budget", "services/inference", "services/server", "services/wirecode"},
 	},
 	{
 		path: "services/tridentrpc", layer: frontend,
@@ -241,6 +256,11 @@ var layers = []room{
 		path: "services/server/servertest", layer: tool,
 		says:    "makes certificates, for tests of TLS",
 		imports: []string{},
+	},
+	{
+		path: "services/openai/openaitest", layer: tool,
+		says:    "requests, schemas of the document and made-up values, for tests of the OpenAI frontend",
+		imports: []string{"gen/go/kserve", "openapi", "services/inference", "services/inference/inferencetest", "services/serving"},
 	},
 	{
 		path: "services/kserve/kservetest", layer: tool,

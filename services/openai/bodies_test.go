@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
 // TestRecordedBodies sends what other programs send to a model that can call tools.
@@ -37,7 +38,7 @@ func TestRecordedBodies(t *testing.T) {
 			if err := json.Unmarshal(raw, &recorded); err != nil {
 				t.Fatal(err)
 			}
-			resp, body := do(t, http.MethodPost, server.URL+recorded.Path, string(recorded.Body))
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+recorded.Path, string(recorded.Body))
 			want := http.StatusOK
 			if strings.Contains(string(recorded.Body), "image_url") { // this model is blind
 				want = http.StatusBadRequest

@@ -12,6 +12,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -52,7 +53,7 @@ func TestTooManyValues(t *testing.T) {
 				}
 				_, err = chatRequest(t.Context(), &body)
 			}
-			wantInvalid(t, err, tt.param, tt.message)
+			openaitest.WantInvalid(t, err, tt.param, tt.message)
 		})
 	}
 }
@@ -72,7 +73,7 @@ func TestFieldBudgets(t *testing.T) {
 		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
 	}
 	members := func(n int) string { return "{" + strings.TrimSuffix(keys(n), ",") + "}" }
-	user, input := `{"role":"user","content":""}`, `{"role":"user","content":"a"}`
+	user := `{"role":"user","content":""}`
 	for _, tt := range []struct {
 		name    string
 		most    int
@@ -89,18 +90,17 @@ func TestFieldBudgets(t *testing.T) {
 		{"lists of ids", budget.Embedded, embeddingPattern, func(n int) string { return `{"model":"m","input":` + items(n, "[1]") + `}` }, "input", "input holds more than 4096 entries: send fewer"},
 		{"choices", budget.Choices, chatPattern, func(n int) string { return chatBody(`,"guided_choice":` + items(n, `"a"`)) }, "guided_choice", "guided_choice must be a list of at most 16384 items"},
 		{"messages", budget.Messages, chatPattern, func(n int) string { return `{"model":"m","messages":` + items(n, user) + `}` }, "messages[16384]", "messages[16384] is beyond the 16384 messages that a request may have"},
-		{"items", budget.Messages, "POST /v1/responses", func(n int) string { return `{"model":"m","input":` + items(n, input) + `}` }, "input[16384]", "input[16384] is beyond the 16384 items that a request may have"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := decodeAs(t, tt.pattern, tt.make(tt.most)); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
-			wantInvalid(t, decodeAs(t, tt.pattern, tt.make(tt.most+1)), tt.param, tt.message)
+			openaitest.WantInvalid(t, decodeAs(t, tt.pattern, tt.make(tt.most+1)), tt.param, tt.message)
 		})
 	}
 }
 
-// decodeAs validates and decodes a chat or a response.
+// decodeAs validates and decodes a chat, or what to embed.
 func decodeAs(t *testing.T, pattern, body string) error {
 	t.Helper()
 	validated, err := newValidator(t).Validate(pattern, []byte(body))
@@ -115,19 +115,11 @@ func decodeAs(t *testing.T, pattern, body string) error {
 		_, err = DecodeInput(embedding.Input)
 		return err
 	}
-	if pattern == chatPattern {
-		var chat api.CreateChatCompletionRequest
-		if err := runtime.BindJSONBody(&http.Request{Body: validated}, &chat); err != nil {
-			t.Fatal(err)
-		}
-		_, err = chatRequest(t.Context(), &chat)
-		return err
-	}
-	var response api.CreateResponse
-	if err := runtime.BindJSONBody(&http.Request{Body: validated}, &response); err != nil {
+	var chat api.CreateChatCompletionRequest
+	if err := runtime.BindJSONBody(&http.Request{Body: validated}, &chat); err != nil {
 		t.Fatal(err)
 	}
-	_, err = decodeItems(response.Input)
+	_, err = chatRequest(t.Context(), &chat)
 	return err
 }
 
@@ -153,9 +145,9 @@ func TestTokenIDsAreNoValues(t *testing.T) {
 	}
 	const message = "the request body holds too many token ids: all lists of a request together may have 1048576"
 	_, err = newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [[1],`+ids+`]}`))
-	wantInvalid(t, err, "", message)
+	openaitest.WantInvalid(t, err, "", message)
 	_, err = DecodeInput(json.RawMessage("[[1]," + ids + "]"))
-	wantInvalid(t, err, "", message)
+	openaitest.WantInvalid(t, err, "", message)
 }
 
 // TestForms holds the texts of structured outputs to their sizes.
@@ -176,6 +168,6 @@ func TestForms(t *testing.T) {
 		if err := decodeAs(t, chatPattern, text(tt.most)); err != nil {
 			t.Errorf("%s at the limit: %v", tt.param, err)
 		}
-		wantInvalid(t, decodeAs(t, chatPattern, text(tt.most+1)), tt.param, fmt.Sprintf("%s must not be longer than %d bytes, got %d", tt.param, tt.most, tt.most+1))
+		openaitest.WantInvalid(t, decodeAs(t, chatPattern, text(tt.most+1)), tt.param, fmt.Sprintf("%s must not be longer than %d bytes, got %d", tt.param, tt.most, tt.most+1))
 	}
 }

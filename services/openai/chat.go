@@ -9,6 +9,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -47,50 +48,22 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
-		SystemFingerprint: optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
+		SystemFingerprint: wire.Optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
 	}
 	all, err := inference.Collect(h.generate(ctx, body, req), max(req.N, 1))
 	if err != nil {
 		return nil, err
 	}
-	answer.Usage = usage(&all.Usage, rec)
+	answer.Usage = wire.Usage(&all.Usage, rec)
 	for i := range all.Choices {
 		c := &all.Choices[i]
 		choice := api.ChatCompletionChoice{Index: i, Message: message(c), FinishReason: api.ChatCompletionFinishReason(c.Finish)}
 		if c.Logprobs != nil {
-			choice.Logprobs = &api.ChatCompletionChoiceLogprobs{Content: tokenLogprobs(c.Logprobs)}
+			choice.Logprobs = &api.ChatCompletionChoiceLogprobs{Content: wire.TokenLogprobs(c.Logprobs)}
 		}
 		answer.Choices = append(answer.Choices, choice)
 	}
 	return answer, nil
-}
-
-func usage(u *inference.Usage, rec *server.Record) *api.CompletionUsage {
-	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
-	return &api.CompletionUsage{
-		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens,
-		TotalTokens: u.PromptTokens + u.CompletionTokens,
-	}
-}
-
-func tokenLogprobs(tokens []inference.TokenLogprob) []api.ChatCompletionTokenLogprob {
-	list := make([]api.ChatCompletionTokenLogprob, len(tokens))
-	for i, t := range tokens {
-		top := make([]api.ChatCompletionTopLogprob, len(t.Top))
-		for j, alt := range t.Top {
-			top[j] = api.ChatCompletionTopLogprob{Token: alt.Token, Logprob: alt.Logprob, Bytes: byteList(alt.Token)}
-		}
-		list[i] = api.ChatCompletionTokenLogprob{Token: t.Token, Logprob: t.Logprob, Bytes: byteList(t.Token), TopLogprobs: top}
-	}
-	return list
-}
-
-func byteList(s string) []int {
-	list := make([]int, len(s))
-	for i := range len(s) {
-		list[i] = int(s[i])
-	}
-	return list
 }
 
 // chatStream is the answer that is written while the model makes it.

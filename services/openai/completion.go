@@ -8,6 +8,8 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
@@ -24,14 +26,14 @@ func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateComple
 	req.ID = "cmpl-" + rand.Text()
 	if req.Stream {
 		options := request.Body.StreamOptions
-		return &completionStream{ctx: ctx, service: h.service, req: req, usage: options != nil && value(options.IncludeUsage)}, nil
+		return &completionStream{ctx: ctx, service: h.service, req: req, usage: options != nil && decode.Value(options.IncludeUsage)}, nil
 	}
 	return h.completion(ctx, req)
 }
 
 func completionRequest(ctx context.Context, body *api.CreateCompletionRequest) (*inference.Request, error) {
-	err := firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs),
-		unsupported{"suffix", value(body.Suffix) != "", "texts are only continued at their end"}))
+	err := decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs),
+		decode.Unsupported{Name: "suffix", Used: decode.Value(body.Suffix) != "", Why: "texts are only continued at their end"}))
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +42,13 @@ func completionRequest(ctx context.Context, body *api.CreateCompletionRequest) (
 		return nil, err
 	}
 	req := &inference.Request{
-		Model: body.Model, Task: inference.TaskGenerate, Prompts: prompts, Echo: value(body.Echo),
-		N: value(body.N), BestOf: value(body.BestOf), Stream: value(body.Stream),
+		Model: body.Model, Task: inference.TaskGenerate, Prompts: prompts, Echo: decode.Value(body.Echo),
+		N: decode.Value(body.N), BestOf: decode.Value(body.BestOf), Stream: decode.Value(body.Stream),
 	}
 	if err := checkStreamOptions(body.StreamOptions, req.Stream); err != nil {
 		return nil, err
 	}
-	if value(body.Priority) != 0 {
+	if decode.Value(body.Priority) != 0 {
 		req.Priority = body.Priority
 	}
 	if err := completionSampling(body, &req.Sampling); err != nil {
@@ -60,13 +62,13 @@ func completionSampling(body *api.CreateCompletionRequest, s *inference.Sampling
 		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
 		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
 		MaxTokens: body.MaxTokens, MinTokens: body.MinTokens, StopTokenIDs: body.StopTokenIds, IgnoreEOS: body.IgnoreEos,
-		BadWords: texts(body.BadWords), AllowedTokenIDs: body.AllowedTokenIds, IncludeStop: body.IncludeStopStrInOutput,
+		BadWords: decode.Texts(body.BadWords), AllowedTokenIDs: body.AllowedTokenIds, IncludeStop: body.IncludeStopStrInOutput,
 		SkipSpecialTokens: body.SkipSpecialTokens, SpacesBetweenSpecialTokens: body.SpacesBetweenSpecialTokens,
 		TruncatePromptTokens: body.TruncatePromptTokens, Logprobs: body.Logprobs,
 	}
-	return constrain(s, body.Stop, body.LogitBias, constraintFields{
-		format: body.ResponseFormat, outputs: body.StructuredOutputs, guidedJSON: body.GuidedJSON,
-		guidedRegex: body.GuidedRegex, guidedGrammar: body.GuidedGrammar, guidedChoice: body.GuidedChoice,
+	return decode.Constrain(s, body.Stop, body.LogitBias, decode.Constraints{
+		Format: body.ResponseFormat, Outputs: body.StructuredOutputs, GuidedJSON: body.GuidedJSON,
+		GuidedRegex: body.GuidedRegex, GuidedGrammar: body.GuidedGrammar, GuidedChoice: body.GuidedChoice,
 	})
 }
 
@@ -75,13 +77,13 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 	rec := server.RecordOf(ctx)
 	answer := api.CreateCompletion200JSONResponse{
 		ID: req.ID, Object: textCompletion, Created: time.Now().Unix(), Model: req.Model,
-		SystemFingerprint: optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
+		SystemFingerprint: wire.Optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
 	}
 	all, err := inference.Collect(h.service.Generate(ctx, req), len(req.Prompts)*max(req.N, 1))
 	if err != nil {
 		return nil, err
 	}
-	answer.Usage = usage(&all.Usage, rec)
+	answer.Usage = wire.Usage(&all.Usage, rec)
 	for i := range all.Choices {
 		c := &all.Choices[i]
 		choice := api.CompletionChoice{Index: i, Text: string(c.Text), FinishReason: api.CompletionFinishReason(c.Finish)}
@@ -134,8 +136,8 @@ type completionStream struct {
 func (s *completionStream) VisitCreateCompletionResponse(w http.ResponseWriter) error {
 	chunks := &completionChunks{
 		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), s.req.Model, s.service.Catalog().Fingerprint(s.ctx, s.req.Model), s.usage),
-		top:       value(s.req.Sampling.Logprobs),
+		top:       decode.Value(s.req.Sampling.Logprobs),
 		offsets:   make([]int, len(s.req.Prompts)*max(s.req.N, 1)),
 	}
-	return writeEvents(w, server.RecordOf(s.ctx), chunks, s.service.Generate(s.ctx, s.req))
+	return wire.WriteEvents(w, server.RecordOf(s.ctx), chunks, s.service.Generate(s.ctx, s.req))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
 const completionPath = "/v1/completions"
@@ -76,7 +77,7 @@ func TestCompletion(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server, engine := serve(t, Config{}, echoing)
-			resp, body := do(t, http.MethodPost, server.URL+completionPath, complete(tt.fields))
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+completionPath, complete(tt.fields))
 			var answer struct {
 				ID, Object, Model string
 				Created           int64
@@ -112,7 +113,7 @@ func TestCompletion(t *testing.T) {
 
 func TestCompletionStream(t *testing.T) {
 	server, _ := serve(t, Config{}, echoing)
-	resp, body := do(t, http.MethodPost, server.URL+completionPath,
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+completionPath,
 		complete(`"prompt":"é\n","stream":true,"echo":true,"stream_options":{"include_usage":true}`))
 	if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 		t.Errorf("Content-Type %q", got)
@@ -133,7 +134,7 @@ func TestCompletionStream(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	_, body = do(t, http.MethodPost, server.URL+completionPath, complete(`"prompt":["é","b"],"stream":true,"logprobs":0`))
+	_, body = openaitest.Do(t, http.MethodPost, server.URL+completionPath, complete(`"prompt":["é","b"],"stream":true,"logprobs":0`))
 	for _, want := range []string{
 		`"logprobs":{"text_offset":[0],"token_logprobs":[-1],"tokens":["\u003e"],"top_logprobs":null}`, `"text_offset":[1]`, `"index":1,"text":"b"`,
 	} {

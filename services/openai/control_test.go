@@ -7,6 +7,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
 func TestModelControl(t *testing.T) {
@@ -48,7 +49,7 @@ func TestModelControl(t *testing.T) {
 					return nil
 				})
 			}
-			resp, body := do(t, http.MethodPost, server.URL+"/v1/models/"+tt.path, tt.body)
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+"/v1/models/"+tt.path, tt.body)
 			if resp.StatusCode != tt.status || !strings.Contains(body, tt.want) {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
@@ -70,13 +71,13 @@ func TestModelControlIsSeen(t *testing.T) {
 			chat   int
 			listed bool
 		}{{"unload", http.StatusNotFound, false}, {"load", http.StatusOK, true}} {
-			if resp, body := do(t, http.MethodPost, server.URL+"/v1/models/chat/"+step.action, ""); resp.StatusCode != http.StatusOK {
+			if resp, body := openaitest.Do(t, http.MethodPost, server.URL+"/v1/models/chat/"+step.action, ""); resp.StatusCode != http.StatusOK {
 				t.Fatalf("%s: %d %s", step.action, resp.StatusCode, body)
 			}
-			if resp, body := do(t, http.MethodPost, server.URL+chatPath, ask("")); resp.StatusCode != step.chat {
+			if resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask("")); resp.StatusCode != step.chat {
 				t.Errorf("chat after the %s: %d %s", step.action, resp.StatusCode, body)
 			}
-			if _, body := do(t, http.MethodGet, server.URL+"/v1/models", ""); strings.Contains(body, `"chat"`) != step.listed {
+			if _, body := openaitest.Do(t, http.MethodGet, server.URL+"/v1/models", ""); strings.Contains(body, `"chat"`) != step.listed {
 				t.Errorf("models after the %s: %s", step.action, body)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
 
 // serveDocument answers with openapi/openai.yaml as JSON, which is made for the
@@ -14,7 +16,7 @@ func serveDocument() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := document()
 		if err != nil {
-			writeError(w, r, err)
+			wire.WriteError(w, r, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -198,8 +199,8 @@ func (c *errorCase) sendTo(t *testing.T, handler *Handler) goldenError {
 	}
 	e := wrapped["error"]
 	return goldenError{
-		Name: c.name, Status: w.Code, Type: value(e["type"]), Code: e["code"], Param: e["param"],
-		RetryAfter: w.Header().Get("Retry-After"), Message: value(e["message"]),
+		Name: c.name, Status: w.Code, Type: decode.Value(e["type"]), Code: e["code"], Param: e["param"],
+		RetryAfter: w.Header().Get("Retry-After"), Message: decode.Value(e["message"]),
 	}
 }
 

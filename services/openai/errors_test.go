@@ -16,6 +16,9 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -33,7 +36,7 @@ func TestNeutralValuesAreNotRefused(t *testing.T) {
 		`"prompt_logprobs":null`, `"use_beam_search":false`, `"documents":[]`, `"chat_template_kwargs":{"add_generation_prompt":true,"tools":null}`,
 		`"safety_identifier":"x"`, `"prompt_cache_key":"x"`, `"verbosity":"medium"`, `"length_penalty":1`, `"add_generation_prompt":true`,
 	} {
-		if resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(fields)); resp.StatusCode != http.StatusOK {
+		if resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(fields)); resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", fields, resp.StatusCode, body)
 		}
 	}
@@ -49,13 +52,13 @@ func TestRefusalsAreShort(t *testing.T) {
 		`"structured_outputs":{"` + long + `":1}`, `"guided_json":{"properties":{"` + long + `":{"type":5}}}`, `"guided_json":{"$ref":"` + long + `"}`,
 		`"chat_template_kwargs":{"documents":"` + long + `"}`,
 	} {
-		resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(fields))
-		var answer struct{ Error wireError }
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(fields))
+		var answer struct{ Error wire.Error }
 		if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%.40s: %d %.200s %v", fields, resp.StatusCode, body, err)
 		}
-		if e := answer.Error; len(e.Message) > budget.MessageBytes || len(value(e.Param)) > budget.NameBytes || strings.ContainsRune(e.Message, utf8.RuneError) {
-			t.Errorf("%.40s: message of %d bytes, param of %d: %.100s", fields, len(e.Message), len(value(e.Param)), e.Message)
+		if e := answer.Error; len(e.Message) > budget.MessageBytes || len(decode.Value(e.Param)) > budget.NameBytes || strings.ContainsRune(e.Message, utf8.RuneError) {
+			t.Errorf("%.40s: message of %d bytes, param of %d: %.100s", fields, len(e.Message), len(decode.Value(e.Param)), e.Message)
 		}
 	}
 }
@@ -69,7 +72,7 @@ func TestLimitHasTheClientsName(t *testing.T) {
 	server, _ := serve(t, Config{}, failing)
 	for _, fields := range []string{``, `,"stream":true`} {
 		for _, name := range []string{"max_tokens", "max_completion_tokens"} {
-			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"`+name+`":5`+fields))
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"`+name+`":5`+fields))
 			want := `{"error":{"message":"` + name + ` is too many","type":"invalid_request_error","param":"` + name + `","code":"invalid_value"}}`
 			if resp.StatusCode != http.StatusBadRequest || body != want {
 				t.Errorf("%d %s", resp.StatusCode, body)
@@ -80,12 +83,12 @@ func TestLimitHasTheClientsName(t *testing.T) {
 
 func TestUnknownFields(t *testing.T) {
 	server, _ := serve(t, Config{}, inferencetest.Say("x"))
-	resp, _ := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1,"apple":{"a":[1]}`))
+	resp, _ := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1,"apple":{"a":[1]}`))
 	if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != "apple, zebra" {
 		t.Errorf("%d %q", resp.StatusCode, got)
 	}
 	server, _ = serve(t, Config{Strict: true}, inferencetest.Say("x"))
-	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1`))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1`))
 	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"zebra"`) {
 		t.Errorf("strict: %d %s", resp.StatusCode, body)
 	}

@@ -1,6 +1,8 @@
 package openai
 
-import "maps"
+import (
+	"maps"
+)
 
 // fieldProbes are the probes of each field, by operation: each row of the tables of
 // docs/openai.md needs one.

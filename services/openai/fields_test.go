@@ -14,6 +14,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -86,7 +89,7 @@ func TestInnerFieldsExist(t *testing.T) {
 		t.Error("no rows")
 	}
 	for path := range rows {
-		at := shapeOf(documentSchema(t, "CreateChatCompletionRequest"))
+		at := shapeOf(openaitest.Schema(t, "CreateChatCompletionRequest"))
 		for key := range strings.SplitSeq(strings.ReplaceAll(path, "[]", ".[]"), ".") {
 			if key == "[]" {
 				at = at.items
@@ -105,10 +108,7 @@ func TestInnerFieldsExist(t *testing.T) {
 // requestFields are the fields of the operations that models answer.
 func requestFields(t *testing.T) map[string][]string {
 	t.Helper()
-	doc, err := sharedDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := openaitest.Document(t)
 	fields := map[string][]string{}
 	for _, path := range []string{chatPath, completionPath, "/v1/embeddings"} {
 		schema := doc.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema.Value
@@ -224,11 +224,11 @@ func (f *fieldTest) checkRefused(t *testing.T, with fieldAnswer) {
 	if param == "" {
 		param = f.field
 	}
-	var answer struct{ Error wireError }
+	var answer struct{ Error wire.Error }
 	if err := json.Unmarshal([]byte(with.body), &answer); err != nil || with.status != http.StatusBadRequest {
 		t.Fatalf("%d %s", with.status, with.body)
 	}
-	if e := answer.Error; value(e.Param) != param || value(e.Code) != inference.ReasonUnsupported || with.sent != "" {
+	if e := answer.Error; decode.Value(e.Param) != param || decode.Value(e.Code) != inference.ReasonUnsupported || with.sent != "" {
 		t.Errorf("%s; sent %s", with.body, with.sent)
 	}
 }
@@ -264,7 +264,7 @@ func (f *fieldTest) send(t *testing.T, fields ...string) fieldAnswer {
 		t.Fatal(err)
 	}
 	before := len(f.engine.Requests())
-	resp, answer := do(t, http.MethodPost, f.server.URL+f.path, string(text))
+	resp, answer := openaitest.Do(t, http.MethodPost, f.server.URL+f.path, string(text))
 	var sent strings.Builder
 	for _, req := range f.engine.Requests()[before:] {
 		sent.WriteString(inputsOf(req))

@@ -20,6 +20,8 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/openai/responses"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/strictjson"
@@ -63,10 +65,11 @@ func (c Config) Validate() error {
 // Handler serves OpenAI's API and the health probes. It may be used
 // concurrently.
 type Handler struct {
+	*responses.API
+
 	cfg       Config
 	service   *serving.Service
 	validator *Validator
-	responses *responseStore
 	mux       *server.Operations
 }
 
@@ -86,14 +89,15 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 // newHandler is New by a validator that may be shared: reading the document is what
 // takes the time.
 func newHandler(cfg Config, service *serving.Service, validator *Validator) *Handler {
-	h := &Handler{cfg: cfg, service: service, validator: validator, responses: newResponseStore(cfg), mux: server.NewOperations(auth.OpenAI)}
+	kept := responses.StoreLimits{Size: cfg.ResponsesStoreSize, Bytes: cfg.ResponsesStoreBytes, TTL: cfg.ResponsesStoreTTL}
+	h := &Handler{API: responses.New(kept, service), cfg: cfg, service: service, validator: validator, mux: server.NewOperations(auth.OpenAI)}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
-		RequestErrorHandlerFunc:  writeError,
-		ResponseErrorHandlerFunc: writeError,
+		RequestErrorHandlerFunc:  wire.WriteError,
+		ResponseErrorHandlerFunc: wire.WriteError,
 	})
 	api.HandlerWithOptions(strict, api.StdHTTPServerOptions{
 		BaseRouter:       h.mux,
-		ErrorHandlerFunc: writeError,
+		ErrorHandlerFunc: wire.WriteError,
 		Middlewares:      []api.MiddlewareFunc{h.checkBody},
 	})
 	h.mux.HandleFunc("GET /openapi.json", serveDocument())
@@ -116,7 +120,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Refuse implements [server.Refuser].
 func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
-	writeError(h.withRate(w, r), r, err)
+	wire.WriteError(h.withRate(w, r), r, err)
 }
 
 // Record implements [server.Router].
@@ -178,11 +182,11 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		writeError(w, r, &httpError{http.StatusNotFound, "unknown_url", "this path is not served: the API is below /v1, such as POST /v1/chat/completions"})
+		wire.WriteError(w, r, &wire.StatusError{Status: http.StatusNotFound, Code: "unknown_url", Message: "this path is not served: the API is below /v1, such as POST /v1/chat/completions"})
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	writeError(w, r, &httpError{http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s can't be used on this path; use %s", r.Method, allowed[0])})
+	wire.WriteError(w, r, &wire.StatusError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf("%s can't be used on this path; use %s", r.Method, allowed[0])})
 }
 
 // checkBody reads and validates the body before the generated code decodes it.
@@ -194,7 +198,7 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 		}
 		body, err := h.readBody(w, r)
 		if err != nil {
-			writeError(w, r, err)
+			wire.WriteError(w, r, err)
 			return
 		}
 		r.Body = body
@@ -278,7 +282,7 @@ const maxPrealloc = 1 << 20
 // readAll reads the body, whose size and pace the server bounds.
 func readAll(r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, &httpError{http.StatusUnsupportedMediaType, "unsupported_content_encoding", "send the body without Content-Encoding"}
+		return nil, &wire.StatusError{Status: http.StatusUnsupportedMediaType, Code: "unsupported_content_encoding", Message: "send the body without Content-Encoding"}
 	}
 	var body bytes.Buffer
 	if n := r.ContentLength; n > 0 && n <= maxPrealloc {
@@ -292,9 +296,9 @@ func readAll(r *http.Request) ([]byte, error) {
 	case isRefused(err):
 		return nil, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &httpError{http.StatusRequestTimeout, "request_timeout", "the request body paused for too long"}
+		return nil, &wire.StatusError{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "the request body paused for too long"}
 	}
-	return nil, &httpError{http.StatusBadRequest, "incomplete_body", "the request body ended early"}
+	return nil, &wire.StatusError{Status: http.StatusBadRequest, Code: "incomplete_body", Message: "the request body ended early"}
 }
 
 // isRefused is whether the service has no room for the body.

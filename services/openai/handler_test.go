@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -41,25 +42,6 @@ func serve(t *testing.T, cfg Config, script inferencetest.Script) (*httptest.Ser
 	return server, engine
 }
 
-// do sends a request and reads the whole answer.
-func do(t *testing.T, method, url, body string) (*http.Response, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(text)
-}
-
 const chatPath = "/v1/chat/completions"
 
 // ask makes a chat request of further fields.
@@ -72,7 +54,7 @@ func ask(fields string) string {
 
 func TestChat(t *testing.T) {
 	server, engine := serve(t, Config{}, inferencetest.Say("Hel", "lo\n", ""))
-	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"temperature":0.7`))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"temperature":0.7`))
 	var answer map[string]any
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s %v", resp.StatusCode, body, err)
@@ -152,7 +134,7 @@ func TestChatStream(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			server, _ := serve(t, Config{}, inferencetest.Say("Hel", "lo", ""))
-			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
 			if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" || resp.ContentLength >= 0 {
 				t.Errorf("Content-Type %q, Content-Length %d", got, resp.ContentLength)
 			}
@@ -175,7 +157,7 @@ func TestStreamLogprobs(t *testing.T) {
 		return nil
 	}
 	server, _ := serve(t, Config{}, script)
-	_, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"logprobs":true,"top_logprobs":1`))
+	_, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"logprobs":true,"top_logprobs":1`))
 	want := `"logprobs":{"content":[{"bytes":[195,169],"logprob":-0.25,"token":"é","top_logprobs":[{"bytes":[195,169],"logprob":-0.25,"token":"é"}]}],"refusal":null}`
 	if !strings.Contains(body, want) || strings.Count(body, `"logprobs":null`) != 2 {
 		t.Errorf("got %s", body)
@@ -184,7 +166,7 @@ func TestStreamLogprobs(t *testing.T) {
 
 func TestStreamInterleavesChoices(t *testing.T) {
 	server, _ := serve(t, Config{}, inferencetest.Say("a", "b"))
-	_, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"n":3`))
+	_, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"n":3`))
 	for i := range 3 {
 		own := fmt.Sprintf(`"choices":[{"index":%d,`, i)
 		if n := strings.Count(body, own); n != 4 { // role, a, b, finish
@@ -211,13 +193,13 @@ func TestErrorsBeforeAndInAStream(t *testing.T) {
 	const object = `{"error":{"message":"Triton went away","type":"server_error","param":null,"code":"engine_unavailable"}}`
 	for _, stream := range []string{"true", "false"} {
 		server, _ := serve(t, Config{}, failing(0))
-		resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":`+stream))
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":`+stream))
 		if resp.StatusCode != http.StatusServiceUnavailable || body != object || resp.Header.Get("Retry-After") != "2" {
 			t.Errorf("stream %s: %d %v %s", stream, resp.StatusCode, resp.Header, body)
 		}
 	}
 	server, _ := serve(t, Config{}, failing(2))
-	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
 	list := events(body)
 	if resp.StatusCode != http.StatusOK || list[len(list)-1] != object || strings.Contains(body, "[DONE]") {
 		t.Errorf("%d %s", resp.StatusCode, body)
@@ -231,48 +213,17 @@ func TestIdleStreamSendsComments(t *testing.T) {
 		return &inference.Error{Code: inference.CodeInternal, Message: "too late for a status"}
 	}
 	server, _ := serve(t, Config{}, idle)
-	resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true`))
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, ": keep-alive\n\n: keep-alive\n\ndata: {\"error\"") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
 
-// stepwise says t0, t1 … and waits after each.
-func stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
-	return func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-		for i := range tokens {
-			send(inferencetest.Token(fmt.Sprintf("t%d", i), ""))
-			select {
-			case <-next:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		send(inferencetest.Token("", "stop"))
-		return nil
-	}
-}
-
-// begin gives an answer whose body is still to be read.
-func begin(t *testing.T, url, body string) *http.Response {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
-}
-
 // TestStreamFlushesEachToken: a token reaches the client while the model waits.
 func TestStreamFlushesEachToken(t *testing.T) {
 	next := make(chan struct{})
-	server, engine := serve(t, Config{}, stepwise(3, next))
-	resp := begin(t, server.URL+chatPath, ask(`"stream":true`))
+	server, engine := serve(t, Config{}, openaitest.Stepwise(3, next))
+	resp := openaitest.Begin(t, server.URL+chatPath, ask(`"stream":true`))
 	lines := bufio.NewScanner(resp.Body)
 	for i := range 3 {
 		want := fmt.Sprintf(`"content":"t%d"`, i)
@@ -322,7 +273,7 @@ func TestClientLeavingStopsTheModel(t *testing.T) {
 
 func TestEmbeddings(t *testing.T) {
 	server, engine := serve(t, Config{}, nil)
-	resp, body := do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":["a","b"]}`)
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":["a","b"]}`)
 	want := `{"data":[{"embedding":[0.6,0.8],"index":0,"object":"embedding"},{"embedding":[0.6,0.8],"index":1,"object":"embedding"}],` +
 		`"model":"embedding","object":"list","usage":{"prompt_tokens":6,"total_tokens":6}}`
 	if resp.StatusCode != http.StatusOK || strings.TrimSpace(body) != want {
@@ -331,7 +282,7 @@ func TestEmbeddings(t *testing.T) {
 	if ids := engine.Requests(); len(ids) != 2 || !strings.HasPrefix(ids[0].GetId(), "embd-") || len(ids[0].GetId()) < 25 {
 		t.Errorf("ids of the engine's requests: %v", ids)
 	}
-	_, body = do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":[5,6],"encoding_format":"base64","dimensions":1}`)
+	_, body = openaitest.Do(t, http.MethodPost, server.URL+"/v1/embeddings", `{"model":"embedding","input":[5,6],"encoding_format":"base64","dimensions":1}`)
 	var answer struct{ Data []struct{ Embedding string } }
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data) != 1 {
 		t.Fatalf("%s %v", body, err)
@@ -344,13 +295,13 @@ func TestEmbeddings(t *testing.T) {
 
 func TestModelsAndHealth(t *testing.T) {
 	server, engine := serve(t, Config{}, nil)
-	if resp, body := do(t, http.MethodGet, server.URL+"/v1/models/org/name", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"id":"org/name","object":"model","owned_by":`) {
+	if resp, body := openaitest.Do(t, http.MethodGet, server.URL+"/v1/models/org/name", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"id":"org/name","object":"model","owned_by":`) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
-	if resp, body := do(t, http.MethodGet, server.URL+"/v1/models/org%2Fname", ""); resp.StatusCode != http.StatusOK {
+	if resp, body := openaitest.Do(t, http.MethodGet, server.URL+"/v1/models/org%2Fname", ""); resp.StatusCode != http.StatusOK {
 		t.Errorf("escaped: %d %s", resp.StatusCode, body)
 	}
-	_, body := do(t, http.MethodGet, server.URL+"/v1/models", "")
+	_, body := openaitest.Do(t, http.MethodGet, server.URL+"/v1/models", "")
 	var list struct {
 		Object string
 		Data   []struct{ ID string }
@@ -359,12 +310,12 @@ func TestModelsAndHealth(t *testing.T) {
 		t.Errorf("%s %v", body, err)
 	}
 	for path, want := range map[string]int{"/health/live": 200, "/health/ready": 200} {
-		if resp, body := do(t, http.MethodGet, server.URL+path, ""); resp.StatusCode != want {
+		if resp, body := openaitest.Do(t, http.MethodGet, server.URL+path, ""); resp.StatusCode != want {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
 	}
 	engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "Triton does not answer"})
-	if resp, body := do(t, http.MethodGet, server.URL+"/health/ready", ""); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer") {
+	if resp, body := openaitest.Do(t, http.MethodGet, server.URL+"/health/ready", ""); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer") {
 		t.Errorf("ready while down: %d %s", resp.StatusCode, body)
 	}
 }
@@ -425,13 +376,35 @@ func TestAliases(t *testing.T) {
 		{"GET", "/models/org/name", "", `"id":"org/name"`},
 		{"GET", "/models/org%2Fname", "", `"id":"org/name"`},
 	} {
-		if resp, body := do(t, tt.method, server.URL+tt.path, tt.body); resp.StatusCode != http.StatusOK || !strings.Contains(body, tt.want) {
+		if resp, body := openaitest.Do(t, tt.method, server.URL+tt.path, tt.body); resp.StatusCode != http.StatusOK || !strings.Contains(body, tt.want) {
 			t.Errorf("%s %s: %d %s", tt.method, tt.path, resp.StatusCode, body)
 		}
 	}
 	for path, want := range map[string]string{"/models": "GET, HEAD", "/v1/embeddings": "POST", "/responses": "POST", "/v1/responses/a/cancel": "POST", "/v1/responses/input_tokens": "POST", "/openai/v1/chat/completions": "POST"} {
-		if resp, _ := do(t, http.MethodDelete, server.URL+path, ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want {
+		if resp, _ := openaitest.Do(t, http.MethodDelete, server.URL+path, ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want {
 			t.Errorf("DELETE %s: %d, Allow %q", path, resp.StatusCode, resp.Header.Get("Allow"))
 		}
+	}
+}
+
+// A store needs its limits.
+func TestConfigValidate(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		want string
+	}{
+		{"default", Default(), ""},
+		{"none kept", Config{}, ""},
+		{"negative", Config{ResponsesStoreSize: -1}, "--responses-store-size"},
+		{"no bytes", Config{ResponsesStoreSize: 1, ResponsesStoreTTL: time.Hour}, "--responses-store-bytes"},
+		{"no time", Config{ResponsesStoreSize: 1, ResponsesStoreBytes: 1}, "--responses-store-ttl"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.cfg.Validate()
+			if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -36,6 +39,8 @@ const (
 	smallPNG = "\x89PNG\r\n\x1a\nsmall"
 	smallGIF = "GIF89a..."
 )
+
+const responsesPath = "/v1/responses"
 
 func inBase64(image string) string { return base64.StdEncoding.EncodeToString([]byte(image)) }
 
@@ -73,7 +78,7 @@ func newGallery(t *testing.T, cfg serving.Config) *gallery {
 func (g *gallery) ask(t *testing.T, path, body string) (status int, answer string, sent []string) {
 	t.Helper()
 	before := len(g.engine.Requests())
-	resp, answer := do(t, http.MethodPost, g.URL+path, body)
+	resp, answer := openaitest.Do(t, http.MethodPost, g.URL+path, body)
 	for _, req := range g.engine.Requests()[before:] {
 		inputs, _, _ := strings.Cut(inputsOf(req), " sampling_parameters")
 		sent = append(sent, inputs)
@@ -97,8 +102,8 @@ func TestImages(t *testing.T) {
 		{"a chat", chatPath, chat + "}", 1},
 		{"a stream", chatPath, chat + `,"stream":true}`, 1},
 		{"choices", chatPath, chat + `,"n":3}`, 3},
-		{"items", responsePath, items + "}", 1},
-		{"items in a stream", responsePath, items + `,"stream":true}`, 1},
+		{"items", responsesPath, items + "}", 1},
+		{"items in a stream", responsesPath, items + `,"stream":true}`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fetched := g.fetched.Load()
@@ -119,12 +124,12 @@ func TestImages(t *testing.T) {
 // addresses fetched again.
 func TestImagesAreKept(t *testing.T) {
 	g := newGallery(t, serving.Config{})
-	_, first, _ := g.ask(t, responsePath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.pictures+"/a.gif"))
+	_, first, _ := g.ask(t, responsesPath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.pictures+"/a.gif"))
 	var response struct{ ID string }
 	if err := json.Unmarshal([]byte(first), &response); err != nil {
 		t.Fatal(err)
 	}
-	_, _, sent := g.ask(t, responsePath, fmt.Sprintf(`{"model":"chat","input":"and?","previous_response_id":%q}`, response.ID))
+	_, _, sent := g.ask(t, responsesPath, fmt.Sprintf(`{"model":"chat","input":"and?","previous_response_id":%q}`, response.ID))
 	if want := "text_input=[user]<image>[assistant]Hello[user]and? image=" + inBase64(smallGIF); len(sent) != 1 || sent[0] != want {
 		t.Errorf("sent %s, want %s", sent, want)
 	}
@@ -133,11 +138,11 @@ func TestImagesAreKept(t *testing.T) {
 func TestImagesOfFunctions(t *testing.T) {
 	g := newGallery(t, serving.Config{})
 	body := `{"model":"chat","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":%q}]}]}`
-	_, _, sent := g.ask(t, responsePath, fmt.Sprintf(body, "data:image/png;base64,"+inBase64(smallPNG)))
+	_, _, sent := g.ask(t, responsesPath, fmt.Sprintf(body, "data:image/png;base64,"+inBase64(smallPNG)))
 	if len(sent) != 1 || !strings.HasSuffix(sent[0], "[tool]<image> image="+inBase64(smallPNG)) {
 		t.Errorf("sent %s", sent)
 	}
-	status, answer, _ := g.ask(t, responsePath, fmt.Sprintf(body, g.pictures+"/none"))
+	status, answer, _ := g.ask(t, responsesPath, fmt.Sprintf(body, g.pictures+"/none"))
 	if status != http.StatusBadRequest || !strings.Contains(answer, `"param":"input[1].output[0].image_url"`) {
 		t.Errorf("%d %s", status, answer)
 	}
@@ -162,11 +167,11 @@ func TestImagesThatAreRefused(t *testing.T) {
 		fetched              int32
 	}{
 		{"what is fetched is no image", chatPath, chat("chat", "", png, g.pictures+"/none"), "messages[1].content[1].image_url.url", "invalid_value", "messages[1].content[1].image_url.url is not a PNG", 1},
-		{"of an item", responsePath, item(g.pictures + "/none"), "input[0].content[1].image_url", "invalid_value", "input[0].content[1].image_url is not a PNG", 1},
+		{"of an item", responsesPath, item(g.pictures + "/none"), "input[0].content[1].image_url", "invalid_value", "input[0].content[1].image_url is not a PNG", 1},
 		{"a model that doesn't see", chatPath, chat("blind", "", g.pictures+"/a.gif"), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
 		{"more than the model takes", chatPath, chat("one", "", g.pictures+"/a.gif", g.pictures+"/a.gif"), "messages[1].content[1]", "unsupported_parameter", "no more than 1 images", 0},
 		{"a request that can't be served", chatPath, chat("chat", `,"max_tokens":101`, g.pictures+"/a.gif"), "messages", "context_length_exceeded", "100 tokens", 0},
-		{"tokens of images", responsePath + "/input_tokens", item(png), "input[0].content[1].image_url", "unsupported_parameter", "can't be counted", 0},
+		{"tokens of images", responsesPath + "/input_tokens", item(png), "input[0].content[1].image_url", "unsupported_parameter", "can't be counted", 0},
 		{"a stream", chatPath, chat("chat", `,"stream":true`, g.pictures+"/none"), "messages[1].content[0].image_url.url", "invalid_value", "is not a PNG", 1},
 		{"a bad one to tokenize", "/v1/tokenize", chat("blind", "", png), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
 		{"an address of no kind", chatPath, chat("chat", "", "gopher://x"), "messages[1].content[0].image_url.url", "invalid_value", "http: or https:", 0},
@@ -174,12 +179,12 @@ func TestImagesThatAreRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			fetched := g.fetched.Load()
 			status, answer, sent := g.ask(t, tt.path, tt.body)
-			var got struct{ Error wireError }
+			var got struct{ Error wire.Error }
 			if err := json.Unmarshal([]byte(answer), &got); err != nil {
 				t.Fatal(err)
 			}
 			e := got.Error
-			if status != http.StatusBadRequest || value(e.Param) != tt.param || value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) || strings.Contains(answer, "secret") {
+			if status != http.StatusBadRequest || decode.Value(e.Param) != tt.param || decode.Value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) || strings.Contains(answer, "secret") {
 				t.Errorf("%d %s", status, answer)
 			}
 			if len(sent) > 0 || g.fetched.Load()-fetched != tt.fetched {
@@ -232,7 +237,7 @@ func TestImagesOfSilentModels(t *testing.T) {
 		addContract(t, engine, contract, sayAsEnsemble)
 		engine.Configure("chat", func(c *kserve.ModelConfig) { delete(c.GetParameters(), "trident.vision") })
 		server := fieldServer(t, engine)
-		resp, body := do(t, http.MethodPost, server.URL+chatPath, `{"model":"chat",`+onePicture+`}`)
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, `{"model":"chat",`+onePicture+`}`)
 		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"messages[0].content[0]"`) || !strings.Contains(body, "trident.vision, set to true") || len(engine.Requests()) > 0 {
 			t.Errorf("%s: %d %s", contract, resp.StatusCode, body)
 		}

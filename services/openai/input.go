@@ -8,6 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -23,7 +24,7 @@ func DecodeInput(raw json.RawMessage) ([]inference.Input, error) {
 // It accepts and refuses what CompletionPrompt of openapi/openai.yaml does, but for
 // the number of prompts, which [inference.Request.Validate] bounds.
 func DecodePrompt(raw json.RawMessage) ([]inference.Input, error) {
-	return decodeTexts("prompt", raw, anyText)
+	return decodeTexts("prompt", raw, decode.AnyText)
 }
 
 func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader) (string, error)) ([]inference.Input, error) {
@@ -37,7 +38,7 @@ func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader
 		case '[':
 			inputs, err = inputList(r, text)
 		default:
-			err = mismatch(r, "a string, a list of strings, a list of token ids or a list of those")
+			err = decode.Mismatch(r, "a string, a list of strings, a list of token ids or a list of those")
 		}
 		return err
 	})
@@ -88,28 +89,16 @@ func inputList(r *strictjson.Reader, text func(*strictjson.Reader) (string, erro
 }
 
 func inputText(r *strictjson.Reader) (string, error) {
-	s, err := anyText(r)
+	s, err := decode.AnyText(r)
 	if err == nil && s == "" {
 		err = &strictjson.Error{Message: "must not be empty", Named: true}
 	}
 	return s, err
 }
 
-func anyText(r *strictjson.Reader) (string, error) {
-	value, err := r.Value(true)
-	if err != nil {
-		return "", err
-	}
-	s, ok := value.(string)
-	if !ok {
-		return "", wrong("a string", value)
-	}
-	return s, nil
-}
-
 func inputIDs(r *strictjson.Reader) ([]int, error) {
 	if r.Peek() != '[' {
-		return nil, mismatch(r, "a list of token ids")
+		return nil, decode.Mismatch(r, "a list of token ids")
 	}
 	var ids []int
 	err := r.Array(func(int) (err error) {
@@ -126,7 +115,7 @@ func inputIDs(r *strictjson.Reader) ([]int, error) {
 // text, and a batch of long inputs has many.
 func appendID(r *strictjson.Reader, ids []int) ([]int, error) {
 	if c := r.Peek(); c != '-' && !strictjson.IsDigit(c) {
-		return ids, mismatch(r, "a token id")
+		return ids, decode.Mismatch(r, "a token id")
 	}
 	value, err := r.FreeNumber()
 	if err != nil {
@@ -134,7 +123,7 @@ func appendID(r *strictjson.Reader, ids []int) ([]int, error) {
 	}
 	id, ok := value.(int64)
 	if !ok || id < 0 || id > math.MaxInt32 {
-		return ids, wrong("a token id", value)
+		return ids, decode.Wrong("a token id", value)
 	}
 	return append(ids, int(id)), nil
 }

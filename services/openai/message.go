@@ -3,11 +3,10 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -23,11 +22,11 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 	var messages []inference.Message
 	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
 		if r.Peek() != '[' {
-			return mismatch(r, "a list of messages")
+			return decode.Mismatch(r, "a list of messages")
 		}
 		err := r.Array(func(i int) error {
 			if i == budget.Messages {
-				return errTooMany("messages")
+				return decode.TooMany("messages")
 			}
 			value, err := r.Value(true)
 			if err != nil {
@@ -38,7 +37,7 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 			return err
 		})
 		if err == nil && len(messages) == 0 {
-			return wrong("a list of at least 1 message", []any{})
+			return decode.Wrong("a list of at least 1 message", []any{})
 		}
 		return err
 	})
@@ -46,28 +45,6 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 		return nil, strictjson.BodyError(strictjson.At("messages", err))
 	}
 	return messages, nil
-}
-
-// errTooMany is the error of the first message, or item, beyond the budget.
-func errTooMany(what string) error {
-	return &strictjson.Error{Message: fmt.Sprintf("is beyond the %d %s that a request may have", budget.Messages, what), Named: true}
-}
-
-// mismatch is the error of a value of another type than wanted.
-func mismatch(r *strictjson.Reader, wanted string) error {
-	value, err := r.Value(true)
-	if err != nil {
-		return err
-	}
-	return wrong(wanted, value)
-}
-
-func wrong(wanted string, got any) error {
-	return &strictjson.Error{Message: fmt.Sprintf("must be %s, got %s", wanted, strictjson.Show(got)), Named: true}
-}
-
-func missing(key string) error {
-	return &strictjson.Error{Path: key, Message: "is required", Named: true}
 }
 
 // roles are those a message can have.
@@ -80,14 +57,14 @@ func roles() []string {
 func decodeMessage(r *strictjson.Reader, value any) (inference.Message, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return inference.Message{}, wrong("an object", value)
+		return inference.Message{}, decode.Wrong("an object", value)
 	}
-	role, err := word(object, "role", roles())
+	role, err := decode.Word(object, "role", roles())
 	if err != nil {
 		return inference.Message{}, err
 	}
 	m := inference.Message{Role: role}
-	if m.Name, err = text(object, "name", role == "function"); err != nil {
+	if m.Name, err = decode.Text(object, "name", role == "function"); err != nil {
 		return m, err
 	}
 	if err := decodeContent(object, &m); err != nil {
@@ -95,7 +72,7 @@ func decodeMessage(r *strictjson.Reader, value any) (inference.Message, error) {
 	}
 	switch role {
 	case "tool":
-		m.ToolCallID, err = text(object, "tool_call_id", true)
+		m.ToolCallID, err = decode.Text(object, "tool_call_id", true)
 	case "assistant":
 		err = decodeAssistant(r, object, &m)
 	}
@@ -120,7 +97,7 @@ func decodeContent(object map[string]any, m *inference.Message) error {
 	const key = "content"
 	value, there := object[key]
 	if !there && m.Role != "assistant" {
-		return missing(key)
+		return decode.Missing(key)
 	}
 	kinds := partKinds(m.Role)
 	switch value := value.(type) {
@@ -138,9 +115,9 @@ func decodeContent(object map[string]any, m *inference.Message) error {
 		}
 	}
 	if len(kinds) == 0 {
-		return strictjson.At(key, wrong("a string or null", value))
+		return strictjson.At(key, decode.Wrong("a string or null", value))
 	}
-	return strictjson.At(key, wrong("a string or a list of parts", value))
+	return strictjson.At(key, decode.Wrong("a string or a list of parts", value))
 }
 
 func decodeParts(list []any, kinds []string, m *inference.Message) error {
@@ -148,37 +125,18 @@ func decodeParts(list []any, kinds []string, m *inference.Message) error {
 		if m.NoContent = m.Role == "assistant"; m.NoContent {
 			return nil
 		}
-		return wrong("a string or a list of at least 1 part", list)
+		return decode.Wrong("a string or a list of at least 1 part", list)
 	}
 	var err error
-	m.Parts, err = eachPart(list, kinds, decodePart)
+	m.Parts, err = decode.EachPart(list, kinds, decodePart)
 	return err
-}
-
-// eachPart decodes a list of objects whose type is one of kinds.
-func eachPart(list []any, kinds []string, decode func(object map[string]any, kind string) (inference.Part, error)) ([]inference.Part, error) {
-	parts := make([]inference.Part, len(list))
-	for i, value := range list {
-		object, ok := value.(map[string]any)
-		if !ok {
-			return nil, strictjson.At(strictjson.Index(i), wrong("an object", value))
-		}
-		kind, err := word(object, "type", kinds)
-		if err == nil {
-			parts[i], err = decode(object, kind)
-		}
-		if err != nil {
-			return nil, strictjson.At(strictjson.Index(i), err)
-		}
-	}
-	return parts, nil
 }
 
 func decodePart(object map[string]any, kind string) (_ inference.Part, err error) {
 	part := inference.Part{Kind: inference.PartKind(kind)}
 	switch part.Kind {
 	case inference.PartText, inference.PartRefusal:
-		part.Text, err = text(object, kind, true)
+		part.Text, err = decode.Text(object, kind, true)
 	case inference.PartImage:
 		part.URL, err = decodeImage(object)
 	case inference.PartAudio:
@@ -187,70 +145,60 @@ func decodePart(object map[string]any, kind string) (_ inference.Part, err error
 		err = checkFile(object)
 	}
 	if err == nil && part.Kind != inference.PartRefusal {
-		err = checkCacheHint(object)
+		err = decode.CheckCacheHint(object)
 	}
 	return part, err
 }
 
 func decodeImage(part map[string]any) (string, error) {
 	const key = string(inference.PartImage)
-	image, err := child(part, key, true)
+	image, err := decode.Child(part, key, true)
 	if err != nil {
 		return "", err
 	}
 	if image["detail"] != nil {
-		if _, err := word(image, "detail", []string{"auto", "low", "high"}); err != nil {
+		if _, err := decode.Word(image, "detail", []string{"auto", "low", "high"}); err != nil {
 			return "", strictjson.At(key, err)
 		}
 	}
-	url, err := text(image, "url", true)
+	url, err := decode.Text(image, "url", true)
 	return url, strictjson.At(key, err)
 }
 
 func checkAudio(part map[string]any) error {
 	const key = string(inference.PartAudio)
-	audio, err := child(part, key, true)
+	audio, err := decode.Child(part, key, true)
 	if err != nil {
 		return err
 	}
-	if _, err := text(audio, "data", true); err != nil {
+	if _, err := decode.Text(audio, "data", true); err != nil {
 		return strictjson.At(key, err)
 	}
-	_, err = word(audio, "format", []string{"wav", "mp3"})
+	_, err = decode.Word(audio, "format", []string{"wav", "mp3"})
 	return strictjson.At(key, err)
 }
 
 func checkFile(part map[string]any) error {
 	const key = string(inference.PartFile)
-	file, err := child(part, key, true)
+	file, err := decode.Child(part, key, true)
 	if err != nil {
 		return err
 	}
 	for _, field := range []string{"filename", "file_data", "file_id"} {
-		if _, err := text(file, field, false); err != nil {
+		if _, err := decode.Text(file, field, false); err != nil {
 			return strictjson.At(key, err)
 		}
 	}
 	return nil
 }
 
-func checkCacheHint(part map[string]any) error {
-	const key = "prompt_cache_breakpoint"
-	hint, err := child(part, key, false)
-	if err != nil || hint["mode"] == nil {
-		return err
-	}
-	_, err = word(hint, "mode", []string{"explicit"})
-	return strictjson.At(key, err)
-}
-
 // decodeAssistant reads what only the assistant's messages have.
 func decodeAssistant(r *strictjson.Reader, object map[string]any, m *inference.Message) (err error) {
-	if m.Refusal, err = text(object, "refusal", false); err != nil {
+	if m.Refusal, err = decode.Text(object, "refusal", false); err != nil {
 		return err
 	}
 	for _, key := range []string{"reasoning", "reasoning_content"} {
-		thoughts, err := text(object, key, false)
+		thoughts, err := decode.Text(object, key, false)
 		if err != nil {
 			return err
 		}
@@ -263,11 +211,11 @@ func decodeAssistant(r *strictjson.Reader, object map[string]any, m *inference.M
 		return err
 	}
 	const key = "function_call"
-	legacy, err := child(object, key, false)
+	legacy, err := decode.Child(object, key, false)
 	if legacy == nil || err != nil {
 		return err
 	}
-	call, err := decodeFunction(r, legacy)
+	call, err := decode.Function(r, legacy)
 	if len(m.ToolCalls) == 0 {
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
@@ -276,11 +224,11 @@ func decodeAssistant(r *strictjson.Reader, object map[string]any, m *inference.M
 
 func checkSpoken(object map[string]any) error {
 	const key = "audio"
-	audio, err := child(object, key, false)
+	audio, err := decode.Child(object, key, false)
 	if audio == nil || err != nil {
 		return err
 	}
-	if _, err := text(audio, "id", true); err != nil {
+	if _, err := decode.Text(audio, "id", true); err != nil {
 		return strictjson.At(key, err)
 	}
 	return &strictjson.Error{
@@ -297,7 +245,7 @@ func decodeToolCalls(r *strictjson.Reader, object map[string]any, m *inference.M
 	case []any:
 		list = value
 	default:
-		return strictjson.At(key, wrong("a list of calls", value))
+		return strictjson.At(key, decode.Wrong("a list of calls", value))
 	}
 	for i, value := range list {
 		call, err := decodeToolCall(r, value)
@@ -312,90 +260,33 @@ func decodeToolCalls(r *strictjson.Reader, object map[string]any, m *inference.M
 func decodeToolCall(r *strictjson.Reader, value any) (inference.ToolCall, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return inference.ToolCall{}, wrong("an object", value)
+		return inference.ToolCall{}, decode.Wrong("an object", value)
 	}
-	kind, err := word(object, "type", []string{"function", "custom"})
+	kind, err := decode.Word(object, "type", []string{"function", "custom"})
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
-	id, err := text(object, "id", true)
+	id, err := decode.Text(object, "id", true)
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
-	function, err := child(object, kind, true)
+	function, err := decode.Child(object, kind, true)
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
 	if kind == "custom" {
 		return inference.ToolCall{}, strictjson.At(kind, refuseCustom(function))
 	}
-	call, err := decodeFunction(r, function)
+	call, err := decode.Function(r, function)
 	call.ID = id
 	return call, strictjson.At(kind, err)
 }
 
 func refuseCustom(call map[string]any) error {
 	for _, key := range []string{"name", "input"} {
-		if _, err := text(call, key, true); err != nil {
+		if _, err := decode.Text(call, key, true); err != nil {
 			return err
 		}
 	}
 	return &strictjson.Error{Message: "is a call of a custom tool, and chat templates know functions only", Named: true, Unsupported: true}
-}
-
-// decodeFunction reads a call's name and arguments.
-func decodeFunction(r *strictjson.Reader, function map[string]any) (inference.ToolCall, error) {
-	name, err := text(function, "name", true)
-	if err != nil {
-		return inference.ToolCall{}, err
-	}
-	const key = "arguments"
-	arguments, err := text(function, key, true)
-	if err != nil {
-		return inference.ToolCall{}, err
-	}
-	raw, err := r.ObjectText(arguments)
-	return inference.ToolCall{Name: name, Arguments: raw}, strictjson.At(key, err)
-}
-
-// text is a string field; null and absent are empty unless it is required.
-func text(object map[string]any, key string, required bool) (string, error) {
-	value, there := object[key]
-	if s, ok := value.(string); ok {
-		return s, nil
-	}
-	if !required && value == nil {
-		return "", nil
-	}
-	if !there {
-		return "", missing(key)
-	}
-	return "", strictjson.At(key, wrong("a string", value))
-}
-
-// word is a required string field that has one of the given values.
-func word(object map[string]any, key string, words []string) (string, error) {
-	value, there := object[key]
-	if s, ok := value.(string); ok && slices.Contains(words, s) {
-		return s, nil
-	}
-	if !there {
-		return "", missing(key)
-	}
-	return "", strictjson.At(key, &strictjson.Error{Message: fmt.Sprintf("must be %s, got %s", strictjson.ListWords(words), strictjson.Quote(value)), Named: true})
-}
-
-// child is an object field, nil when it isn't required and null or absent.
-func child(object map[string]any, key string, required bool) (map[string]any, error) {
-	value, there := object[key]
-	if o, ok := value.(map[string]any); ok {
-		return o, nil
-	}
-	if !required && value == nil {
-		return nil, nil //nolint:nilnil // nil is "not there"
-	}
-	if !there {
-		return nil, missing(key)
-	}
-	return nil, strictjson.At(key, wrong("an object", value))
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
 func TestDecodeMessages(t *testing.T) {
@@ -110,8 +111,8 @@ func TestDecodeMessagesNamesTheField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := DecodeMessages(json.RawMessage(tt.raw))
-			wantInvalid(t, err, tt.param, tt.message)
-			if beyondSchema(err) || strings.HasSuffix(tt.message, "twice") {
+			openaitest.WantInvalid(t, err, tt.param, tt.message)
+			if openaitest.BeyondSchema(err) || strings.HasSuffix(tt.message, "twice") {
 				return
 			}
 			wantSchema(t, "messages", tt.raw, false)
@@ -180,7 +181,7 @@ func TestDecodeInputNamesTheField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := DecodeInput(json.RawMessage(tt.raw))
-			wantInvalid(t, err, tt.param, tt.message)
+			openaitest.WantInvalid(t, err, tt.param, tt.message)
 			wantSchema(t, "input", tt.raw, false)
 		})
 	}
@@ -189,11 +190,8 @@ func TestDecodeInputNamesTheField(t *testing.T) {
 // fieldSchema is the document's own schema of a field with a decoder.
 func fieldSchema(t *testing.T, field string) *openapi3.Schema {
 	t.Helper()
-	if field == "items" {
-		return documentSchema(t, "ResponseInput")
-	}
 	of := map[string]string{"messages": "CreateChatCompletionRequest", "input": "CreateEmbeddingRequest", "prompt": "CreateCompletionRequest"}
-	return documentSchema(t, of[field]).Properties[field].Value
+	return openaitest.Schema(t, of[field]).Properties[field].Value
 }
 
 // wantSchema holds a decoder's verdict to the document's.
@@ -208,91 +206,24 @@ func wantSchema(t *testing.T, field, raw string, accepted bool) {
 	}
 }
 
-// beyondSchema is true of refusals that a schema can't express.
-func beyondSchema(err error) bool {
-	var e *inference.Error
-	return errors.As(err, &e) && (e.Reason == inference.ReasonUnsupported || strings.Contains(e.Message, "must be a JSON object as text"))
-}
-
-// The document and the decoders must accept and refuse the same values: the
-// fast path checks these fields by the decoders alone. The generator makes right
-// values and breaks them in a place or two.
+// TestDecodersAgreeWithTheDocument holds the fields with decoders of their own to the document.
 func TestDecodersAgreeWithTheDocument(t *testing.T) {
 	for field, tt := range map[string]struct {
-		value  *rapid.Generator[any]
+		values func(*rapid.T) any
 		decode func(json.RawMessage) error
 	}{
-		"messages": {rapid.Custom(anyMessages), func(raw json.RawMessage) error { _, err := DecodeMessages(raw); return err }},
-		"input":    {rapid.Custom(anyInput), func(raw json.RawMessage) error { _, err := DecodeInput(raw); return err }},
-		"prompt":   {rapid.Custom(anyInput), func(raw json.RawMessage) error { _, err := DecodePrompt(raw); return err }},
-		"items":    {rapid.Custom(anyItems), func(raw json.RawMessage) error { _, err := decodeItems(raw); return err }},
+		"messages": {anyMessages, func(raw json.RawMessage) error { _, err := DecodeMessages(raw); return err }},
+		"input":    {anyInput, func(raw json.RawMessage) error { _, err := DecodeInput(raw); return err }},
+		"prompt":   {anyInput, func(raw json.RawMessage) error { _, err := DecodePrompt(raw); return err }},
 	} {
-		t.Run(field, func(t *testing.T) {
-			schema := fieldSchema(t, field)
-			var accepted, refused int
-			rapid.Check(t, func(rt *rapid.T) {
-				value := tt.value.Draw(rt, field)
-				raw, err := json.Marshal(value)
-				if err != nil {
-					rt.Fatal(err)
-				}
-				if err := json.Unmarshal(raw, &value); err != nil {
-					rt.Fatal(err)
-				}
-				want := schema.VisitJSON(value)
-				got := tt.decode(raw)
-				if beyondSchema(got) {
-					return // the rest of the value went unread
-				}
-				if (want == nil) != (got == nil) {
-					rt.Fatalf("%s\nthe document: %v\nthe decoder: %v", raw, want, got)
-				}
-				if got == nil {
-					accepted++
-				} else {
-					refused++
-				}
-			})
-			if accepted == 0 || refused == 0 {
-				t.Errorf("%d accepted, %d refused: the generator shows one side only", accepted, refused)
-			}
-		})
+		t.Run(field, func(t *testing.T) { openaitest.Agree(t, fieldSchema(t, field), tt.values, tt.decode) })
 	}
-}
-
-// junk is a value of any type, right here and there.
-func junk(t *rapid.T) any {
-	return rapid.SampledFrom([]any{
-		nil, true, 0, -1, 1.5, "", "x", "text", "user", "{}", "[1]", []any{}, []any{"x"}, map[string]any{}, map[string]any{"type": "text"},
-	}).Draw(t, "junk")
-}
-
-// spoil now and then takes a key away, or gives it another value, or adds one.
-func spoil(t *rapid.T, object map[string]any) map[string]any {
-	if rapid.IntRange(0, 5).Draw(t, "spoil") > 0 {
-		return object
-	}
-	keys := []string{
-		"role", "content", "name", "tool_call_id", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "audio", "type", "text", "image_url",
-		"input_audio", "file", "url", "detail", "data", "format", "id", "function", "custom", "arguments", "input", "mode", "prompt_cache_breakpoint",
-		"status", "phase", "call_id", "output", "summary", "encrypted_content", "annotations", "logprobs",
-	}
-	for key := range object {
-		keys = append(keys, key, key, key, key)
-	}
-	key := rapid.SampledFrom(keys).Draw(t, "key")
-	if rapid.Bool().Draw(t, "drop") {
-		delete(object, key)
-	} else {
-		object[key] = junk(t)
-	}
-	return object
 }
 
 func anyMessages(t *rapid.T) any {
 	messages := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "messages") {
-		messages = append(messages, spoil(t, anyMessage(t)))
+		messages = append(messages, openaitest.Spoil(t, anyMessage(t)))
 	}
 	return messages
 }
@@ -308,11 +239,11 @@ func anyMessage(t *rapid.T) map[string]any {
 	case "assistant":
 		switch rapid.IntRange(0, 3).Draw(t, "extra") {
 		case 0:
-			m["tool_calls"] = []any{spoil(t, anyCall(t))}
+			m["tool_calls"] = []any{openaitest.Spoil(t, anyCall(t))}
 		case 1:
-			m["function_call"] = spoil(t, map[string]any{"name": "f", "arguments": "{}"})
+			m["function_call"] = openaitest.Spoil(t, map[string]any{"name": "f", "arguments": "{}"})
 		case 2:
-			m["audio"] = spoil(t, map[string]any{"id": "a"})
+			m["audio"] = openaitest.Spoil(t, map[string]any{"id": "a"})
 		}
 	}
 	return m
@@ -328,31 +259,31 @@ func anyContent(t *rapid.T, role string) any {
 	}
 	parts := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "parts") {
-		parts = append(parts, spoil(t, anyPart(t, rapid.SampledFrom(kinds).Draw(t, "kind"))))
+		parts = append(parts, openaitest.Spoil(t, anyPart(t, rapid.SampledFrom(kinds).Draw(t, "kind"))))
 	}
 	return parts
 }
 
 func anyPart(t *rapid.T, kind string) map[string]any {
-	part := map[string]any{"type": kind, "prompt_cache_breakpoint": spoil(t, map[string]any{"mode": "explicit"})}
+	part := map[string]any{"type": kind, "prompt_cache_breakpoint": openaitest.Spoil(t, map[string]any{"mode": "explicit"})}
 	switch kind {
 	case "text", "refusal":
 		part[kind] = "x"
 	case "image_url":
-		part[kind] = spoil(t, map[string]any{"url": "x", "detail": "auto"})
+		part[kind] = openaitest.Spoil(t, map[string]any{"url": "x", "detail": "auto"})
 	case "input_audio":
-		part[kind] = spoil(t, map[string]any{"data": "x", "format": "mp3"})
+		part[kind] = openaitest.Spoil(t, map[string]any{"data": "x", "format": "mp3"})
 	case "file":
-		part[kind] = spoil(t, map[string]any{"filename": "x", "file_data": "x", "file_id": nil})
+		part[kind] = openaitest.Spoil(t, map[string]any{"filename": "x", "file_data": "x", "file_id": nil})
 	}
 	return part
 }
 
 func anyCall(t *rapid.T) map[string]any {
 	if rapid.Bool().Draw(t, "custom") {
-		return map[string]any{"id": "c", "type": "custom", "custom": spoil(t, map[string]any{"name": "f", "input": "x"})}
+		return map[string]any{"id": "c", "type": "custom", "custom": openaitest.Spoil(t, map[string]any{"name": "f", "input": "x"})}
 	}
-	return map[string]any{"id": "c", "type": "function", "function": spoil(t, map[string]any{"name": "f", "arguments": "{}"})}
+	return map[string]any{"id": "c", "type": "function", "function": openaitest.Spoil(t, map[string]any{"name": "f", "arguments": "{}"})}
 }
 
 func anyInput(t *rapid.T) any {
@@ -360,7 +291,7 @@ func anyInput(t *rapid.T) any {
 		func() any { return "x" },
 		func() any { return 7 },
 		func() any { return []any{1, 2} },
-		func() any { return junk(t) },
+		func() any { return openaitest.Junk(t) },
 	}).Draw(t, "item")
 	if rapid.IntRange(0, 3).Draw(t, "single") == 0 {
 		return item()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -37,7 +38,7 @@ func TestModelsUnderFurtherNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if resp, body := do(t, tt.method, server.URL+tt.path, tt.body); resp.StatusCode != tt.status || !strings.Contains(body, tt.want) {
+			if resp, body := openaitest.Do(t, tt.method, server.URL+tt.path, tt.body); resp.StatusCode != tt.status || !strings.Contains(body, tt.want) {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 		})
@@ -49,12 +50,12 @@ func TestModelsUnderFurtherNames(t *testing.T) {
 
 func TestDocumentIsServed(t *testing.T) {
 	server, _ := serve(t, Config{}, nil)
-	resp, body := do(t, http.MethodGet, server.URL+"/openapi.json", "")
+	resp, body := openaitest.Do(t, http.MethodGet, server.URL+"/openapi.json", "")
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"openapi":"3.0.3"`) ||
 		!strings.Contains(body, `"enum":["float","base64",null],"nullable":true`) {
 		t.Errorf("%d %s %.100s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
 	}
-	if resp, body := do(t, http.MethodPost, server.URL+"/openapi.json", ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") == "" {
+	if resp, body := openaitest.Do(t, http.MethodPost, server.URL+"/openapi.json", ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") == "" {
 		t.Errorf("POST: %d %s", resp.StatusCode, body)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
@@ -30,7 +32,7 @@ func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObjec
 	if err != nil {
 		return nil, err
 	}
-	return &tokenizeAnswer{tokens: tokens, texts: value(body.ReturnTokenStrs)}, nil
+	return &tokenizeAnswer{tokens: tokens, texts: decode.Value(body.ReturnTokenStrs)}, nil
 }
 
 // tokenizeAnswer is api.TokenizeResponse, written as it is made: a text has as many tokens
@@ -52,7 +54,7 @@ func (a *tokenizeAnswer) VisitTokenizeResponse(w http.ResponseWriter) error {
 	if a.texts {
 		a.list(b, func(to []byte, id int) []byte {
 			text, _ := a.tokens.Text(id)
-			return append(to, quoted(text)...)
+			return append(to, wire.Quoted(text)...)
 		})
 	} else {
 		_, _ = b.WriteString("null")
@@ -77,7 +79,7 @@ func (a *tokenizeAnswer) list(b *bufio.Writer, item func(to []byte, id int) []by
 
 // tokenizeRequest translates a validated body for the core.
 func tokenizeRequest(ctx context.Context, body *api.TokenizeRequest) (*inference.Request, error) {
-	if value(body.ChatTemplate) != "" {
+	if decode.Value(body.ChatTemplate) != "" {
 		return nil, inference.Unsupported("chat_template", "chat_template is not supported: the model's own template is used")
 	}
 	req := &inference.Request{Model: body.Model, Task: inference.TaskGenerate}
@@ -89,13 +91,13 @@ func tokenizeRequest(ctx context.Context, body *api.TokenizeRequest) (*inference
 	case body.Prompt == nil:
 		return nil, inference.Invalid("prompt", "prompt or messages is required")
 	}
-	for _, f := range []unsupported{
-		{"tools", len(body.Tools) > 0, ""},
-		{"chat_template_kwargs", !requests.Neutral(body.ChatTemplateKwargs), ""},
-		{"continue_final_message", value(body.ContinueFinalMessage), ""},
+	for _, f := range []decode.Unsupported{
+		{Name: "tools", Used: len(body.Tools) > 0, Why: ""},
+		{Name: "chat_template_kwargs", Used: !requests.Neutral(body.ChatTemplateKwargs), Why: ""},
+		{Name: "continue_final_message", Used: decode.Value(body.ContinueFinalMessage), Why: ""},
 	} {
-		if f.used {
-			return nil, inference.Invalid(f.name, "%s needs messages", f.name)
+		if f.Used {
+			return nil, inference.Invalid(f.Name, "%s needs messages", f.Name)
 		}
 	}
 	req.Prompts = []inference.Input{{Text: *body.Prompt}}
@@ -116,7 +118,7 @@ func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}
 	req.Closed = body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt
-	req.Continue = value(body.ContinueFinalMessage)
+	req.Continue = decode.Value(body.ContinueFinalMessage)
 	if req.Continue && !req.Closed {
 		return inference.Invalid("continue_final_message", "continue_final_message needs add_generation_prompt: false")
 	}

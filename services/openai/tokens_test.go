@@ -8,6 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -72,7 +73,7 @@ func TestTokens(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if resp, body := do(t, http.MethodPost, server.URL+tt.path, tt.body); resp.StatusCode != tt.status || !strings.Contains(body, tt.want) {
+			if resp, body := openaitest.Do(t, http.MethodPost, server.URL+tt.path, tt.body); resp.StatusCode != tt.status || !strings.Contains(body, tt.want) {
 				t.Errorf("%d %s\nwant %d %s", resp.StatusCode, body, tt.status, tt.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -74,7 +75,7 @@ func TestToolCalls(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			server, _ := serveTools(t, inferencetest.Say(tt.say...))
-			resp, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
 			var answer struct {
 				Choices []struct {
 					Message      map[string]any
@@ -130,7 +131,7 @@ func TestStreamedToolCalls(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			server, _ := serveTools(t, inferencetest.Say(tt.say...))
-			_, body := do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields+`,"stream":true`))
+			_, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields+`,"stream":true`))
 			list := events(body)
 			for i := range list {
 				list[i] = callID.ReplaceAllString(masked(t, list[i]), `"id":"call_1"`)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
 // TestUnknownKeysBelow: what nobody knows is named wherever it stands, and what may
@@ -32,12 +33,12 @@ func TestUnknownKeysBelow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server, _ := serve(t, Config{}, inferencetest.Say("x"))
-			resp, body := do(t, http.MethodPost, server.URL+chatPath, tt.body)
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, tt.body)
 			if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != strings.ReplaceAll(tt.want, " ", ", ") {
 				t.Errorf("%d %q %s", resp.StatusCode, got, body)
 			}
 			strict, _ := serve(t, Config{Strict: true}, inferencetest.Say("x"))
-			resp, body = do(t, http.MethodPost, strict.URL+chatPath, tt.body)
+			resp, body = openaitest.Do(t, http.MethodPost, strict.URL+chatPath, tt.body)
 			first, _, _ := strings.Cut(tt.want, " ")
 			if first == "" && resp.StatusCode != http.StatusOK ||
 				first != "" && (resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"`+first+`","code":"unsupported_parameter"`)) {

@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -27,7 +28,7 @@ import (
 // Some fields are checked by this package's own decoding instead, which has to
 // read them anyway and costs less than walking their unions: messages by
 // [DecodeMessages], prompt by [DecodePrompt], input by [DecodeInput] and that of
-// responses by decodeItems. A test holds these to the document.
+// responses by the package responses. A test holds these to the document.
 type Validator struct {
 	bodies map[string]*bodySchema // by pattern, such as POST /v1/embeddings
 }
@@ -294,7 +295,7 @@ func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, 
 		return nil
 	}
 	if n, ok := value.(float64); ok && f.integer && n == math.Trunc(n) {
-		return wrong("an integer of 64 bits", value)
+		return decode.Wrong("an integer of 64 bits", value)
 	}
 	checked[name] = value
 	result.value[name], err = f.bound(value, raw)

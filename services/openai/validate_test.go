@@ -16,6 +16,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -24,11 +25,9 @@ const (
 	embeddingPattern = "POST /v1/embeddings"
 )
 
-// Both take long to make, under the race detector most of all, and don't change.
-var (
-	sharedValidator = sync.OnceValues(NewValidator)
-	sharedDocument  = sync.OnceValues(loadDocument)
-)
+// sharedValidator takes long to make, under the race detector most of all, and doesn't
+// change.
+var sharedValidator = sync.OnceValues(NewValidator)
 
 func newValidator(tb testing.TB) *Validator {
 	tb.Helper()
@@ -42,18 +41,6 @@ func newValidator(tb testing.TB) *Validator {
 // chatBody is a whole request around further fields.
 func chatBody(fields string) string {
 	return `{"model": "m", "messages": [{"role": "user", "content": "hi"}]` + fields + `}`
-}
-
-// wantInvalid checks param and message of the error that a client will read.
-func wantInvalid(t *testing.T, err error, param, message string) {
-	t.Helper()
-	var e *inference.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got error %v, want an inference.Error", err)
-	}
-	if e.Code != inference.CodeInvalid || e.Param != param || e.Message != message {
-		t.Errorf("got  %v %q: %s\nwant %v %q: %s", e.Code, e.Param, e.Message, inference.CodeInvalid, param, message)
-	}
 }
 
 func TestValidateNamesTheField(t *testing.T) {
@@ -105,7 +92,7 @@ func TestValidateNamesTheField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := v.Validate(chatPattern, []byte(tt.body))
-			wantInvalid(t, err, tt.param, tt.message)
+			openaitest.WantInvalid(t, err, tt.param, tt.message)
 		})
 	}
 }
@@ -143,7 +130,7 @@ func TestValidateRefusesOtherThanOneJSONObject(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := v.Validate(chatPattern, []byte(tt.body))
-			wantInvalid(t, err, "", tt.message)
+			openaitest.WantInvalid(t, err, "", tt.message)
 		})
 	}
 }
@@ -304,17 +291,8 @@ func TestGeneratedCodeBindsWhatWasValidated(t *testing.T) {
 		Modalities: []api.ResponseModality{"text"}, ChatTemplateKwargs: json.RawMessage(`{"b":1,"a":[2,1.50]}`),
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %s\nwant %s", asJSON(t, got), asJSON(t, want))
+		t.Errorf("got  %s\nwant %s", openaitest.JSON(t, got), openaitest.JSON(t, want))
 	}
-}
-
-func asJSON(t *testing.T, v any) []byte {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // What does not fit must not be decoded by other rules.
@@ -355,13 +333,13 @@ func TestEveryFieldPassesAndBinds(t *testing.T) {
 		if v.bodies[chatPattern].fields[name].loose || name == "model" {
 			continue
 		}
-		value := asJSON(t, example(property.Value))
+		value := openaitest.JSON(t, example(property.Value))
 		got, err := bind[api.CreateChatCompletionRequest](t, chatPattern, chatBody(fmt.Sprintf(`, %q: %s`, name, value)))
 		if err != nil {
 			t.Errorf("%s: %s: %v", name, value, err)
 			continue
 		}
-		if bound := string(asJSON(t, got)); !strings.Contains(bound, fmt.Sprintf(`%q:%s`, name, value)) {
+		if bound := string(openaitest.JSON(t, got)); !strings.Contains(bound, fmt.Sprintf(`%q:%s`, name, value)) {
 			t.Errorf("%s: %s became %s", name, value, bound)
 		}
 	}
@@ -478,7 +456,7 @@ func BenchmarkValidate(b *testing.B) {
 		}
 	})
 	b.Run("document", func(b *testing.B) {
-		schema := documentSchema(b, "CreateChatCompletionRequest")
+		schema := openaitest.Schema(b, "CreateChatCompletionRequest")
 		b.ReportAllocs()
 		for b.Loop() {
 			var value any
@@ -490,14 +468,4 @@ func BenchmarkValidate(b *testing.B) {
 			}
 		}
 	})
-}
-
-// documentSchema is a schema as the document has it, nothing loosened.
-func documentSchema(tb testing.TB, name string) *openapi3.Schema {
-	tb.Helper()
-	doc, err := sharedDocument()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return doc.Components.Schemas[name].Value
 }

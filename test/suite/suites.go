@@ -34,7 +34,7 @@ func suites() []suite { return slices.Concat(checkSuites(), slowSuites()) }
 // as the race detector alone. A run without it measures their coverage in seconds, and runs
 // the tests that skip the race detector (tier.Computes).
 func computing() []string {
-	return []string{"services/budget", "services/chat", "services/toolparser", "services/chat/jinja", "services/openai", "services/requests", "services/tokenizer"}
+	return []string{"services/budget", "services/chat", "services/toolparser", "services/chat/jinja", "services/openai", "services/openai/responses", "services/requests", "services/tokenizer"}
 }
 
 // unvetted leaves out the part of go vet that go test runs: make lint runs all of it.

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -71,13 +72,13 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
 		switch r.Peek() {
 		case '"':
-			text, err := anyText(r)
+			text, err := decode.AnyText(r)
 			items = []*item{{kind: itemMessage, role: "user", text: text, status: statusCompleted}}
 			return err
 		case '[':
 			return r.Array(func(i int) error {
 				if i == budget.Messages {
-					return errTooMany("items")
+					return decode.TooMany("items")
 				}
 				value, err := r.Value(true)
 				if err != nil {
@@ -88,7 +89,7 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 				return err
 			})
 		}
-		return mismatch(r, "a string or a list of items")
+		return decode.Mismatch(r, "a string or a list of items")
 	})
 	if err != nil {
 		return nil, strictjson.BodyError(strictjson.At("input", err))
@@ -99,21 +100,21 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 func decodeItem(r *strictjson.Reader, value any) (*item, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, wrong("an object", value)
+		return nil, decode.Wrong("an object", value)
 	}
 	it := &item{status: statusCompleted}
 	var err error
 	if it.kind, err = itemKind(object); err != nil {
 		return nil, err
 	}
-	if it.id, err = text(object, "id", it.kind == itemReference); err != nil {
+	if it.id, err = decode.Text(object, "id", it.kind == itemReference); err != nil {
 		return nil, err
 	}
 	if it.kind == itemReference {
 		return it, checkReference(object, it.id)
 	}
 	if object["status"] != nil {
-		if it.status, err = word(object, "status", []string{statusInProgress, statusCompleted, statusIncomplete}); err != nil {
+		if it.status, err = decode.Word(object, "status", []string{statusInProgress, statusCompleted, statusIncomplete}); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +124,7 @@ func decodeItem(r *strictjson.Reader, value any) (*item, error) {
 	case itemCall:
 		err = decodeItemCall(r, object, it)
 	case itemOutput:
-		if it.callID, err = text(object, "call_id", true); err == nil {
+		if it.callID, err = decode.Text(object, "call_id", true); err == nil {
 			err = decodeItemContent(object, "output", inputParts(), it)
 		}
 	case itemReasoning:
@@ -150,9 +151,9 @@ func itemKind(object map[string]any) (string, error) {
 		if _, there := object["id"]; there {
 			return itemReference, nil
 		}
-		return "", missing(key)
+		return "", decode.Missing(key)
 	default:
-		return "", strictjson.At(key, wrong("a string", kind))
+		return "", strictjson.At(key, decode.Wrong("a string", kind))
 	}
 }
 
@@ -167,14 +168,14 @@ func checkReference(object map[string]any, id string) error {
 }
 
 func decodeItemMessage(object map[string]any, it *item) (err error) {
-	if it.role, err = word(object, "role", []string{"user", "system", "developer", assistant}); err != nil {
+	if it.role, err = decode.Word(object, "role", []string{"user", "system", "developer", assistant}); err != nil {
 		return err
 	}
 	kinds := inputParts()
 	if it.role == assistant {
 		kinds = []string{partOutputText, string(inference.PartRefusal), partInputText}
 		if object["phase"] != nil {
-			if _, err := word(object, "phase", []string{"commentary", "final_answer"}); err != nil {
+			if _, err := decode.Word(object, "phase", []string{"commentary", "final_answer"}); err != nil {
 				return err
 			}
 		}
@@ -189,7 +190,7 @@ func inputParts() []string { return []string{partInputText, partInputImage, part
 func decodeItemContent(object map[string]any, key string, kinds []string, it *item) error {
 	value, there := object[key]
 	if !there {
-		return missing(key)
+		return decode.Missing(key)
 	}
 	if s, ok := value.(string); ok {
 		it.text = s
@@ -198,12 +199,12 @@ func decodeItemContent(object map[string]any, key string, kinds []string, it *it
 	list, ok := value.([]any)
 	switch {
 	case !ok:
-		return strictjson.At(key, wrong("a string or a list of parts", value))
+		return strictjson.At(key, decode.Wrong("a string or a list of parts", value))
 	case len(list) == 0:
-		return strictjson.At(key, wrong("a string or a list of at least 1 part", value))
+		return strictjson.At(key, decode.Wrong("a string or a list of at least 1 part", value))
 	}
 	var err error
-	if it.parts, err = eachPart(list, kinds, decodeItemPart); err != nil {
+	if it.parts, err = decode.EachPart(list, kinds, decodeItemPart); err != nil {
 		return strictjson.At(key, err)
 	}
 	if len(list) == 1 && it.parts[0].Kind == inference.PartText {
@@ -216,10 +217,10 @@ func decodeItemPart(object map[string]any, kind string) (_ inference.Part, err e
 	part := inference.Part{Kind: inference.PartText}
 	switch kind {
 	case partInputText, partOutputText:
-		part.Text, err = text(object, "text", true)
+		part.Text, err = decode.Text(object, "text", true)
 	case string(inference.PartRefusal):
 		part.Kind = inference.PartRefusal
-		part.Text, err = text(object, kind, true)
+		part.Text, err = decode.Text(object, kind, true)
 	case partInputImage:
 		part.Kind = inference.PartImage
 		part.URL, err = decodeItemImage(object)
@@ -231,7 +232,7 @@ func decodeItemPart(object map[string]any, kind string) (_ inference.Part, err e
 	case kind == partOutputText:
 		err = checkExtras(object)
 	case part.Kind != inference.PartRefusal:
-		err = checkCacheHint(object)
+		err = decode.CheckCacheHint(object)
 	}
 	return part, err
 }
@@ -241,11 +242,11 @@ func checkExtras(object map[string]any) error {
 	for _, key := range []string{"annotations", "logprobs"} {
 		list, ok := object[key].([]any)
 		if object[key] != nil && !ok {
-			return strictjson.At(key, wrong("a list of objects", object[key]))
+			return strictjson.At(key, decode.Wrong("a list of objects", object[key]))
 		}
 		for i, value := range list {
 			if _, ok := value.(map[string]any); !ok {
-				return strictjson.At(key, strictjson.At(strictjson.Index(i), wrong("an object", value)))
+				return strictjson.At(key, strictjson.At(strictjson.Index(i), decode.Wrong("an object", value)))
 			}
 		}
 	}
@@ -256,11 +257,11 @@ func decodeItemImage(object map[string]any) (string, error) {
 	if err := checkDetail(object, "low", "high", "auto", "original"); err != nil {
 		return "", err
 	}
-	id, err := text(object, "file_id", false)
+	id, err := decode.Text(object, "file_id", false)
 	if err != nil {
 		return "", err
 	}
-	url, err := text(object, "image_url", false)
+	url, err := decode.Text(object, "image_url", false)
 	switch {
 	case err != nil:
 		return "", err
@@ -274,7 +275,7 @@ func checkDetail(object map[string]any, words ...string) error {
 	if object["detail"] == nil {
 		return nil
 	}
-	_, err := word(object, "detail", words)
+	_, err := decode.Word(object, "detail", words)
 	return err
 }
 
@@ -283,21 +284,21 @@ func refuseFile(object map[string]any) error {
 		return err
 	}
 	for _, key := range []string{"filename", "file_data", "file_url", "file_id"} {
-		if _, err := text(object, key, false); err != nil {
+		if _, err := decode.Text(object, key, false); err != nil {
 			return err
 		}
 	}
-	if err := checkCacheHint(object); err != nil {
+	if err := decode.CheckCacheHint(object); err != nil {
 		return err
 	}
 	return &strictjson.Error{Message: "is a document, which no model here reads: put its text into an input_text", Named: true, Unsupported: true}
 }
 
 func decodeItemCall(r *strictjson.Reader, object map[string]any, it *item) (err error) {
-	if it.callID, err = text(object, "call_id", true); err != nil {
+	if it.callID, err = decode.Text(object, "call_id", true); err != nil {
 		return err
 	}
-	call, err := decodeFunction(r, object)
+	call, err := decode.Function(r, object)
 	it.name, it.text = call.Name, string(call.Arguments)
 	return err
 }
@@ -312,7 +313,7 @@ func decodeItemReasoning(object map[string]any, it *item) error {
 		return err
 	}
 	const key = "encrypted_content"
-	hidden, err := text(object, key, false)
+	hidden, err := decode.Text(object, key, false)
 	if err == nil && hidden != "" {
 		err = &strictjson.Error{Path: key, Message: "can't be read here: send the reasoning as content", Named: true, Unsupported: true}
 	}
@@ -323,18 +324,18 @@ func decodeItemReasoning(object map[string]any, it *item) error {
 func decodeTextParts(object map[string]any, key, kind string) ([]string, error) {
 	list, ok := object[key].([]any)
 	if object[key] != nil && !ok {
-		return nil, strictjson.At(key, wrong("a list of parts", object[key]))
+		return nil, strictjson.At(key, decode.Wrong("a list of parts", object[key]))
 	}
 	var texts []string
 	for i, value := range list {
 		part, ok := value.(map[string]any)
 		if !ok {
-			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), wrong("an object", value)))
+			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), decode.Wrong("an object", value)))
 		}
-		if _, err := word(part, "type", []string{kind}); err != nil {
+		if _, err := decode.Word(part, "type", []string{kind}); err != nil {
 			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), err))
 		}
-		s, err := text(part, "text", true)
+		s, err := decode.Text(part, "text", true)
 		if err != nil {
 			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), err))
 		}

@@ -1,4 +1,4 @@
-package openai
+package responses_test
 
 import (
 	"context"
@@ -12,19 +12,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/serving"
 )
 
+func TestMain(m *testing.M) {
+	// The client keeps its connections a moment longer than a test needs them.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+}
+
 const responsePath = "/v1/responses"
 
-// serveResponses is serveTools with a template that shows all of the messages, and
-// responses kept.
-func serveResponses(t *testing.T, cfg Config, script inferencetest.Script) (*httptest.Server, *inferencetest.Engine) {
+// serveResponses starts the frontend over an engine whose model chat runs the script and
+// has a template that shows all of the messages.
+func serveResponses(t *testing.T, cfg openai.Config, script inferencetest.Script) (*httptest.Server, *inferencetest.Engine) {
 	t.Helper()
 	engine := inferencetest.New()
 	engine.AddModel("chat", script, map[string]string{
@@ -36,13 +44,24 @@ func serveResponses(t *testing.T, cfg Config, script inferencetest.Script) (*htt
 		"trident.reasoning_parser": "qwen3", "trident.context_length": "20", "trident.tool_call_parser": "hermes",
 	})
 	engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
-	handler, err := New(cfg, inferencetest.Service(t, serving.Config{}, engine))
+	return serveEngine(t, cfg, engine), engine
+}
+
+// serveEngine starts the frontend on a loopback port.
+func serveEngine(t *testing.T, cfg openai.Config, engine *inferencetest.Engine) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(newHandler(t, cfg, engine))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func newHandler(t *testing.T, cfg openai.Config, engine *inferencetest.Engine) *openai.Handler {
+	t.Helper()
+	handler, err := openai.New(cfg, inferencetest.Service(t, serving.Config{}, engine))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server, engine
+	return handler
 }
 
 // letters is the folder of a tokenizer to which every letter from a to e, and every
@@ -58,7 +77,7 @@ func letters(t *testing.T) string {
 		"continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
 		"ignore_merges": false, "vocab": %s, "merges": []}}`
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "tokenizer.json"), fmt.Appendf(nil, tokenizer, encoded(vocabulary)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "tokenizer.json"), fmt.Appendf(nil, tokenizer, openaitest.JSON(t, vocabulary)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return folder
@@ -76,18 +95,6 @@ func respond(fields string) string {
 var randomID = regexp.MustCompile(`\b(resp|msg|rs|fc|fco|call)_\w{24,}\b`)
 
 func maskIDs(s string) string { return randomID.ReplaceAllString(s, "${1}_") }
-
-// wantDocument holds JSON to a schema of the document.
-func wantDocument(t *testing.T, schema, raw string) {
-	t.Helper()
-	var value any
-	if err := json.Unmarshal([]byte(raw), &value); err != nil {
-		t.Fatalf("%v in %s", err, raw)
-	}
-	if err := documentSchema(t, schema).VisitJSON(value); err != nil {
-		t.Errorf("not what openapi.yaml says: %v\nin %s", err, raw)
-	}
-}
 
 // event is one of a Responses stream.
 type event struct {
@@ -110,7 +117,7 @@ func typedEvents(t *testing.T, body string) []event {
 		}
 		line, data, _ := strings.Cut(text, "\n")
 		data = strings.TrimPrefix(data, "data: ")
-		wantDocument(t, "ResponseStreamEvent", data)
+		openaitest.WantDocument(t, "ResponseStreamEvent", data)
 		e := event{raw: data}
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			t.Fatal(err)
@@ -126,12 +133,12 @@ func typedEvents(t *testing.T, body string) []event {
 // whole is a response without what differs from answer to answer.
 func whole(t *testing.T, raw string) map[string]any {
 	t.Helper()
-	wantDocument(t, "Response", raw)
+	openaitest.WantDocument(t, "Response", raw)
 	var r map[string]any
 	if err := json.Unmarshal([]byte(maskIDs(raw)), &r); err != nil {
 		t.Fatal(err)
 	}
-	if created, _ := r["created_at"].(float64); created < 1 || (r["completed_at"] == nil) != (r["status"] != statusCompleted) {
+	if created, _ := r["created_at"].(float64); created < 1 || (r["completed_at"] == nil) != (r["status"] != completed) {
 		t.Errorf("times of %s", raw)
 	}
 	delete(r, "created_at")
@@ -145,8 +152,8 @@ const (
 	messageOf  = `{"content":[{"annotations":[],"logprobs":[],"text":%q,"type":"output_text"}],"id":"msg_","role":"assistant","status":%q,"type":"message"}`
 	thoughtOf  = `{"content":[{"text":%q,"type":"reasoning_text"}],"id":"rs_","status":%q,"summary":[],"type":"reasoning"}`
 	callOf     = `{"arguments":%q,"call_id":"call_","id":"fc_","name":%q,"status":%q,"type":"function_call"}`
-	completed  = statusCompleted
-	incomplete = statusIncomplete
+	completed  = "completed"
+	incomplete = "incomplete"
 )
 
 // TestResponse asks twice, in one piece and as a stream: both give the same.
@@ -181,15 +188,15 @@ func TestResponse(t *testing.T) {
 		{"a cut call", `"input":"hi","tool_choice":{"type":"function","name":"get"},` + flatTools, said("length", `{"city": `), []string{fmt.Sprintf(callOf, `{"city": `, "get", incomplete)}, incomplete, "max_output_tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serveResponses(t, Default(), tt.say)
-			resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
+			server, _ := serveResponses(t, openai.Default(), tt.say)
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
 			if resp.StatusCode != http.StatusOK {
 				t.Fatalf("%d %s", resp.StatusCode, body)
 			}
 			got := whole(t, body)
 			var output []string
 			for _, it := range got["output"].([]any) {
-				output = append(output, string(encoded(it)))
+				output = append(output, string(openaitest.JSON(t, it)))
 			}
 			if !slices.Equal(output, tt.output) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(output, "\n"), strings.Join(tt.output, "\n"))
@@ -199,7 +206,7 @@ func TestResponse(t *testing.T) {
 				t.Errorf("status %v, details %v", got["status"], details)
 			}
 
-			resp, body = do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields+`,"stream":true`))
+			resp, body = openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields+`,"stream":true`))
 			if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 				t.Errorf("Content-Type %q", got)
 			}
@@ -208,8 +215,8 @@ func TestResponse(t *testing.T) {
 			if last.Type != "response."+tt.status {
 				t.Errorf("the last event is %s", last.Type)
 			}
-			if streamed := whole(t, string(last.Response)); string(encoded(streamed)) != string(encoded(got)) {
-				t.Errorf("streamed %s\nin one piece %s", encoded(streamed), encoded(got))
+			if streamed := whole(t, string(last.Response)); string(openaitest.JSON(t, streamed)) != string(openaitest.JSON(t, got)) {
+				t.Errorf("streamed %s\nin one piece %s", openaitest.JSON(t, streamed), openaitest.JSON(t, got))
 			}
 			checkAssembly(t, list)
 		})
@@ -256,14 +263,14 @@ func checkAssembly(t *testing.T, list []event) {
 		Usage  any
 		Output []any
 	}
-	if err := json.Unmarshal(list[0].Response, &created); err != nil || created.Status != statusInProgress || created.Usage != nil || len(created.Output) > 0 {
+	if err := json.Unmarshal(list[0].Response, &created); err != nil || created.Status != "in_progress" || created.Usage != nil || len(created.Output) > 0 {
 		t.Errorf("%v %s", err, list[0].raw)
 	}
 }
 
 func TestResponseEvents(t *testing.T) {
-	server, _ := serveResponses(t, Default(), inferencetest.Say("<think>Hm", "m</think>", "Yes", ".", sayNow))
-	_, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true,`+flatTools))
+	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("<think>Hm", "m</think>", "Yes", ".", sayNow))
+	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true,`+flatTools))
 	var got []string
 	for _, e := range typedEvents(t, body) {
 		if e.Response != nil {
@@ -331,9 +338,9 @@ func TestResponseSettings(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serveResponses(t, Default(), inferencetest.Say("Hi", ""))
-			_, body := do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
-			wantDocument(t, "Response", body)
+			server, _ := serveResponses(t, openai.Default(), inferencetest.Say("Hi", ""))
+			_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
+			openaitest.WantDocument(t, "Response", body)
 			var got map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(body), &got); err != nil {
 				t.Fatal(err)
@@ -352,7 +359,7 @@ func TestResponseSettings(t *testing.T) {
 func TestResponsePrompts(t *testing.T) {
 	call := `{"type":"function_call","call_id":"c1","name":"get","arguments":" {\"z\": 1, \"a\": 2} "}`
 	const called = `{"id": "c1", "type": "function", "function": {"name": "get", "arguments": {"z": 1, "a": 2}}}`
-	server, engine := serveResponses(t, Default(), inferencetest.Say("x"))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("x"))
 	for _, tt := range []struct{ name, fields, prompt string }{
 		{"text", `"input":"hi"`, `[{"role": "user", "content": "hi"}]`},
 		{"instructions", `"input":"hi","instructions":"Be kind."`, `[{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]`},
@@ -391,7 +398,7 @@ func TestResponsePrompts(t *testing.T) {
 		{"tools that mustn't be called", `"input":"hi","tool_choice":"none",` + flatTools, `[{"role": "user", "content": "hi"}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
 			if resp.StatusCode != http.StatusOK {
 				t.Fatalf("%d %s", resp.StatusCode, body)
 			}
@@ -405,7 +412,7 @@ func TestResponsePrompts(t *testing.T) {
 
 // TestResponseSampling: the fields reach the engine under its own names.
 func TestResponseSampling(t *testing.T) {
-	server, engine := serveResponses(t, Default(), inferencetest.Say("x"))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("x"))
 	for i, tt := range []struct{ fields, want string }{
 		{`"temperature":0.7,"top_p":0.5,"max_output_tokens":9,"seed":3,"stop":"END","top_k":5`, `{"temperature":0.7,"top_p":0.5,"top_k":5,"seed":3,"max_tokens":9,"stop":["END"]`},
 		{`"include":["message.output_text.logprobs","reasoning.encrypted_content"],"top_logprobs":3`, `"logprobs":3`},
@@ -414,7 +421,7 @@ func TestResponseSampling(t *testing.T) {
 		{`"text":{"format":{"type":"json_object"}}`, `json_object`},
 		{`"structured_outputs":{"regex":"a+"}`, `a+`},
 	} {
-		resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi",`+tt.fields))
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi",`+tt.fields))
 		if resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %d %s", tt.fields, resp.StatusCode, body)
 		}
@@ -436,9 +443,9 @@ func TestResponseLogprobs(t *testing.T) {
 		}
 		return nil
 	}
-	server, _ := serveResponses(t, Default(), script)
+	server, _ := serveResponses(t, openai.Default(), script)
 	const fields = `"input":"hi","include":["message.output_text.logprobs"]`
-	_, body := do(t, http.MethodPost, server.URL+responsePath, respond(fields))
+	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(fields))
 	entry := func(i int) string {
 		return fmt.Sprintf(`{"bytes":[116,%d],"logprob":-0.25,"token":"t%d","top_logprobs":[]}`, '0'+i, i)
 	}
@@ -446,7 +453,7 @@ func TestResponseLogprobs(t *testing.T) {
 	if !strings.Contains(body, `"text":"é!","annotations":[],"logprobs":`+all) {
 		t.Errorf("got %s", body)
 	}
-	_, body = do(t, http.MethodPost, server.URL+responsePath, respond(fields+`,"stream":true`))
+	_, body = openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(fields+`,"stream":true`))
 	typedEvents(t, body)
 	for _, want := range []string{`"delta":"é","logprobs":[` + entry(0) + `,` + entry(1) + `]`, `"delta":"","logprobs":[` + entry(2) + `]`, `"text":"é!","logprobs":` + all} {
 		if !strings.Contains(body, want) {
@@ -456,15 +463,15 @@ func TestResponseLogprobs(t *testing.T) {
 }
 
 func TestReasoningTokens(t *testing.T) {
-	server, _ := serveResponses(t, Default(), inferencetest.Say("<think>abc</think>", "d", "e", "a", "b"))
-	_, body := do(t, http.MethodPost, server.URL+responsePath, `{"model":"counted","input":"ab"}`)
+	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("<think>abc</think>", "d", "e", "a", "b"))
+	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, `{"model":"counted","input":"ab"}`)
 	if !strings.Contains(body, `"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3}`) {
 		t.Errorf("got %s", body)
 	}
 }
 
 func TestInputTokens(t *testing.T) {
-	server, engine := serveResponses(t, Default(), inferencetest.Say("cd", ""))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("cd", ""))
 	first := create(t, server, `"model":"counted","input":"ab"`)
 	for _, tt := range []struct {
 		name, fields string
@@ -482,7 +489,7 @@ func TestInputTokens(t *testing.T) {
 		{"a bad item", `"model":"counted","input":[{"type":"magic"}]`, 400, `"param":"input[0].type"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			resp, body := do(t, http.MethodPost, server.URL+responsePath+"/input_tokens", "{"+tt.fields+"}")
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath+"/input_tokens", "{"+tt.fields+"}")
 			if resp.StatusCode != tt.status || !strings.Contains(body, tt.want) {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
@@ -496,7 +503,7 @@ func TestInputTokens(t *testing.T) {
 // create answers a request and gives the response's id.
 func create(t *testing.T, server *httptest.Server, fields string) string {
 	t.Helper()
-	resp, body := do(t, http.MethodPost, server.URL+responsePath, "{"+fields+"}")
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, "{"+fields+"}")
 	var answer struct{ ID string }
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s %v", resp.StatusCode, body, err)
@@ -504,34 +511,12 @@ func create(t *testing.T, server *httptest.Server, fields string) string {
 	return answer.ID
 }
 
-// A store needs its limits.
-func TestConfigValidate(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		cfg  Config
-		want string
-	}{
-		{"default", Default(), ""},
-		{"none kept", Config{}, ""},
-		{"negative", Config{ResponsesStoreSize: -1}, "--responses-store-size"},
-		{"no bytes", Config{ResponsesStoreSize: 1, ResponsesStoreTTL: time.Hour}, "--responses-store-bytes"},
-		{"no time", Config{ResponsesStoreSize: 1, ResponsesStoreBytes: 1}, "--responses-store-ttl"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			err := tt.cfg.Validate()
-			if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
 // TestResponseEffort: the effort reaches the template as a chat's does.
 func TestResponseEffort(t *testing.T) {
 	engine := inferencetest.New()
-	addVLLM(engine)
-	server := fieldServer(t, engine)
-	if resp, body := do(t, http.MethodPost, server.URL+"/v1/responses", `{"model":"chat","input":"hi","reasoning":{"effort":"high"}}`); resp.StatusCode != http.StatusOK ||
+	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages[0].content }}{% if reasoning_effort %} effort {{ reasoning_effort }}{% endif %}`})
+	server := serveEngine(t, openai.Config{}, engine)
+	if resp, body := openaitest.Do(t, http.MethodPost, server.URL+"/v1/responses", `{"model":"chat","input":"hi","reasoning":{"effort":"high"}}`); resp.StatusCode != http.StatusOK ||
 		!strings.Contains(body, `"reasoning":{"effort":"high"`) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}

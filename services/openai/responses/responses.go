@@ -1,4 +1,8 @@
-package openai
+// Package responses is the Responses API of the OpenAI frontend: items to messages and
+// back, the events of a stream, and the responses that later requests continue from.
+// Fields and errors that chats and completions have too are decode's and wire's; routes
+// and the check of bodies against the document are openai's.
+package responses
 
 import (
 	"context"
@@ -13,39 +17,54 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
+// API implements the operations below /v1/responses of the generated interface. It may
+// be used concurrently.
+type API struct {
+	service *serving.Service
+	store   *store
+}
+
+// New returns the API over the service; it keeps responses within the limits.
+func New(kept StoreLimits, service *serving.Service) *API {
+	return &API{service: service, store: newStore(kept)}
+}
+
 // CreateResponse answers items, in one piece or as a stream of events.
-func (h *Handler) CreateResponse(ctx context.Context, request api.CreateResponseRequestObject) (api.CreateResponseResponseObject, error) {
+func (a *API) CreateResponse(ctx context.Context, request api.CreateResponseRequestObject) (api.CreateResponseResponseObject, error) {
 	server.RecordOf(ctx).Model = request.Body.Model
-	turn, err := h.newTurn(ctx, request.Body)
+	turn, err := a.newTurn(ctx, request.Body)
 	if err != nil {
 		return nil, err
 	}
-	writer, err := h.newResponseWriter(ctx, request.Body, turn)
+	writer, err := a.newEventWriter(ctx, request.Body, turn)
 	if err != nil {
 		return nil, err
 	}
 	if turn.req.Stream {
-		return &responseStream{ctx: ctx, handler: h, turn: turn, writer: writer}, nil
+		return &streamedResponse{ctx: ctx, api: a, turn: turn, writer: writer}, nil
 	}
 	rec := server.RecordOf(ctx)
 	var events []byte // nobody reads them
-	for delta, err := range h.answer(ctx, turn) {
+	for delta, err := range a.answer(ctx, turn) {
 		switch {
 		case err != nil:
 			return nil, err
 		case delta.Usage != nil:
-			usage(delta.Usage, rec)
-			writer.appendEnd(events, delta.Usage)
+			wire.Usage(delta.Usage, rec)
+			writer.AppendEnd(events, delta.Usage)
 		case !delta.Empty() && !delta.Idle:
-			events = writer.appendDelta(events[:0], &delta)
+			events = writer.AppendDelta(events[:0], &delta)
 		}
 	}
-	return responseBody(writer.body), nil
+	return wholeResponse(writer.body), nil
 }
 
 // turn is one request of the Responses API.
@@ -59,17 +78,17 @@ type turn struct {
 }
 
 // newTurn translates the body and finds what it refers to.
-func (h *Handler) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, error) {
-	req, err := responseRequest(ctx, body)
+func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, error) {
+	req, err := coreRequest(ctx, body)
 	if err != nil {
 		return nil, err
 	}
 	t := &turn{req: req, owner: ownerOf(ctx)}
 	req.ID = "resp_" + rand.Text()
-	if instructions := value(body.Instructions); instructions != "" {
+	if instructions := decode.Value(body.Instructions); instructions != "" {
 		t.push(inference.Message{Role: "system", Text: instructions}, "instructions")
 	}
-	if err := h.goOn(t, value(body.PreviousResponseID)); err != nil {
+	if err := a.goOn(t, decode.Value(body.PreviousResponseID)); err != nil {
 		return nil, err
 	}
 	items, err := decodeItems(body.Input)
@@ -81,7 +100,7 @@ func (h *Handler) newTurn(ctx context.Context, body *api.CreateResponse) (*turn,
 		if body.Input[0] == '[' {
 			origin += strictjson.Index(i)
 		}
-		if err := h.addInput(t, it, origin); err != nil {
+		if err := a.addInput(t, it, origin); err != nil {
 			return nil, err
 		}
 	}
@@ -100,14 +119,14 @@ func (h *Handler) newTurn(ctx context.Context, body *api.CreateResponse) (*turn,
 }
 
 // goOn begins with the items of an earlier response, if there is one.
-func (h *Handler) goOn(t *turn, id string) error {
+func (a *API) goOn(t *turn, id string) error {
 	const param = "previous_response_id"
 	if id == "" {
 		return nil
 	}
-	previous := h.responses.get(keptKey(t.owner, id))
+	previous := a.store.get(keptKey(t.owner, id))
 	if previous == nil {
-		return h.notKept(param, "previous_response_not_found", "response", id)
+		return a.notKept(param, "previous_response_not_found", "response", id)
 	}
 	for it := range previous.items {
 		t.input = append(t.input, it)
@@ -119,11 +138,11 @@ func (h *Handler) goOn(t *turn, id string) error {
 }
 
 // addInput adds an item of the request, or the one that it refers to.
-func (h *Handler) addInput(t *turn, it *item, origin string) error {
+func (a *API) addInput(t *turn, it *item, origin string) error {
 	if it.kind == itemReference {
 		id := it.id
-		if it = h.responses.item(keptKey(t.owner, id)); it == nil {
-			return h.notKept(origin+".id", "item_not_found", "item", id)
+		if it = a.store.item(keptKey(t.owner, id)); it == nil {
+			return a.notKept(origin+".id", "item_not_found", "item", id)
 		}
 	}
 	t.input = append(t.input, it)
@@ -131,18 +150,18 @@ func (h *Handler) addInput(t *turn, it *item, origin string) error {
 }
 
 // notKept is the error of an id that means nothing, or nothing any more.
-func (h *Handler) notKept(param, reason, what, id string) error {
+func (a *API) notKept(param, reason, what, id string) error {
 	message := fmt.Sprintf("there is no %s %s: it was never kept, or isn't any more", what, strictjson.Quote(id))
-	if !h.responses.on() {
+	if !a.store.on() {
 		message = fmt.Sprintf("there is no %s %s: this server keeps none (--responses-store-size)", what, strictjson.Quote(id))
 	}
 	return &inference.Error{Code: inference.CodeNotFound, Reason: reason, Param: param, Message: message}
 }
 
 // answer runs the turn; its errors name the fields that the client used.
-func (h *Handler) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta, error] {
+func (a *API) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		for delta, err := range h.service.Generate(ctx, t.req) {
+		for delta, err := range a.service.Generate(ctx, t.req) {
 			if !yield(delta, t.clientsNames(err)) {
 				return
 			}
@@ -150,23 +169,23 @@ func (h *Handler) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta
 	}
 }
 
-// newResponseWriter has the response as it is before the model has said anything.
-func (h *Handler) newResponseWriter(ctx context.Context, body *api.CreateResponse, t *turn) (*responseWriter, error) {
+// newEventWriter has the response as it is before the model has said anything.
+func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *turn) (*eventWriter, error) {
 	response, err := newResponse(body, t.req.ID)
 	if err != nil {
 		return nil, err
 	}
-	response.Store = response.Store && h.responses.on()
-	w := &responseWriter{response: response, tokens: func(text string) int { return h.countText(ctx, body.Model, text) }}
+	response.Store = response.Store && a.store.on()
+	w := &eventWriter{response: response, tokens: func(text string) int { return a.countText(ctx, body.Model, text) }}
 	if response.Store {
-		w.keep = func(w *responseWriter) { h.keep(t, w) }
+		w.keep = func(w *eventWriter) { a.keep(t, w) }
 	}
 	return w, nil
 }
 
 // countText is 0 where the model's tokenizer isn't known.
-func (h *Handler) countText(ctx context.Context, model, text string) int {
-	named, err := h.service.Catalog().Model(ctx, model)
+func (a *API) countText(ctx context.Context, model, text string) int {
+	named, err := a.service.Catalog().Model(ctx, model)
 	if err != nil || named.Card.Tokenizer == nil {
 		return 0
 	}
@@ -177,13 +196,13 @@ func (h *Handler) countText(ctx context.Context, model, text string) int {
 	return n
 }
 
-func (h *Handler) keep(t *turn, w *responseWriter) {
+func (a *API) keep(t *turn, w *eventWriter) {
 	for _, it := range t.input {
 		if it.id == "" { // a new one: those of earlier turns have ids
 			it.id = newItemID(it.kind)
 		}
 	}
-	h.responses.put(&keptResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
+	a.store.put(&keptResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
 }
 
 // newResponse gives back what was asked for, with the defaults.
@@ -194,7 +213,7 @@ func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
 		Metadata: api.ResponseMetadata(body.Metadata), Output: []json.RawMessage{}, PreviousResponseID: body.PreviousResponseID,
 		ParallelToolCalls: body.ParallelToolCalls == nil || *body.ParallelToolCalls, PromptCacheKey: body.PromptCacheKey,
 		SafetyIdentifier: body.SafetyIdentifier, ServiceTier: "default", Store: body.Store == nil || *body.Store,
-		Temperature: body.Temperature, TopP: body.TopP, TopLogprobs: value(body.TopLogprobs), Tools: []api.FunctionTool{},
+		Temperature: body.Temperature, TopP: body.TopP, TopLogprobs: decode.Value(body.TopLogprobs), Tools: []api.FunctionTool{},
 		ToolChoice: body.ToolChoice, Truncation: "disabled", User: body.User,
 		Text: api.ResponseTextSettings{Format: json.RawMessage(`{"type":"text"}`), Verbosity: "medium"},
 	}
@@ -219,7 +238,7 @@ func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
 
 func echoTools(r *api.Response, tools []json.RawMessage) error {
 	for i, raw := range tools {
-		var tool responseTool
+		var tool functionTool
 		if err := json.Unmarshal(raw, &tool); err != nil {
 			return fmt.Errorf("tools[%d]: %w", i, err)
 		}
@@ -234,30 +253,30 @@ func echoTools(r *api.Response, tools []json.RawMessage) error {
 	return nil
 }
 
-// responseStream is the answer that is written while the model makes it.
-type responseStream struct {
-	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
-	handler *Handler
-	turn    *turn
-	writer  *responseWriter
+// streamedResponse is the answer that is written while the model makes it.
+type streamedResponse struct {
+	ctx    context.Context //nolint:containedctx // the generated interface hands the writer over without it
+	api    *API
+	turn   *turn
+	writer *eventWriter
 }
 
 // VisitCreateResponseResponse streams. A failure before the first event is returned
 // and gets its status; a later one becomes an event.
-func (s *responseStream) VisitCreateResponseResponse(w http.ResponseWriter) error {
-	return writeEvents(w, server.RecordOf(s.ctx), s.writer, s.handler.answer(s.ctx, s.turn))
+func (s *streamedResponse) VisitCreateResponseResponse(w http.ResponseWriter) error {
+	return wire.WriteEvents(w, server.RecordOf(s.ctx), s.writer, s.api.answer(s.ctx, s.turn))
 }
 
-// responseBody is a whole response in JSON.
-type responseBody []byte
+// wholeResponse is a whole response in JSON.
+type wholeResponse []byte
 
 // VisitCreateResponseResponse answers with it.
-func (b responseBody) VisitCreateResponseResponse(w http.ResponseWriter) error { return b.write(w) }
+func (b wholeResponse) VisitCreateResponseResponse(w http.ResponseWriter) error { return b.write(w) }
 
 // VisitRetrieveResponseResponse answers with it.
-func (b responseBody) VisitRetrieveResponseResponse(w http.ResponseWriter) error { return b.write(w) }
+func (b wholeResponse) VisitRetrieveResponseResponse(w http.ResponseWriter) error { return b.write(w) }
 
-func (b responseBody) write(w http.ResponseWriter) error {
+func (b wholeResponse) write(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := w.Write(b)
 	return err
@@ -265,13 +284,13 @@ func (b responseBody) write(w http.ResponseWriter) error {
 
 // CountResponseInputTokens counts the tokens of the prompt that a response would
 // have.
-func (h *Handler) CountResponseInputTokens(ctx context.Context, request api.CountResponseInputTokensRequestObject) (api.CountResponseInputTokensResponseObject, error) {
+func (a *API) CountResponseInputTokens(ctx context.Context, request api.CountResponseInputTokensRequestObject) (api.CountResponseInputTokensResponseObject, error) {
 	body := request.Body
 	server.RecordOf(ctx).Model = body.Model
-	if value(body.Personality) != "" {
+	if decode.Value(body.Personality) != "" {
 		return nil, inference.Unsupported("personality", "personality is not supported: say it in instructions")
 	}
-	turn, err := h.newTurn(ctx, &api.CreateResponse{
+	turn, err := a.newTurn(ctx, &api.CreateResponse{
 		Model: body.Model, Input: body.Input, Instructions: body.Instructions, PreviousResponseID: body.PreviousResponseID,
 		Tools: body.Tools, ToolChoice: body.ToolChoice, ParallelToolCalls: body.ParallelToolCalls, Text: body.Text,
 		Reasoning: body.Reasoning, Truncation: body.Truncation, Conversation: body.Conversation, ChatTemplateKwargs: body.ChatTemplateKwargs,
@@ -279,7 +298,7 @@ func (h *Handler) CountResponseInputTokens(ctx context.Context, request api.Coun
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := h.service.CountPrompt(ctx, turn.req)
+	tokens, err := a.service.CountPrompt(ctx, turn.req)
 	if err != nil {
 		return nil, turn.clientsNames(err)
 	}
@@ -287,45 +306,45 @@ func (h *Handler) CountResponseInputTokens(ctx context.Context, request api.Coun
 }
 
 // RetrieveResponse gives a response that is still kept.
-func (h *Handler) RetrieveResponse(ctx context.Context, request api.RetrieveResponseRequestObject) (api.RetrieveResponseResponseObject, error) {
-	if value(request.Params.Stream) {
+func (a *API) RetrieveResponse(ctx context.Context, request api.RetrieveResponseRequestObject) (api.RetrieveResponseResponseObject, error) {
+	if decode.Value(request.Params.Stream) {
 		return nil, inference.Unsupported("stream", "stream is not supported here: only whole responses are kept")
 	}
-	kept, err := h.kept(ctx, request.ResponseID)
+	kept, err := a.kept(ctx, request.ResponseID)
 	if err != nil {
 		return nil, err
 	}
-	return responseBody(kept.body), nil
+	return wholeResponse(kept.body), nil
 }
 
-func (h *Handler) kept(ctx context.Context, id string) (*keptResponse, error) {
-	kept := h.responses.get(keptKey(ownerOf(ctx), id))
+func (a *API) kept(ctx context.Context, id string) (*keptResponse, error) {
+	kept := a.store.get(keptKey(ownerOf(ctx), id))
 	if kept == nil {
-		return nil, h.notKept("response_id", "response_not_found", "response", id)
+		return nil, a.notKept("response_id", "response_not_found", "response", id)
 	}
 	return kept, nil
 }
 
 // DeleteResponse forgets a response.
-func (h *Handler) DeleteResponse(ctx context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
-	if !h.responses.remove(keptKey(ownerOf(ctx), request.ResponseID)) {
-		return nil, h.notKept("response_id", "response_not_found", "response", request.ResponseID)
+func (a *API) DeleteResponse(ctx context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
+	if !a.store.remove(keptKey(ownerOf(ctx), request.ResponseID)) {
+		return nil, a.notKept("response_id", "response_not_found", "response", request.ResponseID)
 	}
 	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil
 }
 
 // CancelResponse refuses: what can be cancelled runs in the background, and nothing
 // does.
-func (h *Handler) CancelResponse(ctx context.Context, request api.CancelResponseRequestObject) (api.CancelResponseResponseObject, error) {
-	if _, err := h.kept(ctx, request.ResponseID); err != nil {
+func (a *API) CancelResponse(ctx context.Context, request api.CancelResponseRequestObject) (api.CancelResponseResponseObject, error) {
+	if _, err := a.kept(ctx, request.ResponseID); err != nil {
 		return nil, err
 	}
 	return nil, inference.Invalid("response_id", "this response is complete: only responses in the background can be cancelled, and nothing runs there")
 }
 
 // ListResponseInputItems lists what the model was given, in pages.
-func (h *Handler) ListResponseInputItems(ctx context.Context, request api.ListResponseInputItemsRequestObject) (api.ListResponseInputItemsResponseObject, error) {
-	kept, err := h.kept(ctx, request.ResponseID)
+func (a *API) ListResponseInputItems(ctx context.Context, request api.ListResponseInputItemsRequestObject) (api.ListResponseInputItemsResponseObject, error) {
+	kept, err := a.kept(ctx, request.ResponseID)
 	if err != nil {
 		return nil, err
 	}
@@ -361,7 +380,7 @@ func page(items []*item, params *api.ListResponseInputItemsParams) (_ []*item, m
 	case *order != "asc":
 		return nil, false, inference.Invalid("order", "order must be asc or desc, got %s", strictjson.Quote(string(*order)))
 	}
-	if after := value(params.After); after != "" {
+	if after := decode.Value(params.After); after != "" {
 		i := slices.IndexFunc(items, func(it *item) bool { return it.id == after })
 		if i < 0 {
 			return nil, false, inference.Invalid("after", "after must be the id of an item of this response, got %s", strictjson.Quote(after))

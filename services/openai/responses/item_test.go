@@ -1,17 +1,20 @@
-package openai
+package responses
 
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
-// anyItems is an input of a response; [TestDecodersAgreeWithTheDocument] spoils it
+// anyItems is an input of a response; [TestDecodeItemsAgreesWithTheDocument] spoils it
 // here and there.
 func anyItems(t *rapid.T) any {
 	if rapid.IntRange(0, 9).Draw(t, "text") == 0 {
@@ -19,7 +22,7 @@ func anyItems(t *rapid.T) any {
 	}
 	items := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "items") {
-		items = append(items, spoil(t, anyItem(t)))
+		items = append(items, openaitest.Spoil(t, anyItem(t)))
 	}
 	return items
 }
@@ -40,8 +43,8 @@ func anyItem(t *rapid.T) map[string]any {
 	case itemOutput:
 		object["call_id"], object["output"] = "c", anyItemContent(t, "user")
 	case itemReasoning:
-		object["content"] = []any{spoil(t, map[string]any{"type": partReasoning, "text": "x"})}
-		object["summary"] = []any{spoil(t, map[string]any{"type": partSummary, "text": "x"})}
+		object["content"] = []any{openaitest.Spoil(t, map[string]any{"type": partReasoning, "text": "x"})}
+		object["summary"] = []any{openaitest.Spoil(t, map[string]any{"type": partSummary, "text": "x"})}
 	case itemReference:
 		object["id"] = "msg_1"
 		if rapid.Bool().Draw(t, "easy") {
@@ -67,7 +70,7 @@ func anyItemContent(t *rapid.T, role string) any {
 	}
 	parts := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "parts") {
-		part := map[string]any{"type": rapid.SampledFrom(kinds).Draw(t, "kind"), "prompt_cache_breakpoint": spoil(t, map[string]any{"mode": "explicit"})}
+		part := map[string]any{"type": rapid.SampledFrom(kinds).Draw(t, "kind"), "prompt_cache_breakpoint": openaitest.Spoil(t, map[string]any{"mode": "explicit"})}
 		switch part["type"] {
 		case partInputText, partOutputText:
 			part["text"], part["annotations"] = "x", []any{map[string]any{}}
@@ -76,9 +79,26 @@ func anyItemContent(t *rapid.T, role string) any {
 		case partInputImage:
 			part["image_url"], part["detail"] = "x", "auto"
 		}
-		parts = append(parts, spoil(t, part))
+		parts = append(parts, openaitest.Spoil(t, part))
 	}
 	return parts
+}
+
+// TestDecodeItemsAgreesWithTheDocument holds decodeItems to the document's schema of the input.
+func TestDecodeItemsAgreesWithTheDocument(t *testing.T) {
+	openaitest.Agree(t, openaitest.Schema(t, "ResponseInput"), anyItems, func(raw json.RawMessage) error { _, err := decodeItems(raw); return err })
+}
+
+// TestTooManyItems holds the list to its limit while it is read.
+func TestTooManyItems(t *testing.T) {
+	input := func(n int) json.RawMessage {
+		return json.RawMessage("[" + strings.Repeat(`{"role":"user","content":"a"},`, n-1) + `{"role":"user","content":"a"}]`)
+	}
+	if items, err := decodeItems(input(budget.Messages)); err != nil || len(items) != budget.Messages {
+		t.Errorf("at the limit: %d items, %v", len(items), err)
+	}
+	_, err := decodeItems(input(budget.Messages + 1))
+	openaitest.WantInvalid(t, err, "input[16384]", "input[16384] is beyond the 16384 items that a request may have")
 }
 
 // FuzzDecodeItems asks that nothing panics and each refusal names a field.

@@ -1,4 +1,4 @@
-package openai
+package responses_test
 
 import (
 	"context"
@@ -11,11 +11,15 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
 func TestResponseErrors(t *testing.T) {
 	call := `{"type":"function_call","call_id":"c","name":"f","arguments":%q}`
-	server, engine := serveResponses(t, Default(), inferencetest.Say("x"))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("x"))
 	for _, tt := range []struct {
 		name, fields         string
 		status               int
@@ -78,14 +82,14 @@ func TestResponseErrors(t *testing.T) {
 		{"beam search", `"input":"x","use_beam_search":true`, 400, "use_beam_search", "unsupported_parameter", "beam"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
-			wantDocument(t, "ErrorResponse", body)
-			var answer struct{ Error wireError }
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
+			openaitest.WantDocument(t, "ErrorResponse", body)
+			var answer struct{ Error wire.Error }
 			if err := json.Unmarshal([]byte(body), &answer); err != nil {
 				t.Fatal(err)
 			}
 			e := answer.Error
-			if resp.StatusCode != tt.status || value(e.Param) != tt.param || tt.code != "" && value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) {
+			if resp.StatusCode != tt.status || decode.Value(e.Param) != tt.param || tt.code != "" && decode.Value(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 		})
@@ -96,7 +100,7 @@ func TestResponseErrors(t *testing.T) {
 }
 
 func TestNeutralValuesOfResponses(t *testing.T) {
-	server, _ := serveResponses(t, Default(), inferencetest.Say("x"))
+	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("x"))
 	for _, fields := range []string{
 		`"background":false`, `"conversation":null`, `"conversation":{}`, `"prompt":null`, `"prompt":{}`, `"context_management":[]`, `"moderation":null`, `"truncation":"disabled"`, `"truncation":null`,
 		`"reasoning":{}`, `"reasoning":null`, `"reasoning":{"effort":null,"summary":null}`, `"reasoning":{"effort":"medium","summary":"auto","generate_summary":"auto","context":"auto","mode":"standard"}`,
@@ -106,7 +110,7 @@ func TestNeutralValuesOfResponses(t *testing.T) {
 		`"stream":true,"stream_options":{"include_obfuscation":false}`, `"parallel_tool_calls":true`, `"prompt_cache_retention":"24h"`, `"prompt_cache_options":{"mode":"implicit"}`, `"user":"u"`, `"logit_bias":{}`, `"length_penalty":1`, `"priority":0`,
 		`"chat_template_kwargs":{}`, `"tools":[{"type":"function","name":"f","strict":null,"parameters":null,"description":null,"output_schema":null,"defer_loading":false,"allowed_callers":["direct"]}]`,
 	} {
-		if resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi",`+fields)); resp.StatusCode != http.StatusOK || resp.Header.Get("X-Trident-Ignored-Fields") != "" {
+		if resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi",`+fields)); resp.StatusCode != http.StatusOK || resp.Header.Get("X-Trident-Ignored-Fields") != "" {
 			t.Errorf("%s: %d %v %s", fields, resp.StatusCode, resp.Header, body)
 		}
 	}
@@ -126,28 +130,28 @@ func TestErrorsBeforeAndInAResponse(t *testing.T) {
 	}
 	const object = `{"message":"Triton went away","type":"server_error","param":null,"code":"engine_unavailable"}`
 	for _, stream := range []string{"true", "false"} {
-		server, _ := serveResponses(t, Default(), failing(0))
-		resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":`+stream))
+		server, _ := serveResponses(t, openai.Default(), failing(0))
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":`+stream))
 		if resp.StatusCode != http.StatusServiceUnavailable || body != `{"error":`+object+`}` {
 			t.Errorf("stream %s: %d %s", stream, resp.StatusCode, body)
 		}
 	}
-	server, _ := serveResponses(t, Default(), failing(2))
-	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
+	server, _ := serveResponses(t, openai.Default(), failing(2))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
 	list := typedEvents(t, body)
 	failed, told := list[len(list)-1], list[len(list)-2]
 	if want := `{"type":"error","code":"engine_unavailable","message":"Triton went away","param":null,"error":` + object + fmt.Sprintf(`,"sequence_number":%d}`, told.Sequence); resp.StatusCode != http.StatusOK || told.raw != want {
 		t.Errorf("%d %s", resp.StatusCode, told.raw)
 	}
 	response := whole(t, string(failed.Response))
-	if got := string(encoded(response["error"])); failed.Type != "response.failed" || response["status"] != statusFailed || got != `{"code":"server_error","message":"Triton went away"}` {
+	if got := string(openaitest.JSON(t, response["error"])); failed.Type != "response.failed" || response["status"] != "failed" || got != `{"code":"server_error","message":"Triton went away"}` {
 		t.Errorf("%s", failed.raw)
 	}
 	var id struct{ ID string }
 	if err := json.Unmarshal(failed.Response, &id); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := do(t, http.MethodGet, server.URL+responsePath+"/"+id.ID, ""); resp.StatusCode != http.StatusNotFound {
+	if resp, body := openaitest.Do(t, http.MethodGet, server.URL+responsePath+"/"+id.ID, ""); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("a failed response is kept: %s", body)
 	}
 }

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"context"
@@ -8,40 +8,42 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// refuseInResponse names the first field that isn't honoured. As in chats, values
+// refuseUnsupported names the first field that isn't honoured. As in chats, values
 // that change nothing are never refused.
-func refuseInResponse(body *api.CreateResponse) error {
-	reasoning := value(body.Reasoning)
-	return firstUsed(append(unsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []unsupported{
-		{"background", value(body.Background), "close the connection to stop a response, and use stream to see it come"},
-		{"conversation", !requests.Neutral(body.Conversation), "go on from a response by previous_response_id"},
-		{"prompt", !requests.Neutral(body.Prompt), "no prompts are kept: send its text"},
-		{"context_management", len(body.ContextManagement) > 0, "nothing is shortened: send fewer items"},
-		{"moderation", !requests.Neutral(body.Moderation), "there is no moderation"},
-		{"truncation", value(body.Truncation) == "auto", "nothing is left out: send fewer items"},
-		{"stream_options.include_obfuscation", body.StreamOptions != nil && value(body.StreamOptions.IncludeObfuscation), "events are not padded"},
-		{"reasoning.summary", summarises(reasoning.Summary), "the answer has the reasoning itself"},
-		{"reasoning.generate_summary", summarises(reasoning.GenerateSummary), "the answer has the reasoning itself"},
-		{"reasoning.context", reasoning.Context != nil && *reasoning.Context != "auto", "the chat template decides which reasoning the model sees again"},
-		{"reasoning.mode", reasoning.Mode != nil && *reasoning.Mode != "standard", "there is one way of reasoning"},
+func refuseUnsupported(body *api.CreateResponse) error {
+	reasoning := decode.Value(body.Reasoning)
+	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []decode.Unsupported{
+		{Name: "background", Used: decode.Value(body.Background), Why: "close the connection to stop a response, and use stream to see it come"},
+		{Name: "conversation", Used: !requests.Neutral(body.Conversation), Why: "go on from a response by previous_response_id"},
+		{Name: "prompt", Used: !requests.Neutral(body.Prompt), Why: "no prompts are kept: send its text"},
+		{Name: "context_management", Used: len(body.ContextManagement) > 0, Why: "nothing is shortened: send fewer items"},
+		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "there is no moderation"},
+		{Name: "truncation", Used: decode.Value(body.Truncation) == "auto", Why: "nothing is left out: send fewer items"},
+		{Name: "stream_options.include_obfuscation", Used: body.StreamOptions != nil && decode.Value(body.StreamOptions.IncludeObfuscation), Why: "events are not padded"},
+		{Name: "reasoning.summary", Used: summarises(reasoning.Summary), Why: "the answer has the reasoning itself"},
+		{Name: "reasoning.generate_summary", Used: summarises(reasoning.GenerateSummary), Why: "the answer has the reasoning itself"},
+		{Name: "reasoning.context", Used: reasoning.Context != nil && *reasoning.Context != "auto", Why: "the chat template decides which reasoning the model sees again"},
+		{Name: "reasoning.mode", Used: reasoning.Mode != nil && *reasoning.Mode != "standard", Why: "there is one way of reasoning"},
 	}...))
 }
 
 // summarises is true of summaries that are more than the server's choice.
 func summarises(kind *string) bool { return kind != nil && *kind != "auto" }
 
-// responseRequest translates a validated body, but for its messages. Each field of
+// coreRequest translates a validated body, but for its messages. Each field of
 // the API is used here, is given back, is metadata, or is refused by name.
-func responseRequest(ctx context.Context, body *api.CreateResponse) (*inference.Request, error) {
-	if err := refuseInResponse(body); err != nil {
+func coreRequest(ctx context.Context, body *api.CreateResponse) (*inference.Request, error) {
+	if err := refuseUnsupported(body); err != nil {
 		return nil, err
 	}
 	req := &inference.Request{
-		Model: body.Model, Task: inference.TaskGenerate, Stream: value(body.Stream), ReasoningEffort: string(value(value(body.Reasoning).Effort)),
+		Model: body.Model, Task: inference.TaskGenerate, Stream: decode.Value(body.Stream), ReasoningEffort: string(decode.Value(decode.Value(body.Reasoning).Effort)),
 	}
 	if !requests.Neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
@@ -49,17 +51,17 @@ func responseRequest(ctx context.Context, body *api.CreateResponse) (*inference.
 	if body.StreamOptions != nil && !req.Stream {
 		return nil, inference.Invalid("stream_options", "stream_options needs stream: true")
 	}
-	if value(body.Priority) != 0 {
+	if decode.Value(body.Priority) != 0 {
 		req.Priority = body.Priority
 	}
 	var checked requests.Schemas
-	if err := responseTools(ctx, body, req, &checked); err != nil {
+	if err := setTools(ctx, body, req, &checked); err != nil {
 		return nil, err
 	}
-	return req, responseSampling(ctx, body, &req.Sampling, &checked)
+	return req, setSampling(ctx, body, &req.Sampling, &checked)
 }
 
-func responseSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sampling, checked *requests.Schemas) (err error) {
+func setSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sampling, checked *requests.Schemas) (err error) {
 	*s = inference.Sampling{
 		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
 		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
@@ -69,7 +71,7 @@ func responseSampling(ctx context.Context, body *api.CreateResponse, s *inferenc
 		TruncatePromptTokens: body.TruncatePromptTokens,
 	}
 	const asked = "message.output_text.logprobs"
-	top := value(body.TopLogprobs)
+	top := decode.Value(body.TopLogprobs)
 	if slices.Contains(body.Include, asked) {
 		s.Logprobs = &top
 	} else if top > 0 {
@@ -79,9 +81,9 @@ func responseSampling(ctx context.Context, body *api.CreateResponse, s *inferenc
 	if err != nil {
 		return err
 	}
-	err = constrain(s, body.Stop, body.LogitBias, constraintFields{
-		text: format, outputs: body.StructuredOutputs, guidedJSON: body.GuidedJSON,
-		guidedRegex: body.GuidedRegex, guidedGrammar: body.GuidedGrammar, guidedChoice: body.GuidedChoice,
+	err = decode.Constrain(s, body.Stop, body.LogitBias, decode.Constraints{
+		Text: format, Outputs: body.StructuredOutputs, GuidedJSON: body.GuidedJSON,
+		GuidedRegex: body.GuidedRegex, GuidedGrammar: body.GuidedGrammar, GuidedChoice: body.GuidedChoice,
 	})
 	if err != nil {
 		return err
@@ -126,13 +128,13 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 	if err := json.Unmarshal(settings.Format, &format); err != nil {
 		return nil, inference.Invalid(param, "text.format must be an object with a type")
 	}
-	return formatConstraint(format.Type, format.Schema, param, param+".schema"), nil
+	return decode.FormatConstraint(format.Type, format.Schema, param, param+".schema"), nil
 }
 
-// responseTools gives the tools the form of chats.
-func responseTools(ctx context.Context, body *api.CreateResponse, req *inference.Request, checked *requests.Schemas) (err error) {
+// setTools gives the tools the form of chats.
+func setTools(ctx context.Context, body *api.CreateResponse, req *inference.Request, checked *requests.Schemas) (err error) {
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
-	if req.ToolChoice, err = responseToolChoice(body.ToolChoice); err != nil {
+	if req.ToolChoice, err = toolChoice(body.ToolChoice); err != nil {
 		return err
 	}
 	for i, raw := range body.Tools {
@@ -145,8 +147,8 @@ func responseTools(ctx context.Context, body *api.CreateResponse, req *inference
 	return nil
 }
 
-// responseTool is a tool as far as it is looked at.
-type responseTool struct {
+// functionTool is a tool as far as it is looked at.
+type functionTool struct {
 	Type           string          `json:"type"`
 	Name           string          `json:"name"`
 	Description    *string         `json:"description"`
@@ -159,17 +161,17 @@ type responseTool struct {
 
 // chatTool gives a tool the form of chats, and checks it as they do.
 func chatTool(ctx context.Context, s *requests.Schemas, param string, raw json.RawMessage, forced bool) (json.RawMessage, error) {
-	var tool responseTool
+	var tool functionTool
 	if err := json.Unmarshal(raw, &tool); err != nil {
 		return nil, inference.Invalid(param, "%s must be a tool", param)
 	}
 	if tool.Type != requests.FunctionType {
 		return nil, inference.Unsupported(param+".type", "%s.type must be function, got %s: there are no tools but the client's own functions", param, strictjson.Quote(tool.Type))
 	}
-	err := firstUsed([]unsupported{
-		{param + ".output_schema", !requests.Neutral(tool.OutputSchema), "describe what it gives back in its description"},
-		{param + ".defer_loading", tool.DeferLoading, "the model is told of all tools"},
-		{param + ".allowed_callers", len(tool.AllowedCallers) > 0 && !slices.Contains(tool.AllowedCallers, "direct"), "the model alone calls"},
+	err := decode.FirstUsed([]decode.Unsupported{
+		{Name: param + ".output_schema", Used: !requests.Neutral(tool.OutputSchema), Why: "describe what it gives back in its description"},
+		{Name: param + ".defer_loading", Used: tool.DeferLoading, Why: "the model is told of all tools"},
+		{Name: param + ".allowed_callers", Used: len(tool.AllowedCallers) > 0 && !slices.Contains(tool.AllowedCallers, "direct"), Why: "the model alone calls"},
 	})
 	if err == nil && forced && !requests.Neutral(tool.Parameters) {
 		err = s.Check(ctx, &inference.Structured{Kind: "json", Value: tool.Parameters, Param: param + ".parameters"})
@@ -191,7 +193,7 @@ func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 		if err != nil || string(value) == "null" || !slices.Contains([]string{"name", "description", "parameters", "strict"}, key) {
 			return err
 		}
-		nested = append(append(append(append(nested, open), quoted(key)...), ':'), value...)
+		nested = append(append(append(append(nested, open), wire.Quoted(key)...), ':'), value...)
 		open = ','
 		return nil
 	})
@@ -201,10 +203,10 @@ func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 	return append(nested, "}}"...), nil
 }
 
-// responseToolChoice reads one of the words, or the function that must be called.
-func responseToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
+// toolChoice reads one of the words, or the function that must be called.
+func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	if requests.Neutral(raw) || raw[0] == '"' {
-		return toolChoice(raw)
+		return decode.ToolChoice(raw)
 	}
 	var named struct {
 		Type string `json:"type"`

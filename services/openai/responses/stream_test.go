@@ -1,4 +1,4 @@
-package openai
+package responses_test
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/openai/openaitest"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestIdleResponse: a model that is silent for long gets the headers out, and fails
@@ -19,8 +22,8 @@ func TestIdleResponse(t *testing.T) {
 		send(&inference.Response{Idle: true})
 		return &inference.Error{Code: inference.CodeLimited, Message: "too late for a status"}
 	}
-	server, _ := serveResponses(t, Default(), idle)
-	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
+	server, _ := serveResponses(t, openai.Default(), idle)
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, ": keep-alive\n\nevent: response.created\n") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
@@ -34,8 +37,8 @@ func TestIdleResponse(t *testing.T) {
 // while the model waits.
 func TestResponseFlushesEachToken(t *testing.T) {
 	next := make(chan struct{})
-	server, engine := serveResponses(t, Default(), stepwise(2, next))
-	resp := begin(t, server.URL+responsePath, respond(`"input":"hi","stream":true`))
+	server, engine := serveResponses(t, openai.Default(), openaitest.Stepwise(2, next))
+	resp := openaitest.Begin(t, server.URL+responsePath, respond(`"input":"hi","stream":true`))
 	read := make([]byte, 64<<10)
 	for i := range 2 {
 		var got string
@@ -63,7 +66,7 @@ func TestLeavingAResponseStopsTheModel(t *testing.T) {
 				close(stopped)
 				return ctx.Err()
 			}
-			server, _ := serveResponses(t, Default(), script)
+			server, _ := serveResponses(t, openai.Default(), script)
 			ctx, leave := context.WithCancel(t.Context())
 			go func() { <-started; leave() }()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+responsePath, strings.NewReader(respond(`"input":"hi","stream":`+stream)))
@@ -78,7 +81,7 @@ func TestLeavingAResponseStopsTheModel(t *testing.T) {
 	}
 }
 
-// BenchmarkResponseStream is [BenchmarkStream] for responses.
+// BenchmarkResponseStream is the benchmark of streamed chats for responses.
 func BenchmarkResponseStream(b *testing.B) {
-	benchmarkTokens(b, Default(), responsePath, respond(`"input":"hi","stream":true,"store":false`))
+	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return openai.New(openai.Default(), s) }, responsePath, respond(`"input":"hi","stream":true,"store":false`))
 }

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"encoding/json"
@@ -8,12 +8,13 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
 
-// responseWriter makes the items of a response out of Deltas, and appends the
+// eventWriter makes the items of a response out of Deltas, and appends the
 // events that tell of them. An answer in one piece is the end of its stream. What is
 // the same in all events of an item's pieces is encoded once an item.
-type responseWriter struct {
+type eventWriter struct {
 	// response as it stands; its output are the items that are done.
 	response *api.Response
 	// body is the whole response once it is complete.
@@ -24,7 +25,7 @@ type responseWriter struct {
 	tokens func(text string) int
 	// keep is called with the whole response before the client reads of its end; nil
 	// for not at all.
-	keep func(*responseWriter)
+	keep func(*eventWriter)
 
 	begun    bool
 	sequence int
@@ -38,11 +39,11 @@ type responseWriter struct {
 	logprobs []api.ChatCompletionTokenLogprob
 }
 
-// appendDelta opens and closes items as the kind of what comes changes.
-func (w *responseWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
+// AppendDelta opens and closes items as the kind of what comes changes.
+func (w *eventWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	dst = w.begin(dst)
 	if d.Logprobs != nil {
-		w.logprobs = append(w.logprobs, tokenLogprobs(d.Logprobs)...)
+		w.logprobs = append(w.logprobs, wire.TokenLogprobs(d.Logprobs)...)
 	}
 	if len(d.Reasoning) > 0 {
 		dst = w.open(dst, itemReasoning)
@@ -63,7 +64,7 @@ func (w *responseWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
 }
 
 // appendCall adds a piece of a call; the first piece of each has its id.
-func (w *responseWriter) appendCall(dst []byte, piece *inference.ToolCallPiece) []byte {
+func (w *eventWriter) appendCall(dst []byte, piece *inference.ToolCallPiece) []byte {
 	if piece.ID != "" {
 		dst = w.close(dst, statusCompleted)
 		w.logprobs = nil
@@ -75,9 +76,9 @@ func (w *responseWriter) appendCall(dst []byte, piece *inference.ToolCallPiece) 
 	return w.appendPiece(dst, piece.Arguments)
 }
 
-// appendEnd ends an answer that succeeded: with its last item, then with all of it.
+// AppendEnd ends an answer that succeeded: with its last item, then with all of it.
 // An answer of nothing is a message without text.
-func (w *responseWriter) appendEnd(dst []byte, u *inference.Usage) []byte {
+func (w *eventWriter) AppendEnd(dst []byte, u *inference.Usage) []byte {
 	dst = w.begin(dst)
 	if w.item == nil && len(w.items) == 0 {
 		dst = w.open(dst, itemMessage)
@@ -104,12 +105,12 @@ func (w *responseWriter) appendEnd(dst []byte, u *inference.Usage) []byte {
 	return w.appendLifecycle(dst, w.body)
 }
 
-// appendError ends an answer that failed after it began, in OpenAI's order: SDKs
+// AppendError ends an answer that failed after it began, in OpenAI's order: SDKs
 // raise the error, others learn that the response is over.
-func (w *responseWriter) appendError(dst []byte, err error) []byte {
+func (w *eventWriter) AppendError(dst []byte, err error) []byte {
 	dst = w.begin(dst)
-	_, object, _ := describe(err)
-	object = object.cut()
+	_, object, _ := wire.Describe(err)
+	object = object.Cut()
 	dst = openEvent(dst, "error")
 	dst = append(dst, `"code":`...)
 	dst = append(dst, encoded(object.Code)...)
@@ -121,12 +122,12 @@ func (w *responseWriter) appendError(dst []byte, err error) []byte {
 	dst = append(dst, encoded(object)...)
 	dst = w.closeEvent(append(dst, ','))
 	w.response.Status = statusFailed
-	w.response.Error = &api.ResponseError{Code: responseErrorCode(err), Message: object.Message}
+	w.response.Error = &api.ResponseError{Code: errorCode(err), Message: object.Message}
 	return w.appendLifecycle(dst, encoded(w.response))
 }
 
-// responseErrorCode is the code of a response's own error, which has few words.
-func responseErrorCode(err error) string {
+// errorCode is the code of a response's own error, which has few words.
+func errorCode(err error) string {
 	switch inference.AsError(err).Code {
 	case inference.CodeInvalid, inference.CodeUnsupported, inference.CodeNotFound:
 		return "invalid_prompt"
@@ -138,7 +139,7 @@ func responseErrorCode(err error) string {
 }
 
 // begin tells of the response, once.
-func (w *responseWriter) begin(dst []byte) []byte {
+func (w *eventWriter) begin(dst []byte) []byte {
 	if w.begun {
 		return dst
 	}
@@ -150,11 +151,11 @@ func (w *responseWriter) begin(dst []byte) []byte {
 	return dst
 }
 
-func (w *responseWriter) appendLifecycle(dst []byte, body json.RawMessage) []byte {
+func (w *eventWriter) appendLifecycle(dst []byte, body json.RawMessage) []byte {
 	return w.appendResponse(dst, "response."+w.response.Status, body)
 }
 
-func (w *responseWriter) appendResponse(dst []byte, kind string, body json.RawMessage) []byte {
+func (w *eventWriter) appendResponse(dst []byte, kind string, body json.RawMessage) []byte {
 	dst = openEvent(dst, kind)
 	dst = append(dst, `"response":`...)
 	dst = append(dst, body...)
@@ -162,7 +163,7 @@ func (w *responseWriter) appendResponse(dst []byte, kind string, body json.RawMe
 }
 
 // open makes an item of that kind the open one.
-func (w *responseWriter) open(dst []byte, kind string) []byte {
+func (w *eventWriter) open(dst []byte, kind string) []byte {
 	if w.item != nil && w.item.kind == kind {
 		return dst
 	}
@@ -170,7 +171,7 @@ func (w *responseWriter) open(dst []byte, kind string) []byte {
 }
 
 // start opens an item and its one part, if it has parts.
-func (w *responseWriter) start(dst []byte, it *item) []byte {
+func (w *eventWriter) start(dst []byte, it *item) []byte {
 	it.id = newItemID(it.kind)
 	w.item, w.text = it, w.text[:0]
 	w.head = openEvent(w.head[:0], map[string]string{
@@ -188,10 +189,10 @@ func (w *responseWriter) start(dst []byte, it *item) []byte {
 }
 
 // appendPiece adds to the open item: this runs for each token.
-func (w *responseWriter) appendPiece(dst, piece []byte) []byte {
+func (w *eventWriter) appendPiece(dst, piece []byte) []byte {
 	w.text = append(w.text, piece...)
 	dst = append(dst, w.head...)
-	dst = appendEscaped(dst, piece)
+	dst = wire.AppendEscaped(dst, piece)
 	dst = append(dst, '"', ',')
 	if w.item.kind == itemMessage {
 		dst = append(dst, `"logprobs":`...)
@@ -208,7 +209,7 @@ func (w *responseWriter) appendPiece(dst, piece []byte) []byte {
 }
 
 // close ends the open item, if there is one.
-func (w *responseWriter) close(dst []byte, status string) []byte {
+func (w *eventWriter) close(dst []byte, status string) []byte {
 	it := w.item
 	if it == nil {
 		return dst
@@ -224,7 +225,7 @@ func (w *responseWriter) close(dst []byte, status string) []byte {
 		dst = w.appendDone(dst, "response.reasoning_text.done", "text", "")
 		dst = w.appendPart(dst, "response.content_part.done", reasoningText(it.text))
 	case itemCall:
-		dst = w.appendDone(dst, "response.function_call_arguments.done", "arguments", `,"name":`+string(quoted(it.name)))
+		dst = w.appendDone(dst, "response.function_call_arguments.done", "arguments", `,"name":`+string(wire.Quoted(it.name)))
 	}
 	whole := it.encode()
 	dst = w.appendItem(dst, "response.output_item.done", whole)
@@ -236,24 +237,24 @@ func (w *responseWriter) close(dst []byte, status string) []byte {
 
 // appendDone gives all of the open item's text, under that key; rest are further
 // members.
-func (w *responseWriter) appendDone(dst []byte, kind, key, rest string) []byte {
+func (w *eventWriter) appendDone(dst []byte, kind, key, rest string) []byte {
 	dst = w.appendPlace(openEvent(dst, kind))
 	dst = append(dst, ',', '"')
 	dst = append(dst, key...)
 	dst = append(dst, '"', ':')
-	dst = append(dst, quoted(w.item.text)...)
+	dst = append(dst, wire.Quoted(w.item.text)...)
 	dst = append(dst, rest...)
 	return w.closeEvent(append(dst, ','))
 }
 
-func (w *responseWriter) appendPart(dst []byte, kind string, part json.RawMessage) []byte {
+func (w *eventWriter) appendPart(dst []byte, kind string, part json.RawMessage) []byte {
 	dst = w.appendPlace(openEvent(dst, kind))
 	dst = append(dst, `,"part":`...)
 	dst = append(dst, part...)
 	return w.closeEvent(append(dst, ','))
 }
 
-func (w *responseWriter) appendItem(dst []byte, kind string, it json.RawMessage) []byte {
+func (w *eventWriter) appendItem(dst []byte, kind string, it json.RawMessage) []byte {
 	dst = openEvent(dst, kind)
 	dst = append(dst, `"output_index":`...)
 	dst = strconv.AppendInt(dst, int64(len(w.items)), 10)
@@ -263,9 +264,9 @@ func (w *responseWriter) appendItem(dst []byte, kind string, it json.RawMessage)
 }
 
 // appendPlace says which item, and which of its parts if it has some.
-func (w *responseWriter) appendPlace(dst []byte) []byte {
+func (w *eventWriter) appendPlace(dst []byte) []byte {
 	dst = append(dst, `"item_id":`...)
-	dst = append(dst, quoted(w.item.id)...)
+	dst = append(dst, wire.Quoted(w.item.id)...)
 	dst = append(dst, `,"output_index":`...)
 	dst = strconv.AppendInt(dst, int64(len(w.items)), 10)
 	if w.item.kind != itemCall {
@@ -284,7 +285,7 @@ func openEvent(dst []byte, kind string) []byte {
 }
 
 // closeEvent ends an event after a comma.
-func (w *responseWriter) closeEvent(dst []byte) []byte {
+func (w *eventWriter) closeEvent(dst []byte) []byte {
 	dst = append(dst, `"sequence_number":`...)
 	dst = strconv.AppendInt(dst, int64(w.sequence), 10)
 	w.sequence++

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"container/list"
@@ -9,14 +9,24 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// responseStore keeps responses in memory, so that later requests can go on from
+// StoreLimits bound the responses that are kept. The zero value keeps none.
+type StoreLimits struct {
+	// Size is how many responses are kept; 0 keeps none.
+	Size int
+	// Bytes bounds the memory that they take, approximately.
+	Bytes int64
+	// TTL is how long each is kept.
+	TTL time.Duration
+}
+
+// store keeps responses in memory, so that later requests can go on from
 // them. It is bounded in count, in bytes and in time; the oldest go first. A response
 // keeps all items of its conversation, which it shares with those that it went on
 // from: it stays whole when they go. The methods may be called concurrently.
 //
 // A response is its client's. Where clients have no keys whoever knows its id reads it:
 // ids have 130 random bits.
-type responseStore struct {
+type store struct {
 	size  int
 	bytes int64
 	ttl   time.Duration
@@ -41,19 +51,19 @@ type keptResponse struct {
 	expires time.Time
 }
 
-func newResponseStore(cfg Config) *responseStore {
-	return &responseStore{
-		size: cfg.ResponsesStoreSize, bytes: cfg.ResponsesStoreBytes, ttl: cfg.ResponsesStoreTTL,
+func newStore(limits StoreLimits) *store {
+	return &store{
+		size: limits.Size, bytes: limits.Bytes, ttl: limits.TTL,
 		kept: map[string]*list.Element{}, order: list.New(), refs: map[*item]int{}, byID: map[string]*item{},
 	}
 }
 
 // on tells whether anything is kept at all.
-func (s *responseStore) on() bool { return s.size > 0 }
+func (s *store) on() bool { return s.size > 0 }
 
 // put keeps a response and may let others go. One that is larger than all the room
 // there is goes at once.
-func (s *responseStore) put(r *keptResponse) {
+func (s *store) put(r *keptResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -90,7 +100,7 @@ func ownerOf(ctx context.Context) string {
 }
 
 // get is nil for what isn't kept.
-func (s *responseStore) get(key string) *keptResponse {
+func (s *store) get(key string) *keptResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
@@ -102,7 +112,7 @@ func (s *responseStore) get(key string) *keptResponse {
 }
 
 // item finds an item of a kept response, nil for none.
-func (s *responseStore) item(key string) *item {
+func (s *store) item(key string) *item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
@@ -110,7 +120,7 @@ func (s *responseStore) item(key string) *item {
 }
 
 // remove tells whether there was such a response.
-func (s *responseStore) remove(key string) bool {
+func (s *store) remove(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
@@ -122,13 +132,13 @@ func (s *responseStore) remove(key string) bool {
 }
 
 // expire drops what is too old. All live equally long, so the oldest end first.
-func (s *responseStore) expire(now time.Time) {
+func (s *store) expire(now time.Time) {
 	for e := s.order.Front(); e != nil && !e.Value.(*keptResponse).expires.After(now); e = s.order.Front() { //nolint:forcetypeassert // nothing else is in the list
 		s.drop(e)
 	}
 }
 
-func (s *responseStore) drop(e *list.Element) {
+func (s *store) drop(e *list.Element) {
 	r := s.order.Remove(e).(*keptResponse) //nolint:forcetypeassert // nothing else is in the list
 	delete(s.kept, keptKey(r.owner, r.id))
 	s.used -= r.cost()

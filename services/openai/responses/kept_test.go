@@ -1,4 +1,4 @@
-package openai
+package responses_test
 
 import (
 	"encoding/json"
@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
 // listing is a page of items.
@@ -26,11 +26,11 @@ type listing struct {
 
 func inputItems(t *testing.T, server *httptest.Server, id, query string) listing {
 	t.Helper()
-	resp, body := do(t, http.MethodGet, server.URL+responsePath+"/"+id+"/input_items"+query, "")
+	resp, body := openaitest.Do(t, http.MethodGet, server.URL+responsePath+"/"+id+"/input_items"+query, "")
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
-	wantDocument(t, "ResponseItemList", body)
+	openaitest.WantDocument(t, "ResponseItemList", body)
 	var l listing
 	if err := json.Unmarshal([]byte(body), &l); err != nil {
 		t.Fatal(err)
@@ -41,8 +41,8 @@ func inputItems(t *testing.T, server *httptest.Server, id, query string) listing
 // TestPreviousResponse goes on from a response with a call, by its id and by its
 // items' own: the model sees the same as if the client had sent all of it.
 func TestPreviousResponse(t *testing.T) {
-	server, engine := serveResponses(t, Default(), inferencetest.Say("<think>Hm</think>", "Wait.", sayNow))
-	resp, first := do(t, http.MethodPost, server.URL+responsePath, respond(`"instructions":"Be kind.","input":"hi",`+flatTools))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("<think>Hm</think>", "Wait.", sayNow))
+	resp, first := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"instructions":"Be kind.","input":"hi",`+flatTools))
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, first)
 	}
@@ -61,7 +61,7 @@ func TestPreviousResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	output := `{"type":"function_call_output","call_id":"` + call.CallID + `","output":"noon"}`
-	if _, body := do(t, http.MethodGet, server.URL+responsePath+"/"+answer.ID, ""); body != first {
+	if _, body := openaitest.Do(t, http.MethodGet, server.URL+responsePath+"/"+answer.ID, ""); body != first {
 		t.Errorf("kept as\n%s\nanswered as\n%s", body, first)
 	}
 
@@ -99,7 +99,7 @@ func TestPreviousResponse(t *testing.T) {
 	}
 
 	// What went on from a response stays whole without it.
-	if resp, body := do(t, http.MethodDelete, server.URL+responsePath+"/"+answer.ID, ""); resp.StatusCode != http.StatusOK || body != `{"deleted":true,"id":"`+answer.ID+`","object":"response"}`+"\n" {
+	if resp, body := openaitest.Do(t, http.MethodDelete, server.URL+responsePath+"/"+answer.ID, ""); resp.StatusCode != http.StatusOK || body != `{"deleted":true,"id":"`+answer.ID+`","object":"response"}`+"\n" {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	create(t, server, `"model":"chat","previous_response_id":"`+chained+`"`)
@@ -111,9 +111,9 @@ func TestPreviousResponse(t *testing.T) {
 
 // TestCallsThatBroke: what a model wrote wrong can't be shown to it again.
 func TestCallsThatBroke(t *testing.T) {
-	server, _ := serveResponses(t, Default(), inferencetest.Say(`<tool_call>{"name": "now", "arguments": {"a": `))
+	server, _ := serveResponses(t, openai.Default(), inferencetest.Say(`<tool_call>{"name": "now", "arguments": {"a": `))
 	id := create(t, server, `"model":"chat","input":"hi",`+flatTools)
-	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"`+id+`","input":"go on"`))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"`+id+`","input":"go on"`))
 	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"previous_response_id"`) || !strings.Contains(body, "call of `now`") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
@@ -124,13 +124,13 @@ func TestCallsThatBroke(t *testing.T) {
 func TestResponsesAreTheirClients(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages | tojson }}`})
-	handler := newHandler(Default(), inferencetest.Service(t, serving.Config{}, engine), newValidator(t))
+	handler := newHandler(t, openai.Default(), engine)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(inference.WithClient(r.Context(), &inference.Client{Name: r.URL.Query().Get("client")})))
 	}))
 	t.Cleanup(server.Close)
 	for client, want := range map[string]int{"b": http.StatusNotFound, "": http.StatusNotFound, "a": http.StatusOK} {
-		resp, body := do(t, http.MethodPost, server.URL+responsePath+"?client=a", `{"model":"chat","input":"hi"}`)
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath+"?client=a", `{"model":"chat","input":"hi"}`)
 		var made struct {
 			ID     string
 			Output []struct{ ID string }
@@ -146,7 +146,7 @@ func TestResponsesAreTheirClients(t *testing.T) {
 			{http.MethodGet, own + "/input_items" + query, ""},
 			{http.MethodDelete, own + query, ""},
 		} {
-			if resp, body := do(t, try.method, try.url, try.body); resp.StatusCode != want {
+			if resp, body := openaitest.Do(t, try.method, try.url, try.body); resp.StatusCode != want {
 				t.Errorf("client %q: %s %s: %d %s", client, try.method, try.url, resp.StatusCode, body)
 			}
 		}
@@ -154,7 +154,7 @@ func TestResponsesAreTheirClients(t *testing.T) {
 }
 
 func TestKeptResponses(t *testing.T) {
-	server, _ := serveResponses(t, Default(), inferencetest.Say("x"))
+	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("x"))
 	id := create(t, server, `"model":"chat","input":[`+strings.Repeat(`{"role":"user","content":"a"},`, 24)+`{"role":"user","content":"last"}]`)
 	unkept := create(t, server, `"model":"chat","store":false,"input":"hi"`)
 	path := responsePath + "/" + id
@@ -182,7 +182,7 @@ func TestKeptResponses(t *testing.T) {
 		{"an unknown one deleted", "DELETE", responsePath + "/resp_x", 404, "response_not_found"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			resp, body := do(t, tt.method, server.URL+tt.path, "")
+			resp, body := openaitest.Do(t, tt.method, server.URL+tt.path, "")
 			if resp.StatusCode != tt.status || !strings.Contains(body, tt.want) {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
@@ -206,137 +206,37 @@ func TestKeptResponses(t *testing.T) {
 
 // TestNothingIsKept by a server without a store, and it says so.
 func TestNothingIsKept(t *testing.T) {
-	server, _ := serveResponses(t, Config{}, inferencetest.Say("x"))
-	_, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","store":true`))
+	server, _ := serveResponses(t, openai.Config{}, inferencetest.Say("x"))
+	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","store":true`))
 	if !strings.Contains(body, `"store":false`) {
 		t.Errorf("got %s", body)
 	}
-	resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"resp_x"`))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"resp_x"`))
 	if resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "--responses-store-size") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
 
-// keep puts a response of one new item, whose text has that many bytes, after those
-// of the previous one.
-func keep(s *responseStore, id string, size int, previous *keptResponse) *keptResponse {
-	r := &keptResponse{id: id, output: []*item{{id: "msg_" + id, kind: itemMessage, text: strings.Repeat("x", size)}}}
-	if previous != nil {
-		r.input = append(slices.Clone(previous.input), previous.output...)
-	}
-	s.put(r)
-	return r
-}
-
-func wantKept(t *testing.T, s *responseStore, ids ...string) {
-	t.Helper()
-	var got []string
-	for e := s.order.Front(); e != nil; e = e.Next() {
-		got = append(got, e.Value.(*keptResponse).id)
-	}
-	if !slices.Equal(got, ids) || len(s.kept) != len(ids) {
-		t.Errorf("kept %v, want %v", got, ids)
-	}
-	var used int64
-	items := map[*item]bool{}
-	for e := s.order.Front(); e != nil; e = e.Next() {
-		r := e.Value.(*keptResponse)
-		used += r.cost()
-		for it := range r.items {
-			if !items[it] {
-				used += it.cost()
-			}
-			items[it] = true
-		}
-	}
-	if s.used != used || len(s.refs) != len(items) || len(s.byID) != len(items) {
-		t.Errorf("%d bytes of %d, %d refs and %d ids of %d items", s.used, used, len(s.refs), len(s.byID), len(items))
-	}
-}
-
-func TestStoreCount(t *testing.T) {
-	s := newResponseStore(Config{ResponsesStoreSize: 2, ResponsesStoreBytes: 1 << 20, ResponsesStoreTTL: time.Hour})
-	a := keep(s, "a", 1, nil)
-	b := keep(s, "b", 1, a)
-	keep(s, "c", 1, b)
-	wantKept(t, s, "b", "c")
-	if s.get("a") != nil || s.get("b") != b || s.item("msg_a") == nil {
-		t.Error("b lost what a left to it")
-	}
-	keep(s, "d", 1, nil)
-	keep(s, "e", 1, nil)
-	wantKept(t, s, "d", "e")
-	if s.item("msg_a") != nil {
-		t.Error("an item of nobody is kept")
-	}
-	if !s.remove("d") || s.remove("d") {
-		t.Error("removed not once")
-	}
-	wantKept(t, s, "e")
-	s.remove("e")
-	wantKept(t, s)
-	if s.used != 0 {
-		t.Errorf("%d bytes of nothing", s.used)
-	}
-}
-
-// TestStoreBytes: shared items count once; what is too large is not kept.
-func TestStoreBytes(t *testing.T) {
-	s := newResponseStore(Config{ResponsesStoreSize: 100, ResponsesStoreBytes: 12_000, ResponsesStoreTTL: time.Hour})
-	a := keep(s, "a", 5000, nil)
-	b := keep(s, "b", 1000, a)
-	wantKept(t, s, "a", "b")
-	keep(s, "c", 1000, b) // a goes, but for the text that the others have
-	keep(s, "d", 1000, nil)
-	if s.get("a") != nil || s.get("b") == nil || s.used > 12_000 {
-		t.Errorf("%d bytes", s.used)
-	}
-	wantKept(t, s, "b", "c", "d")
-	keep(s, "e", 20_000, nil)
-	wantKept(t, s)
-}
-
-func TestStoreTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newResponseStore(Config{ResponsesStoreSize: 100, ResponsesStoreBytes: 1 << 20, ResponsesStoreTTL: time.Hour})
-		keep(s, "a", 1, nil)
-		<-time.After(40 * time.Minute)
-		keep(s, "b", 1, nil)
-		<-time.After(20*time.Minute - 1)
-		if s.get("a") == nil {
-			t.Error("a ended early")
-		}
-		<-time.After(1)
-		if s.get("a") != nil || s.item("msg_a") != nil || s.remove("a") {
-			t.Error("a lives too long")
-		}
-		wantKept(t, s, "b")
-		<-time.After(time.Hour)
-		keep(s, "c", 1, nil)
-		wantKept(t, s, "c")
-	})
-}
-
 // TestStoreIsShared by requests that run at once.
 func TestStoreIsShared(t *testing.T) {
 	t.Parallel()
-	server, _ := serveResponses(t, Config{ResponsesStoreSize: 3, ResponsesStoreBytes: 20_000, ResponsesStoreTTL: time.Minute}, inferencetest.Say("x", "y"))
+	server, _ := serveResponses(t, openai.Config{ResponsesStoreSize: 3, ResponsesStoreBytes: 20_000, ResponsesStoreTTL: time.Minute}, inferencetest.Say("x", "y"))
 	first := create(t, server, `"model":"chat","input":"hi"`)
 	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			_, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
+			_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
 			var r struct{ ID string }
 			if err := json.Unmarshal(typedEvents(t, body)[0].Response, &r); err != nil {
 				t.Fatal(err)
 			}
 			for _, id := range []string{r.ID, first} { // there, or gone: both are right
-				resp, body := do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"`+id+`"`))
+				resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"`+id+`"`))
 				if resp.StatusCode != http.StatusOK && !strings.Contains(body, "previous_response_not_found") {
 					t.Errorf("%d %s", resp.StatusCode, body)
 				}
 			}
-			do(t, http.MethodDelete, server.URL+responsePath+"/"+r.ID, "")
+			openaitest.Do(t, http.MethodDelete, server.URL+responsePath+"/"+r.ID, "")
 		})
 	}
 }

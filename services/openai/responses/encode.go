@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"crypto/rand"
@@ -6,6 +6,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
 
 // newItemID makes the id of an item of that kind.
@@ -93,7 +94,7 @@ func (it *item) wireAnswer() []api.OutputMessageContent {
 
 // outputText is the part that a message's text is.
 func outputText(text string, logprobs json.RawMessage) json.RawMessage {
-	part := append([]byte(`{"type":"output_text","text":`), quoted(text)...)
+	part := append([]byte(`{"type":"output_text","text":`), wire.Quoted(text)...)
 	part = append(part, `,"annotations":[],"logprobs":`...)
 	part = append(part, logprobs...)
 	return append(part, '}')

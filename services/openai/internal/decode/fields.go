@@ -1,0 +1,81 @@
+// Package decode reads the parts of request bodies that several operations of OpenAI's
+// API share: members of objects, parts and calls of messages, constraints on answers,
+// and fields that no model honours. An operation's own body is read where the operation
+// is served; the JSON itself is strictjson's.
+package decode
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
+)
+
+// Texts leaves out the empty ones, which ask for nothing.
+func Texts(list []string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}
+
+// Unsupported is a field that no model behind Trident honours.
+type Unsupported struct {
+	Name string
+	Used bool
+	Why  string
+}
+
+// UnsupportedSampling are the extensions of chats and completions.
+func UnsupportedSampling(beamSearch *bool, lengthPenalty *float64, promptLogprobs *int) []Unsupported {
+	return []Unsupported{
+		{"use_beam_search", Value(beamSearch), "there is no beam search"},
+		{"length_penalty", lengthPenalty != nil && *lengthPenalty != 1, "there is no beam search"},
+		{"prompt_logprobs", promptLogprobs != nil, "log probabilities are those of the answer"},
+	}
+}
+
+// FirstUsed returns an error that names the first field that the request uses.
+func FirstUsed(fields []Unsupported) error {
+	for _, field := range fields {
+		if field.Used {
+			return inference.Unsupported(field.Name, "%s is not supported: %s", field.Name, field.Why)
+		}
+	}
+	return nil
+}
+
+// Value is what p points to, or the zero value.
+func Value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// ToolChoice reads one of the words, or the tool that must be called.
+func ToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
+	var word string
+	switch {
+	case requests.Neutral(raw):
+		return inference.ToolChoice{}, nil
+	case json.Unmarshal(raw, &word) == nil:
+		modes := map[string]inference.ToolMode{"none": inference.ToolNone, "required": inference.ToolRequired}
+		return inference.ToolChoice{Mode: modes[word]}, nil
+	}
+	var named struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	err := json.Unmarshal(raw, &named)
+	switch {
+	case err != nil:
+		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or a function")
+	case named.Type == "allowed_tools":
+		return inference.ToolChoice{}, inference.Unsupported("tool_choice.allowed_tools", "tool_choice.allowed_tools is not supported: send only the tools that may be called")
+	case named.Type != requests.FunctionType:
+		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function: chat templates know functions only")
+	}
+	return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
+}

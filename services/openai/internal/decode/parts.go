@@ -1,0 +1,51 @@
+package decode
+
+import (
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/strictjson"
+)
+
+// EachPart decodes a list of objects whose type is one of kinds.
+func EachPart(list []any, kinds []string, decode func(object map[string]any, kind string) (inference.Part, error)) ([]inference.Part, error) {
+	parts := make([]inference.Part, len(list))
+	for i, value := range list {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil, strictjson.At(strictjson.Index(i), Wrong("an object", value))
+		}
+		kind, err := Word(object, "type", kinds)
+		if err == nil {
+			parts[i], err = decode(object, kind)
+		}
+		if err != nil {
+			return nil, strictjson.At(strictjson.Index(i), err)
+		}
+	}
+	return parts, nil
+}
+
+// CheckCacheHint checks the form of a part's hint about caching, which changes no answer.
+func CheckCacheHint(part map[string]any) error {
+	const key = "prompt_cache_breakpoint"
+	hint, err := Child(part, key, false)
+	if err != nil || hint["mode"] == nil {
+		return err
+	}
+	_, err = Word(hint, "mode", []string{"explicit"})
+	return strictjson.At(key, err)
+}
+
+// Function reads a call's name and arguments.
+func Function(r *strictjson.Reader, function map[string]any) (inference.ToolCall, error) {
+	name, err := Text(function, "name", true)
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	const key = "arguments"
+	arguments, err := Text(function, key, true)
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	raw, err := r.ObjectText(arguments)
+	return inference.ToolCall{Name: name, Arguments: raw}, strictjson.At(key, err)
+}

@@ -1,0 +1,103 @@
+// Package openaitest has what the tests of the OpenAI frontend's packages share: requests,
+// schemas of the document, and values that are mostly what a schema says. It doesn't know
+// the frontend itself, whose own tests use it.
+package openaitest
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"pgregory.net/rapid"
+
+	"github.com/trident-inference/trident/openapi"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// BeyondSchema reports whether the error is a refusal that a schema can't express.
+func BeyondSchema(err error) bool {
+	var e *inference.Error
+	return errors.As(err, &e) && (e.Reason == inference.ReasonUnsupported || strings.Contains(e.Message, "must be a JSON object as text"))
+}
+
+// WantDocument holds JSON to a schema of the document.
+func WantDocument(t *testing.T, schema, raw string) {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal([]byte(raw), &value); err != nil {
+		t.Fatalf("%v in %s", err, raw)
+	}
+	if err := Schema(t, schema).VisitJSON(value); err != nil {
+		t.Errorf("not what openapi.yaml says: %v\nin %s", err, raw)
+	}
+}
+
+// document takes long to load, under the race detector most of all, and doesn't change.
+var document = sync.OnceValues(func() (*openapi3.T, error) { //nolint:gochecknoglobals // one for all tests
+	return openapi3.NewLoader().LoadFromData(openapi.OpenAI())
+})
+
+// WantInvalid checks param and message of the error that a client will read.
+func WantInvalid(t *testing.T, err error, param, message string) {
+	t.Helper()
+	var e *inference.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want an inference.Error", err)
+	}
+	if e.Code != inference.CodeInvalid || e.Param != param || e.Message != message {
+		t.Errorf("got  %v %q: %s\nwant %v %q: %s", e.Code, e.Param, e.Message, inference.CodeInvalid, param, message)
+	}
+}
+
+// Document is openapi/openai.yaml, which must not be changed.
+func Document(tb testing.TB) *openapi3.T {
+	tb.Helper()
+	doc, err := document()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return doc
+}
+
+// Schema is a schema as the document has it, nothing loosened.
+func Schema(tb testing.TB, name string) *openapi3.Schema {
+	tb.Helper()
+	return Document(tb).Components.Schemas[name].Value
+}
+
+// Agree checks that the decoder accepts and refuses the same values as the schema: the
+// fast path checks the fields that have decoders by these alone. The generator makes valid
+// values and breaks them in a place or two.
+func Agree(t *testing.T, schema *openapi3.Schema, values func(*rapid.T) any, decode func(json.RawMessage) error) {
+	t.Helper()
+	var accepted, refused int
+	rapid.Check(t, func(rt *rapid.T) {
+		value := rapid.Custom(values).Draw(rt, "value")
+		raw, err := json.Marshal(value)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &value); err != nil {
+			rt.Fatal(err)
+		}
+		want := schema.VisitJSON(value)
+		got := decode(raw)
+		if BeyondSchema(got) {
+			return // the rest of the value went unread
+		}
+		if (want == nil) != (got == nil) {
+			rt.Fatalf("%s\nthe document: %v\nthe decoder: %v", raw, want, got)
+		}
+		if got == nil {
+			accepted++
+		} else {
+			refused++
+		}
+	})
+	if accepted == 0 || refused == 0 {
+		t.Errorf("%d accepted, %d refused: the generator shows one side only", accepted, refused)
+	}
+}

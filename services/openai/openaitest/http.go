@@ -1,0 +1,100 @@
+package openaitest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/serving"
+)
+
+// Do sends a request and reads the whole answer.
+func Do(t *testing.T, method, url, body string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+// Stepwise says t0, t1 … and waits after each.
+func Stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
+	return func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for i := range tokens {
+			send(inferencetest.Token(fmt.Sprintf("t%d", i), ""))
+			select {
+			case <-next:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		send(inferencetest.Token("", "stop"))
+		return nil
+	}
+}
+
+// Begin sends a request and returns the answer, whose body is still to be read.
+func Begin(t *testing.T, url, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// discard is a client that takes everything.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header { return d.header }
+
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func (discard) WriteHeader(int) {}
+
+func (discard) Flush() {}
+
+// BenchmarkTokens measures a token on its way from the engine's response to the bytes of
+// its event: the model answers the request with b.N of them.
+func BenchmarkTokens(b *testing.B, frontend func(*serving.Service) (http.Handler, error), path, body string) {
+	b.Helper()
+	token := inferencetest.Token(" token", "")
+	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		for range b.N {
+			send(token)
+		}
+		send(inferencetest.Token("", "stop"))
+		return nil
+	}
+	engine := inferencetest.New()
+	engine.AddModel("chat", script, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	handler, err := frontend(inferencetest.Service(b, serving.Config{}, engine))
+	if err != nil {
+		b.Fatal(err)
+	}
+	req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, path, strings.NewReader(body))
+	b.ReportAllocs()
+	handler.ServeHTTP(discard{http.Header{}}, req)
+}

@@ -1,0 +1,47 @@
+package openaitest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Junk is a value of any type, right here and there.
+func Junk(t *rapid.T) any {
+	return rapid.SampledFrom([]any{
+		nil, true, 0, -1, 1.5, "", "x", "text", "user", "{}", "[1]", []any{}, []any{"x"}, map[string]any{}, map[string]any{"type": "text"},
+	}).Draw(t, "junk")
+}
+
+// Spoil now and then takes a key away, or gives it another value, or adds one.
+func Spoil(t *rapid.T, object map[string]any) map[string]any {
+	if rapid.IntRange(0, 5).Draw(t, "spoil") > 0 {
+		return object
+	}
+	keys := []string{
+		"role", "content", "name", "tool_call_id", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "audio", "type", "text", "image_url",
+		"input_audio", "file", "url", "detail", "data", "format", "id", "function", "custom", "arguments", "input", "mode", "prompt_cache_breakpoint",
+		"status", "phase", "call_id", "output", "summary", "encrypted_content", "annotations", "logprobs",
+	}
+	for key := range object {
+		keys = append(keys, key, key, key, key)
+	}
+	key := rapid.SampledFrom(keys).Draw(t, "key")
+	if rapid.Bool().Draw(t, "drop") {
+		delete(object, key)
+	} else {
+		object[key] = Junk(t)
+	}
+	return object
+}
+
+// JSON encodes a value.
+func JSON(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

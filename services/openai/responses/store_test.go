@@ -1,0 +1,109 @@
+package responses
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// keep puts a response of one new item, whose text has that many bytes, after those
+// of the previous one.
+func keep(s *store, id string, size int, previous *keptResponse) *keptResponse {
+	r := &keptResponse{id: id, output: []*item{{id: "msg_" + id, kind: itemMessage, text: strings.Repeat("x", size)}}}
+	if previous != nil {
+		r.input = append(slices.Clone(previous.input), previous.output...)
+	}
+	s.put(r)
+	return r
+}
+
+func wantKept(t *testing.T, s *store, ids ...string) {
+	t.Helper()
+	var got []string
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		got = append(got, e.Value.(*keptResponse).id)
+	}
+	if !slices.Equal(got, ids) || len(s.kept) != len(ids) {
+		t.Errorf("kept %v, want %v", got, ids)
+	}
+	var used int64
+	items := map[*item]bool{}
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		r := e.Value.(*keptResponse)
+		used += r.cost()
+		for it := range r.items {
+			if !items[it] {
+				used += it.cost()
+			}
+			items[it] = true
+		}
+	}
+	if s.used != used || len(s.refs) != len(items) || len(s.byID) != len(items) {
+		t.Errorf("%d bytes of %d, %d refs and %d ids of %d items", s.used, used, len(s.refs), len(s.byID), len(items))
+	}
+}
+
+func TestStoreCount(t *testing.T) {
+	s := newStore(StoreLimits{Size: 2, Bytes: 1 << 20, TTL: time.Hour})
+	a := keep(s, "a", 1, nil)
+	b := keep(s, "b", 1, a)
+	keep(s, "c", 1, b)
+	wantKept(t, s, "b", "c")
+	if s.get("a") != nil || s.get("b") != b || s.item("msg_a") == nil {
+		t.Error("b lost what a left to it")
+	}
+	keep(s, "d", 1, nil)
+	keep(s, "e", 1, nil)
+	wantKept(t, s, "d", "e")
+	if s.item("msg_a") != nil {
+		t.Error("an item of nobody is kept")
+	}
+	if !s.remove("d") || s.remove("d") {
+		t.Error("removed not once")
+	}
+	wantKept(t, s, "e")
+	s.remove("e")
+	wantKept(t, s)
+	if s.used != 0 {
+		t.Errorf("%d bytes of nothing", s.used)
+	}
+}
+
+// TestStoreBytes: shared items count once; what is too large is not kept.
+func TestStoreBytes(t *testing.T) {
+	s := newStore(StoreLimits{Size: 100, Bytes: 12_000, TTL: time.Hour})
+	a := keep(s, "a", 5000, nil)
+	b := keep(s, "b", 1000, a)
+	wantKept(t, s, "a", "b")
+	keep(s, "c", 1000, b) // a goes, but for the text that the others have
+	keep(s, "d", 1000, nil)
+	if s.get("a") != nil || s.get("b") == nil || s.used > 12_000 {
+		t.Errorf("%d bytes", s.used)
+	}
+	wantKept(t, s, "b", "c", "d")
+	keep(s, "e", 20_000, nil)
+	wantKept(t, s)
+}
+
+func TestStoreTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(StoreLimits{Size: 100, Bytes: 1 << 20, TTL: time.Hour})
+		keep(s, "a", 1, nil)
+		<-time.After(40 * time.Minute)
+		keep(s, "b", 1, nil)
+		<-time.After(20*time.Minute - 1)
+		if s.get("a") == nil {
+			t.Error("a ended early")
+		}
+		<-time.After(1)
+		if s.get("a") != nil || s.item("msg_a") != nil || s.remove("a") {
+			t.Error("a lives too long")
+		}
+		wantKept(t, s, "b")
+		<-time.After(time.Hour)
+		keep(s, "c", 1, nil)
+		wantKept(t, s, "c")
+	})
+}
