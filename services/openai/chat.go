@@ -10,6 +10,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -79,4 +80,22 @@ type chatStream struct {
 // returned and gets its status; a later one becomes an event.
 func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
 	return s.events.Write(w, s.handler.generate(s.ctx, s.body, s.req))
+}
+
+// message is the whole answer. Without text, one with calls has no content.
+func message(g *inference.Choice) api.ChatCompletionResponseMessage {
+	m := api.ChatCompletionResponseMessage{Role: "assistant"}
+	if len(g.Text) > 0 || len(g.ToolCalls) == 0 {
+		m.Content = new(string(g.Text))
+	}
+	if len(g.Reasoning) > 0 {
+		m.ReasoningContent = new(string(g.Reasoning))
+	}
+	for _, c := range g.ToolCalls {
+		m.ToolCalls = append(m.ToolCalls, api.ChatCompletionMessageToolCall{
+			ID: c.ID, Type: requests.FunctionType,
+			Function: api.ChatCompletionMessageToolCallFunction{Name: c.Name, Arguments: string(c.Arguments)},
+		})
+	}
+	return m
 }

@@ -128,3 +128,11 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 func optionalChoice(choice json.RawMessage) bool {
 	return requests.Neutral(choice) || string(choice) == `"none"` || string(choice) == `"auto"`
 }
+
+// chatTools reads the tools and the choice among them.
+func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (err error) {
+	req.Tools = body.Tools
+	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
+	req.ToolChoice, err = decode.ToolChoice(body.ToolChoice)
+	return err
+}

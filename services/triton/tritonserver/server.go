@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -367,4 +369,25 @@ func (s *Server) close(ctx context.Context) error {
 		err = errors.Join(err, s.options.Log.Close(), os.Remove(s.options.Log.Name()))
 	}
 	return err
+}
+
+// tailBytes is how much of the log is read for its last lines.
+const tailBytes = 64 << 10
+
+// LogTail gives the last lines of the server's output.
+func (s *Server) LogTail(lines int) string {
+	file, err := os.Open(s.options.Log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	defer file.Close() //nolint:errcheck // only read
+	if info, err := file.Stat(); err == nil && info.Size() > tailBytes {
+		_, _ = file.Seek(-tailBytes, io.SeekEnd)
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
