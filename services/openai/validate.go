@@ -307,7 +307,7 @@ func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, 
 func (f field) read(r *strictjson.Reader, known bool, unknown *unknownKeys) (any, error) {
 	r.FreeNumbers = f.loose || f.ids
 	defer func() { r.FreeNumbers = false }()
-	switch start := *r; {
+	switch {
 	case f.loose: // its decoder counts what it builds
 		return nil, unknown.walk(r, f.shape)
 	case !known:
@@ -315,11 +315,14 @@ func (f field) read(r *strictjson.Reader, known bool, unknown *unknownKeys) (any
 	case f.open && r.Peek() == '{':
 		return map[string]any{}, f.skim(r)
 	default:
+		start := r.Offset()
 		value, err := r.Within(f.most, func() (any, error) { return r.Value(true) })
 		if err != nil || f.shape == nil {
 			return value, err
 		}
-		return value, unknown.walk(&start, f.shape) // the same bytes again
+		again := strictjson.NewReader(r.Since(start))
+		again.FreeNumbers = r.FreeNumbers
+		return value, unknown.walk(again, f.shape)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package strictjson reads JSON that clients send: strictly, within the budgets of a request,
 // and with errors that name the value at fault. [Read] reads a text by a [Reader], which
-// builds values or skips them; words.go has how a message shows a value.
+// builds values or skips them; words.go has how a message shows a value. The grammar is that
+// of [jsontext.Decoder]; budgets, values and error messages are the package's own.
 //
 // What a request's fields mean belongs to the surfaces and to services/requests. Tensors of
 // KServe's REST have a reader of their own, services/kserve/tensorjson, with tritonserver's
@@ -13,10 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
@@ -36,12 +38,13 @@ var (
 // pass and two readers could understand differently: a key given twice, and bytes
 // that aren't UTF-8. Keys match exactly. It holds texts to [budget.Depth],
 // [budget.Values], [budget.ObjectKeys] and [budget.TokenIDs] before it builds anything.
+// It must not be copied after its first use.
 type Reader struct {
-	data   []byte
-	pos    int
-	depth  int
-	values int
-	most   int // values, the field's included; 0 where only the text is bounded
+	data    []byte
+	buffer  bytes.Buffer // holds data: the decoder copies every other io.Reader
+	decoder jsontext.Decoder
+	values  int
+	most    int // values, the field's included; 0 where only the text is bounded
 	// FreeNumbers don't count as values but as token ids. Keys count as values then.
 	FreeNumbers bool
 	numbers     int
@@ -66,23 +69,33 @@ func Read(data []byte, read func(*Reader) error) error {
 	if !utf8.Valid(data) {
 		return &Error{Message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
 	}
-	r := &Reader{data: data}
-	r.space()
-	if r.pos == len(data) {
+	r := NewReader(data)
+	if r.space(0) == len(data) {
 		return &Error{Message: "it is empty"}
 	}
 	if err := read(r); err != nil {
 		return err
 	}
-	r.space()
-	if r.pos < len(data) {
-		return r.fail("more follows the value")
+	switch at := r.space(r.end()); {
+	case at == len(data):
+		return nil
+	case r.leadsByZero(at):
+		return r.fail(r.digits(at), "a number without leading zeros is expected")
+	default:
+		return r.fail(at, "more follows the value")
 	}
-	return nil
 }
 
+// loneSurrogates lets the decoder accept the escape of half a surrogate pair, which becomes
+// U+FFFD as in encoding/json. [Read] checks that the bytes are UTF-8.
+var loneSurrogates = jsontext.AllowInvalidUTF8(true) //nolint:gochecknoglobals // a constant
+
 // NewReader makes a reader of a part of a text that has been read before.
-func NewReader(data []byte) *Reader { return &Reader{data: data} }
+func NewReader(data []byte) *Reader {
+	r := &Reader{data: data, buffer: *bytes.NewBuffer(data)}
+	r.decoder.Reset(&r.buffer, loneSurrogates)
+	return r
+}
 
 func invalidUTF8(data []byte) int {
 	for i := 0; i < len(data); {
@@ -120,13 +133,13 @@ func BodyError(err error) error {
 	return inference.Invalid("", "the request body is not valid JSON: %s", e.Message)
 }
 
-func (r *Reader) fail(format string, args ...any) error {
+func (r *Reader) fail(at int, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
-	if r.pos >= len(r.data) {
-		return &Error{Message: fmt.Sprintf("%s at byte %d, where the text ends", message, r.pos)}
+	if at >= len(r.data) {
+		return &Error{Message: fmt.Sprintf("%s at byte %d, where the text ends", message, at)}
 	}
-	c, _ := utf8.DecodeRune(r.data[r.pos:])
-	return &Error{Message: fmt.Sprintf("%s at byte %d (%q)", message, r.pos, c)}
+	c, _ := utf8.DecodeRune(r.data[at:])
+	return &Error{Message: fmt.Sprintf("%s at byte %d (%q)", message, at, c)}
 }
 
 // At puts a step before the path of a named error. Long paths are cut: keys are the
@@ -162,34 +175,47 @@ func Why(err error) string { return strings.TrimSpace(jsonPath(err) + " " + err.
 // Index is the step of a path to an item of a list.
 func Index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-func (r *Reader) space() {
-	for r.pos < len(r.data) {
-		switch r.data[r.pos] {
+// end returns the offset after the last token that was read.
+func (r *Reader) end() int { return int(r.decoder.InputOffset()) }
+
+// space returns the offset of the first byte at or after an offset that isn't white space.
+func (r *Reader) space(at int) int {
+	for ; at < len(r.data); at++ {
+		switch r.data[at] {
 		case ' ', '\t', '\n', '\r':
-			r.pos++
 		default:
-			return
+			return at
 		}
 	}
+	return at
 }
 
-// Peek is the next byte after white space, 0 at the end.
-func (r *Reader) Peek() byte {
-	r.space()
-	if r.pos < len(r.data) {
-		return r.data[r.pos]
+// at returns the byte at an offset, and 0 at the end of the text.
+func (r *Reader) at(offset int) byte {
+	if offset < len(r.data) {
+		return r.data[offset]
 	}
 	return 0
 }
 
-// Offset is the position in the text, behind white space.
+// Offset returns the position of the next value, key or closing bracket in the text.
 func (r *Reader) Offset() int {
-	r.space()
-	return r.pos
+	at := r.space(r.end())
+	if c := r.at(at); c == ',' || c == ':' {
+		at = r.space(at + 1)
+	}
+	return at
 }
 
+// Peek returns the first byte of the next value, key or closing bracket: '0' for every
+// number, and 0 at the end of the text and where the next byte is a syntax error.
+func (r *Reader) Peek() byte { return byte(r.decoder.PeekKind()) }
+
 // Since is the text from an offset to the position.
-func (r *Reader) Since(start int) json.RawMessage { return r.data[start:r.pos:r.pos] }
+func (r *Reader) Since(start int) json.RawMessage {
+	end := r.end()
+	return r.data[start:end:end]
+}
 
 // Raw reads one value and gives its bytes, a part of the text.
 func (r *Reader) Raw() (json.RawMessage, error) {
@@ -203,33 +229,29 @@ func (r *Reader) Raw() (json.RawMessage, error) {
 // Value reads one value. With build it gives map[string]any, []any, string,
 // int64 (whole numbers that fit), float64, bool or nil; without it only checks.
 func (r *Reader) Value(build bool) (any, error) {
-	c := r.Peek()
-	number := c == '-' || IsDigit(c)
-	if number && r.FreeNumbers {
+	kind := r.decoder.PeekKind()
+	if kind == jsontext.KindNumber && r.FreeNumbers {
 		return r.FreeNumber()
 	}
 	if err := r.Count(); err != nil {
 		return nil, err
 	}
-	if number {
+	switch kind {
+	case jsontext.KindNumber:
 		return r.number()
-	}
-	switch c {
-	case '{':
+	case jsontext.KindBeginObject:
 		return r.buildObject(build)
-	case '[':
+	case jsontext.KindBeginArray:
 		return r.buildArray(build)
-	case '"':
+	case jsontext.KindString:
 		s, err := r.string(build)
 		return s, err
-	case 't':
-		return true, r.word("true")
-	case 'f':
-		return false, r.word("false")
-	case 'n':
-		return nil, r.word("null")
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return kind == jsontext.KindTrue, r.word()
+	case jsontext.KindNull:
+		return nil, r.word()
 	}
-	return nil, r.fail("a value is expected")
+	return nil, r.misplaced()
 }
 
 // ObjectText reads text that is a JSON object itself, as the arguments of a call are, and
@@ -319,28 +341,31 @@ func (r *Reader) buildArray(build bool) (any, error) {
 // ids is how many token ids the list at the position has, or a little more, if its first
 // element is a number. A list that grows instead leaves as much garbage as it holds.
 func (r *Reader) ids() int {
-	end := bytes.IndexByte(r.data[r.pos:], ']')
-	if !r.FreeNumbers || end < 1 || !IsDigit(r.data[r.pos+1]) {
+	if !r.FreeNumbers {
 		return 0
 	}
-	return min(1+bytes.Count(r.data[r.pos:r.pos+end], []byte{','}), budget.TokenIDs-r.numbers)
+	list := r.data[r.Offset():]
+	end := bytes.IndexByte(list, ']')
+	if end < 1 || !IsDigit(list[1]) {
+		return 0
+	}
+	return min(1+bytes.Count(list[:end], []byte{','}), budget.TokenIDs-r.numbers)
 }
 
 // Object reads an object. It calls member after each key; member reads the value.
 func (r *Reader) Object(member func(key string) error) error {
-	if err := r.enter('{'); err != nil {
+	if err := r.enter(jsontext.KindBeginObject); err != nil {
 		return err
 	}
-	var seen keySet
 	for n := 0; ; n++ {
-		if done, err := r.next('}', n == 0); done || err != nil {
+		if done, err := r.next(jsontext.KindEndObject, n == 0); done || err != nil {
 			return err
 		}
 		if n == budget.ObjectKeys {
 			return ErrTooManyKeys
 		}
-		if r.Peek() != '"' {
-			return r.fail("a key in quotes is expected")
+		if r.decoder.PeekKind() != jsontext.KindString {
+			return r.misplaced()
 		}
 		name, err := r.string(true)
 		if err != nil {
@@ -351,13 +376,6 @@ func (r *Reader) Object(member func(key string) error) error {
 				return err
 			}
 		}
-		if !seen.add(name) {
-			return &Error{Path: name, Message: "is given twice", Named: true}
-		}
-		if r.Peek() != ':' {
-			return r.fail("a colon is expected")
-		}
-		r.pos++
 		if err := member(name); err != nil {
 			return At(name, err)
 		}
@@ -366,11 +384,11 @@ func (r *Reader) Object(member func(key string) error) error {
 
 // Array reads a list. It calls item before each item, which item reads.
 func (r *Reader) Array(item func(i int) error) error {
-	if err := r.enter('['); err != nil {
+	if err := r.enter(jsontext.KindBeginArray); err != nil {
 		return err
 	}
 	for i := 0; ; i++ {
-		if done, err := r.next(']', i == 0); done || err != nil {
+		if done, err := r.next(jsontext.KindEndArray, i == 0); done || err != nil {
 			return err
 		}
 		if err := item(i); err != nil {
@@ -379,156 +397,79 @@ func (r *Reader) Array(item func(i int) error) error {
 	}
 }
 
-// enter goes past an opening bracket.
-func (r *Reader) enter(open byte) error {
-	if r.Peek() != open {
-		return r.fail("%q is expected", open)
+// enter reads an opening bracket.
+func (r *Reader) enter(open jsontext.Kind) error {
+	switch {
+	case r.decoder.PeekKind() != open:
+		return r.fail(r.Offset(), "%q is expected", byte(open))
+	case r.decoder.StackDepth() == budget.Depth:
+		return r.fail(r.Offset(), "nested deeper than %d levels", budget.Depth)
 	}
-	r.depth++
-	if r.depth > budget.Depth {
-		return r.fail("nested deeper than %d levels", budget.Depth)
-	}
-	r.pos++
-	return nil
+	_, err := r.decoder.ReadToken()
+	return err
 }
 
-// next goes to the next element, or past the closing bracket and reports done.
-func (r *Reader) next(closing byte, first bool) (done bool, err error) {
-	switch c := r.Peek(); {
-	case c == closing:
-		r.pos++
-		r.depth--
-		return true, nil
-	case first:
-		return false, nil
-	case c == ',':
-		r.pos++
-		if r.Peek() == closing {
-			return false, r.fail("an element is expected after the comma")
+// next reads the closing bracket and reports done, or leaves the next element to its reader.
+func (r *Reader) next(closing jsontext.Kind, first bool) (done bool, err error) {
+	switch r.decoder.PeekKind() {
+	case closing:
+		_, err = r.decoder.ReadToken()
+		return true, err
+	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
+		if !first {
+			return false, r.misplaced()
 		}
-		return false, nil
 	}
-	return false, r.fail("a comma or %q is expected", closing)
+	return false, nil
 }
 
-func (r *Reader) word(word string) error {
-	if !bytes.HasPrefix(r.data[r.pos:], []byte(word)) {
-		return r.fail("a value is expected")
+// word reads true, false or null.
+func (r *Reader) word() error {
+	start := r.Offset()
+	if _, err := r.decoder.ReadToken(); err != nil {
+		return r.fail(start, "a value is expected")
 	}
-	r.pos += len(word)
 	return nil
 }
 
-// string reads a string and, with build, gives it.
+// string reads a string and, with build, returns it.
 func (r *Reader) string(build bool) (string, error) {
-	start := r.pos
-	escaped := false
-	for r.pos++; r.pos < len(r.data); r.pos++ {
-		switch c := r.data[r.pos]; {
-		case c == '"':
-			r.pos++
-			if !build {
-				return "", nil
-			}
-			return unquote(r.data[start:r.pos], escaped)
-		case c < ' ':
-			return "", r.fail("control characters in strings must be escaped")
-		case c == '\\':
-			escaped = true
-			if err := r.escape(); err != nil {
-				return "", err
-			}
-		}
+	start := 0
+	if build {
+		start = r.Offset()
 	}
-	return "", r.fail("a closing quote is expected")
-}
-
-// escape goes to the last byte of an escape sequence.
-func (r *Reader) escape() error {
-	r.pos++
-	if r.pos >= len(r.data) {
-		return r.fail("an escape is expected")
+	token, err := r.decoder.ReadToken()
+	switch {
+	case err != nil:
+		return "", r.badString(err)
+	case !build:
+		return "", nil
 	}
-	switch r.data[r.pos] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return nil
-	case 'u':
-		for range 4 {
-			r.pos++
-			if r.pos >= len(r.data) || !isHex(r.data[r.pos]) {
-				return r.fail("four hexadecimal digits are expected after \\u")
-			}
-		}
-		return nil
+	quoted := r.data[start:r.end()]
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		return token.String(), nil
 	}
-	return r.fail("no such escape")
-}
-
-// unquote resolves a checked string. Half a surrogate pair becomes U+FFFD, as
-// everywhere in Go.
-func unquote(quoted []byte, escaped bool) (string, error) {
-	if !escaped {
-		return string(quoted[1 : len(quoted)-1]), nil
-	}
-	var s string
-	if err := json.Unmarshal(quoted, &s); err != nil {
-		return "", fmt.Errorf("resolve escapes: %w", err)
-	}
-	return s, nil
+	return string(quoted[1 : len(quoted)-1]), nil
 }
 
 // number reads a number. Whole ones that fit are int64 however they are
 // written, so that 16.0 is the integer it is in JSON schema.
 func (r *Reader) number() (any, error) {
-	start := r.pos
-	if r.data[r.pos] == '-' {
-		r.pos++
+	start := r.Offset()
+	if _, err := r.decoder.ReadToken(); err != nil {
+		return nil, r.badNumber(start)
 	}
-	leadingZero := r.pos < len(r.data) && r.data[r.pos] == '0'
-	if n := r.digits(); n == 0 || leadingZero && n > 1 {
-		return nil, r.fail("a number without leading zeros is expected")
-	}
-	whole := true
-	if r.pos < len(r.data) && r.data[r.pos] == '.' {
-		whole = false
-		r.pos++
-		if r.digits() == 0 {
-			return nil, r.fail("digits are expected after the point")
-		}
-	}
-	if r.pos < len(r.data) && r.data[r.pos]|0x20 == 'e' {
-		whole = false
-		r.pos++
-		if r.pos < len(r.data) && (r.data[r.pos] == '+' || r.data[r.pos] == '-') {
-			r.pos++
-		}
-		if r.digits() == 0 {
-			return nil, r.fail("digits are expected in the exponent")
-		}
-	}
-	return toNumber(r.data[start:r.pos], whole)
-}
-
-func (r *Reader) digits() int {
-	start := r.pos
-	for r.pos < len(r.data) && IsDigit(r.data[r.pos]) {
-		r.pos++
-	}
-	return r.pos - start
+	return toNumber(r.data[start:r.end()])
 }
 
 // maxPlainDigits is how many digits surely fit into 64 bits.
 const maxPlainDigits = 18
 
-func toNumber(literal []byte, whole bool) (any, error) {
-	if whole && len(literal) <= maxPlainDigits && literal[0] != '-' {
-		var n int64
-		for _, c := range literal {
-			n = n*10 + int64(c-'0')
-		}
+func toNumber(literal []byte) (any, error) {
+	if n, plain := plainNumber(literal); plain {
 		return n, nil
 	}
-	if whole {
+	if !bytes.ContainsAny(literal, ".eE") {
 		if n, err := strconv.ParseInt(string(literal), 10, 64); err == nil {
 			return n, nil
 		}
@@ -543,35 +484,20 @@ func toNumber(literal []byte, whole bool) (any, error) {
 	return f, nil
 }
 
+// plainNumber returns the value of a literal of few digits, as token ids are, and reports
+// whether the literal is one.
+func plainNumber(literal []byte) (n int64, plain bool) {
+	if len(literal) > maxPlainDigits {
+		return 0, false
+	}
+	for _, c := range literal {
+		if !IsDigit(c) {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
 // IsDigit reports whether a byte is a decimal digit.
 func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-func isHex(c byte) bool { return IsDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
-
-// keySet holds an object's keys: a list while it is short, which most are.
-type keySet struct {
-	few  []string
-	many map[string]struct{}
-}
-
-// add reports whether key is new.
-func (s *keySet) add(key string) bool {
-	if s.many == nil {
-		if slices.Contains(s.few, key) {
-			return false
-		}
-		if len(s.few) < 16 {
-			s.few = append(s.few, key)
-			return true
-		}
-		s.many = make(map[string]struct{}, 2*len(s.few))
-		for _, k := range s.few {
-			s.many[k] = struct{}{}
-		}
-	}
-	if _, dup := s.many[key]; dup {
-		return false
-	}
-	s.many[key] = struct{}{}
-	return true
-}
