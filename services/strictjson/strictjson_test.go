@@ -53,6 +53,38 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestMalformed has the messages of malformed texts: the byte at fault, and what is expected there.
+func TestMalformed(t *testing.T) {
+	for text, want := range map[string]string{
+		`,1`:            "a value is expected at byte 0 (',')",
+		`tru`:           "a value is expected at byte 0 ('t')",
+		`[`:             "a value is expected at byte 1, where the text ends",
+		`[1,`:           "a value is expected at byte 3, where the text ends",
+		`[1,,2]`:        "a value is expected at byte 3 (',')",
+		`[1 2]`:         "a comma or ']' is expected at byte 3 ('2')",
+		`[1}`:           "a comma or ']' is expected at byte 2 ('}')",
+		`{"a":1 "b":2}`: "a comma or '}' is expected at byte 7 ('\"')",
+		`{"a" 1}`:       "a colon is expected at byte 5 ('1')",
+		`{"a":}`:        "a value is expected at byte 5 ('}')",
+		`{"a":1,}`:      "an element is expected after the comma at byte 7 ('}')",
+		`{"a":1,]`:      "a key in quotes is expected at byte 7 (']')",
+		`{1:2}`:         "a key in quotes is expected at byte 1 ('1')",
+		`[01]`:          "a number without leading zeros is expected at byte 3 (']')",
+		`-`:             "a number without leading zeros is expected at byte 1, where the text ends",
+		`[1.]`:          "digits are expected after the point at byte 3 (']')",
+		`[1.5e+]`:       "digits are expected in the exponent at byte 6 (']')",
+		`"a`:            "a closing quote is expected at byte 2, where the text ends",
+		"\"a\n\"":       "control characters in strings must be escaped at byte 2 ('\\n')",
+		`"\`:            "an escape is expected at byte 2, where the text ends",
+		`"\x"`:          "no such escape at byte 2 ('x')",
+		`"\u12g4"`:      "four hexadecimal digits are expected after \\u at byte 5 ('g')",
+	} {
+		if _, err := read(text); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
 // TestWithin bounds a field, and not what follows it.
 func TestWithin(t *testing.T) {
 	const text = `{"few": [1, 2], "more": [1, 2, 3]}`
