@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"net"
-	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -24,9 +23,7 @@ func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.B
 	if err != nil {
 		return nil, nil, err
 	}
-	var calls atomic.Int64
-	busy := func() bool { return calls.Load() > 1 }
-	s := grpc.NewServer(append(kserve.TransportOptions(insecure.NewCredentials(), busy), grpc.ForceServerCodecV2(passCodec{}))...)
+	s := grpc.NewServer(append(kserve.TransportOptions(insecure.NewCredentials()), grpc.ForceServerCodecV2(passCodec{}))...)
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: api.GRPCInferenceService_ServiceDesc.ServiceName, HandlerType: (*any)(nil),
 		Methods: []grpc.MethodDesc{{
@@ -36,8 +33,6 @@ func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.B
 				if err := decode(&request); err != nil {
 					return nil, err
 				}
-				calls.Add(1)
-				defer calls.Add(-1)
 				return infer(ctx, request)
 			},
 		}},

@@ -1,10 +1,7 @@
 package kserve
 
 import (
-	"time"
-
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -25,18 +22,11 @@ func EncodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 // NewBufferPool is for the test of the pool.
 func NewBufferPool() mem.BufferPool { return new(bufferPool) }
 
-// Gathering are credentials whose connections gather answers to pings.
-func Gathering(busy bool, wait time.Duration) credentials.TransportCredentials {
-	return GatheringBy(insecure.NewCredentials(), busy, wait)
+// Reading are credentials whose connections read into memory only when there is something to
+// read.
+func Reading(security credentials.TransportCredentials) credentials.TransportCredentials {
+	return reading{security}
 }
-
-// GatheringBy are those of a protocol.
-func GatheringBy(security credentials.TransportCredentials, busy bool, wait time.Duration) credentials.TransportCredentials {
-	return gathering{security, func() bool { return busy }, wait}
-}
-
-// PongWait is how long a pong waits for company.
-const PongWait = pongWait
 
 // RecordedError is what the log gets of a call's error on the shared port.
 func RecordedError(err error) error {

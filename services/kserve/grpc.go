@@ -81,10 +81,10 @@ const (
 )
 
 // TransportOptions are those of grpc-go's server that speed depends on, and its
-// limits. busy tells whether several calls are in progress.
-func TransportOptions(security credentials.TransportCredentials, busy func() bool) []grpc.ServerOption {
+// limits.
+func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.Creds(gathering{security, busy, pongWait}),
+		grpc.Creds(reading{security}),
 		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -114,7 +114,7 @@ func NewServer(service *Service, listener *Listener, certificates *server.Certif
 	if s.secure {
 		security = credentials.NewTLS(certificates.Config("h2"))
 	}
-	s.grpc = grpc.NewServer(append(TransportOptions(security, s.busy),
+	s.grpc = grpc.NewServer(append(TransportOptions(security),
 		grpc.ForceServerCodecV2(s.codec),
 		grpc.MaxRecvMsgSize(s.most),
 		grpc.StreamInterceptor(s.serve),
@@ -434,9 +434,6 @@ func (s *Server) begin(ctx context.Context, method string) (context.Context, *ca
 	}
 	return inference.WithOrigin(ctx, origin), c
 }
-
-// busy is whether there are several calls at once.
-func (s *Server) busy() bool { return s.calls.Load() > 1 }
 
 // identify gives a call an id by which its line in the log is found. A call that goes
 // well has none, and hence needs none: one would be a tenth of all work for a small

@@ -13,7 +13,7 @@ import (
 // as grpc-go does on Linux for the connections that it knows: those that say nothing have
 // none.
 type readyConn struct {
-	*gatheringConn
+	net.Conn
 
 	socket syscall.RawConn
 	read   func(fd uintptr) bool // [readyConn.try], for the socket
@@ -25,12 +25,12 @@ type readyConn struct {
 	err  error
 }
 
-func withReady(c *gatheringConn, of *net.TCPConn) (net.Conn, error) {
+func withReady(c net.Conn, of *net.TCPConn) (net.Conn, error) {
 	socket, err := of.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	r := &readyConn{gatheringConn: c, socket: socket}
+	r := &readyConn{Conn: c, socket: socket}
 	r.read = r.try
 	return r, nil
 }

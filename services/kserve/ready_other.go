@@ -1,0 +1,7 @@
+//go:build !linux
+
+package kserve
+
+import "net"
+
+func withReady(c net.Conn, _ *net.TCPConn) (net.Conn, error) { return c, nil }
