@@ -84,6 +84,19 @@ lint: ## Static checks of Go and protos
 	go vet ./...
 	cd test/e2e/sdk && go vet ./...
 
+# A package of the module in tools/ has no place in ./... of this one.
+.PHONY: words
+words: ## Check the English of comments, help and errors, and commit subjects (WORDS='--all services/auth')
+	cd tools && go vet ./words && go test ./words && go run ./words check $(WORDS)
+
+.PHONY: words-update
+words-update: ## Lower tools/words/remaining.txt to the hits of the tree
+	cd tools && go run ./words check --update
+
+.PHONY: words-sample
+words-sample: ## Print texts drawn at random for readers (SEED=77d73497; WORDS=--blind or WORDS=--key)
+	@cd tools && go run ./words sample --seed $(SEED) $(WORDS)
+
 .PHONY: fmt
 fmt: ## Format Go and protos
 	$(LINT) fmt

@@ -44,6 +44,7 @@ func checkSuites() []suite {
 	return []suite{
 		{Name: setupTarget, Shows: "installs Triton, the clients and oracles of the tests; from TRIDENT_CACHE if they are there"},
 		{Name: "lint", Shows: "golangci-lint, go vet, buf lint, buf breaking"},
+		{Name: "words", Shows: "comments, help and errors avoid unclear words; commit subjects are `area: imperative`"},
 		{Name: "cross", Shows: "builds without cgo for all platforms"},
 		{Name: "generate-check", Shows: "generated code is what the sources make"},
 		{Name: "deploy-check", Shows: "files of deploy/ and shell scripts, by the tools that read them"},

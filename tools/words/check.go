@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// hit is a place that a pattern matches.
+type hit struct {
+	file string
+	line int
+	name string
+	text string // the message, and the words around the place
+}
+
+// report is the result of a check of files.
+type report struct {
+	hits     []hit
+	problems []string // of suppressions
+}
+
+// check applies all patterns to the covered files of a tree.
+func check(ctx context.Context, root string) (*report, error) {
+	files, err := listed(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	items, allowed, err := read(root, files)
+	if err != nil {
+		return nil, err
+	}
+	more, err := listedAllowances(root)
+	if err != nil {
+		return nil, err
+	}
+	return apply(items, append(allowed, more...)), nil
+}
+
+// apply applies all patterns to items. A suppression that covers no hit is a problem, so that none
+// outlives its cause.
+func apply(items []item, allowed []allowance) *report {
+	byFile := map[string][]int{}
+	var wide []int // those of folders
+	for n, a := range allowed {
+		if strings.HasSuffix(a.file, "/") {
+			wide = append(wide, n)
+		}
+		byFile[a.file] = append(byFile[a.file], n)
+	}
+	used := make([]bool, len(allowed))
+	result := &report{}
+	all := patterns()
+	for n := range items {
+		i := &items[n]
+		for p := range all {
+			for _, offset := range all[p].hits(i) {
+				line, covered := i.at(offset), false
+				for _, a := range slices.Concat(byFile[i.file], wide) {
+					if allowed[a].covers(i, all[p].name, line) {
+						used[a], covered = true, true
+					}
+				}
+				if !covered {
+					result.hits = append(result.hits, hit{file: i.file, line: line, name: all[p].name, text: all[p].message + ": " + around(i.joined(), offset)})
+				}
+			}
+		}
+	}
+	for n := range allowed {
+		problem := allowed[n].problem()
+		if problem == "" && !used[n] {
+			problem = "suppression of " + allowed[n].name + " without a hit: remove it"
+		}
+		if problem != "" {
+			result.problems = append(result.problems, allowed[n].where+": "+problem)
+		}
+	}
+	return result
+}
+
+// around returns the words about an offset, in quotes.
+func around(text string, offset int) string {
+	from, to := max(0, offset-30), min(len(text), offset+50)
+	if from > 0 {
+		if i := strings.IndexByte(text[from:offset], ' '); i >= 0 {
+			from += i + 1
+		}
+	}
+	if to < len(text) {
+		if i := strings.LastIndexByte(text[offset:to], ' '); i > 0 {
+			to = offset + i
+		}
+	}
+	return "«" + strings.Join(strings.Fields(text[from:to]), " ") + "»"
+}
+
+// counted is a number of hits of a pattern in a folder.
+type counted struct{ folder, name string }
+
+func (r *report) counts() map[counted]int {
+	n := map[counted]int{}
+	for _, h := range r.hits {
+		n[counted{folder(h.file), h.name}]++
+	}
+	return n
+}
+
+// print writes the hits of the given paths and patterns, all hits if none are given.
+func (r *report) print(out io.Writer, only []string) {
+	for _, h := range r.hits {
+		if len(only) == 0 || slices.ContainsFunc(only, func(o string) bool {
+			return h.name == o || h.file == o || strings.HasPrefix(h.file, strings.TrimSuffix(o, "/")+"/")
+		}) {
+			fmt.Fprintf(out, "%s:%d: %s: %s\n", h.file, h.line, h.name, h.text)
+		}
+	}
+}
