@@ -21,7 +21,8 @@ type allowance struct {
 // covers reports whether the suppression is about a hit: in the item that it stands in, or in one
 // that begins on its line or on the next.
 func (a *allowance) covers(i *item, name string, line int) bool {
-	if a.file != i.file && !(strings.HasSuffix(a.file, "/") && strings.HasPrefix(i.file, a.file)) || a.name != "*" && a.name != name {
+	file := a.file == i.file || strings.HasSuffix(a.file, "/") && strings.HasPrefix(i.file, a.file)
+	if !file || a.name != "*" && a.name != name {
 		return false
 	}
 	return a.line == 0 || a.line >= i.line-1 && a.line <= i.last || a.line == line || a.line == line-1
@@ -36,7 +37,8 @@ func allowances(file string, source []byte) []allowance {
 	}
 	var found []allowance
 	for n, line := range strings.Split(string(source), "\n") {
-		if m := allowing.FindStringSubmatch(line); m != nil && (strings.HasPrefix(m[0], "<!--") || !strings.HasSuffix(file, ".md")) {
+		m := allowing.FindStringSubmatch(line)
+		if len(m) > 0 && (strings.HasPrefix(m[0], "<!--") || !strings.HasSuffix(file, ".md")) {
 			reason := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(m[2]), "*/"), "-->"))
 			found = append(found, allowance{file: file, line: n + 1, name: m[1], reason: reason, where: fmt.Sprintf("%s:%d", file, n+1)})
 		}

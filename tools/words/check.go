@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// printf writes to the standard output. A failure to write there has no consequence.
+func printf(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
+
 // hit is a place that a pattern matches.
 type hit struct {
 	file string
@@ -57,28 +60,35 @@ func apply(items []item, allowed []allowance) *report {
 		i := &items[n]
 		for p := range all {
 			for _, offset := range all[p].hits(i) {
-				line, covered := i.at(offset), false
+				line, suppressed := i.at(offset), false
 				for _, a := range slices.Concat(byFile[i.file], wide) {
-					if allowed[a].covers(i, all[p].name, line) {
-						used[a], covered = true, true
-					}
+					covers := allowed[a].covers(i, all[p].name, line)
+					used[a] = used[a] || covers
+					suppressed = suppressed || covers
 				}
-				if !covered {
+				if !suppressed {
 					result.hits = append(result.hits, hit{file: i.file, line: line, name: all[p].name, text: all[p].message + ": " + around(i.joined(), offset)})
 				}
 			}
 		}
 	}
+	result.problems = problems(allowed, used)
+	return result
+}
+
+// problems returns a line for each bad or unused suppression.
+func problems(allowed []allowance, used []bool) []string {
+	var found []string
 	for n := range allowed {
 		problem := allowed[n].problem()
 		if problem == "" && !used[n] {
 			problem = "suppression of " + allowed[n].name + " without a hit: remove it"
 		}
 		if problem != "" {
-			result.problems = append(result.problems, allowed[n].where+": "+problem)
+			found = append(found, allowed[n].where+": "+problem)
 		}
 	}
-	return result
+	return found
 }
 
 // around returns the words about an offset, in quotes.
@@ -108,13 +118,13 @@ func (r *report) counts() map[counted]int {
 	return n
 }
 
-// print writes the hits of the given paths and patterns, all hits if none are given.
-func (r *report) print(out io.Writer, only []string) {
+// write prints the hits of the given paths and patterns, all hits if none are given.
+func (r *report) write(out io.Writer, only []string) {
 	for _, h := range r.hits {
 		if len(only) == 0 || slices.ContainsFunc(only, func(o string) bool {
 			return h.name == o || h.file == o || strings.HasPrefix(h.file, strings.TrimSuffix(o, "/")+"/")
 		}) {
-			fmt.Fprintf(out, "%s:%d: %s: %s\n", h.file, h.line, h.name, h.text)
+			printf(out, "%s:%d: %s: %s\n", h.file, h.line, h.name, h.text)
 		}
 	}
 }

@@ -44,9 +44,6 @@ type item struct {
 	next string
 }
 
-// pkg returns the folder by which hits are counted.
-func (i *item) pkg() string { return folder(i.file) }
-
 // at returns the line of an offset into the text.
 func (i *item) at(offset int) int {
 	if i.flat {
@@ -77,7 +74,7 @@ func words(text string) int { return len(word.FindAllStringIndex(text, -1)) }
 // proseLike reports whether a string looks like English: three words or more, with spaces
 // between them, and no syntax of code.
 func proseLike(text string) bool {
-	return len(threeWords.FindString(text)) > 0
+	return threeWords.MatchString(text)
 }
 
 var threeWords = regexp.MustCompile(`[\pL%'"]+,? [\pL%'"]+,? [\pL%'"]+`)

@@ -13,11 +13,14 @@ type syntax struct {
 	strings bool   // whether strings are read too
 }
 
-var (
-	hashes  = syntax{line: "#", quotes: `"'`}
-	slashes = syntax{line: "//", block: true, quotes: `"'`}
-	scripts = syntax{line: "//", block: true, quotes: "\"'`", strings: true}
-)
+// hashes returns the syntax of shells, Python and YAML.
+func hashes() syntax { return syntax{line: "#", quotes: `"'`} }
+
+// slashes returns the syntax of C and protocol buffers.
+func slashes() syntax { return syntax{line: "//", block: true, quotes: `"'`} }
+
+// scripts returns the syntax of TypeScript and JavaScript.
+func scripts() syntax { return syntax{line: "//", block: true, quotes: "\"'`", strings: true} }
 
 // piece is a comment as it stands in a file.
 type piece struct {
@@ -159,7 +162,7 @@ func commentText(lines []string, column int) string {
 			line = line[column:]
 		}
 		line = line[len(marker.FindString(line)):]
-		line = line[len(nolint.FindString(line)):]
+		line = line[len(lintMarker.FindString(line)):]
 		stripped[i] = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(line, " \t"), "*/"), " \t")
 		if directive.MatchString(lines[i]) {
 			stripped[i] = ""
@@ -168,8 +171,8 @@ func commentText(lines []string, column int) string {
 	return strings.Join(stripped, "\n")
 }
 
-// nolint matches the part of a suppressed lint before its reason.
-var nolint = regexp.MustCompile(`^nolint:[\w,]+(?: // )?`)
+// lintMarker matches the part of a suppressed lint before its reason.
+var lintMarker = regexp.MustCompile(`^nolint:[\w,]+(?: // )?`)
 
 // directive matches a comment that a program reads.
 var directive = regexp.MustCompile(`^\s*(//go:|//export |// ?\+build|#!|# ?shellcheck |# ?type:|# ?noqa|// eslint|# syntax=)|(?://|#|/\*|<!--) ?words:allow\b`)
@@ -199,7 +202,7 @@ func readPython(file string, source []byte) []item {
 	copy(blank, lines)
 	for n := 0; n < len(lines); n++ {
 		at := tripleQuote.FindStringSubmatchIndex(lines[n])
-		if at == nil || strings.Contains(lines[n][:at[2]], "#") {
+		if len(at) == 0 || strings.Contains(lines[n][:at[2]], "#") {
 			continue
 		}
 		quote := lines[n][at[2]:at[3]]
@@ -222,7 +225,7 @@ func readPython(file string, source []byte) []item {
 			})
 		}
 	}
-	return append(items, readLines(file, []byte(strings.Join(blank, "\n")), hashes)...)
+	return append(items, readLines(file, []byte(strings.Join(blank, "\n")), hashes())...)
 }
 
 var (
@@ -254,7 +257,7 @@ func readYAML(file string, source []byte) []item {
 		}
 		items = append(items, item{file: file, line: first + 1, last: n + 1, kind: description, text: strings.TrimRight(strings.Join(text, "\n"), "\n")})
 	}
-	return append(items, readLines(file, []byte(strings.Join(blank, "\n")), hashes)...)
+	return append(items, readLines(file, []byte(strings.Join(blank, "\n")), hashes())...)
 }
 
 var describing = regexp.MustCompile(`^(\s*)(?:description|summary|title): ?(.*)$`)

@@ -24,7 +24,7 @@ import (
 func main() {
 	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // main exits
 	}
 }
 
@@ -77,28 +77,28 @@ func (c *checker) run(ctx context.Context, root string, out io.Writer) error {
 	}
 	switch {
 	case c.counts:
-		fmt.Fprint(out, formatCounts(result.counts()))
+		printf(out, "%s", formatCounts(result.counts()))
 		return nil
 	case c.update:
 		return left.lower(result.counts()).save(root)
 	case c.all:
-		result.print(out, c.only)
+		result.write(out, c.only)
 		return nil
 	}
 	for _, p := range result.problems {
-		fmt.Fprintln(out, p)
+		printf(out, "%s\n", p)
 	}
 	risen := left.risen(result)
-	(&report{hits: risen}).print(out, c.only)
+	(&report{hits: risen}).write(out, c.only)
 	subjects, err := checkSubjects(ctx, root, out)
 	if err != nil {
 		return err
 	}
 	for _, s := range subjects {
-		fmt.Fprintln(out, s)
+		printf(out, "%s\n", s)
 	}
 	if n := left.total() - len(result.hits); n > 0 && len(risen) == 0 {
-		fmt.Fprintf(out, "words: %d hits fewer than %s allows: run make words-update\n", n, remainingFile)
+		printf(out, "words: %d hits fewer than %s allows: run make words-update\n", n, remainingFile)
 	}
 	if len(risen)+len(result.problems)+len(subjects) > 0 {
 		return errors.New("see docs/contributing/style.md for the rules and for suppressions")

@@ -41,15 +41,20 @@ func (p *pattern) hits(i *item) []int {
 func phrase(expr string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:` + expr + `)\b`) }
 
 // patterns returns all patterns. docs/contributing/style.md has the rules behind them.
-func patterns() []pattern { return slices.Concat(glossary(), forms(), errorForms()) }
+func patterns() []pattern { return slices.Concat(terms(), phrases(), forms(), errorForms()) }
 
-// glossary returns the patterns of words with a standard term.
-func glossary() []pattern {
+// terms returns the patterns of words for which the field has a standard term.
+func terms() []pattern {
 	return []pattern{
 		{
 			name: "who-asks", message: `write "the client", "the caller" or "the request"`,
 			expr: phrase(`who asks|who asked|whoever|whom|(?:to|of|by|for|from|than|as|blames|tells|what) who (?:\w+s|may|can|has)`),
 			bad:  "A field is nil for who isn't asked; all are alike to who asks.", good: "The field is nil if the caller isn't authenticated.",
+		},
+		{
+			name: "nobody", message: `name the party: "no client", "a caller"`,
+			expr: phrase(`nobody|somebody|anybody`),
+			bad:  "The stream ends when nobody reads it.", good: "The stream ends when it has no reader.",
 		},
 		{
 			name: "turns", message: `write "fair queueing", "round robin" or "alternately"; a request waits "in the queue"`,
@@ -72,34 +77,9 @@ func glossary() []pattern {
 			bad:  "The server is asked for a sign of life.", good: "The server gets a health check.",
 		},
 		{
-			name: "apart-by", message: `write "separated by", "comma-separated"`,
-			expr: phrase(`apart by`),
-			bad:  "Names, apart by commas.", good: "A comma-separated list of names.",
-		},
-		{
-			name: "is-none", message: `write "isn't a …", "is missing" or "is nil"`,
-			expr: phrase(`(?:is|are|was|were|be) none`), except: regexp.MustCompile(`(?i)\b(?:there|neither|choice) (?:is|are|was|were|be) none|none of|none,? (?:or )?(?:auto|required)`),
-			bad: "A number that is none is refused.", good: "A string that isn't a number is refused.",
-		},
-		{
-			name: "of-before", message: `write "previous", "earlier" or "old"`,
-			expr: phrase(`what (?:was|were|stood) before|\w+ of before`),
-			bad:  "The file of before stays: what was before goes on.", good: "The previous file stays.",
-		},
-		{
-			name: "all-but", message: `write "except", "all except"`,
-			expr: phrase(`all but|but for|save for`),
-			bad:  "All tests run, but for the slow ones.", good: "All tests run except the slow ones.",
-		},
-		{
 			name: "tells", message: `write "reports", "logs", "returns", "shows" or "distinguishes"`,
 			expr: phrase(`tells?|told|telling`),
 			bad:  "It tells of each model what it holds.", good: "It reports the size of each model.",
-		},
-		{
-			name: "says", message: `write "reports whether", "describes", "specifies" or "states"`,
-			expr: phrase(`says? (?:whether|what|which|how|so|of|where|when)|said (?:so|of|what)`),
-			bad:  "The flag says whether keys are needed.", good: "The flag specifies the minimum number of keys.",
 		},
 		{
 			name: "gives", message: `write "returns", "yields" or "sends"; "releases" or "returns" for "gives back"`,
@@ -123,16 +103,6 @@ func glossary() []pattern {
 			bad:  "The file of the authorities that sign clients.", good: "The CA bundle that verifies client certificates.",
 		},
 		{
-			name: "likewise", message: `repeat the fact`,
-			expr: phrase(`likewise|the same of`),
-			bad:  "Requests in the queue, likewise.", good: "Maximum number of requests in the queue.",
-		},
-		{
-			name: "is-whether", message: `write "X reports whether …"`,
-			expr: phrase(`(?:is|are|was|be) whether`),
-			bad:  "closed is whether the stream has ended.", good: "closed reports whether the stream has ended.",
-		},
-		{
 			name: "client-leaves", message: `write "disconnects" or "cancels"`,
 			expr: phrase(`(?:clients?|callers?|readers?|consumers?) (?:that |who |which )?(?:leaves?|left|is gone|are gone|has left|have left|has gone|went away|goes away|goes)`),
 			bad:  "The client left before the first token.", good: "The client disconnected before the first token.",
@@ -141,6 +111,47 @@ func glossary() []pattern {
 			name: "this-process", message: `write "in-process Triton", "in process"`,
 			expr: phrase(`in (?:this|our|its|trident's|one) (?:own )?process`),
 			bad:  "Triton in this process has no port.", good: "In-process Triton has no port.",
+		},
+	}
+}
+
+// phrases returns the patterns of phrases that have a plain form.
+func phrases() []pattern {
+	return []pattern{
+		{
+			name: "apart-by", message: `write "separated by", "comma-separated"`,
+			expr: phrase(`apart by`),
+			bad:  "Names, apart by commas.", good: "A comma-separated list of names.",
+		},
+		{
+			name: "is-none", message: `write "isn't a …", "is missing" or "is nil"`,
+			expr: phrase(`(?:is|are|was|were|be) none`), except: regexp.MustCompile(`(?i)\b(?:there|neither|choice) (?:is|are|was|were|be) none|none of|none,? (?:or )?(?:auto|required)`),
+			bad: "A number that is none is refused.", good: "A string that isn't a number is refused.",
+		},
+		{
+			name: "of-before", message: `write "previous", "earlier" or "old"`,
+			expr: phrase(`what (?:was|were|stood) before|\w+ of before`),
+			bad:  "The file of before stays: what was before goes on.", good: "The previous file stays.",
+		},
+		{
+			name: "all-but", message: `write "except", "all except"`,
+			expr: phrase(`all but|but for|save for`),
+			bad:  "All tests run, but for the slow ones.", good: "All tests run except the slow ones.",
+		},
+		{
+			name: "says", message: `write "reports whether", "describes", "specifies" or "states"`,
+			expr: phrase(`says? (?:whether|what|which|how|so|of|where|when)|said (?:so|of|what)`),
+			bad:  "The flag says whether keys are needed.", good: "The flag specifies the minimum number of keys.",
+		},
+		{
+			name: "likewise", message: `repeat the fact`,
+			expr: phrase(`likewise|the same of`),
+			bad:  "Requests in the queue, likewise.", good: "Maximum number of requests in the queue.",
+		},
+		{
+			name: "is-whether", message: `write "X reports whether …"`,
+			expr: phrase(`(?:is|are|was|be) whether`),
+			bad:  "closed is whether the stream has ended.", good: "closed reports whether the stream has ended.",
 		},
 		{
 			name: "for-ever", message: `write "forever", "indefinitely" or "without a limit"`,
@@ -156,11 +167,6 @@ func glossary() []pattern {
 			name: "made-of", message: `write "built from", "generated from" or "computed from"`,
 			expr: phrase(`(?:made|makes?) (?:out )?of`),
 			bad:  "Requests made of the OpenAPI document.", good: "Requests generated from the OpenAPI document.",
-		},
-		{
-			name: "nobody", message: `name the party: "no client", "a caller"`,
-			expr: phrase(`nobody|somebody|anybody`),
-			bad:  "The stream ends when nobody reads it.", good: "The stream ends when it has no reader.",
 		},
 		{
 			name: "hears", message: `write "is notified of" or "receives"`,

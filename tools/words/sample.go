@@ -37,7 +37,7 @@ func (s *sampler) run(ctx context.Context, root string, out io.Writer) error {
 		return err
 	}
 	for n, i := range draw(items, seed) {
-		s.print(out, n+1, &i)
+		s.write(out, n+1, &i)
 	}
 	return nil
 }
@@ -55,6 +55,7 @@ func draw(items []item, seed uint64) []item {
 			if words(i.text) >= 2 {
 				messages = append(messages, i)
 			}
+		default: // labels and documents aren't sampled
 		}
 	}
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample that anyone can draw again
@@ -64,22 +65,22 @@ func draw(items []item, seed uint64) []item {
 	return slices.Concat(comments[:min(sampledComments, len(comments))], messages[:min(sampledMessages, len(messages))])
 }
 
-func (s *sampler) print(out io.Writer, n int, i *item) {
+func (s *sampler) write(out io.Writer, n int, i *item) {
 	place := fmt.Sprintf("%s:%d", i.file, i.line)
 	if s.key {
-		fmt.Fprintf(out, "%d\t%s\n", n, place)
+		printf(out, "%d\t%s\n", n, place)
 		return
 	}
-	fmt.Fprintf(out, "%d. %s", n, i.kind)
+	printf(out, "%d. %s", n, i.kind)
 	if !s.blind {
-		fmt.Fprintf(out, " %s", place)
+		printf(out, " %s", place)
 	}
-	fmt.Fprintln(out)
+	printf(out, "\n")
 	for line := range strings.Lines(strings.Trim(i.text, "\n")) {
-		fmt.Fprintf(out, "    %s\n", strings.TrimRight(line, "\n"))
+		printf(out, "    %s\n", strings.TrimRight(line, "\n"))
 	}
 	if i.next != "" {
-		fmt.Fprintf(out, "    → %s\n", i.next)
+		printf(out, "    → %s\n", i.next)
 	}
-	fmt.Fprintln(out)
+	printf(out, "\n")
 }

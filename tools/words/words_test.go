@@ -150,11 +150,11 @@ func TestReadGoTests(t *testing.T) {
 }
 
 func TestReadLines(t *testing.T) {
-	want(t, readLines("a.ts", []byte("/** One\n * two. */\nlet a = \"// no comment at all\"; // three\n// four\n// five\nlet b = `a b c`;\nlet c = 'don't\n// six\n"), scripts),
+	want(t, readLines("a.ts", []byte("/** One\n * two. */\nlet a = \"// no comment at all\"; // three\n// four\n// five\nlet b = `a b c`;\nlet c = 'don't\n// six\n"), scripts()),
 		"1 comment One|two.", "3 message // no comment at all", "3 comment three", "4 comment four|five", "6 message a b c", "8 comment six")
-	want(t, readLines("a.tsx", []byte("<p title=\"x\">Some text here</p>\n"), scripts), "1 message Some text here")
-	want(t, readLines("a.sh", []byte("#!/bin/sh\n# One.\necho \"# two\" $# # three\n"), hashes), "1 comment |One.", "3 comment three")
-	want(t, readLines("a.proto", []byte("// One.\nstring a = 1; // two\n"), slashes), "1 comment One.", "2 comment two")
+	want(t, readLines("a.tsx", []byte("<p title=\"x\">Some text here</p>\n"), scripts()), "1 message Some text here")
+	want(t, readLines("a.sh", []byte("#!/bin/sh\n# One.\necho \"# two\" $# # three\n"), hashes()), "1 comment |One.", "3 comment three")
+	want(t, readLines("a.proto", []byte("// One.\nstring a = 1; // two\n"), slashes()), "1 comment One.", "2 comment two")
 }
 
 func TestReadPython(t *testing.T) {
@@ -188,7 +188,7 @@ func TestAllowances(t *testing.T) {
 		"without reason": {"// words:allow tells\n// It tells.\n", 0, []string{"a.ts:1: suppression without a reason: write words:allow NAME reason"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result := apply(readLines("a.ts", []byte(row.source), scripts), allowances("a.ts", []byte(row.source)))
+			result := apply(readLines("a.ts", []byte(row.source), scripts()), allowances("a.ts", []byte(row.source)))
 			if len(result.hits) != row.hits || !slices.Equal(result.problems, row.problems) {
 				t.Errorf("got %v, problems %q", result.hits, result.problems)
 			}
@@ -201,6 +201,66 @@ func TestAllowances(t *testing.T) {
 	if result := apply(items, []allowance{{file: "a/", name: "*", reason: "others wrote it"}}); len(result.hits)+len(result.problems) > 0 {
 		t.Errorf("folder: got %+v", result)
 	}
+}
+
+// TestRun runs the commands in a tree of its own, in which a file gains a hit.
+func TestRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, err := git(t.Context(), ".", "init", "--quiet"); err != nil {
+		t.Fatal(err)
+	}
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	words := func(wantError bool, args ...string) string {
+		t.Helper()
+		var b bytes.Buffer
+		if err := run(t.Context(), args, &b); (err != nil) != wantError {
+			t.Errorf("%v: error %v, output %s", args, err, &b)
+		}
+		return b.String()
+	}
+	contains := func(text, part string) {
+		t.Helper()
+		if !strings.Contains(text, part) {
+			t.Errorf("%q lacks %q", text, part)
+		}
+	}
+	write("a/b.py", "x = 1\n# It tells all.\n")
+	write("gen/b.py", "# It tells all.\n")
+	got := words(true)
+	contains(got, "a/b.py:2: tells: write ")
+	contains(got, "commit subjects skipped")
+	if strings.Contains(got, "gen/") {
+		t.Errorf("a hit in an excluded folder: %s", got)
+	}
+
+	write(remainingFile, remainingHead+words(false, "check", "--counts"))
+	words(false)
+	contains(words(false, "check", "--all", "a"), "a/b.py:2: tells")
+	if text := words(false, "check", "--all", "b"); text != "" {
+		t.Errorf("another folder: %s", text)
+	}
+	write("a/c.sh", "# It tells all.\n")
+	contains(words(true), "a/c.sh:1: tells: (one of 2 in a, tools/words/remaining.txt allows 1)")
+	words(false, "check", "--update") // raises nothing
+	words(true)
+
+	write("a/b.py", "x = 1\n")
+	write("a/c.sh", "# It reports all.\n")
+	contains(words(false), "1 hits fewer")
+	words(false, "check", "--update")
+	if _, err := os.Stat(remainingFile); !os.IsNotExist(err) {
+		t.Errorf("the empty file is left: %v", err)
+	}
+	contains(words(false, "sample", "--seed", "77d73497"), "1. comment a/c.sh:1\n    It reports all.")
+	words(true, "sample", "--seed", "none")
 }
 
 func TestRemaining(t *testing.T) {
@@ -221,7 +281,7 @@ func TestRemaining(t *testing.T) {
 		t.Errorf("lowered: %q", got)
 	}
 	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "tools/words"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, filepath.Dir(remainingFile)), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := lowered.save(root); err != nil {
@@ -292,7 +352,7 @@ func TestDraw(t *testing.T) {
 	text := func(seed uint64, s sampler) string {
 		var b bytes.Buffer
 		for n, i := range draw(items, seed) {
-			s.print(&b, n+1, &i)
+			s.write(&b, n+1, &i)
 		}
 		return b.String()
 	}
