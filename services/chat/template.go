@@ -43,17 +43,17 @@ func (c Templates) Compile(model string, source inference.TemplateSource) (infer
 	}
 	text, ok := source.Named[inference.TemplateToolUse]
 	if !ok {
-		return plain, nil
+		return arrange(plain), nil
 	}
 	tools, err := c.compile(model+" "+inference.TemplateToolUse, text, source)
 	if err != nil {
 		return nil, err
 	}
-	return &byTools{plain: plain, tools: tools}, nil
+	return &byTools{plain: arrange(plain), tools: arrange(tools)}, nil
 }
 
 // byTools are two templates of a model, of which one is for chats with tools.
-type byTools struct{ plain, tools *template }
+type byTools struct{ plain, tools *arranged }
 
 // Render gives the prompt that asks for the next assistant message.
 func (t *byTools) Render(ctx context.Context, req *inference.Request) (string, error) {
@@ -81,12 +81,13 @@ func (c Templates) compile(model, source string, of inference.TemplateSource) (*
 	}
 	t.parts = t.takesParts()
 	t.images.shown = t.parts && t.showsImages()
+	t.rawCalls = strings.Contains(source, "tool_calls") && t.takesRawCalls()
 	return t, nil
 }
 
-// asksForNone finds templates that compare with none: they expect it as the content
-// of messages without one, as transformers 4 gives it. Others print "None" or fail
-// on it, so they get no content at all, as transformers 5 does.
+// asksForNone finds templates that compare with none: they expect none as the content
+// of messages without one. Others print "None", or fail on it or on a missing content,
+// and get the empty string.
 var asksForNone = regexp.MustCompile(`(?i)(\bis|[!=]=)\s+(not\s+)?none\b`)
 
 // template renders one model's chats.
@@ -98,6 +99,7 @@ type template struct {
 	parts     bool // reads content that is a list of parts
 	images    imagePlaces
 	none      bool // knows content that is none
+	rawCalls  bool // shows arguments of tool calls that are strings
 }
 
 // takesParts tries the template on a content list: one that can't read lists
@@ -108,6 +110,22 @@ func (t *template) takesParts() bool {
 }
 
 const probeText = "probe-text"
+
+// takesRawCalls reports whether the template shows a tool call whose arguments are a
+// string.
+func (t *template) takesRawCalls() bool {
+	probing := *t
+	probing.rawCalls = true
+	call := inference.ToolCall{ID: "call000001", Name: "probe", Arguments: json.RawMessage(probeText), Malformed: true}
+	vars, err := probing.vars(&inference.Request{Messages: []inference.Message{
+		{Role: "user", Text: "probe-user"}, {Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{call}},
+	}})
+	if err != nil {
+		return false
+	}
+	out, err := t.parsed.Render(context.Background(), vars)
+	return err == nil && strings.Contains(out, probeText)
+}
 
 // probe renders a message that is a list.
 func (t *template) probe(parts ...inference.Part) (string, error) {
@@ -249,9 +267,10 @@ func (t *template) message(m *inference.Message, content any) (*jinja.Dict, erro
 		d.Set("thinking", m.Reasoning) // the name that harmony's templates have
 	}
 	d.Set("role", t.role(m.Role))
-	if content != nil || t.none {
-		d.Set("content", content)
+	if content == nil && !t.none {
+		content = ""
 	}
+	d.Set("content", content)
 	if m.Name != "" {
 		d.Set("name", m.Name)
 	}
@@ -259,7 +278,7 @@ func (t *template) message(m *inference.Message, content any) (*jinja.Dict, erro
 		d.Set("tool_call_id", m.ToolCallID)
 	}
 	if len(m.ToolCalls) > 0 {
-		calls, err := toolCalls(m.ToolCalls)
+		calls, err := t.toolCalls(m.ToolCalls)
 		if err != nil {
 			return nil, err
 		}
@@ -331,21 +350,37 @@ func partList(parts []inference.Part) []any {
 }
 
 // toolCalls gives templates the arguments as objects, not as OpenAI's strings.
-func toolCalls(calls []inference.ToolCall) ([]any, error) {
+func (t *template) toolCalls(calls []inference.ToolCall) ([]any, error) {
 	list := make([]any, len(calls))
-	for i, c := range calls {
-		args, err := jinja.DecodeJSON(c.Arguments)
+	for i := range calls {
+		args, err := t.arguments(&calls[i])
 		if err != nil {
 			return nil, err
 		}
 		function := jinja.NewDict()
-		function.Set("name", c.Name)
+		function.Set("name", calls[i].Name)
 		function.Set("arguments", args)
 		call := jinja.NewDict()
-		call.Set("id", c.ID)
+		call.Set("id", calls[i].ID)
 		call.Set("type", "function")
 		call.Set("function", function)
 		list[i] = call
 	}
 	return list, nil
+}
+
+// arguments returns the arguments of a call for the template. What the model wrote as
+// malformed arguments is shown as a string. A template that shows objects only gets one:
+// the last value of each repeated key, or the string as the value of one key.
+func (t *template) arguments(call *inference.ToolCall) (any, error) {
+	if call.Malformed && t.rawCalls {
+		return string(call.Arguments), nil
+	}
+	args, err := jinja.DecodeJSON(call.Arguments)
+	if _, object := args.(*jinja.Dict); object || !call.Malformed {
+		return args, err
+	}
+	wrapped := jinja.NewDict()
+	wrapped.Set("arguments", string(call.Arguments))
+	return wrapped, nil
 }

@@ -149,9 +149,12 @@ type Part struct {
 type ToolCall struct {
 	ID   string
 	Name string
-	// Arguments is a JSON object. The bytes are the client's own: key order
-	// reaches the prompt.
+	// Arguments is a JSON object, unless Malformed. The bytes are the client's own: key
+	// order reaches the prompt.
 	Arguments json.RawMessage
+	// Malformed reports that Arguments, as a model wrote them, are not a JSON object with
+	// distinct keys: they are cut off, repeat a key or have another type.
+	Malformed bool
 }
 
 // Sampling steers how the next token is chosen. A nil pointer means that the

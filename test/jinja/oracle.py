@@ -7,7 +7,8 @@ The template is compiled by transformers' own function, so that its jinja2 envir
 
 With "messages" in it, a request is a chat in OpenAI's form, rendered by transformers' own function as
 apply_chat_template calls it: "tools" are those of the chat, "vars" what else the template is given, and "nulls"
-keeps keys that are null, as transformers 4 does; 5 drops them. Arguments of calls are parsed, as servers do.
+keeps keys that are null, as transformers 4 does; 5 drops them. Without it, no content is the empty string, as
+Trident has it. Arguments of calls are parsed, as servers do.
 
 {"versions": true} is answered with {"versions": [...]}, the packages that the answers depend on.
 """
@@ -39,6 +40,8 @@ def chat(request):
             call["function"]["arguments"] = json.loads(call["function"]["arguments"])
     if not request.get("nulls"):
         messages = [{k: v for k, v in m.items() if v is not None} for m in messages]
+        for message in messages:
+            message.setdefault("content", "")
     rendered, _ = chat_template_utils.render_jinja_template(
         conversations=[messages],
         tools=request.get("tools"),

@@ -1,0 +1,204 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/tier"
+)
+
+const (
+	// oneSystem has one slot for a system message and refuses others.
+	oneSystem = `{% if messages[0].role == 'system' %}S:{{ messages[0].content }};{% set messages = messages[1:] %}{% endif %}` +
+		`{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('system must be first') }}{% endif %}{{ m.role[0] }}:{{ m.content }};{% endfor %}`
+	// firstSystem shows the first system message and drops others without an error.
+	firstSystem = `{% for m in messages %}{% if m.role != 'system' or loop.first %}{{ m.role[0] }}:{{ m.content }};{% endif %}{% endfor %}`
+	// topSystem shows all system messages at the start.
+	topSystem = `{% for m in messages %}{% if m.role == 'system' %}{{ m.content }};{% endif %}{% endfor %}{% for m in messages %}{% if m.role != 'system' %}{{ m.role[0] }}:{{ m.content }};{% endif %}{% endfor %}`
+	// pairs refuses all system messages, and messages of one role in a row.
+	pairsOnly = `{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}{{ m.role[0] }}:{{ m.content }};{% endfor %}`
+	// noSystem refuses all system messages.
+	noSystem = `{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}{{ m.role[0] }}:{{ m.content }};{% endfor %}`
+)
+
+// chatOf makes messages of lines such as "user: hi".
+func chatOf(lines ...string) []inference.Message {
+	messages := make([]inference.Message, len(lines))
+	for i, line := range lines {
+		role, text, _ := strings.Cut(line, ": ")
+		messages[i] = inference.Message{Role: role, Text: text}
+	}
+	return messages
+}
+
+func TestArrange(t *testing.T) {
+	tests := []struct {
+		name, source string
+		messages     []inference.Message
+		want         string
+	}{
+		{"as written where the template shows all", plain, chatOf("system: a", "system: b", "user: c", "system: d"), "[system]a[system]b[user]c[system]d[assistant]"},
+		{"leading ones are merged", oneSystem, chatOf("system: a", "developer: b", "user: c"), "S:a\n\nb;u:c;"},
+		{"leading ones that would be dropped are merged", firstSystem, chatOf("system: a", "system: b", "user: c"), "s:a\n\nb;u:c;"},
+		{"one in the middle becomes a part of the next user message", oneSystem, chatOf("system: a", "user: b", "assistant: c", "system: d", "user: e"), "S:a;u:b;a:c;u:<system>\nd\n</system>\n\ne;"},
+		{"one that would be dropped", firstSystem, chatOf("system: a", "user: b", "assistant: c", "system: d", "user: e"), "s:a;u:b;a:c;u:<system>\nd\n</system>\n\ne;"},
+		{"several in the middle", oneSystem, chatOf("user: b", "system: d", "developer: e", "tool: f"), "u:b;t:<system>\nd\n</system>\n\n<system>\ne\n</system>\n\nf;"},
+		{"one at the end becomes a part of the message before it", oneSystem, chatOf("user: a", "assistant: b", "tool: c", "system: d"), "u:a;a:b;t:c\n\n<system>\nd\n</system>;"},
+		{"one between answers becomes a user message", oneSystem, chatOf("user: a", "assistant: b", "system: c", "assistant: d"), "u:a;a:b;u:<system>\nc\n</system>;a:d;"},
+		{"where no system message is shown", noSystem, chatOf("system: a", "system: b", "user: c", "system: d"), "u:<system>\na\n</system>\n\n<system>\nb\n</system>\n\nc\n\n<system>\nd\n</system>;"},
+		{"where all system messages are shown at the start", topSystem, chatOf("system: a", "user: b", "assistant: c", "system: d"), "a;u:b;a:c;u:<system>\nd\n</system>;"},
+		{"leading and middle ones", oneSystem, chatOf("system: a", "system: b", "user: c", "system: d", "user: e"), "S:a\n\nb;u:c;u:<system>\nd\n</system>\n\ne;"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			written := fmt.Sprint(tt.messages)
+			got, err := render(t, tt.source, &inference.Request{Messages: tt.messages})
+			if err != nil || got != tt.want {
+				t.Errorf("got %q, want %q, error %v", got, tt.want, err)
+			}
+			if is := fmt.Sprint(tt.messages); is != written {
+				t.Errorf("the request's messages became %s", is)
+			}
+		})
+	}
+}
+
+// TestArrangeParts checks that lists of parts stay lists.
+func TestArrangeParts(t *testing.T) {
+	user := inference.Message{Role: "user", Parts: []inference.Part{{Kind: inference.PartText, Text: "p"}}}
+	source := strings.ReplaceAll(oneSystem, "{{ m.content }}", "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}<{{ p.text }}>{% endfor %}{% endif %}")
+	req := &inference.Request{Messages: append(chatOf("user: a", "assistant: b", "system: c"), user)}
+	got, err := render(t, source, req)
+	if want := "u:a;a:b;u:<<system>\nc\n</system>\n\n><p>;"; err != nil || got != want {
+		t.Errorf("got %q, want %q, error %v", got, want, err)
+	}
+	if len(user.Parts) != 1 || user.Parts[0].Text != "p" {
+		t.Errorf("the request's parts became %v", user.Parts)
+	}
+}
+
+// TestArrangeErrors checks that a refusal of all arrangements is the template's own, and
+// that the parameter of an error is an index of the request.
+func TestArrangeErrors(t *testing.T) {
+	_, err := render(t, pairsOnly, &inference.Request{Messages: chatOf("system: a", "user: c", "user: d")})
+	if e := inference.AsError(err); err == nil || e.Param != "messages" || !strings.Contains(e.Message, "roles must alternate") {
+		t.Errorf("got %v", err)
+	}
+	messages := chatOf("system: a", "system: b", "user: c", "user: d")
+	messages[3].Parts = []inference.Part{{Kind: inference.PartImage}}
+	_, err = render(t, oneSystem, &inference.Request{Messages: messages})
+	if e := inference.AsError(err); err == nil || e.Param != "messages[3].content[0]" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// toolTurns is a chat of so many tool calls, with a system message after each result.
+func toolTurns(n int) []inference.Message {
+	messages := chatOf("system: You are an agent.", "developer: Use the tools.", "user: Begin.")
+	for i := range n {
+		id := fmt.Sprintf("call%05d", i)
+		messages = append(messages,
+			inference.Message{Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: id, Name: "get_weather", Arguments: json.RawMessage(`{"city": "Oslo"}`)}}},
+			inference.Message{Role: "tool", ToolCallID: id, Text: fmt.Sprintf("%d degrees", i)},
+			inference.Message{Role: "system", Text: fmt.Sprintf("reminder %d", i)},
+		)
+	}
+	return messages
+}
+
+// prefixes reports whether the prompt of each turn is a prefix of the next turn's.
+func prefixes(t *testing.T, template inference.Template, turns func(n int) []inference.Message) (bool, error) {
+	t.Helper()
+	before := ""
+	for n := range 21 {
+		prompt, err := template.Render(t.Context(), &inference.Request{Messages: turns(n)})
+		if err != nil || !strings.HasPrefix(prompt, before) {
+			return false, err
+		}
+		before = prompt
+	}
+	return true, nil
+}
+
+// TestToolTurns holds the prompts of 20 tool turns to what prefix caches need, with a
+// system message after each result: by templates that show those, and by ones that don't.
+func TestToolTurns(t *testing.T) {
+	checkToolTurns(t, append(ourFamilies(t), family{"one system", oneSystem}, family{"first system", firstSystem}), 6)
+}
+
+// TestRealToolTurns does so by the templates of real models.
+func TestRealToolTurns(t *testing.T) {
+	tier.Computes(t)
+	checkToolTurns(t, realFamilies(t), 40)
+}
+
+// checkToolTurns demands that chats with system messages are rendered with stable
+// prefixes by each template that renders chats without them so, at least the given number.
+func checkToolTurns(t *testing.T, families []family, least int) {
+	t.Helper()
+	checked := 0
+	for _, f := range families {
+		template, err := Templates{}.Compile(f.Model, inference.TemplateSource{Source: f.Template, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
+		if err != nil {
+			t.Fatalf("%s: %v", f.Model, err)
+		}
+		without := func(n int) []inference.Message {
+			all := toolTurns(n)
+			kept := all[:0:0]
+			for _, m := range all[1:] {
+				if m.Role != "system" {
+					kept = append(kept, m)
+				}
+			}
+			return kept
+		}
+		if stable, _ := prefixes(t, template, without); !stable {
+			continue // by its own rules: it drops what earlier turns had, or refuses tools
+		}
+		stable, err := prefixes(t, template, toolTurns)
+		if !stable {
+			t.Errorf("%s: the prompt of a turn is no prefix of the next one's (%v)", f.Model, err)
+			continue
+		}
+		prompt, _ := template.Render(t.Context(), &inference.Request{Messages: toolTurns(20)})
+		for _, text := range []string{"You are an agent.", "Use the tools.", "reminder 0", "reminder 19"} {
+			if !strings.Contains(prompt, text) {
+				t.Errorf("%s: the prompt has no %q", f.Model, text)
+			}
+		}
+		checked++
+	}
+	t.Logf("%d of %d templates render tool turns with stable prefixes", checked, len(families))
+	if checked < least {
+		t.Errorf("only %d templates were checked, want at least %d", checked, least)
+	}
+}
+
+// TestMalformedCalls shows what a model wrote as the arguments of a call.
+func TestMalformedCalls(t *testing.T) {
+	const (
+		asText   = `{% for m in messages %}{% for c in m.tool_calls %}{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}{% endif %}{% endfor %}{% endfor %}`
+		asObject = `{% for m in messages %}{% for c in m.tool_calls %}{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}{% endfor %}{% endfor %}`
+	)
+	tests := []struct{ name, source, arguments, want string }{
+		{"cut off, as text", asText, `{"a": 1, "b`, `{"a": 1, "b`},
+		{"cut off, as an object", asObject, `{"a": 1, "b`, `arguments={"a": 1, "b;`},
+		{"a repeated key, as text", asText, `{"a": 1, "a": 2}`, `{"a": 1, "a": 2}`},
+		{"a repeated key, as an object", asObject, `{"a": 1, "a": 2}`, `a=2;`},
+		{"a list, as text", asText, `[1]`, `[1]`},
+		{"a list, as an object", asObject, `[1]`, `arguments=[1];`},
+		{"no JSON", asText, `city: Oslo`, `city: Oslo`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			call := inference.ToolCall{ID: "c", Name: "f", Arguments: json.RawMessage(tt.arguments), Malformed: true}
+			got, err := render(t, tt.source, &inference.Request{Messages: []inference.Message{{Role: "user", Text: "x"}, {Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{call}}}})
+			if err != nil || got != tt.want {
+				t.Errorf("got %q, want %q, error %v", got, tt.want, err)
+			}
+		})
+	}
+}
