@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,8 +17,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agnivade/levenshtein"
+
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
@@ -141,9 +145,16 @@ func respelled(r *http.Request) *http.Request {
 
 const modelsPath = "/v1/models"
 
+// probes are the health checks of other servers: vLLM, llama.cpp, SageMaker, Kubernetes.
+var probes = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"/health":  "/health/ready",
+	"/ping":    "/health/ready",
+	"/healthz": "/health/live",
+}
+
 // normalise gives each route its one spelling, that of the document: paths
-// without /v1 and below /openai, which other servers have, POST /v1/models for
-// GET. A model name with slashes becomes one segment of the escaped path, which
+// without /v1 and below /openai and health checks, which other servers have, POST
+// /v1/models for GET. A model name with slashes becomes one segment of the escaped path, which
 // is empty where the path says it all. What is read ends with the name, what is
 // done to a model with /load or /unload.
 func normalise(method, path string) (newMethod, newPath, escaped string) {
@@ -152,6 +163,9 @@ func normalise(method, path string) (newMethod, newPath, escaped string) {
 	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/embeddings", "/responses", "/tokenize", "/detokenize"}, path) ||
 		strings.HasPrefix(path, "/models/") || strings.HasPrefix(path, "/responses/") {
 		path = "/v1" + path
+	}
+	if probe, ok := probes[path]; ok {
+		path = probe
 	}
 	if path == modelsPath && method == http.MethodPost {
 		method = http.MethodGet
@@ -182,11 +196,40 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		wire.WriteError(w, r, &wire.StatusError{Status: http.StatusNotFound, Code: "unknown_url", Message: "this path is not served: the API is below /v1, such as POST /v1/chat/completions"})
+		wire.WriteError(w, r, &wire.StatusError{Status: http.StatusNotFound, Code: "unknown_url", Message: unknownPath(r.URL.Path)})
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	wire.WriteError(w, r, &wire.StatusError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf("%s can't be used on this path; use %s", r.Method, allowed[0])})
+}
+
+// maxPathShown bounds how much of a path is compared with others and shown, in bytes.
+const maxPathShown = 64
+
+// unknownPath returns the message about a path that isn't served.
+func unknownPath(path string) string {
+	path = budget.Cut(path, maxPathShown)
+	route, distance := nearest(path)
+	if 2*distance > len(path) {
+		return fmt.Sprintf("the path %q is not served: the API is below /v1, such as POST /v1/chat/completions", path)
+	}
+	return fmt.Sprintf("the path %q is not served: did you mean %s?", path, route)
+}
+
+// nearest returns the method and path of the operation whose path is most similar, and
+// the edit distance of the two paths.
+func nearest(path string) (route string, distance int) {
+	distance = math.MaxInt
+	for _, record := range auth.Records() {
+		method, candidate, _ := strings.Cut(record.Pattern, " ")
+		if record.API != auth.OpenAI || candidate == "" {
+			continue
+		}
+		if d := levenshtein.ComputeDistance(path, candidate); d < distance || d == distance && method == http.MethodPost {
+			route, distance = record.Pattern, d
+		}
+	}
+	return route, distance
 }
 
 // checkBody reads and validates the body before the generated code decodes it.

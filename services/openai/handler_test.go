@@ -320,6 +320,23 @@ func TestModelsAndHealth(t *testing.T) {
 	}
 }
 
+func TestUnknownPath(t *testing.T) {
+	tests := []struct{ path, want string }{
+		{"/v1/chat/completion", "did you mean POST /v1/chat/completions?"},
+		{"/chat/completions/", "did you mean POST /v1/chat/completions?"},
+		{"/v1/embedding", "did you mean POST /v1/embeddings?"},
+		{"/health/readyz", "did you mean GET /health/ready?"},
+		{"/x", "the API is below /v1, such as POST /v1/chat/completions"},
+		{"/" + strings.Repeat("\"", 1<<16), "the API is below /v1, such as POST /v1/chat/completions"},
+	}
+	for _, tt := range tests {
+		got := unknownPath(tt.path)
+		if !strings.HasSuffix(got, tt.want) || len(got) > 300 {
+			t.Errorf("%.40q: got %q, want it to end with %q", tt.path, got, tt.want)
+		}
+	}
+}
+
 func TestNormalise(t *testing.T) {
 	tests := []struct{ name, method, path, wantMethod, wantPath, wantEscaped string }{
 		{"the document's", "POST", "/v1/chat/completions", "POST", "/v1/chat/completions", ""},
@@ -347,6 +364,9 @@ func TestNormalise(t *testing.T) {
 		{"no model to load", "POST", "/v1/models/load", "POST", "/v1/models/load", ""},
 		{"deleted load", "DELETE", "/v1/models/a/b/load", "DELETE", "/v1/models/a/b/load", "/v1/models/a%2Fb/load"},
 		{"health", "GET", "/health/ready", "GET", "/health/ready", ""},
+		{"vLLM's health check", "GET", "/health", "GET", "/health/ready", ""},
+		{"SageMaker's health check", "GET", "/ping", "GET", "/health/ready", ""},
+		{"Kubernetes' health check", "GET", "/healthz", "GET", "/health/live", ""},
 		{"longer", "GET", "/modelsx", "GET", "/modelsx", ""},
 	}
 	for _, tt := range tests {
