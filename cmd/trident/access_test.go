@@ -290,8 +290,8 @@ func TestAccess(t *testing.T) {
 		want       codes.Code
 		words      string
 	}{
-		{ofText, "sk-none", "chat", codes.Unauthenticated, "this API key is not valid"},
-		{ofTensors, "sk-none", "echo", codes.Unauthenticated, "this API key is not valid"},
+		{ofText, "sk-none", "chat", codes.Unauthenticated, "Incorrect API key provided"},
+		{ofTensors, "sk-none", "echo", codes.Unauthenticated, "Incorrect API key provided"},
 		{ofText, "", "chat", codes.Unauthenticated, "an API key is needed"},
 		{ofTensors, "", "echo", codes.Unauthenticated, "an API key is needed"},
 		{ofText, "sk-all", "other", codes.OK, ""},
@@ -316,7 +316,7 @@ func TestAccess(t *testing.T) {
 	if strings.Contains(log, "sk-") {
 		t.Errorf("the log has keys: %s", log)
 	}
-	for _, want := range []string{"client=everything", "client=some", `error="this API key is not valid"`} {
+	for _, want := range []string{"client=everything", "client=some", `error="Incorrect API key provided"`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %s", want)
 		}

@@ -381,7 +381,7 @@ func TestAuthenticationFailures(t *testing.T) {
 	for range 300 {
 		a, _ := h.ask(target, "sk-wrong")
 		statuses[a.status]++
-		if a.status == http.StatusTooManyRequests && (a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `"code":"too_many_authentication_failures"`) || !strings.Contains(a.body, "this API key is not valid")) {
+		if a.status == http.StatusTooManyRequests && (a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `"code":"too_many_authentication_failures"`) || !strings.Contains(a.body, "Incorrect API key provided")) {
 			t.Fatalf("%s %v", a, a.header)
 		}
 	}

@@ -23,7 +23,7 @@ func TestAccessOnAStream(t *testing.T) {
 			said := openStream(t, address, "sk-some")
 			awaitSaid(t, said, "")
 			for _, step := range []struct{ keys, want string }{
-				{"- {name: other, key: sk-other}", "this API key is not valid"},
+				{"- {name: other, key: sk-other}", "Incorrect API key provided"},
 				{"- {name: some, key: sk-some, expires: 2001-01-01}", "this API key has expired"},
 				{"- {name: some, key: sk-some, models: [chat]}", "this key may not use it"},
 				{given, ""},
@@ -56,7 +56,7 @@ func TestFirstKeysOnAStream(t *testing.T) {
 	write(t, path, rest+"keys: [{name: some, key: sk-some}]\n")
 	log.await(t, taken, 1)
 	for name, said := range open {
-		if got := said(); !strings.Contains(got, "this API key is not valid") {
+		if got := said(); !strings.Contains(got, "Incorrect API key provided") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -27,8 +27,8 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		for range 50 {
-			e := inference.AsError(f.bound(one, errKey("this API key is not valid")))
-			if e.Code != inference.CodeLimited || e.Reason != ReasonFailures || e.RetryAfter != failurePause || !strings.HasPrefix(e.Message, "this API key is not valid, and too many requests") {
+			e := inference.AsError(f.bound(one, errKey("Incorrect API key provided")))
+			if e.Code != inference.CodeLimited || e.Reason != ReasonFailures || e.RetryAfter != failurePause || !strings.HasPrefix(e.Message, "Incorrect API key provided, and too many requests") {
 				t.Fatalf("%+v", e)
 			}
 		}

@@ -134,7 +134,7 @@ func (k *keys) client(values func(name string) []string) (*inference.Client, err
 			return c.client, nil
 		}
 	}
-	return nil, errKey("this API key is not valid")
+	return nil, errKey("Incorrect API key provided")
 }
 
 func errKey(message string) error {

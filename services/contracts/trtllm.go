@@ -106,7 +106,7 @@ func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 		if m := text.FindStringSubmatch(err.Message); m != nil {
 			return because(err, &inference.Error{
 				Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),
-				Message: fmt.Sprintf("this model's context is %s tokens, but %s has %s", m[2], req.TextParam(), m[1]),
+				Message: fmt.Sprintf("This model's maximum context length is %s tokens, but %s has %s", m[2], req.TextParam(), m[1]),
 			})
 		}
 	}

@@ -398,7 +398,7 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 	case vllmTooLong.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonContextLength, req.TextParam()
 		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]
-		explained.Message = fmt.Sprintf("this model's context is %s tokens, but %s has %s", limit, explained.Param, lengthIn(err.Message, limit))
+		explained.Message = fmt.Sprintf("This model's maximum context length is %s tokens, but %s has %s", limit, explained.Param, lengthIn(err.Message, limit))
 	case vllmBadParameter.MatchString(err.Message):
 		m := vllmBadParameter.FindStringSubmatch(err.Message)
 		explained.Reason, explained.Param = inference.ReasonInvalidValue, m[1]

@@ -93,11 +93,11 @@ func TestDenials(t *testing.T) {
 		status        int
 		want          string // of the body, or of the header Grpc-Status
 	}{
-		{"/v1/chat/completions", "application/json", 401, `{"error":{"message":"this API key is not valid","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
-		{"/v2/models/m/infer", "application/json", 401, `{"error":"this API key is not valid"}`},
-		{"/v2", "", 401, `{"error":"this API key is not valid"}`},
-		{"/trident.v1.ChatService/Chat", "application/json", 401, `{"code":"unauthenticated","message":"this API key is not valid"}`},
-		{"/trident.v1.ChatService/Chat", "application/proto", 401, `{"code":"unauthenticated","message":"this API key is not valid"}`},
+		{"/v1/chat/completions", "application/json", 401, `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
+		{"/v2/models/m/infer", "application/json", 401, `{"error":"Incorrect API key provided"}`},
+		{"/v2", "", 401, `{"error":"Incorrect API key provided"}`},
+		{"/trident.v1.ChatService/Chat", "application/json", 401, `{"code":"unauthenticated","message":"Incorrect API key provided"}`},
+		{"/trident.v1.ChatService/Chat", "application/proto", 401, `{"code":"unauthenticated","message":"Incorrect API key provided"}`},
 		{"/trident.v1.ChatService/ChatStream", "application/connect+proto", 200, `"code":"unauthenticated"`},
 		{"/trident.v1.ChatService/Chat", "application/grpc-web+proto", 200, "16"},
 		{"/trident.v1.ChatService/Chat", "text/plain", 401, `"code":"invalid_api_key"`},

@@ -168,7 +168,7 @@ func checkInputs(ctx context.Context, c *catalog.Card, inputs []inference.Input)
 
 // tooLong says that a prompt and the answer asked for don't fit into the context.
 func tooLong(c *catalog.Card, param string, prompt, asked int) *inference.Error {
-	message := fmt.Sprintf("this model's context is %d tokens, but %s has %d", c.ContextLength, param, prompt)
+	message := fmt.Sprintf("This model's maximum context length is %d tokens, but %s has %d", c.ContextLength, param, prompt)
 	if asked > 0 {
 		message += fmt.Sprintf(" and %d were asked for in the answer", asked)
 	}

@@ -324,7 +324,7 @@ func (s *Service) maxTokens(ctx context.Context, card *catalog.Card, req *infere
 	case length > 0 && asked > length:
 		return 0, &inference.Error{
 			Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),
-			Message: fmt.Sprintf("this model's context is %d tokens, but %d were asked for in the answer alone", length, asked),
+			Message: fmt.Sprintf("This model's maximum context length is %d tokens, but %d were asked for in the answer alone", length, asked),
 		}
 	case asked > 0:
 		return asked, nil

@@ -268,7 +268,7 @@ func TestKindsRefuse(t *testing.T) {
 		{"ensemble", "a structural tag", []any{"structured_outputs", object{"structural_tag": "x"}}, "structured_outputs.structural_tag", "unsupported_parameter", ""},
 		{"ensemble", "a piece of a character", []any{"logit_bias", object{"200": 1}}, "logit_bias", "unsupported_parameter", "token 200"},
 		{"ensemble", "an unknown token", []any{"logit_bias", object{"9999": 1}}, "logit_bias", "invalid_value", "9999"},
-		{"bls", "a long prompt", []any{"messages", []object{{"role": "user", "content": long}}}, "messages", "context_length_exceeded", "this model's context is 200 tokens, but messages has 250"},
+		{"bls", "a long prompt", []any{"messages", []object{{"role": "user", "content": long}}}, "messages", "context_length_exceeded", "This model's maximum context length is 200 tokens, but messages has 250"},
 		{"ensemble", "a long prompt", []any{"messages", []object{{"role": "user", "content": long}}}, "messages", "context_length_exceeded", "200 tokens"},
 		{"llmapi", "a long prompt", []any{"messages", []object{{"role": "user", "content": long}}}, "messages", "context_length_exceeded", "200 tokens"},
 		{"llmapi", "a prompt beyond the context", []any{"messages", []object{{"role": "user", "content": long + long}}}, "messages", "context_length_exceeded", "300 tokens"},
