@@ -11,10 +11,9 @@ import (
 )
 
 // DecodeMessages reads the messages of a chat. It accepts and refuses what
-// ChatCompletionRequestMessage of openapi/openai.yaml does, and refuses two
-// things more that a schema can't express: arguments of earlier calls that
-// aren't JSON objects, and what no chat template can show (custom tools,
-// references to spoken answers). Parts that are images, sounds or files are
+// ChatCompletionRequestMessage of openapi/openai.yaml does, and refuses one
+// thing more that a schema can't express: what no chat template can show (custom
+// tools, references to spoken answers). Parts that are images, sounds or files are
 // only checked for their form: what the model reads is the core's business.
 //
 // Errors are [*inference.Error] with params such as messages[2].content[0].text.

@@ -78,9 +78,18 @@ func limitText(c *inference.Structured, most int) error {
 // at most [budget.Values]. The zero value is ready.
 type Objects struct{ reader strictjson.Reader }
 
-// Decode checks that a field's text is a JSON object, as the arguments of earlier calls have
-// to be, and keeps its bytes: the order of keys reaches the prompt. No text stands for no
-// keys. Errors are [*inference.Error].
+// Arguments reads the arguments of an earlier tool call, as [strictjson.Reader.Arguments]
+// does. Errors are [*inference.Error].
+func (o *Objects) Arguments(param, text string) (raw json.RawMessage, malformed bool, err error) {
+	raw, malformed, err = o.reader.Arguments(text)
+	if err != nil {
+		return nil, false, strictjson.BodyError(strictjson.At(param, err))
+	}
+	return raw, malformed, nil
+}
+
+// Decode checks that a field's text is a JSON object and keeps its bytes: the order of keys
+// reaches the prompt. No text stands for no keys. Errors are [*inference.Error].
 func (o *Objects) Decode(param, text string) (json.RawMessage, error) {
 	raw, err := o.reader.ObjectText(text)
 	if err != nil {

@@ -279,6 +279,21 @@ func (r *Reader) ObjectText(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
+// Arguments reads the arguments of a tool call as a model wrote them, and counts their
+// values with those of r. It keeps the bytes. malformed reports that the text isn't a JSON
+// object with distinct keys: models cut calls off and repeat keys, and the histories that
+// clients send back have such calls. The error is that of a request over its budget.
+func (r *Reader) Arguments(text string) (raw json.RawMessage, malformed bool, err error) {
+	raw, err = r.ObjectText(text)
+	switch {
+	case BeyondText(err):
+		return nil, false, err
+	case err != nil:
+		return json.RawMessage(text), true, nil
+	}
+	return raw, false, nil
+}
+
 // Count takes account of one more value.
 func (r *Reader) Count() error {
 	r.values++

@@ -153,11 +153,11 @@ func chatMessage(objects *requests.Objects, param string, m *tridentv1.ChatMessa
 		message.Parts = append(message.Parts, inference.Part{Kind: inference.PartText, Text: p.GetText()})
 	}
 	for i, call := range m.GetToolCalls() {
-		arguments, err := objects.Decode(fmt.Sprintf("%s.tool_calls[%d].arguments", param, i), call.GetArguments())
+		arguments, malformed, err := objects.Arguments(fmt.Sprintf("%s.tool_calls[%d].arguments", param, i), call.GetArguments())
 		if err != nil {
 			return message, err
 		}
-		message.ToolCalls = append(message.ToolCalls, inference.ToolCall{ID: call.GetId(), Name: call.GetName(), Arguments: arguments})
+		message.ToolCalls = append(message.ToolCalls, inference.ToolCall{ID: call.GetId(), Name: call.GetName(), Arguments: arguments, Malformed: malformed})
 	}
 	return message, nil
 }

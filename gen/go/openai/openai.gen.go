@@ -172,7 +172,7 @@ type ChatCompletionMessageToolCallChunk struct {
 
 // ChatCompletionMessageToolCallFunction The function and its arguments.
 type ChatCompletionMessageToolCallFunction struct {
-	// Arguments The arguments, a JSON object as text. In a request other text is a 400, but for the empty one, which stands for no arguments; from a model it may be wrong, so check it before use.
+	// Arguments The arguments as the model wrote them, usually a JSON object as text; empty for none. Models write other text too: check it before use. In a request, text that isn't a JSON object with distinct keys reaches the chat template as a string.
 	Arguments string `json:"arguments"`
 
 	// Name The function.

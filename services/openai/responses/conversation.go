@@ -47,12 +47,9 @@ func (c *conversation) add(it *item, origin string) error {
 }
 
 func (c *conversation) addCall(it *item, origin string) error {
-	arguments, err := c.arguments.ObjectText(it.text)
-	switch {
-	case strictjson.BeyondText(err):
+	arguments, malformed, err := c.arguments.Arguments(it.text)
+	if err != nil {
 		return strictjson.BodyError(err)
-	case err != nil: // as a model wrote it: the client's own are checked
-		return inference.Invalid(origin, "%s: the model's call of `%s` has arguments that aren't a JSON object, which no chat template shows", origin, it.name)
 	}
 	last := len(c.messages) - 1
 	if last < 0 || c.messages[last].Role != assistant || c.reasoning != "" {
@@ -61,7 +58,7 @@ func (c *conversation) addCall(it *item, origin string) error {
 		last = len(c.messages) - 1
 	}
 	m := &c.messages[last]
-	m.ToolCalls = append(m.ToolCalls, inference.ToolCall{ID: it.callID, Name: it.name, Arguments: arguments})
+	m.ToolCalls = append(m.ToolCalls, inference.ToolCall{ID: it.callID, Name: it.name, Arguments: arguments, Malformed: malformed})
 	return nil
 }
 

@@ -41,7 +41,6 @@ func TestResponseErrors(t *testing.T) {
 		{"a picture from a function", `"instructions":"x","input":[` + fmt.Sprintf(call, "") + `,{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:x"}]}]`, 400, "input[1].output[0]", "unsupported_parameter", "image"},
 		{"a kept picture", `"input":[{"role":"user","content":[{"type":"input_image","file_id":"f"}]}]`, 400, "input[0].content[0].image_url", "unsupported_parameter", "no files are kept"},
 		{"a document", `"input":[{"role":"user","content":[{"type":"input_file","file_id":"f"}]}]`, 400, "input[0].content[0]", "unsupported_parameter", "document"},
-		{"arguments that are no object", `"input":[` + fmt.Sprintf(call, "[1]") + `]`, 400, "input[0].arguments", "invalid_value", "JSON object"},
 		{"hidden reasoning", `"input":[{"type":"reasoning","id":"r","summary":[],"encrypted_content":"x"}]`, 400, "input[0].encrypted_content", "unsupported_parameter", "can't be read"},
 		{"an unknown item to refer to", `"input":[{"type":"item_reference","id":"msg_x"}]`, 404, "input[0].id", "item_not_found", `"msg_x"`},
 		{"an item by its id alone", `"input":[{"id":"msg_x"}]`, 404, "input[0].id", "item_not_found", `"msg_x"`},

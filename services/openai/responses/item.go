@@ -59,9 +59,8 @@ type item struct {
 
 // decodeItems reads the input of a response: a text, or a list of items. It accepts
 // and refuses what ResponseInput of openapi/openai.yaml does, and refuses more that
-// the schema can't express or that can't be honoured: arguments of earlier calls
-// that aren't JSON objects, items of tools that others run, what others have
-// encrypted or keep. Without input there are none.
+// the schema can't express or that can't be honoured: items of tools that others run,
+// what others have encrypted or keep. Without input there are none.
 //
 // Errors are [*inference.Error] with params such as input[2].content[0].text.
 func decodeItems(raw json.RawMessage) ([]*item, error) {

@@ -638,8 +638,9 @@ type ToolCall struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the function. Required.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Arguments as JSON text, as the model wrote it: to be checked before use. Of an
-	// earlier call it must be a JSON object; empty is {}.
+	// Arguments as the model wrote them, usually a JSON object: check them before use.
+	// Empty is {}. Arguments of an earlier call that aren't a JSON object with distinct
+	// keys reach the chat template as a string.
 	Arguments     string `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

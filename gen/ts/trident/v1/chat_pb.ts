@@ -286,8 +286,9 @@ export type ToolCall = Message<"trident.v1.ToolCall"> & {
   name: string;
 
   /**
-   * Arguments as JSON text, as the model wrote it: to be checked before use. Of an
-   * earlier call it must be a JSON object; empty is {}.
+   * Arguments as the model wrote them, usually a JSON object: check them before use.
+   * Empty is {}. Arguments of an earlier call that aren't a JSON object with distinct
+   * keys reach the chat template as a string.
    *
    * @generated from field: string arguments = 3;
    */

@@ -35,7 +35,7 @@ func CheckCacheHint(part map[string]any) error {
 	return strictjson.At(key, err)
 }
 
-// Function reads a call's name and arguments.
+// Function reads a call's name and its arguments, as a model wrote them.
 func Function(r *strictjson.Reader, function map[string]any) (inference.ToolCall, error) {
 	name, err := Text(function, "name", true)
 	if err != nil {
@@ -46,6 +46,6 @@ func Function(r *strictjson.Reader, function map[string]any) (inference.ToolCall
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
-	raw, err := r.ObjectText(arguments)
-	return inference.ToolCall{Name: name, Arguments: raw}, strictjson.At(key, err)
+	raw, malformed, err := r.Arguments(arguments)
+	return inference.ToolCall{Name: name, Arguments: raw, Malformed: malformed}, strictjson.At(key, err)
 }
