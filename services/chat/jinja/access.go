@@ -93,14 +93,6 @@ func (rt *runtime) ownAttr(v any, name string) (any, bool, error) {
 	case *macro:
 		a, ok := v.attr(name)
 		return a, ok, nil
-	case *cycler:
-		a, ok := v.attr(name)
-		return a, ok, nil
-	case *joiner:
-		if name == "sep" {
-			return v.sep, true, nil
-		}
-		return v.used, name == "used", nil
 	case *rangeValue:
 		i := indexOf([]string{"start", "stop", "step"}, name)
 		if i >= 0 {
@@ -113,10 +105,6 @@ func (rt *runtime) ownAttr(v any, name string) (any, bool, error) {
 	case *dictView:
 		if name == "mapping" {
 			return v.d, true, nil
-		}
-	case *builtin:
-		if v.name == "dict" && name == "fromkeys" {
-			return &builtin{name, dictFromKeys}, true, nil
 		}
 	case bool, int64:
 		i, _ := toInt(v)

@@ -201,15 +201,6 @@ type (
 		call *callExpr
 	}
 
-	// blockStmt is {% block %}: without inheritance it only opens a scope that sees the template's variables.
-	blockStmt struct {
-		line             int
-		name             string
-		scoped, required bool
-		body             []stmt
-		fn               *function
-	}
-
 	jumpStmt struct {
 		line int
 		how  signal

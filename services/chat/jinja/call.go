@@ -75,8 +75,6 @@ func (rt *runtime) call(fn any, c *call) (any, error) {
 		return fn.invoke(rt, c.args, c.kw)
 	case *loopState:
 		return fn.call(c)
-	case *joiner:
-		return fn.call(c)
 	case *undefined:
 		return nil, fn.err()
 	}

@@ -190,23 +190,3 @@ func allCased(s string, want func(rune) bool) bool {
 	}
 	return found
 }
-
-func isTitleText(s string) bool {
-	found, inWord := false, false
-	for _, r := range s {
-		switch {
-		case isUpper(r) || unicode.IsTitle(r):
-			if inWord {
-				return false
-			}
-			found, inWord = true, true
-		case isLower(r):
-			if !inWord {
-				return false
-			}
-		default:
-			inWord = false
-		}
-	}
-	return found
-}

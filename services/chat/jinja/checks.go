@@ -2,21 +2,8 @@ package jinja
 
 import "math/big"
 
-// testNamed returns one of Jinja's tests, or nil.
-func testNamed(name string) filterFunc {
-	switch name { // these look up filters and tests themselves
-	case "filter":
-		return func(c *call) (any, error) { return c.isName(func(n string) bool { return filterNamed(n) != nil }) }
-	case "test":
-		return func(c *call) (any, error) { return c.isName(func(n string) bool { return testNamed(n) != nil }) }
-	}
-	return checks[name]
-}
-
-func (c *call) isName(known func(string) bool) (any, error) {
-	name, ok := text(c.self)
-	return ok && known(name), c.positional("is", 0, 0)
-}
+// testNamed returns one of Jinja's tests, or nil. The package documentation names the few that are left out.
+func testNamed(name string) filterFunc { return checks[name] }
 
 var checks = map[string]filterFunc{
 	"defined":   isA(func(v any) bool { _, ok := v.(*undefined); return !ok }),
@@ -33,7 +20,6 @@ var checks = map[string]filterFunc{
 	"sequence":  isA(isSequence),
 	"iterable":  isA(isIterable),
 	"callable":  isA(isCallable),
-	"escaped":   isA(func(v any) bool { _, ok := v.(markup); return ok }),
 
 	"odd":         plain("odd", func(c *call) (any, error) { return c.remainder(int64(2), 1) }),
 	"even":        plain("even", func(c *call) (any, error) { return c.remainder(int64(2), 0) }),
@@ -96,7 +82,7 @@ func isIterable(v any) bool {
 
 func isCallable(v any) bool {
 	switch v.(type) {
-	case *builtin, *macro, *loopState, *joiner, *undefined:
+	case *builtin, *macro, *loopState, *undefined:
 		return true
 	}
 	return false

@@ -12,12 +12,14 @@
 //
 // # Deliberate differences
 //
-//   - include, import, extends and autoescape are refused by Parse: a chat template is one file of plain text.
-//     A block only opens a scope; there is no self and no super.
-//   - The filters pprint, random, urlize and wordwrap and the global lipsum do not exist: rendering depends on
-//     nothing but the template, its variables and the clock.
-//   - str has no encode, casefold, translate or maketrans, since there are no bytes. \N{...} escapes and complex
-//     numbers are refused.
+//   - The language is what chat templates use: those of the model hub that @huggingface/ollama-utils collects, of vLLM's
+//     package and of our tests. Parse reports anything else by its name.
+//   - Not supported are the tags block, include, import, extends and autoescape (a chat template is one file of plain
+//     text); the filters attr, center, filesizeformat, forceescape, pprint, random, slice, striptags, urlencode, urlize,
+//     wordwrap and xmlattr; the tests escaped, filter and test; the globals cycler, joiner and lipsum; and of methods those
+//     of numbers and ranges, dict.fromkeys, and of str casefold, center, encode, expandtabs, format_map, isascii,
+//     isdecimal, isidentifier, isnumeric, isprintable, istitle, ljust, maketrans, rjust, swapcase, translate and zfill.
+//     \N{...} escapes and complex numbers are refused.
 //   - Functions and iterators print without the memory address that Python shows.
 //   - Constant expressions are evaluated when they are reached. An error that Python hides while it folds
 //     constants, as in 'abc'['x':], is an error here; infinity as a constant, which breaks Python's generated code,

@@ -224,18 +224,6 @@ func (s *withStmt) exec(f *frame) (signal, error) {
 	return f.execAll(s.body)
 }
 
-func (s *blockStmt) exec(f *frame) (signal, error) {
-	if s.required {
-		return goOn, &RenderError{f.rt.t.name, s.line, "the required block '" + s.name + "' has no content"}
-	}
-	outer := f
-	for !s.scoped && outer.outer != nil {
-		outer = outer.outer
-	}
-	_, err := f.rt.enter(s.fn, outer).execAll(s.body)
-	return goOn, err
-}
-
 func (s *forStmt) exec(f *frame) (signal, error) {
 	v, err := s.iter.eval(f)
 	if err != nil {

@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -34,34 +33,27 @@ func filterNamed(name string) filterFunc {
 }
 
 var textFilters = map[string]filterFunc{
-	"capitalize":     textFilter("capitalize", capitalize),
-	"lower":          textFilter("lower", lower),
-	"upper":          textFilter("upper", upper),
-	"title":          textFilter("title", filterTitle),
-	"center":         filterCenter,
-	"e":              plain("escape", filterEscape),
-	"escape":         plain("escape", filterEscape),
-	"forceescape":    plain("forceescape", filterForceEscape),
-	"format":         filterFormat,
-	"indent":         filterIndent,
-	"replace":        filterReplace,
-	"safe":           plain("safe", filterSafe),
-	"string":         plain("string", filterString),
-	"striptags":      plain("striptags", filterStripTags),
-	"trim":           filterTrim,
-	"truncate":       filterTruncate,
-	"urlencode":      plain("urlencode", filterURLEncode),
-	"wordcount":      plain("wordcount", filterWordCount),
-	"xmlattr":        filterXMLAttr,
-	"tojson":         filterToJSON,
-	"abs":            plain("abs", filterAbs),
-	"int":            filterInt,
-	"float":          filterFloat,
-	"round":          filterRound,
-	"filesizeformat": filterFileSize,
-	"default":        filterDefault,
-	"d":              filterDefault,
-	"attr":           filterAttr,
+	"capitalize": textFilter("capitalize", capitalize),
+	"lower":      textFilter("lower", lower),
+	"upper":      textFilter("upper", upper),
+	"title":      textFilter("title", filterTitle),
+	"e":          plain("escape", filterEscape),
+	"escape":     plain("escape", filterEscape),
+	"format":     filterFormat,
+	"indent":     filterIndent,
+	"replace":    filterReplace,
+	"safe":       plain("safe", filterSafe),
+	"string":     plain("string", filterString),
+	"trim":       filterTrim,
+	"truncate":   filterTruncate,
+	"wordcount":  plain("wordcount", filterWordCount),
+	"tojson":     filterToJSON,
+	"abs":        plain("abs", filterAbs),
+	"int":        filterInt,
+	"float":      filterFloat,
+	"round":      filterRound,
+	"default":    filterDefault,
+	"d":          filterDefault,
 }
 
 // plain refuses arguments to filters that take none.
@@ -111,38 +103,12 @@ func filterTitle(s string) string {
 	return b.String()
 }
 
-func filterCenter(c *call) (any, error) {
-	var p [1]any
-	if err := c.bind("center", 0, p[:], "width"); err != nil {
-		return nil, err
-	}
-	width, err := wantInt("width", p[0], 80)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.soft()
-	if err != nil {
-		return nil, err
-	}
-	s, err = c.rt.center(s, " ", width)
-	return like(c.self, s), err
-}
-
 func filterEscape(c *call) (any, error) {
 	s, err := c.soft()
 	if err != nil {
 		return nil, err
 	}
 	s = escapeText(c.self, s)
-	return markup(s), c.rt.grow(len(s))
-}
-
-func filterForceEscape(c *call) (any, error) {
-	s, err := c.soft()
-	if err != nil {
-		return nil, err
-	}
-	s = htmlEscaper.Replace(s)
 	return markup(s), c.rt.grow(len(s))
 }
 
@@ -244,14 +210,6 @@ func filterReplace(c *call) (any, error) {
 	return c.rt.replace(s, old, to, limit)
 }
 
-func filterStripTags(c *call) (any, error) {
-	s, err := c.soft()
-	if err != nil {
-		return nil, err
-	}
-	return stripTags(s), c.rt.grow(len(s))
-}
-
 func filterTrim(c *call) (any, error) {
 	var p [1]any
 	if err := c.bind("trim", 0, p[:], "chars"); err != nil {
@@ -308,61 +266,6 @@ func filterTruncate(c *call) (any, error) {
 	return like(c.self, s+end), c.rt.grow(len(s) + len(end))
 }
 
-func filterURLEncode(c *call) (any, error) {
-	if _, ok := text(c.self); ok {
-		return quoteURL(c.text(), "/"), c.rt.grow(3 * len(c.text()))
-	}
-	pairs := c.self
-	switch v := c.self.(type) {
-	case *Dict:
-		pairs = &dictView{v, viewItems}
-	case nil, bool, int64, float64:
-		s, err := c.soft()
-		return quoteURL(s, "/"), err
-	}
-	items, err := c.rt.collect(pairs)
-	if err != nil {
-		return nil, err
-	}
-	var parts []string
-	for _, item := range items {
-		kv, err := c.rt.collect(item)
-		if err != nil {
-			return nil, err
-		}
-		if len(kv) != 2 {
-			return nil, failf("urlencode needs pairs of a key and a value")
-		}
-		for i, sep := range []string{"=", "&"} {
-			s, err := c.rt.str(kv[i])
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, strings.ReplaceAll(quoteURL(s, ""), "%20", "+"), sep)
-		}
-	}
-	if len(parts) == 0 {
-		return "", nil
-	}
-	return c.rt.joinTexts(parts[:len(parts)-1], "")
-}
-
-func quoteURL(s, safe string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := range len(s) {
-		ch := s[i]
-		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || isDigitAt(s, i) || strings.IndexByte("_.-~"+safe, ch) >= 0 {
-			b.WriteByte(ch)
-		} else {
-			b.WriteByte('%')
-			b.WriteByte(hex[ch>>4])
-			b.WriteByte(hex[ch&15])
-		}
-	}
-	return b.String()
-}
-
 func filterWordCount(c *call) (any, error) {
 	s, err := c.soft()
 	if err != nil {
@@ -372,42 +275,6 @@ func filterWordCount(c *call) (any, error) {
 		return r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})
 	return int64(len(words)), c.rt.items(len(words))
-}
-
-var badAttributeName = regexp.MustCompile(`[\s\v/>=]`)
-
-func filterXMLAttr(c *call) (any, error) {
-	var p [1]any
-	if err := c.bind("xmlattr", 0, p[:], "autospace"); err != nil {
-		return nil, err
-	}
-	d, ok := c.self.(*Dict)
-	if !ok {
-		return nil, failf("xmlattr needs a mapping, not %s", typeName(c.self))
-	}
-	var parts []string
-	for _, e := range d.entries {
-		if _, isUndefined := e.value.(*undefined); e.value == nil || isUndefined {
-			continue
-		}
-		key, err := wantText("an attribute name", e.key, "")
-		if err != nil {
-			return nil, err
-		}
-		if badAttributeName.MatchString(key) {
-			return nil, failf("'%s' can't be the name of an attribute", key)
-		}
-		value, err := c.rt.str(e.value)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, escapeText(e.key, key)+`="`+escapeText(e.value, value)+`"`)
-	}
-	s, err := c.rt.joinTexts(parts, " ")
-	if s != "" && (p[0] == missing || truth(p[0])) {
-		s = " " + s
-	}
-	return s, err
 }
 
 func filterDefault(c *call) (any, error) {
@@ -423,24 +290,4 @@ func filterDefault(c *call) (any, error) {
 		return p[0], nil
 	}
 	return c.self, nil
-}
-
-// filterAttr looks up an attribute and never an item.
-func filterAttr(c *call) (any, error) {
-	var p [1]any
-	if err := c.bind("attr", 1, p[:], "name"); err != nil {
-		return nil, err
-	}
-	name, err := wantText("the attribute name", p[0], "")
-	if err != nil {
-		return nil, err
-	}
-	if u, ok := c.self.(*undefined); ok {
-		return nil, u.err()
-	}
-	key := newFixedKey(name)
-	if _, ok := c.self.(*Dict); ok && key.methods.dict == nil {
-		return key.absent, nil
-	}
-	return c.rt.attr(c.self, &key)
 }

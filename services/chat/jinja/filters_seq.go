@@ -18,7 +18,6 @@ var sequenceFilters = map[string]filterFunc{
 	"max":      func(c *call) (any, error) { return c.extreme("max") },
 	"min":      func(c *call) (any, error) { return c.extreme("min") },
 	"reverse":  plain("reverse", filterReverse),
-	"slice":    filterSlice,
 	"sort":     filterSort,
 	"sum":      filterSum,
 	"unique":   filterUnique,
@@ -268,42 +267,4 @@ func (c *call) fill(l *List, size int, with any) error {
 		l.items = append(l.items, with)
 	}
 	return nil
-}
-
-func filterSlice(c *call) (any, error) {
-	var p [2]any
-	if err := c.bind("slice", 1, p[:], "slices", "fill_with"); err != nil {
-		return nil, err
-	}
-	var items []any
-	n, i, at := 0, -1, 0
-	return &lazy{rt: c.rt, kind: "generator", next: func() (any, bool, error) {
-		var err error
-		i++
-		if i == 0 {
-			if n, err = wantInt("slices", p[0], 0); err != nil {
-				return nil, false, err
-			}
-			if n == 0 {
-				return nil, false, failf("slice needs at least one slice")
-			}
-			if items, err = c.rt.collect(c.self); err != nil {
-				return nil, false, err
-			}
-		}
-		if i >= n {
-			return nil, false, c.rt.step(1)
-		}
-		size, extra := len(items)/n, len(items)%n
-		end := at + size
-		if i < extra {
-			end++
-		}
-		row := &List{items: slices.Clone(items[at:end])}
-		if i >= extra && given(p[1]) {
-			row.items = append(row.items, p[1])
-		}
-		at = end
-		return row, true, c.rt.items(len(row.items) + 1)
-	}}, nil
 }

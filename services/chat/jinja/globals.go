@@ -1,17 +1,12 @@
 package jinja
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // globals are the functions that every template has. The caller's variables come first.
 var globals = map[string]any{
 	"range":           &builtin{"range", callRange},
 	"dict":            &builtin{"dict", func(c *call) (any, error) { return c.makeDict("dict") }},
 	"namespace":       &builtin{"namespace", callNamespace},
-	"cycler":          &builtin{"cycler", callCycler},
-	"joiner":          &builtin{"joiner", callJoiner},
 	"raise_exception": &builtin{"raise_exception", callRaise},
 	"strftime_now":    &builtin{"strftime_now", callStrftimeNow},
 }
@@ -155,66 +150,4 @@ func callStrftimeNow(c *call) (any, error) {
 		return nil, err
 	}
 	return strftime(c.rt.t.now(), layout), nil
-}
-
-// cycler hands out its items in turn.
-type cycler struct {
-	items []any
-	pos   int
-}
-
-func callCycler(c *call) (any, error) {
-	if len(c.args) == 0 || len(c.kw) > 0 {
-		return nil, failf("cycler() needs the values to choose from, without names")
-	}
-	return &cycler{items: slices.Clone(c.args)}, nil
-}
-
-func (cy *cycler) attr(name string) (any, bool) {
-	switch name {
-	case "current":
-		return cy.items[cy.pos], true
-	case "pos":
-		return int64(cy.pos), true
-	case "items":
-		return tuple(cy.items...), true
-	case "next":
-		return &builtin{"next", func(c *call) (any, error) {
-			v := cy.items[cy.pos]
-			cy.pos = (cy.pos + 1) % len(cy.items)
-			return v, c.positional("next", 0, 0)
-		}}, true
-	case "reset":
-		return &builtin{"reset", func(c *call) (any, error) {
-			cy.pos = 0
-			return nil, c.positional("reset", 0, 0)
-		}}, true
-	}
-	return nil, false
-}
-
-// joiner is empty text at its first call and the separator at all others.
-type joiner struct {
-	sep  any
-	used bool
-}
-
-func callJoiner(c *call) (any, error) {
-	var p [1]any
-	err := c.bind("joiner", 0, p[:], "sep")
-	if p[0] == missing {
-		p[0] = ", "
-	}
-	return &joiner{sep: p[0]}, err
-}
-
-func (j *joiner) call(c *call) (any, error) {
-	if err := c.positional("joiner", 0, 0); err != nil {
-		return nil, err
-	}
-	if !j.used {
-		j.used = true
-		return "", nil
-	}
-	return j.sep, nil
 }

@@ -4,18 +4,15 @@ package jinja
 type nativeFunc func(c *call) (any, error)
 
 // methodSet holds the methods of one name, by the type that has them.
-type methodSet struct{ str, list, tuple, dict, other nativeFunc }
+type methodSet struct{ str, list, tuple, dict nativeFunc }
 
 func methodsNamed(name string) methodSet {
-	return methodSet{strMethod(name), listMethods[name], tupleMethods[name], dictMethods[name], otherMethods[name]}
+	return methodSet{strMethod(name), listMethods[name], tupleMethods[name], dictMethods[name]}
 }
 
 func strMethod(name string) nativeFunc {
-	switch name { // these look up methods themselves
-	case "format":
+	if name == "format" { // it looks up methods itself
 		return func(c *call) (any, error) { return c.format(c.args, c.kw) }
-	case "format_map":
-		return strFormatMap
 	}
 	return strMethods[name]
 }
@@ -30,8 +27,6 @@ func (m *methodSet) of(v any) nativeFunc {
 		return m.tuple
 	case *Dict:
 		return m.dict
-	case int64, float64, bool, *rangeValue:
-		return m.other
 	}
 	return nil
 }
@@ -60,32 +55,10 @@ var dictMethods = map[string]nativeFunc{
 		}
 		return d.copy(), c.positional("copy", 0, 0)
 	},
-	"fromkeys": dictFromKeys,
 }
 
 func (c *call) view(kind viewKind) (any, error) {
 	return &dictView{c.self.(*Dict), kind}, c.positional(kind.String(), 0, 0)
-}
-
-func dictFromKeys(c *call) (any, error) {
-	if err := c.positional("fromkeys", 1, 2); err != nil {
-		return nil, err
-	}
-	keys, err := c.rt.collect(c.args[0])
-	if err != nil {
-		return nil, err
-	}
-	var v any
-	if len(c.args) == 2 {
-		v = c.args[1]
-	}
-	d := NewDict()
-	for _, k := range keys {
-		if err := d.set(k, v); err != nil {
-			return nil, err
-		}
-	}
-	return d, c.rt.items(2 * len(keys))
 }
 
 var listMethods = map[string]nativeFunc{
@@ -138,38 +111,6 @@ func (c *call) indexItem(items []any) (any, error) {
 		}
 	}
 	return nil, failf("the value is not in the list")
-}
-
-// otherMethods are those of numbers and ranges.
-var otherMethods = map[string]nativeFunc{
-	"is_integer": func(c *call) (any, error) {
-		f, ok := c.self.(float64)
-		if !ok {
-			return nil, failf("%s has no method is_integer", typeName(c.self))
-		}
-		return f == roundFloat(f, 0), nil
-	},
-	"bit_length": func(c *call) (any, error) {
-		n, ok := toNumber(c.self)
-		if !ok || n.isFloat {
-			return nil, failf("%s has no method bit_length", typeName(c.self))
-		}
-		return int64(n.bigInt().BitLen()), nil
-	},
-	"conjugate": func(c *call) (any, error) { return c.self, nil },
-	"index": func(c *call) (any, error) {
-		r, ok := c.self.(*rangeValue)
-		if !ok || len(c.args) != 1 {
-			return nil, failf("%s has no such method index", typeName(c.self))
-		}
-		found, err := c.rt.rangeContains(r, c.args[0])
-		if !found {
-			return nil, failf("the value is not in the range")
-		}
-		n, _ := toNumber(c.args[0])
-		f, _ := n.float()
-		return (int64(f) - r.start) / r.step, err
-	},
 }
 
 func (c *call) text() string {

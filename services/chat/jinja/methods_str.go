@@ -8,23 +8,14 @@ import (
 var strMethods = map[string]nativeFunc{
 	"capitalize":   mapText("capitalize", capitalize),
 	"lower":        mapText("lower", lower),
-	"swapcase":     mapText("swapcase", swapCase),
 	"title":        mapText("title", title),
 	"upper":        mapText("upper", upper),
 	"isalnum":      allRunes("isalnum", func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }),
 	"isalpha":      allRunes("isalpha", unicode.IsLetter),
-	"isdecimal":    allRunes("isdecimal", unicode.IsDigit),
 	"isdigit":      allRunes("isdigit", isDigit),
-	"isnumeric":    allRunes("isnumeric", unicode.IsNumber),
 	"isspace":      allRunes("isspace", isSpace),
-	"isascii":      askText("isascii", isASCII),
 	"islower":      askText("islower", func(s string) bool { return allCased(s, isLower) }),
 	"isupper":      askText("isupper", func(s string) bool { return allCased(s, isUpper) }),
-	"istitle":      askText("istitle", isTitleText),
-	"isidentifier": askText("isidentifier", isIdentifier),
-	"isprintable": askText("isprintable", func(s string) bool {
-		return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
-	}),
 	"strip":        func(c *call) (any, error) { return c.strip("strip", true, true) },
 	"lstrip":       func(c *call) (any, error) { return c.strip("lstrip", true, false) },
 	"rstrip":       func(c *call) (any, error) { return c.strip("rstrip", false, true) },
@@ -40,15 +31,10 @@ var strMethods = map[string]nativeFunc{
 	"rfind":        func(c *call) (any, error) { return c.find("rfind", strings.LastIndex, false) },
 	"index":        func(c *call) (any, error) { return c.find("index", strings.Index, true) },
 	"rindex":       func(c *call) (any, error) { return c.find("rindex", strings.LastIndex, true) },
-	"center":       func(c *call) (any, error) { return c.justify("center") },
-	"ljust":        func(c *call) (any, error) { return c.justify("ljust") },
-	"rjust":        func(c *call) (any, error) { return c.justify("rjust") },
 	"count":        strCount,
-	"expandtabs":   strExpandTabs,
 	"join":         strJoin,
 	"replace":      strReplace,
 	"splitlines":   strSplitLines,
-	"zfill":        strZfill,
 }
 
 func mapText(name string, fn func(string) string) nativeFunc {
@@ -84,15 +70,6 @@ func isDigit(r rune) bool {
 		return true
 	}
 	return false
-}
-
-func isIdentifier(s string) bool {
-	for i, r := range s {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.In(r, unicode.Nd, unicode.Mn, unicode.Mc, unicode.Pc)) {
-			return false
-		}
-	}
-	return s != ""
 }
 
 func (c *call) strip(name string, left, right bool) (any, error) {
@@ -306,88 +283,6 @@ func strCount(c *call) (any, error) {
 	return int64(strings.Count(part, sub)), nil
 }
 
-func (c *call) justify(name string) (any, error) {
-	if err := c.positional(name, 1, 2); err != nil {
-		return nil, err
-	}
-	width, err := wantInt("width", c.args[0], 0)
-	if err != nil {
-		return nil, err
-	}
-	fill := " "
-	if len(c.args) == 2 {
-		if fill, err = wantText("the fill character", c.args[1], ""); err != nil {
-			return nil, err
-		}
-	}
-	if runeLen(fill) != 1 {
-		return nil, failf("the fill character must be one character")
-	}
-	s := c.text()
-	missingWidth := width - runeLen(s)
-	switch name {
-	case "ljust":
-		s, err = c.rt.pad(s, fill, 0, missingWidth)
-	case "rjust":
-		s, err = c.rt.pad(s, fill, missingWidth, 0)
-	default:
-		s, err = c.rt.center(s, fill, width)
-	}
-	return like(c.self, s), err
-}
-
-func strExpandTabs(c *call) (any, error) {
-	var p [1]any
-	if err := c.bind("expandtabs", 0, p[:], "tabsize"); err != nil {
-		return nil, err
-	}
-	size, err := wantInt("tabsize", p[0], 8)
-	if err != nil {
-		return nil, err
-	}
-	var b strings.Builder
-	column := 0
-	for _, r := range c.text() {
-		if r != '\t' {
-			b.WriteRune(r)
-			column++
-			if r == '\n' || r == '\r' {
-				column = 0
-			}
-			continue
-		}
-		if size > 0 {
-			n := size - column%size
-			if err := c.rt.grow(n); err != nil {
-				return nil, err
-			}
-			if int64(b.Len()+n) > c.rt.t.limits.Output {
-				return nil, c.rt.grow(-1)
-			}
-			b.WriteString(repeatText(" ", n))
-			column += n
-		}
-	}
-	return like(c.self, b.String()), c.rt.grow(b.Len())
-}
-
-func strFormatMap(c *call) (any, error) {
-	if err := c.positional("format_map", 1, 1); err != nil {
-		return nil, err
-	}
-	d, ok := c.args[0].(*Dict)
-	if !ok {
-		return nil, failf("format_map() needs a mapping, not %s", typeName(c.args[0]))
-	}
-	var kw []keyword
-	for _, e := range d.entries {
-		if k, ok := text(e.key); ok {
-			kw = append(kw, keyword{k, e.value})
-		}
-	}
-	return c.format(nil, kw)
-}
-
 func strJoin(c *call) (any, error) {
 	if err := c.positional("join", 1, 1); err != nil {
 		return nil, err
@@ -465,22 +360,4 @@ func strSplitLines(c *call) (any, error) {
 		return nil, err
 	}
 	return c.texts(splitLines(s, keep != 0)), nil
-}
-
-func strZfill(c *call) (any, error) {
-	if err := c.positional("zfill", 1, 1); err != nil {
-		return nil, err
-	}
-	width, err := wantInt("width", c.args[0], 0)
-	if err != nil {
-		return nil, err
-	}
-	s := c.text()
-	sign := ""
-	width -= runeLen(s)
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		sign, s = s[:1], s[1:]
-	}
-	s, err = c.rt.pad(s, "0", width, 0)
-	return like(c.self, sign+s), err
 }

@@ -11,12 +11,11 @@ const maxNesting = 150
 
 // parser turns tokens into the tree. Statements are in this file, expressions in parser_expr.go.
 type parser struct {
-	name   string
-	toks   []token
-	pos    int
-	depth  int
-	blocks map[string]bool // names of {% block %} seen
-	open   []string        // tags that wait for their end
+	name  string
+	toks  []token
+	pos   int
+	depth int
+	open  []string // tags that wait for their end
 
 	loops int  // for loops around, within the innermost function
 	inFor bool // inside any for statement, where 'loop' can't be assigned
@@ -221,8 +220,6 @@ func (p *parser) tag(t *token, ends []word) (stmt, error) {
 		body, err := p.functionBody("endgeneration")
 		def := &macroDef{line: t.line, body: body}
 		return &callBlockStmt{line: t.line, def: def}, err
-	case "block":
-		return p.parseBlock(t.line)
 	case "break", "continue":
 		if p.loops == 0 {
 			return nil, p.failAt(t.line, "'%s' stands outside of a loop", t.text)
@@ -232,7 +229,7 @@ func (p *parser) tag(t *token, ends []word) (stmt, error) {
 			how = continueLoop
 		}
 		return &jumpStmt{t.line, how}, nil
-	case "include", "import", "from", "extends":
+	case "block", "include", "import", "from", "extends":
 		return nil, p.failAt(t.line, "'%s' is not supported: a chat template is a single file", t.text)
 	case "autoescape":
 		return nil, p.failAt(t.line, "'autoescape' is not supported: chat templates render plain text")

@@ -206,25 +206,6 @@ func (p *parser) signature(def *macroDef) error {
 	return nil
 }
 
-func (p *parser) parseBlock(line int) (stmt, error) {
-	t, err := p.expect(tokName)
-	if err != nil {
-		return nil, err
-	}
-	if p.blocks[t.text] {
-		return nil, p.failAt(line, "block '%s' is defined twice", t.text)
-	}
-	p.blocks[t.text] = true
-	s := &blockStmt{line: line, name: t.text}
-	s.scoped = p.skipWord("scoped")
-	s.required = p.skipWord("required")
-	if s.body, err = p.functionBody("endblock"); err != nil {
-		return nil, err
-	}
-	p.skipWord(word(t.text))
-	return s, nil
-}
-
 // targetRules say what an assignment target may be.
 type targetRules struct {
 	end        word // ends a tuple without parentheses

@@ -53,8 +53,6 @@ func (r *resolver) bindOne(st stmt, s *symbols, soft bool) {
 		if st.call != nil {
 			r.expr(st.call, s, soft)
 		}
-	case *blockStmt:
-		r.bindBlock(st, s)
 	}
 }
 
@@ -65,7 +63,7 @@ func (r *resolver) bindFor(st *forStmt, s *symbols, soft bool) {
 		fn = newFunction(s.fn)
 		st.fn = fn
 	}
-	st.usesLoop = st.recursive || undeclared(st.body, "loop")["loop"] || hasScopedBlock(st.body)
+	st.usesLoop = st.recursive || undeclared(st.body, "loop")["loop"]
 	loop := s.inner(fn)
 	if st.usesLoop {
 		loop.param("loop")
@@ -206,21 +204,6 @@ func (r *resolver) bindMacro(def *macroDef, s *symbols) {
 	def.fn.scope = in.scope()
 }
 
-func (r *resolver) bindBlock(st *blockStmt, s *symbols) {
-	var in *symbols
-	if st.scoped {
-		st.fn = newFunction(s.fn)
-		in = s.inner(st.fn)
-	} else {
-		st.fn = newFunction(r.t.root)
-		in = r.newSymbols(nil, st.fn, 0)
-		in.block = true
-	}
-	in.declare(st.body)
-	r.bind(st.body, in, false)
-	st.fn.scope = in.scope()
-}
-
 func (r *resolver) target(t *target, s *symbols) {
 	for _, item := range t.items {
 		r.target(item, s)
@@ -336,30 +319,4 @@ func (f finder) stmts(body []stmt) {
 			f.macro(st.def)
 		}
 	}
-}
-
-// hasScopedBlock says whether a scoped block stands anywhere inside: it sees the loop's variables.
-func hasScopedBlock(body []stmt) bool {
-	for _, st := range body {
-		switch st := st.(type) {
-		case *blockStmt:
-			if st.scoped || hasScopedBlock(st.body) {
-				return true
-			}
-		case *ifStmt:
-			for _, b := range st.branches {
-				if hasScopedBlock(b.body) {
-					return true
-				}
-			}
-			if hasScopedBlock(st.orElse) {
-				return true
-			}
-		case *forStmt:
-			if hasScopedBlock(st.body) || hasScopedBlock(st.orElse) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -57,7 +57,6 @@ const (
 	loadParam
 	loadName  // from the caller's variables or the globals
 	loadOuter // copied from the enclosing scope
-	loadBlock // from the template's own variable, else like loadName
 )
 
 type load struct {
@@ -77,7 +76,6 @@ type symbols struct {
 	loads  map[string]loadKind
 	order  []string
 	stores map[string]bool
-	block  bool // of a {% block %}, whose names come from the root
 }
 
 type slotRef struct {
@@ -88,7 +86,6 @@ type slotRef struct {
 type resolver struct {
 	t     *Template
 	names map[string]int
-	root  *symbols
 	err   error
 }
 
@@ -96,10 +93,10 @@ type resolver struct {
 func resolve(t *Template, body []stmt) error {
 	r := &resolver{t: t, names: map[string]int{}}
 	t.root = newFunction(nil)
-	r.root = r.newSymbols(nil, t.root, 0)
-	r.root.declare(body)
-	r.bind(body, r.root, false)
-	t.root.scope = r.root.scope()
+	root := r.newSymbols(nil, t.root, 0)
+	root.declare(body)
+	r.bind(body, root, false)
+	t.root.scope = root.scope()
 	for len(t.names) < len(r.names) {
 		t.names = append(t.names, "")
 	}
@@ -287,13 +284,10 @@ func (s *symbols) scope() scope {
 		switch l.kind {
 		case loadName:
 			l.name = s.r.nameID(name)
-			if ref, ok := s.r.root.refs[name]; ok && s.block {
-				l.kind, l.from = loadBlock, varRef{slot: ref.slot}
-			}
 		case loadOuter:
 			ref, _ := s.parent.find(name)
 			l.from = varRef{s.fn.depth - ref.fn.depth, ref.slot}
-		case loadMissing, loadParam, loadBlock:
+		case loadMissing, loadParam:
 		}
 		sc.loads = append(sc.loads, l)
 	}

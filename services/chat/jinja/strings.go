@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"html"
 	"strconv"
 	"strings"
 	"unicode"
@@ -137,16 +136,6 @@ func (rt *runtime) pad(s, fill string, left, right int) (string, error) {
 	return repeatText(fill, left) + s + repeatText(fill, right), nil
 }
 
-func (rt *runtime) center(s, fill string, width int) (string, error) {
-	n := runeLen(s)
-	total := width - n
-	if total <= 0 {
-		return s, nil
-	}
-	left := total/2 + (total & width & 1)
-	return rt.pad(s, fill, left, total-left)
-}
-
 // replace is str.replace; limit is negative for all.
 func (rt *runtime) replace(s, old, to string, limit int) (string, error) {
 	n := strings.Count(s, old)
@@ -173,29 +162,6 @@ func escapeText(v any, s string) string {
 		return s
 	}
 	return htmlEscaper.Replace(s)
-}
-
-// stripTags removes tags and comments, joins runs of whitespace and resolves entities.
-func stripTags(s string) string {
-	var b strings.Builder
-	for {
-		start := strings.IndexByte(s, '<')
-		if start < 0 {
-			break
-		}
-		closing, from := ">", start
-		if strings.HasPrefix(s[start:], "<!--") {
-			closing, from = "-->", start+4
-		}
-		end := strings.Index(s[from:], closing)
-		if end < 0 {
-			break
-		}
-		b.WriteString(s[:start])
-		s = s[from+end+len(closing):]
-	}
-	b.WriteString(s)
-	return html.UnescapeString(strings.Join(splitSpace(b.String(), -1), " "))
 }
 
 // parseInt is Python's int(text, base).

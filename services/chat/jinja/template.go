@@ -73,7 +73,7 @@ func Parse(name, source string, opts ...Option) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{name: name, toks: toks, blocks: map[string]bool{}}
+	p := &parser{name: name, toks: toks}
 	body, err := p.parse()
 	if err != nil {
 		return nil, err
@@ -271,12 +271,6 @@ func (f *frame) open(s *scope) {
 			f.slots[l.slot] = f.rt.lookup(l.name)
 		case loadOuter:
 			f.slots[l.slot] = f.up(l.from.hops).slots[l.from.slot]
-		case loadBlock:
-			v := f.outer.slots[l.from.slot]
-			if v == missing {
-				v = f.rt.lookup(l.name)
-			}
-			f.slots[l.slot] = v
 		case loadMissing:
 			f.slots[l.slot] = missing
 		case loadParam: // set by whoever opens the scope

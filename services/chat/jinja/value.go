@@ -8,7 +8,7 @@ import (
 
 // A template value is one of: nil (None), bool, int64, *big.Int (outside int64's range), float64, string,
 // markup, *List, *Tuple, *Dict, *undefined, *lazy, *rangeValue, *dictView, *namespace, *loopState, *macro,
-// *builtin, *cycler, *joiner.
+// *builtin.
 
 // sentinel marks states of a slot that are no value.
 type sentinel struct{ _ byte }
@@ -255,10 +255,6 @@ func typeName(v any) string {
 		return "LoopContext"
 	case *macro:
 		return "Macro"
-	case *cycler:
-		return "Cycler"
-	case *joiner:
-		return "Joiner"
 	default:
 		return "builtin_function_or_method"
 	}
