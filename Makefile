@@ -20,7 +20,10 @@ SUITE := go run ./test/suite
 # What generate writes.
 GENERATED := gen web/client/dist web/dist THIRD_PARTY_NOTICES
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The version is written in cmd/trident/main.go. A build of a commit without the version's tag has the commit's hash as well.
+RELEASE := $(shell sed -n 's/^var version = "\(.*\)"$$/\1/p' cmd/trident/main.go)
+VERSION := $(shell if [ "$$(git describe --tags --dirty 2>/dev/null)" = 'v$(RELEASE)' ]; then echo '$(RELEASE)'; \
+	else git describe --always --exclude '*' --dirty 2>/dev/null | sed 's/^/$(RELEASE)-/' | grep . || echo '$(RELEASE)'; fi)
 
 .PHONY: help
 help: ## List the targets

@@ -138,8 +138,10 @@ type versionCommand struct {
 	JSON bool `name:"json" env:"-" help:"Print JSON."`
 }
 
-// version is set by the linker at release.
-var version = "dev"
+// version is the version of Trident, and the only place to change it: the Makefile reads this
+// line, and TestVersion compares all files that repeat it. The linker may set another one, as
+// `make build` does for commits without a tag.
+var version = "0.1.0"
 
 // Run prints what this binary is.
 func (c versionCommand) Run() error {
