@@ -13,8 +13,8 @@ type Quantiles struct {
 	Count         uint64
 }
 
-// buckets hold times up to some three hours: eight for each doubling, from a
-// microsecond on.
+// buckets hold times from a microsecond up to four hours, with as many buckets as
+// mantissas for each doubling. Longer times count in the last bucket.
 const (
 	buckets   = 256
 	mantissas = 8

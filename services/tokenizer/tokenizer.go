@@ -20,8 +20,8 @@ import (
 )
 
 // Tokenizer is one model's vocabulary and rules. All methods may be called
-// concurrently. It holds the vocabulary, and at most 16,384 words of up to 48
-// bytes with their ids, to meet them faster again.
+// concurrently. It holds the vocabulary and a cache of words of up to maxCached
+// bytes with their ids.
 type Tokenizer struct {
 	vocabulary vocabulary
 	// verbatim are the added tokens that are looked for in the text as it came,

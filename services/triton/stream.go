@@ -51,9 +51,9 @@ type stream struct {
 }
 
 // Stream implements [inference.Engine] with one ModelStreamInfer call for each
-// request. At most 32 responses or 1 MiB wait for the consumer; when it is
-// slower than the model the rest stays in the connection's window and in the
-// server.
+// request. At most ringFrames responses wait for the consumer, and no further one
+// is read once they have ringBytes. When the consumer is slower than the model, the
+// rest stays in the connection's window and in the server.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
 	return e.stream(ctx, req.GetModelName(), req.GetId(), req, func(s *stream) { s.shared = sharedOutputs(req) })
 }
