@@ -280,16 +280,30 @@ func Seeing(tb testing.TB, cfg serving.Config, rules images.Config, engines ...i
 
 func start(tb testing.TB, names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) *serving.Service {
 	tb.Helper()
+	service, stop, err := open(names, cfg, rules, engines)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(stop)
+	return service
+}
+
+// Open makes a started service over the engines for examples, which have no test that
+// could stop it.
+func Open(cfg serving.Config, engines ...inference.Engine) (service *serving.Service, stop func(), err error) {
+	return open(catalog.Config{}, cfg, images.Default(), engines)
+}
+
+func open(names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) (*serving.Service, func(), error) {
 	models := catalog.New(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, nil, err
 	}
 	service, err := serving.New(cfg, models, reader)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, nil, err
 	}
 	models.Start()
-	tb.Cleanup(models.Stop)
-	return service
+	return service, models.Stop, nil
 }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"connectrpc.com/connect"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
+	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
+	frontend "github.com/trident-inference/trident/services/tridentrpc"
+)
+
+// hello serves Trident's own handlers on a loopback port, with a model chat that says Hello.
+// A program has the address of a real Trident instead.
+func hello() (url string, stop func(), err error) {
+	engine := inferencetest.New()
+	engine.AddModel("chat", func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		send(inferencetest.Token("Hel", ""))
+		send(inferencetest.Token("lo", "stop"))
+		return nil
+	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	service, end, err := inferencetest.Open(serving.Config{}, engine)
+	if err != nil {
+		return "", nil, err
+	}
+	routes, err := frontend.NewRoutes(frontend.New(service, "test"), server.Default())
+	if err != nil {
+		end()
+		return "", nil, err
+	}
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	web := httptest.NewServer(mux)
+	return web.URL, func() { web.Close(); end() }, nil
+}
+
+// A chat whose response comes whole.
+func Example_chat() {
+	url, stop, err := hello()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stop()
+	client := tridentv1connect.NewChatServiceClient(http.DefaultClient, url)
+	answer, err := client.Chat(context.Background(), &tridentv1.ChatRequest{
+		Model:    "chat",
+		Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: "Say hello."}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	choice := answer.GetChoices()[0]
+	fmt.Println(choice.GetMessage().GetContent(), choice.GetFinishReason())
+	// Output: Hello FINISH_REASON_STOP
+}
+
+// A streaming chat. The end of the context cancels it, and stops the model.
+func Example_chatStream() {
+	url, stop, err := hello()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	client := tridentv1connect.NewChatServiceClient(http.DefaultClient, url)
+	stream, err := client.ChatStream(ctx, &tridentv1.ChatStreamRequest{Chat: &tridentv1.ChatRequest{
+		Model:    "chat",
+		Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: "Say hello."}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for stream.Receive() {
+		if text := stream.Msg().GetDelta().GetText(); text != "" {
+			fmt.Println(text)
+		}
+	}
+	fmt.Println(stream.Err())
+	// Output:
+	// Hel
+	// lo
+	// <nil>
+}
+
+// Errors have a code, and a detail with the reason and the field at fault.
+func Example_errors() {
+	url, stop, err := hello()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stop()
+	client := tridentv1connect.NewChatServiceClient(http.DefaultClient, url)
+	_, err = client.Chat(context.Background(), &tridentv1.ChatRequest{
+		Model:    "none",
+		Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: "Say hello."}},
+	})
+	var failed *connect.Error
+	if !errors.As(err, &failed) {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range failed.Details() {
+		if value, err := d.Value(); err == nil {
+			if detail, ok := value.(*tridentv1.ErrorDetail); ok {
+				fmt.Println(failed.Code(), detail.GetReason(), detail.GetParam())
+			}
+		}
+	}
+	// Output: not_found model_not_found model
+}
