@@ -22,6 +22,7 @@ import (
 
 // refreshInterval is how often the engines are asked for their models while none of
 // them changes, and lookupInterval how soon a request for an unknown model may ask again.
+// Triton doesn't report changes that others make, so these show when it is asked next.
 const (
 	refreshInterval = 5 * time.Second
 	lookupInterval  = time.Second

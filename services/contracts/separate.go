@@ -236,7 +236,9 @@ func separateExtras(config *kserve.ModelConfig, images inference.ImageInput) inf
 	}
 }
 
-// contract is what kinds of models with such inputs differ in.
+// contract is what kinds of models with such inputs differ in. One encoder and one decoder
+// serve all of them: names, datatypes and shapes come from the configuration. Several
+// choices are jobs of their own, as not every version and kind takes n.
 type contract struct {
 	// greedy models take the likeliest token unless top_p or top_k is set: a
 	// temperature alone changes nothing.

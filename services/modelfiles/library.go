@@ -33,7 +33,8 @@ const (
 )
 
 // Library implements [inference.Library]. What the hub is asked for is fetched in the
-// background, by one goroutine a model, until Stop. It may be used concurrently.
+// background, by one goroutine a model, until Stop: one model's download must not delay
+// the lookup of another. It may be used concurrently.
 type Library struct {
 	repositories []string
 	hub          *hub

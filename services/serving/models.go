@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// LoadModel is [inference.Catalog.Load] for a client that may use the model. It isn't bounded
+// LoadModel is [catalog.Catalog.Load] for a client that may use the model. It isn't bounded
 // by the limit of requests in flight.
 func (s *Service) LoadModel(ctx context.Context, name string) (*catalog.Card, error) {
 	if err := inference.MayUse(ctx, name); err != nil {
@@ -25,7 +25,7 @@ func (s *Service) LoadModel(ctx context.Context, name string) (*catalog.Card, er
 	return card, nil
 }
 
-// UnloadModel is [inference.Catalog.Unload] for a client that may use the model. It isn't
+// UnloadModel is [catalog.Catalog.Unload] for a client that may use the model. It isn't
 // bounded by the limit of requests in flight.
 func (s *Service) UnloadModel(ctx context.Context, name string) error {
 	if err := inference.MayUse(ctx, name); err != nil {
@@ -42,7 +42,7 @@ func (s *Service) UnloadModel(ctx context.Context, name string) error {
 	return nil
 }
 
-// Control is [inference.Catalog.Change] for a client that may use the model. A change has no
+// Control is [catalog.Catalog.Change] for a client that may use the model. A change has no
 // limit and no deadline. Without any repository it is [inference.CodeUnsupported].
 func (s *Service) Control(ctx context.Context, model string, meanwhile inference.ModelState, change func(context.Context, inference.Repository) error) error {
 	if err := inference.MayUse(ctx, model); err != nil {

@@ -291,7 +291,8 @@ func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishR
 }
 
 // vector cuts an embedding to the dimensions asked for and brings it to unit
-// length, which OpenAI's are and which a cut vector no longer is.
+// length, which OpenAI's are and which a cut vector no longer is. The engine isn't asked
+// to cut it, because only some models take that parameter, with the same result.
 func (r *run) vector(v []float32) ([]float32, error) {
 	if n := r.req.Dimensions; n > len(v) {
 		return nil, inference.Invalid("dimensions", "the model `%s` gives %d dimensions, %d were asked for", r.req.Model, len(v), n)

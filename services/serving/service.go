@@ -21,7 +21,7 @@ import (
 
 // Config of the service.
 type Config struct {
-	// Bounds at start; [Service.SetBounds] changes them.
+	// Bounds at start; [admission.Controller.SetBounds] changes them.
 	admission.Bounds
 
 	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the

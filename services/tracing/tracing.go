@@ -1,5 +1,6 @@
 // Package tracing sends spans to a collector by OTLP. What isn't given by flags is read
-// from OpenTelemetry's own environment variables.
+// from OpenTelemetry's own environment variables. OpenTelemetry's interceptors aren't used,
+// because they are called for each message: the core starts the spans, none per token.
 package tracing
 
 import (

@@ -15,6 +15,11 @@ import (
 // Triton's format. What a setting means, and what is said of a wrong one, is as in
 // tritonserver 2.51 (src/tracer.cc and src/grpc/grpc_server.cc of its sources,
 // docs/user_guide/trace.md). All methods may be called concurrently.
+//
+// It differs in this: tritonserver keeps all traces in memory until its end when neither
+// a count nor a log frequency is set, here they are written one by one. The activities
+// are Triton's own, without those of tritonserver's connections. There is no mode
+// "opentelemetry": Trident's own traces go to a collector.
 type Traces struct {
 	log  *slog.Logger
 	file traceFile
