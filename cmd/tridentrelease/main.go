@@ -132,7 +132,7 @@ func build(ctx context.Context, o *options, t target, compiler, binary string) e
 
 // shipped are the files beside the binary, in order.
 func shipped(ctx context.Context) ([]string, error) {
-	text, err := exec.CommandContext(ctx, "git", "ls-files", "CHANGELOG.md", "LICENSE", "README.md", "THIRD_PARTY_NOTICES", "deploy", "docs").Output()
+	text, err := exec.CommandContext(ctx, "git", "ls-files", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "THIRD_PARTY_NOTICES", "deploy", "docs").Output()
 	if err != nil {
 		return nil, fmt.Errorf("git ls-files: %w", err)
 	}
