@@ -48,7 +48,8 @@ type room struct {
 
 // layers are all packages of the module. A new package needs a row here, which is a
 // decision. `go test ./services -run TestLayers -update` writes what follows from it: the
-// table of services/README.md, and the linter's lists in .golangci.yml.
+// table of services/README.md, the picture of docs/contributing/architecture.md, and the
+// linter's lists in .golangci.yml.
 var layers = []room{
 	{
 		path: "services/inference", layer: core,
@@ -464,6 +465,7 @@ func TestLayers(t *testing.T) {
 		{"README.md", "<!-- layers: written by go test ./services -run TestLayers -update -->\n", "<!-- end of layers -->\n", table},
 		{"../.golangci.yml", "        # layers: written by go test ./services -run TestLayers -update\n", "        # end of layers\n", depguard},
 		{"../.golangci.yml", "      # layers: written by go test ./services -run TestLayers -update\n", "      # end of layers\n", clocks},
+		{"../docs/contributing/architecture.md", "<!-- picture: written by go test ./services -run TestLayers -update -->\n", "<!-- end of picture -->\n", picture},
 	} {
 		old, err := os.ReadFile(g.file)
 		if err != nil {
@@ -506,47 +508,6 @@ func table() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(r.path, "services/"), r.layer, r.says, strings.Join(imports, ", "))
 	}
 	return b.String()
-}
-
-// depguard are the linter's lists of files of the core and of pure packages.
-func depguard() string {
-	var b strings.Builder
-	for _, l := range []struct {
-		layer layer
-		deny  [][2]string
-	}{
-		{core, [][2]string{
-			{"net/http", "the core knows no frontend"},
-			{"connectrpc.com/connect", "the core knows no frontend"},
-			{module + "gen/go/openai", "wire types stay in their frontend; the core speaks KServe tensors"},
-			{module + "gen/go/trident", "wire types stay in their frontend; the core speaks KServe tensors"},
-		}},
-		{pure, [][2]string{
-			{"net$", "this package is pure: no network"},
-			{"net/http", "this package is pure: no network"},
-			{"google.golang.org/grpc$", "this package is pure: no network"},
-			{"log/slog", "this package is pure: return an error, the caller logs"},
-		}},
-	} {
-		fmt.Fprintf(&b, "        %s:\n          list-mode: lax\n          files:\n", l.layer)
-		for _, path := range of(l.layer) {
-			fmt.Fprintf(&b, "            - \"**/%s/*.go\"\n", path)
-		}
-		b.WriteString("            - \"!$test\"\n          deny:\n")
-		for _, deny := range l.deny {
-			fmt.Fprintf(&b, "            - { pkg: %s, desc: %q }\n", deny[0], deny[1])
-		}
-	}
-	return b.String()
-}
-
-// clocks excepts all but pure packages from the rule against looking at the clock.
-func clocks() string {
-	paths := of(pure)
-	for i, path := range paths {
-		paths[i] = strings.TrimPrefix(path, "services/")
-	}
-	return fmt.Sprintf("      - path-except: ^services/(%s)/[^/]*$\n        linters: [forbidigo]\n        text: \"this package is pure\"\n", strings.Join(paths, "|"))
 }
 
 // of are the paths of a layer's packages.

@@ -1,0 +1,117 @@
+package services
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// picture is the diagram of the program's packages by layer, in Mermaid's language. It has
+// the imports that don't follow from others.
+func picture() string {
+	imports := map[string]map[string]bool{}
+	for _, r := range layers {
+		if r.layer != tool {
+			imports[r.path] = importsOf(r)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("```mermaid\nflowchart TB\n")
+	for _, l := range []layer{process, frontend, core, engine, pure} {
+		fmt.Fprintf(&b, "  subgraph %s\n", l)
+		for _, path := range of(l) {
+			fmt.Fprintf(&b, "    %s[\"%s\"]\n", node(path), strings.TrimPrefix(path, "services/"))
+		}
+		b.WriteString("  end\n")
+	}
+	for _, path := range slices.Sorted(maps.Keys(imports)) {
+		for _, target := range slices.Sorted(maps.Keys(imports[path])) {
+			if !follows(imports, path, target) {
+				fmt.Fprintf(&b, "  %s --> %s\n", node(path), node(target))
+			}
+		}
+	}
+	b.WriteString("```\n")
+	return b.String()
+}
+
+// node is the name of a package's box.
+func node(path string) string {
+	return strings.NewReplacer("services/", "", "/", "_", "-", "_").Replace(path)
+}
+
+// importsOf returns the packages of the program that a package may import.
+func importsOf(r room) map[string]bool {
+	all := map[string]bool{}
+	for _, other := range layers {
+		if other.layer != tool && other.path != r.path && slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, other.path) }) {
+			all[other.path] = true
+		}
+	}
+	return all
+}
+
+// follows reports whether an import follows from the imports of another imported package.
+func follows(imports map[string]map[string]bool, path, target string) bool {
+	for between := range imports[path] {
+		if between != target && reaches(imports, between, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches reports whether a package imports another one, directly or not. Imports have no cycles.
+func reaches(imports map[string]map[string]bool, path, target string) bool {
+	if imports[path][target] {
+		return true
+	}
+	for next := range imports[path] {
+		if reaches(imports, next, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// depguard are the linter's lists of files of the core and of pure packages.
+func depguard() string {
+	var b strings.Builder
+	for _, l := range []struct {
+		layer layer
+		deny  [][2]string
+	}{
+		{core, [][2]string{
+			{"net/http", "the core knows no frontend"},
+			{"connectrpc.com/connect", "the core knows no frontend"},
+			{module + "gen/go/openai", "wire types stay in their frontend; the core speaks KServe tensors"},
+			{module + "gen/go/trident", "wire types stay in their frontend; the core speaks KServe tensors"},
+		}},
+		{pure, [][2]string{
+			{"net$", "this package is pure: no network"},
+			{"net/http", "this package is pure: no network"},
+			{"google.golang.org/grpc$", "this package is pure: no network"},
+			{"log/slog", "this package is pure: return an error, the caller logs"},
+		}},
+	} {
+		fmt.Fprintf(&b, "        %s:\n          list-mode: lax\n          files:\n", l.layer)
+		for _, path := range of(l.layer) {
+			fmt.Fprintf(&b, "            - \"**/%s/*.go\"\n", path)
+		}
+		b.WriteString("            - \"!$test\"\n          deny:\n")
+		for _, deny := range l.deny {
+			fmt.Fprintf(&b, "            - { pkg: %s, desc: %q }\n", deny[0], deny[1])
+		}
+	}
+	return b.String()
+}
+
+// clocks excepts all but pure packages from the rule against looking at the clock.
+func clocks() string {
+	paths := of(pure)
+	for i, path := range paths {
+		paths[i] = strings.TrimPrefix(path, "services/")
+	}
+	return fmt.Sprintf("      - path-except: ^services/(%s)/[^/]*$\n        linters: [forbidigo]\n        text: \"this package is pure\"\n", strings.Join(paths, "|"))
+}
