@@ -69,7 +69,7 @@ var layers = []room{
 	{
 		path: "services/catalog", layer: core,
 		says:    "what is known of the models: cards and the settings that make them, names, readiness, loads and unloads, watchers, LoRA adapters",
-		imports: []string{"gen/go/kserve", "services/inference", "services/tokenizer", "services/toolparser"},
+		imports: []string{"gen/go/kserve", "services/chat", "services/inference", "services/tokenizer", "services/toolparser"},
 	},
 	{
 		path: "services/serving", layer: core,
@@ -366,7 +366,7 @@ var layers = []room{
 	{
 		path: "services/inference/inferencetest", layer: tool,
 		says:    "an engine that plays scripts, for tests of the core and the frontends",
-		imports: []string{"gen/go/kserve", "services/catalog", "services/chat", "services/contracts", "services/images", "services/inference", "services/serving", "services/tokenizer", "services/toolparser"},
+		imports: []string{"gen/go/kserve", "services/catalog", "services/contracts", "services/images", "services/inference", "services/serving", "services/tokenizer", "services/toolparser"},
 	},
 }
 

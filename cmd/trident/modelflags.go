@@ -143,7 +143,7 @@ func readChatTemplate(file string) (string, error) {
 		return file, nil
 	}
 	if _, err := os.Stat(file); err != nil && strings.ContainsAny(file, "{}\n") {
-		_, err := (chat.Templates{}).Compile("", inference.TemplateSource{Source: file})
+		_, err := chat.Compile("", inference.TemplateSource{Source: file})
 		return file, err
 	}
 	source, err := modelfiles.LoadTemplate(file)
@@ -155,7 +155,7 @@ func readChatTemplate(file string) (string, error) {
 	case source.Tokens != nil: // they, and templates with names, would be lost
 		return "", fmt.Errorf("%s is more than a Jinja template: give the folder of a tokenizer_config.json by --tokenizer", file)
 	}
-	if _, err := (chat.Templates{}).Compile(file, source); err != nil {
+	if _, err := chat.Compile(file, source); err != nil {
 		return "", err
 	}
 	return source.Source, nil

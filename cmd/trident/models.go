@@ -16,7 +16,6 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/modelfiles"
@@ -59,7 +58,7 @@ func (f *flags) cards() (_ []*catalog.Card, err error) {
 		fx.Supply(cfg.Backend, cfg.Catalog, cfg.Models, cfg.Overrides),
 		fx.Supply(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 		unloaded(cfg),
-		contracts.Module, chat.Module, tokenizer.Module, modelfiles.Module,
+		contracts.Module, tokenizer.Module, modelfiles.Module,
 		fx.Provide(catalog.Of),
 		fx.Populate(&models, &library),
 		fx.NopLogger,

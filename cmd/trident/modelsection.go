@@ -176,6 +176,6 @@ func readHistory(file string) (string, error) {
 }
 
 func checkedHistory(text string) (string, error) {
-	_, err := (chat.Templates{}).Compile("", inference.TemplateSource{Source: text, Liquid: true})
+	_, err := chat.Compile("", inference.TemplateSource{Source: text, Liquid: true})
 	return text, err
 }

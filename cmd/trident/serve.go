@@ -17,7 +17,6 @@ import (
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/images"
@@ -50,7 +49,6 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		fx.Supply(log, abort, tridentrpc.Version(version)),
 		engines(cfg),      // tritonserver over gRPC, Triton in this process, or both
 		contracts.Module,  // requests to tensors and back
-		chat.Module,       // messages to prompts
 		tokenizer.Module,  // texts to token ids
 		images.Module,     // pictures of requests
 		modelfiles.Module, // what models' files and makers say

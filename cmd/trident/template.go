@@ -60,7 +60,7 @@ func (c templateCommand) template(f *flags) (inference.Template, error) {
 		if err != nil {
 			return nil, err
 		}
-		return chat.Templates{}.Compile(c.File, source)
+		return chat.Compile(c.File, source)
 	case c.Model == "":
 		return nil, errors.New("give --model NAME or --file FILE")
 	}

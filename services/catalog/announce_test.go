@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -46,7 +45,7 @@ func TestAnnounce(t *testing.T) {
 		remote.AddModel("there", inferencetest.Say("x"), nil)
 		remote.SetDown(errors.New("connection refused"))
 		models := catalog.New(catalog.Config{}, []inference.Engine{starter{local, loaded}, remote},
-			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, nil, slog.New(slog.DiscardHandler))
+			[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.DiscardHandler))
 		var told []string
 		models.Announce(func(cards []*catalog.Card) {
 			var models []string
@@ -90,7 +89,7 @@ func TestReadyIsTold(t *testing.T) {
 		engine.AddModel("m", inferencetest.Say("x"), nil)
 		loaded := make(chan struct{})
 		models := catalog.New(catalog.Config{}, []inference.Engine{starter{engine, loaded}},
-			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, nil, slog.New(slog.DiscardHandler))
+			[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.DiscardHandler))
 		told := false
 		models.Announce(func([]*catalog.Card) { told = true })
 		models.Start()
@@ -107,7 +106,7 @@ func TestReadyIsTold(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)
 	models := catalog.New(catalog.Config{}, []inference.Engine{engine},
-		[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, nil, slog.New(slog.DiscardHandler))
+		[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.DiscardHandler))
 	seen := -1
 	models.Announce(func([]*catalog.Card) { seen = len(models.Cards()) })
 	if err := models.Refresh(t.Context()); err != nil || seen != 0 {
@@ -124,7 +123,7 @@ func TestStartIsLogged(t *testing.T) {
 		loaded := make(chan struct{})
 		var log strings.Builder
 		models := catalog.New(catalog.Config{}, []inference.Engine{starter{engine, loaded}},
-			[]inference.Backend{contracts.VLLM{}}, chat.Templates{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+			[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 		engine.SetState("m", inference.ModelLoading, "")
 		models.Start()
 		defer models.Stop()

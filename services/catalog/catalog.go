@@ -36,7 +36,6 @@ type Catalog struct {
 	cfg        Config
 	engines    []inference.Engine
 	backends   []inference.Backend
-	templates  inference.Templates
 	tokenizers *tokenizer.Folders
 	log        *slog.Logger
 
@@ -93,9 +92,9 @@ type Config struct {
 }
 
 // New makes an empty catalog; Start fills it.
-func New(cfg Config, engines []inference.Engine, backends []inference.Backend, templates inference.Templates, tokenizers *tokenizer.Folders, log *slog.Logger) *Catalog {
+func New(cfg Config, engines []inference.Engine, backends []inference.Backend, tokenizers *tokenizer.Folders, log *slog.Logger) *Catalog {
 	c := &Catalog{
-		cfg: cfg, engines: engines, backends: backends, templates: templates, tokenizers: tokenizers, log: log,
+		cfg: cfg, engines: engines, backends: backends, tokenizers: tokenizers, log: log,
 		refreshing: make(chan struct{}, 1),
 		moved:      make(chan struct{}, 1),
 		failing:    map[inference.Engine]bool{},

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/toolparser"
 )
@@ -248,7 +249,7 @@ func (d *description) template(s inference.Setting) error {
 	source.ImageToken = d.imageToken()
 	d.detectParsers(source)
 	var err error
-	if d.card.Template, err = d.catalog.templates.Compile(d.card.Name, source); err != nil {
+	if d.card.Template, err = chat.Compile(d.card.Name, source); err != nil {
 		return err
 	}
 	d.keep(name, templateSetting(source), s.Origin)

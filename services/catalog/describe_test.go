@@ -11,7 +11,6 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -50,7 +49,7 @@ func override(model, name, value string) inference.Override {
 func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*catalog.Catalog, *strings.Builder) {
 	engine.AddModel("m", inferencetest.Say("x"), parameters)
 	log := &strings.Builder{}
-	models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{},
+	models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}},
 		tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	models.Consult(library, overrides)
 	return models, log

@@ -15,7 +15,6 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -162,7 +161,7 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	for _, config := range configs {
 		engine.AddOther(config.GetName(), config, engine.run)
 	}
-	models := catalog.New(catalog.Config{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), chat.Templates{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models := catalog.New(catalog.Config{LoRASeparator: ":"}, []inference.Engine{engine.Engine}, contracts.All(contracts.Config{}), tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	models.Consult(library, nil)
 	engine.models = models
 	service, err := serving.New(serving.Config{}, models, nil)

@@ -31,7 +31,6 @@ type Parts struct {
 
 	Engines    []inference.Engine // first the one whose models win
 	Backends   []inference.Backend
-	Templates  inference.Templates
 	Tokenizers *tokenizer.Folders
 	Library    inference.Library
 	Overrides  []inference.Override
@@ -40,7 +39,7 @@ type Parts struct {
 
 // Of makes a catalog that nobody has started.
 func Of(p Parts) *Catalog {
-	c := New(p.Config, p.Engines, p.Backends, p.Templates, p.Tokenizers, p.Log)
+	c := New(p.Config, p.Engines, p.Backends, p.Tokenizers, p.Log)
 	c.Consult(p.Library, p.Overrides)
 	return c
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -28,7 +27,7 @@ func TestWarningsAtLoad(t *testing.T) {
 		engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
 		engine.Configure("vectors", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
 		var log strings.Builder
-		models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, chat.Templates{}, nil,
+		models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, nil,
 			slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 		models.Start()
 		defer models.Stop()

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/test/tier"
 )
 
 const (
@@ -92,88 +91,6 @@ func TestArrangeErrors(t *testing.T) {
 	_, err = render(t, oneSystem, &inference.Request{Messages: messages})
 	if e := inference.AsError(err); err == nil || e.Param != "messages[3].content[0]" {
 		t.Errorf("got %v", err)
-	}
-}
-
-// toolTurns is a chat of so many tool calls, with a system message after each result.
-func toolTurns(n int) []inference.Message {
-	messages := chatOf("system: You are an agent.", "developer: Use the tools.", "user: Begin.")
-	for i := range n {
-		id := fmt.Sprintf("call%05d", i)
-		messages = append(messages,
-			inference.Message{Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: id, Name: "get_weather", Arguments: json.RawMessage(`{"city": "Oslo"}`)}}},
-			inference.Message{Role: "tool", ToolCallID: id, Text: fmt.Sprintf("%d degrees", i)},
-			inference.Message{Role: "system", Text: fmt.Sprintf("reminder %d", i)},
-		)
-	}
-	return messages
-}
-
-// prefixes reports whether the prompt of each turn is a prefix of the next turn's.
-func prefixes(t *testing.T, template inference.Template, turns func(n int) []inference.Message) (bool, error) {
-	t.Helper()
-	before := ""
-	for n := range 21 {
-		prompt, err := template.Render(t.Context(), &inference.Request{Messages: turns(n)})
-		if err != nil || !strings.HasPrefix(prompt, before) {
-			return false, err
-		}
-		before = prompt
-	}
-	return true, nil
-}
-
-// TestToolTurns holds the prompts of 20 tool turns to what prefix caches need, with a
-// system message after each result: by templates that show those, and by ones that don't.
-func TestToolTurns(t *testing.T) {
-	checkToolTurns(t, append(ourFamilies(t), family{"one system", oneSystem}, family{"first system", firstSystem}), 6)
-}
-
-// TestRealToolTurns does so by the templates of real models.
-func TestRealToolTurns(t *testing.T) {
-	tier.Computes(t)
-	checkToolTurns(t, realFamilies(t), 40)
-}
-
-// checkToolTurns demands that chats with system messages are rendered with stable
-// prefixes by each template that renders chats without them so, at least the given number.
-func checkToolTurns(t *testing.T, families []family, least int) {
-	t.Helper()
-	checked := 0
-	for _, f := range families {
-		template, err := Templates{}.Compile(f.Model, inference.TemplateSource{Source: f.Template, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
-		if err != nil {
-			t.Fatalf("%s: %v", f.Model, err)
-		}
-		without := func(n int) []inference.Message {
-			all := toolTurns(n)
-			kept := all[:0:0]
-			for _, m := range all[1:] {
-				if m.Role != "system" {
-					kept = append(kept, m)
-				}
-			}
-			return kept
-		}
-		if stable, _ := prefixes(t, template, without); !stable {
-			continue // by its own rules: it drops what earlier turns had, or refuses tools
-		}
-		stable, err := prefixes(t, template, toolTurns)
-		if !stable {
-			t.Errorf("%s: the prompt of a turn is no prefix of the next one's (%v)", f.Model, err)
-			continue
-		}
-		prompt, _ := template.Render(t.Context(), &inference.Request{Messages: toolTurns(20)})
-		for _, text := range []string{"You are an agent.", "Use the tools.", "reminder 0", "reminder 19"} {
-			if !strings.Contains(prompt, text) {
-				t.Errorf("%s: the prompt has no %q", f.Model, text)
-			}
-		}
-		checked++
-	}
-	t.Logf("%d of %d templates render tool turns with stable prefixes", checked, len(families))
-	if checked < least {
-		t.Errorf("only %d templates were checked, want at least %d", checked, least)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestReasoningEffort(t *testing.T) {
 		{"neither, by default", "x", "medium", "x", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			template, err := Templates{}.Compile("m", inference.TemplateSource{Source: tt.template})
+			template, err := Compile("m", inference.TemplateSource{Source: tt.template})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestReasoningEffort(t *testing.T) {
 		})
 	}
 	t.Run("the client's own variables win", func(t *testing.T) {
-		template, err := Templates{}.Compile("m", inference.TemplateSource{Source: thinking})
+		template, err := Compile("m", inference.TemplateSource{Source: thinking})
 		if err != nil {
 			t.Fatal(err)
 		}

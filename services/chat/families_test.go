@@ -1,4 +1,4 @@
-package chat
+package chat_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/test/golden"
@@ -111,7 +112,7 @@ func realFamilies(tb testing.TB) []family {
 // question is one render, of which Python and we make a prompt.
 type question struct {
 	name     string
-	template *template
+	template inference.Template
 	body     map[string]any
 	req      *inference.Request
 }
@@ -127,7 +128,7 @@ func questions(t *testing.T, f family, now time.Time) []question {
 		}
 	}
 	tokens := map[string]string{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-	compiled, err := Templates{now: func() time.Time { return now }}.compile(f.Model, f.Template, inference.TemplateSource{Tokens: tokens})
+	compiled, err := chat.CompileAt(now, f.Model, inference.TemplateSource{Source: f.Template, Tokens: tokens})
 	if err != nil {
 		t.Fatalf("%s: %v", f.Model, err)
 	}
@@ -140,7 +141,7 @@ func questions(t *testing.T, f family, now time.Time) []question {
 	return all
 }
 
-func ask(t *testing.T, f family, compiled *template, c conversation, s setting, tools []json.RawMessage, now time.Time) question {
+func ask(t *testing.T, f family, compiled inference.Template, c conversation, s setting, tools []json.RawMessage, now time.Time) question {
 	t.Helper()
 	raw, err := json.Marshal(c.Messages)
 	if err != nil {
@@ -157,7 +158,7 @@ func ask(t *testing.T, f family, compiled *template, c conversation, s setting, 
 	q := question{
 		name: f.Model + "/" + c.Name + "/" + s.name, template: compiled,
 		req:  &inference.Request{Messages: messages, TemplateArgs: json.RawMessage(s.vars)},
-		body: map[string]any{"template": f.Template, "messages": joined(t, compiled, c), "vars": vars, "now": now.Format("2006-01-02T15:04:05.000000"), "nulls": compiled.none},
+		body: map[string]any{"template": f.Template, "messages": joined(t, compiled, c), "vars": vars, "now": now.Format("2006-01-02T15:04:05.000000"), "nulls": chat.TraitsOf(compiled).None},
 	}
 	if s.tools {
 		q.req.Tools, q.body["tools"] = tools, tools
@@ -166,9 +167,9 @@ func ask(t *testing.T, f family, compiled *template, c conversation, s setting, 
 }
 
 // joined gives Python texts where the template doesn't read lists of parts.
-func joined(t *testing.T, compiled *template, c conversation) []json.RawMessage {
+func joined(t *testing.T, compiled inference.Template, c conversation) []json.RawMessage {
 	t.Helper()
-	if c.Name != "parts" || compiled.parts {
+	if c.Name != "parts" || chat.TraitsOf(compiled).Parts {
 		return c.Messages
 	}
 	return []json.RawMessage{json.RawMessage(`{"role": "user", "content": "a\nb"}`)}
@@ -244,6 +245,25 @@ func compareFamilies(t *testing.T, families []family, oracle golden.Oracle) {
 	t.Logf("%d templates, %d chats, of which %d are rendered and %d refused", len(families), len(all), prompts, len(all)-prompts)
 }
 
+// TestRealFamiliesShowImages: templates of real models that know of images are found to
+// show them.
+func TestRealFamiliesShowImages(t *testing.T) {
+	found := 0
+	for _, f := range realFamilies(t) {
+		if !strings.Contains(f.Template, "image") {
+			continue
+		}
+		found++
+		compiled, err := chat.CompileAt(time.Now(), f.Model, inference.TemplateSource{Source: f.Template, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
+		if err != nil || !chat.TraitsOf(compiled).Images {
+			t.Errorf("%s: not found to show images, error %v", f.Model, err)
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d templates know of images", found)
+	}
+}
+
 // BenchmarkRender asks what the prompt of a 20-message chat costs by each of our
 // templates, with tools and without: plain ones should stay below 100 µs. Compare two
 // commits with benchstat.
@@ -260,7 +280,7 @@ func BenchmarkRender(b *testing.B) {
 	withTools := *req
 	withTools.Tools = tools
 	for _, f := range append(ourFamilies(b), realFamilies(b)...) {
-		compiled, err := Templates{}.compile(f.Model, f.Template, inference.TemplateSource{Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
+		compiled, err := chat.CompileAt(time.Now(), f.Model, inference.TemplateSource{Source: f.Template, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
 		if err != nil {
 			b.Fatal(err)
 		}

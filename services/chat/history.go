@@ -22,7 +22,7 @@ type history struct {
 
 // compileHistory parses a Liquid template, and tries it on a chat of all
 // identities: the library finds unknown filters only when it comes to them.
-func (c Templates) compileHistory(source, imageToken string) (inference.Template, error) {
+func (c compiler) compileHistory(source, imageToken string) (inference.Template, error) {
 	root, err := newHistoryConfig(&budget{}).Compile(source, parser.SourceLoc{LineNo: 1})
 	if err != nil {
 		return nil, fmt.Errorf("history template: %w", err)

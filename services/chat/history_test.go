@@ -13,7 +13,7 @@ import (
 
 func renderHistory(t *testing.T, source string, req *inference.Request) (string, error) {
 	t.Helper()
-	template, err := Templates{}.Compile("m", inference.TemplateSource{Source: source, Liquid: true})
+	template, err := Compile("m", inference.TemplateSource{Source: source, Liquid: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +100,13 @@ func TestHistorySyntax(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Templates{}.Compile("m", inference.TemplateSource{Source: tt.source, Liquid: true})
+			_, err := Compile("m", inference.TemplateSource{Source: tt.source, Liquid: true})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	if _, err := (Templates{}).Compile("m", inference.TemplateSource{Source: "a..b {{ '..' }}", Liquid: true}); err != nil {
+	if _, err := Compile("m", inference.TemplateSource{Source: "a..b {{ '..' }}", Liquid: true}); err != nil {
 		t.Errorf("dots in texts: %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestHistoryBounds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			template, err := Templates{part: 16}.compileHistory(tt.source, "")
+			template, err := compiler{part: 16}.compileHistory(tt.source, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestHistoryBounds(t *testing.T) {
 }
 
 func TestHistoryCancel(t *testing.T) {
-	template, err := Templates{}.Compile("m", inference.TemplateSource{Source: "{% for i in items %}{% endfor %}", Liquid: true})
+	template, err := Compile("m", inference.TemplateSource{Source: "{% for i in items %}{% endfor %}", Liquid: true})
 	if err != nil {
 		t.Fatal(err)
 	}

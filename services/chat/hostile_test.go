@@ -63,7 +63,7 @@ func TestHostile(t *testing.T) {
 			if whole[tt.name] {
 				part = 1
 			}
-			_, err := renderWith(t, Templates{part: part}, tt.source, &inference.Request{Messages: []inference.Message{{Role: "user", Text: "x"}}})
+			_, err := renderWith(t, compiler{part: part}, tt.source, &inference.Request{Messages: []inference.Message{{Role: "user", Text: "x"}}})
 			runtime.ReadMemStats(&after)
 			if e := inference.AsError(err); err == nil || e.Param != "messages" || !strings.Contains(e.Err.Error(), "template needs more than") {
 				t.Fatalf("got %v", err)

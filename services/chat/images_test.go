@@ -40,7 +40,7 @@ func TestRenderImages(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			template, err := Templates{}.Compile("m", inference.TemplateSource{Source: tt.source, ImageToken: tt.token})
+			template, err := Compile("m", inference.TemplateSource{Source: tt.source, ImageToken: tt.token})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestRenderImages(t *testing.T) {
 func TestRenderImagesInHistories(t *testing.T) {
 	const source = `{% for item in items %}{{ item.identity }}: {{ item.content }}{% endfor %}`
 	messages := []inference.Message{{Role: "user", Parts: []inference.Part{{Kind: inference.PartImage}, {Kind: inference.PartText, Text: "a"}}}}
-	template, err := Templates{}.Compile("m", inference.TemplateSource{Source: source, Liquid: true, ImageToken: "<image>"})
+	template, err := Compile("m", inference.TemplateSource{Source: source, Liquid: true, ImageToken: "<image>"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestRenderRefusesImagesWithoutAPlace(t *testing.T) {
 		"no template": {Source: `{{ messages[0].content }}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			template, err := Templates{}.Compile("m", source)
+			template, err := Compile("m", source)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,24 +88,5 @@ func TestRenderRefusesImagesWithoutAPlace(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-// TestRealFamiliesShowImages: templates of real models that know of images are found to
-// show them.
-func TestRealFamiliesShowImages(t *testing.T) {
-	found := 0
-	for _, f := range realFamilies(t) {
-		if !strings.Contains(f.Template, "image") {
-			continue
-		}
-		found++
-		compiled, err := Templates{}.compile(f.Model, f.Template, inference.TemplateSource{Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
-		if err != nil || !compiled.images.shown {
-			t.Errorf("%s: not found to show images, error %v", f.Model, err)
-		}
-	}
-	if found < 5 {
-		t.Errorf("%d templates know of images", found)
 	}
 }

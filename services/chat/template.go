@@ -23,21 +23,26 @@ const (
 	maxMemory = 256 << 20 // bytes
 )
 
-// Templates compiles chat templates: Hugging Face's, and Liquid ones for models that
-// have none. It has no state.
-type Templates struct {
+// Compile compiles the chat template of a model: Hugging Face's, or a Liquid one for a model
+// that has none. Errors name the line.
+func Compile(model string, source inference.TemplateSource) (inference.Template, error) {
+	return compiler{}.compile(model, source)
+}
+
+// compiler compiles chat templates. The zero value has the real clock and the full limits.
+type compiler struct {
 	now  func() time.Time // what templates see of the clock; nil for time.Now
 	part int              // of the limits, one in so many, for tests that come to all of them
 }
 
-func (c Templates) limited(limit int) int { return limit / max(c.part, 1) }
+func (c compiler) limited(limit int) int { return limit / max(c.part, 1) }
 
-// Compile parses a template and finds out how it wants its messages.
-func (c Templates) Compile(model string, source inference.TemplateSource) (inference.Template, error) {
+// compile parses a template and finds out how it wants its messages.
+func (c compiler) compile(model string, source inference.TemplateSource) (inference.Template, error) {
 	if source.Liquid {
 		return c.compileHistory(source.Source, source.ImageToken)
 	}
-	plain, err := c.compile(model, source.Source, source)
+	plain, err := c.parse(model, source.Source, source)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +50,7 @@ func (c Templates) Compile(model string, source inference.TemplateSource) (infer
 	if !ok {
 		return arrange(plain), nil
 	}
-	tools, err := c.compile(model+" "+inference.TemplateToolUse, text, source)
+	tools, err := c.parse(model+" "+inference.TemplateToolUse, text, source)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func (t *byTools) Render(ctx context.Context, req *inference.Request) (string, e
 	return t.plain.Render(ctx, req)
 }
 
-func (c Templates) compile(model, source string, of inference.TemplateSource) (*template, error) {
+func (c compiler) parse(model, source string, of inference.TemplateSource) (*template, error) {
 	options := []jinja.Option{jinja.WithLimits(jinja.Limits{Steps: int64(c.limited(maxSteps)), Memory: int64(c.limited(maxMemory))})}
 	if c.now != nil {
 		options = append(options, jinja.WithClock(c.now))

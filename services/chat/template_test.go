@@ -10,12 +10,12 @@ import (
 
 func render(t *testing.T, source string, req *inference.Request) (string, error) {
 	t.Helper()
-	return renderWith(t, Templates{}, source, req)
+	return renderWith(t, compiler{}, source, req)
 }
 
-func renderWith(t *testing.T, templates Templates, source string, req *inference.Request) (string, error) {
+func renderWith(t *testing.T, templates compiler, source string, req *inference.Request) (string, error) {
 	t.Helper()
-	template, err := templates.Compile("m", inference.TemplateSource{Source: source, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
+	template, err := templates.compile("m", inference.TemplateSource{Source: source, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestRenderErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := renderWith(t, Templates{part: 16}, tt.source, &tt.req)
+			_, err := renderWith(t, compiler{part: 16}, tt.source, &tt.req)
 			e := inference.AsError(err)
 			if err == nil || e.Code != inference.CodeInvalid || e.Param != tt.param || !strings.Contains(e.Message, tt.text) {
 				t.Errorf("got %v", err)
@@ -112,7 +112,7 @@ func TestRenderErrors(t *testing.T) {
 }
 
 func TestCompileTellsTheLine(t *testing.T) {
-	_, err := Templates{}.Compile("m", inference.TemplateSource{Source: "a\n{% for %}"})
+	_, err := Compile("m", inference.TemplateSource{Source: "a\n{% for %}"})
 	if err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("got %v", err)
 	}

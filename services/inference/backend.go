@@ -115,12 +115,6 @@ type Job struct {
 	LoRA *LoRA
 }
 
-// Templates compiles chat templates.
-type Templates interface {
-	// Compile the template of a model. Errors tell the line.
-	Compile(model string, source TemplateSource) (Template, error)
-}
-
 // TemplateToolUse is the named template for chats with tools.
 const TemplateToolUse = "tool_use"
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/catalog"
-	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
@@ -295,7 +294,7 @@ func Open(cfg serving.Config, engines ...inference.Engine) (service *serving.Ser
 }
 
 func open(names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) (*serving.Service, func(), error) {
-	models := catalog.New(names, engines, contracts.All(contracts.Config{}), chat.Templates{}, tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models := catalog.New(names, engines, contracts.All(contracts.Config{}), tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		return nil, nil, err
