@@ -181,7 +181,7 @@ var layers = []room{
 	{
 		path: "services/openai/responses", layer: frontend,
 		says:    "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
-		imports: []string{"gen/go/openai", "services/budget", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/requests", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/requests", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/internal/decode", layer: frontend,
@@ -201,12 +201,12 @@ var layers = []room{
 	{
 		path: "services/kserve", layer: frontend,
 		says:    "KServe v2 with Triton's extensions, by gRPC and Connect: passes messages on; the service and the settings that REST has too",
-		imports: []string{"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/auth", "services/budget", "services/inference", "services/protocodec", "services/server", "services/serving", "services/wirecode"},
+		imports: []string{"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/auth", "services/budget", "services/catalog", "services/inference", "services/protocodec", "services/server", "services/serving", "services/wirecode"},
 	},
 	{
 		path: "services/kserve/rest", layer: frontend,
 		says:    "KServe v2 by REST: paths, bodies, compression, the generate extension; calls the methods of kserve's service",
-		imports: []string{"gen/go/kserve", "gen/go/kserverest", "openapi", "services/admission", "services/auth", "services/budget", "services/inference", "services/kserve", "services/kserve/tensorjson", "services/server", "services/serving", "services/wirecode"},
+		imports: []string{"gen/go/kserve", "gen/go/kserverest", "openapi", "services/admission", "services/auth", "services/budget", "services/catalog", "services/inference", "services/kserve", "services/kserve/tensorjson", "services/server", "services/serving", "services/wirecode"},
 	},
 	{
 		path: "services/cloud", layer: frontend,
@@ -271,7 +271,7 @@ var layers = []room{
 	{
 		path: "cmd/tridentbench", layer: tool,
 		says:    "measures what Trident adds to Triton: `make bench`",
-		imports: []string{"gen/go/kserve", "services/admission", "services/auth", "services/inference", "services/kserve", "services/openai", "services/server", "services/triton/local", "services/triton/tritonserver", "test/backends/burst"},
+		imports: []string{"gen/go/kserve", "services/admission", "services/auth", "services/catalog", "services/inference", "services/kserve", "services/openai", "services/server", "services/triton/local", "services/triton/tritonserver", "test/backends/burst"},
 	},
 	{
 		path: "cmd/tridentrelease", layer: tool,

@@ -22,6 +22,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
@@ -82,7 +83,9 @@ func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	events := openai.ChatEvents{ID: "chatcmpl-" + rand.Text(), Model: a.Model, Choices: 1, Record: server.RecordOf(r.Context())}
+	events := openai.ChatEvents{
+		ID: "chatcmpl-" + rand.Text(), Model: &catalog.Resolution{Named: catalog.Named{Name: a.Model}}, Choices: 1, Record: server.RecordOf(r.Context()),
+	}
 	if err := events.Write(w, c.deltas(r.Context(), a)); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}

@@ -38,7 +38,7 @@ func BenchmarkAdmission(b *testing.B) {
 	s := inferencetest.Service(b, benchConfig(), atOnce{engine})
 	req := inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})
 	run := func(ctx context.Context) {
-		for _, err := range s.Forward(ctx, req) {
+		for _, err := range s.Forward(ctx, s.ResolveOwn("m"), req) {
 			if err != nil {
 				b.Fatal(err)
 			}

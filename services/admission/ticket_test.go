@@ -70,7 +70,7 @@ func TestEnds(t *testing.T) {
 				defer cancel()
 				done := make(chan error)
 				go func() {
-					done <- inferencetest.Last(s.Forward(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})))
+					done <- inferencetest.Last(inferencetest.Forward(ctx, s, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})))
 				}()
 				synctest.Wait()
 				c.end(s, cancel)

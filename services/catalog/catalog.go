@@ -53,7 +53,8 @@ type Catalog struct {
 	starting   map[inference.Engine]bool // guarded by refreshing: its models of the start aren't there
 	announced  map[inference.Engine]bool // guarded by refreshing: tell has told of its models
 
-	tell func([]*Card)
+	tell   func([]*Card)
+	looked func() // set by tests alone
 
 	library   inference.Library    // nil for none
 	overrides []inference.Override // guarded by refreshing once it runs
@@ -90,6 +91,9 @@ type Config struct {
 	// for no such names.
 	LoRASeparator string
 }
+
+// Engines returns all engines, the preferred ones first.
+func (c *Catalog) Engines() []inference.Engine { return c.engines }
 
 // New makes an empty catalog; Start fills it.
 func New(cfg Config, engines []inference.Engine, backends []inference.Backend, tokenizers *tokenizer.Folders, log *slog.Logger) *Catalog {
@@ -196,6 +200,7 @@ func (k *knowledge) sorted() []*Card {
 // Lookup finds a model that is ready. A name that isn't known, or not ready, is
 // looked up in the engines first, at most once a second.
 func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
+	c.noteLookup()
 	known := c.known.Load()
 	card := known.cards[name]
 	if card == nil || card.State != inference.ModelReady || card.Fetching {

@@ -219,7 +219,7 @@ func TestFetching(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask := func() error {
-			for _, err := range service.Generate(t.Context(), &inference.Request{
+			for _, err := range inferencetest.Generate(t.Context(), service, &inference.Request{
 				Model: "m", Task: inference.TaskGenerate, Messages: []inference.Message{{Role: "user", Text: "x"}},
 			}) {
 				if err != nil {

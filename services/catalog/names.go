@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -68,32 +67,11 @@ func (k *knowledge) named(name string) *Card {
 	return k.aliases[name]
 }
 
-// Named returns the model that a client's name stands for, as far as it is known now: without
-// a card where there is none. It asks no engine.
-func (c *Catalog) Named(name string) Named { return c.known.Load().find(name, c.cfg.LoRASeparator) }
-
 // Card returns what is known now of a model by its own name; nil for a model that isn't known.
 // It asks no engine.
-func (c *Catalog) Card(name string) *Card { return c.known.Load().cards[name] }
-
-// Find is [Catalog.Lookup] by any name that clients may use. An adapter that the
-// model is known not to have is [inference.CodeNotFound].
-func (c *Catalog) Find(ctx context.Context, name string) (Named, error) {
-	named := c.Named(name)
-	if !named.ready() || named.Card.Fetching {
-		own := name
-		if named.Card != nil {
-			own = named.Card.Name
-		}
-		_, err := c.Lookup(ctx, own) // asks the engines, and says what is wrong
-		if named = c.Named(name); !named.ready() {
-			return Named{}, cmp.Or(err, errNoModel(name))
-		}
-	}
-	if named.LoRA != "" && named.Card.LoRAs != nil && !slices.Contains(named.Card.LoRAs, named.LoRA) {
-		return Named{}, errNoLoRA(named.Card.Name, named.LoRA)
-	}
-	return named, nil
+func (c *Catalog) Card(name string) *Card {
+	c.noteLookup()
+	return c.known.Load().cards[name]
 }
 
 func (n Named) ready() bool { return n.Card != nil && n.Card.State == inference.ModelReady }
@@ -102,6 +80,13 @@ func errNoModel(name string) error {
 	return &inference.Error{
 		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
 		Message: fmt.Sprintf("the model `%s` does not exist or is not loaded", name),
+	}
+}
+
+func errNoText(name string) error {
+	return &inference.Error{
+		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
+		Message: fmt.Sprintf("the model `%s` generates no text and no embeddings", name),
 	}
 }
 
@@ -134,23 +119,4 @@ func (c *Catalog) Models(ctx context.Context) []Named {
 	}
 	slices.SortFunc(listed, func(a, b Named) int { return strings.Compare(a.Name, b.Name) })
 	return listed
-}
-
-// Model finds one generation or embedding model by any of its names; hidden ones
-// too. An adapter of a model whose adapters aren't known may not be there.
-func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
-	if err := inference.MayUse(ctx, name); err != nil {
-		return Named{}, err
-	}
-	named, err := c.Find(ctx, name)
-	if err != nil {
-		return Named{}, err
-	}
-	if named.Card.Tasks == 0 {
-		return Named{}, &inference.Error{
-			Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
-			Message: fmt.Sprintf("the model `%s` generates no text and no embeddings", name),
-		}
-	}
-	return named, nil
 }

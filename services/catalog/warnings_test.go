@@ -62,12 +62,16 @@ func TestFingerprint(t *testing.T) {
 	if changed := fingerprintOf(t, engine); changed == first {
 		t.Errorf("%s for another configuration", changed)
 	}
-	if got := inferencetest.Service(t, serving.Config{}, engine).Catalog().Fingerprint(t.Context(), "none"); got != "" {
-		t.Errorf("%q of no model", got)
+	if none := inferencetest.Service(t, serving.Config{}, engine).Resolve("none"); none.Fingerprint() != "" {
+		t.Errorf("%q of no model", none.Fingerprint())
 	}
 }
 
 func fingerprintOf(t *testing.T, engine *inferencetest.Engine) string {
 	t.Helper()
-	return inferencetest.Service(t, serving.Config{}, engine).Catalog().Fingerprint(t.Context(), "m")
+	named, err := inferencetest.Service(t, serving.Config{}, engine).Catalog().Model(t.Context(), "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return named.Card.Fingerprint
 }

@@ -94,11 +94,17 @@ func (ws *watches) tell(k *knowledge) {
 	}
 }
 
-// learn makes fresh what is known. The caller has refreshing.
+// learn makes fresh what is known, unless it is what is known already: requests that wait look
+// their models up again after a change alone. The caller has refreshing.
 func (c *Catalog) learn(fresh *knowledge) {
+	old := c.known.Load()
+	same := maps.Equal(old.cards, fresh.cards)
+	if same && old.err == nil && fresh.err == nil {
+		return
+	}
 	fresh.aliases = aliases(fresh.cards)
-	old := c.known.Swap(fresh)
-	if maps.Equal(old.cards, fresh.cards) {
+	c.known.Store(fresh)
+	if same {
 		return
 	}
 	c.watches.tell(fresh)

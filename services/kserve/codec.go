@@ -50,7 +50,7 @@ func (r *reply) message() (proto.Message, error) {
 func (s *Service) infer(ctx context.Context, req *request) (*reply, error) {
 	defer req.Free()
 	answer := &reply{}
-	err := s.core.Infer(ctx, req.InferRequest, func(resp *inference.Response) (err error) {
+	err := s.core.Infer(ctx, s.core.ResolveOwn(req.Head().GetModelName()), req.InferRequest, func(resp *inference.Response) (err error) {
 		answer.encoded, err = encodedInfer(req.InferRequest, resp)
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/wirecode"
 )
@@ -255,7 +256,8 @@ func (st *stream) pause(ctx context.Context, refused error) bool {
 
 // dispatch starts a request, unless no further one is taken.
 func (st *stream) dispatch(ctx context.Context, r *run, weight int64) bool {
-	r.decoupled = st.service.core.Catalog().Decoupled(ctx, r.head.GetModelName())
+	r.model = st.service.core.ResolveOwn(r.head.GetModelName())
+	r.decoupled = r.model.Decoupled(ctx)
 	if !r.decoupled {
 		sent := make(chan struct{})
 		r.before, r.sent = st.order, sent
@@ -331,6 +333,7 @@ type run struct {
 	head      *kserve.ModelInferRequest
 	arrival   *admission.Arrival // nil for one that was refused before it had its own
 	refused   error              // why it isn't served
+	model     catalog.Resolution
 	decoupled bool
 	answered  bool // the model has responded
 
@@ -360,7 +363,7 @@ func (r *run) run(ctx context.Context) {
 			return
 		}
 	}
-	for resp, err := range r.stream.service.core.Forward(arrived, r.req.InferRequest) { //nolint:contextcheck // the arrival's is below the stream's
+	for resp, err := range r.stream.service.core.Forward(arrived, r.model, r.req.InferRequest) { //nolint:contextcheck // the arrival's is below the stream's
 		if ctx.Err() != nil || r.answer(ctx, resp, err) != nil {
 			return
 		}

@@ -112,7 +112,7 @@ func generate(t *testing.T, s *serving.Service, name string) {
 
 func generateUnder(ctx context.Context, s *serving.Service, name string) {
 	ctx = inference.WithOrigin(ctx, &inference.Origin{Surface: inference.SurfaceOpenAI})
-	for _, err := range s.Generate(ctx, &inference.Request{Model: name, Task: inference.TaskGenerate, Stream: true, Messages: []inference.Message{{Role: "user", Text: "hi"}}}) {
+	for _, err := range inferencetest.Generate(ctx, s, &inference.Request{Model: name, Task: inference.TaskGenerate, Stream: true, Messages: []inference.Message{{Role: "user", Text: "hi"}}}) {
 		_ = err
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
@@ -27,16 +28,16 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 		return h.chat(ctx, request.Body, req)
 	}
 	options := request.Body.StreamOptions
-	return &chatStream{ctx: ctx, handler: h, body: request.Body, req: req, events: ChatEvents{
-		ID: req.ID, Model: req.Model, Fingerprint: h.service.Catalog().Fingerprint(ctx, req.Model), Choices: max(req.N, 1), Record: rec,
+	return &chatStream{ctx: ctx, handler: h, body: request.Body, model: h.service.Resolve(req.Model), req: req, events: ChatEvents{
+		ID: req.ID, Choices: max(req.N, 1), Record: rec,
 		Usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
 	}}, nil
 }
 
 // generate runs the request; its errors name the fields that the client used.
-func (h *Handler) generate(ctx context.Context, body *api.CreateChatCompletionRequest, req *inference.Request) iter.Seq2[inference.Delta, error] {
+func (h *Handler) generate(ctx context.Context, model *catalog.Resolution, body *api.CreateChatCompletionRequest, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		for delta, err := range h.service.Generate(ctx, req) {
+		for delta, err := range h.service.Generate(ctx, model, req) {
 			if !yield(delta, clientsName(body, err)) {
 				return
 			}
@@ -49,13 +50,13 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
-		SystemFingerprint: wire.Optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
 	}
-	all, err := inference.Collect(h.generate(ctx, body, req), max(req.N, 1))
+	model := h.service.Resolve(req.Model)
+	all, err := inference.Collect(h.generate(ctx, &model, body, req), max(req.N, 1))
 	if err != nil {
 		return nil, err
 	}
-	answer.Usage = wire.Usage(&all.Usage, rec)
+	answer.SystemFingerprint, answer.Usage = wire.Optional(model.Fingerprint()), wire.Usage(&all.Usage, rec)
 	for i := range all.Choices {
 		c := &all.Choices[i]
 		choice := api.ChatCompletionChoice{Index: i, Message: message(c), FinishReason: api.ChatCompletionFinishReason(c.Finish)}
@@ -72,6 +73,7 @@ type chatStream struct {
 	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
 	handler *Handler
 	body    *api.CreateChatCompletionRequest
+	model   catalog.Resolution
 	req     *inference.Request
 	events  ChatEvents
 }
@@ -79,7 +81,8 @@ type chatStream struct {
 // VisitCreateChatCompletionResponse streams. A failure before the first event is
 // returned and gets its status; a later one becomes an event.
 func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
-	return s.events.Write(w, s.handler.generate(s.ctx, s.body, s.req))
+	s.events.Model = &s.model
+	return s.events.Write(w, s.handler.generate(s.ctx, &s.model, s.body, s.req))
 }
 
 // message is the whole answer. Without text, one with calls has no content.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
@@ -26,7 +27,7 @@ func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateComple
 	req.ID = "cmpl-" + rand.Text()
 	if req.Stream {
 		options := request.Body.StreamOptions
-		return &completionStream{ctx: ctx, service: h.service, req: req, usage: options != nil && decode.Value(options.IncludeUsage)}, nil
+		return &completionStream{ctx: ctx, service: h.service, model: h.service.Resolve(req.Model), req: req, usage: options != nil && decode.Value(options.IncludeUsage)}, nil
 	}
 	return h.completion(ctx, req)
 }
@@ -77,13 +78,13 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 	rec := server.RecordOf(ctx)
 	answer := api.CreateCompletion200JSONResponse{
 		ID: req.ID, Object: textCompletion, Created: time.Now().Unix(), Model: req.Model,
-		SystemFingerprint: wire.Optional(h.service.Catalog().Fingerprint(ctx, req.Model)),
 	}
-	all, err := inference.Collect(h.service.Generate(ctx, req), len(req.Prompts)*max(req.N, 1))
+	model := h.service.Resolve(req.Model)
+	all, err := inference.Collect(h.service.Generate(ctx, &model, req), len(req.Prompts)*max(req.N, 1))
 	if err != nil {
 		return nil, err
 	}
-	answer.Usage = wire.Usage(&all.Usage, rec)
+	answer.SystemFingerprint, answer.Usage = wire.Optional(model.Fingerprint()), wire.Usage(&all.Usage, rec)
 	for i := range all.Choices {
 		c := &all.Choices[i]
 		choice := api.CompletionChoice{Index: i, Text: string(c.Text), FinishReason: api.CompletionFinishReason(c.Finish)}
@@ -127,6 +128,7 @@ func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob,
 type completionStream struct {
 	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
 	service *serving.Service
+	model   catalog.Resolution
 	req     *inference.Request
 	usage   bool
 }
@@ -135,9 +137,9 @@ type completionStream struct {
 // returned and gets its status; a later one becomes an event.
 func (s *completionStream) VisitCreateCompletionResponse(w http.ResponseWriter) error {
 	chunks := &completionChunks{
-		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), s.req.Model, s.service.Catalog().Fingerprint(s.ctx, s.req.Model), s.usage),
+		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), &s.model, s.usage),
 		top:       decode.Value(s.req.Sampling.Logprobs),
 		offsets:   make([]int, len(s.req.Prompts)*max(s.req.N, 1)),
 	}
-	return wire.WriteEvents(w, server.RecordOf(s.ctx), chunks, s.service.Generate(s.ctx, s.req))
+	return wire.WriteEvents(w, server.RecordOf(s.ctx), chunks, s.service.Generate(s.ctx, &s.model, s.req))
 }

@@ -27,7 +27,8 @@ func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddi
 		encode = appendBase64
 	}
 	answer := api.CreateEmbedding200JSONResponse{Object: "list", Model: req.Model, Data: make([]api.Embedding, len(req.Inputs))}
-	for delta, err := range h.service.Generate(ctx, req) {
+	model := h.service.Resolve(req.Model)
+	for delta, err := range h.service.Generate(ctx, &model, req) {
 		switch {
 		case err != nil:
 			return nil, err

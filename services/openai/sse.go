@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/server"
@@ -14,24 +15,32 @@ import (
 
 // chunkHead is what all chunks of an answer share.
 type chunkHead struct {
-	text  []byte // up to the list of choices
-	usage bool   // every chunk has a usage, null but in the last
+	text  []byte              // up to the list of choices
+	model *catalog.Resolution // nil once text has its fingerprint
+	usage bool                // every chunk has a usage, null but in the last
 }
 
-func newChunkHead(id, object string, created int64, model, fingerprint string, usage bool) chunkHead {
+func newChunkHead(id, object string, created int64, model *catalog.Resolution, usage bool) chunkHead {
 	text := append([]byte(`data: {"id":`), wire.Quoted(id)...)
 	text = append(text, `,"object":`...)
 	text = append(text, wire.Quoted(object)...)
 	text = append(text, `,"created":`...)
 	text = strconv.AppendInt(text, created, 10)
 	text = append(text, `,"model":`...)
-	text = append(text, wire.Quoted(model)...)
-	if fingerprint != "" {
-		text = append(text, `,"system_fingerprint":`...)
-		text = append(text, wire.Quoted(fingerprint)...)
+	text = append(text, wire.Quoted(model.Name)...)
+	return chunkHead{text: text, model: model, usage: usage}
+}
+
+// begin begins a chunk. The first one comes when the model that answers is known.
+func (h *chunkHead) begin(dst []byte) []byte {
+	if h.model != nil {
+		if fingerprint := h.model.Fingerprint(); fingerprint != "" {
+			h.text = append(h.text, `,"system_fingerprint":`...)
+			h.text = append(h.text, wire.Quoted(fingerprint)...)
+		}
+		h.text, h.model = append(h.text, `,"choices":[`...), nil
 	}
-	text = append(text, `,"choices":[`...)
-	return chunkHead{text: text, usage: usage}
+	return append(dst, h.text...)
 }
 
 // end closes a chunk whose choice has been written.
@@ -56,7 +65,7 @@ func (h *chunkHead) AppendEnd(dst []byte, u *inference.Usage) []byte {
 	if !h.usage {
 		return append(dst, done...)
 	}
-	dst = append(dst, h.text...)
+	dst = h.begin(dst)
 	dst = append(dst, `],"usage":{"prompt_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(u.PromptTokens), 10)
 	dst = append(dst, `,"completion_tokens":`...)
@@ -73,8 +82,8 @@ type chunkWriter struct {
 	roles []bool // by choice: the chunk with the role has been sent
 }
 
-func newChunkWriter(id string, created int64, model, fingerprint string, choices int, usage bool) *chunkWriter {
-	return &chunkWriter{chunkHead: newChunkHead(id, "chat.completion.chunk", created, model, fingerprint, usage), roles: make([]bool, choices)}
+func newChunkWriter(id string, created int64, model *catalog.Resolution, choices int, usage bool) *chunkWriter {
+	return &chunkWriter{chunkHead: newChunkHead(id, "chat.completion.chunk", created, model, usage), roles: make([]bool, choices)}
 }
 
 // AppendDelta adds the chunks of one Delta: the role before the choice's first
@@ -146,7 +155,7 @@ func appendCalls(dst []byte, pieces []inference.ToolCallPiece) []byte {
 }
 
 func (c *chunkWriter) open(dst []byte, index int) []byte {
-	dst = append(dst, c.text...)
+	dst = c.begin(dst)
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(index), 10)
 	return append(dst, `,"delta":{`...)
@@ -191,7 +200,7 @@ type completionChunks struct {
 
 // AppendDelta adds one chunk.
 func (c *completionChunks) AppendDelta(dst []byte, d *inference.Delta) []byte {
-	dst = append(dst, c.text...)
+	dst = c.begin(dst)
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(d.Index), 10)
 	dst = append(dst, `,"text":"`...)
@@ -216,10 +225,11 @@ func (c *completionChunks) appendLogprobs(dst []byte, d *inference.Delta) []byte
 // ChatEvents writes a streamed chat completion: server-sent events of
 // chat.completion.chunk objects, ended by [DONE]. It is for one answer.
 type ChatEvents struct {
-	// ID and Model are in every chunk.
-	ID, Model string
-	// Fingerprint of the model is, too, unless it is empty.
-	Fingerprint string
+	// ID is in every chunk.
+	ID string
+	// Model is, too, by the name that the client gave, and its fingerprint unless that is empty:
+	// the one of the model that answers, which is known when the first Delta comes.
+	Model *catalog.Resolution
 	// Choices that were asked for, at least 1; a model may give more.
 	Choices int
 	// Usage adds the chunk that tells the tokens used.
@@ -233,7 +243,7 @@ type ChatEvents struct {
 // one write, and nothing waits for company. An error before the first event is
 // returned, with nothing written; a later one becomes an event.
 func (e *ChatEvents) Write(w http.ResponseWriter, deltas iter.Seq2[inference.Delta, error]) error {
-	return wire.WriteEvents(w, e.Record, newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Fingerprint, e.Choices, e.Usage), deltas)
+	return wire.WriteEvents(w, e.Record, newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage), deltas)
 }
 
 // reaching lengthens a list by choice up to an index: a model that gives several

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/services/server"
@@ -15,7 +16,7 @@ import (
 // BenchmarkChunk: what does one token's event cost? Compare allocs/op (0 wanted)
 // and ns/op with encoding the generated chunk type by encoding/json.
 func BenchmarkChunk(b *testing.B) {
-	chunks := newChunkWriter("chatcmpl-x", 1, "chat", "", 1, true)
+	chunks := newChunkWriter("chatcmpl-x", 1, &catalog.Resolution{}, 1, true)
 	delta := inference.Delta{Text: []byte(" token")}
 	buf := chunks.AppendDelta(nil, &delta)
 	b.ReportAllocs()
@@ -27,7 +28,7 @@ func BenchmarkChunk(b *testing.B) {
 // TestEmptyDeltaFlushes: it sends what waits, adds nothing and is no first token.
 func TestEmptyDeltaFlushes(t *testing.T) {
 	rec, record := httptest.NewRecorder(), &server.Record{}
-	events := ChatEvents{ID: "x", Model: "chat", Choices: 2, Record: record}
+	events := ChatEvents{ID: "x", Model: &catalog.Resolution{Named: catalog.Named{Name: "chat"}}, Choices: 2, Record: record}
 	err := events.Write(rec, func(yield func(inference.Delta, error) bool) {
 		write := func(d inference.Delta) string {
 			t.Helper()

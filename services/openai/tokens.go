@@ -28,7 +28,8 @@ func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObjec
 	if body.AddSpecialTokens != nil {
 		special = *body.AddSpecialTokens
 	}
-	tokens, err := h.service.Tokenize(ctx, req, special)
+	model := h.service.Resolve(req.Model)
+	tokens, err := h.service.Tokenize(ctx, &model, req, special)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,8 @@ func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference
 // Detokenize gives the text of token ids.
 func (h *Handler) Detokenize(ctx context.Context, request api.DetokenizeRequestObject) (api.DetokenizeResponseObject, error) {
 	server.RecordOf(ctx).Model = request.Body.Model
-	text, err := h.service.Detokenize(ctx, request.Body.Model, request.Body.Tokens)
+	model := h.service.Resolve(request.Body.Model)
+	text, err := h.service.Detokenize(ctx, &model, request.Body.Tokens)
 	if err != nil {
 		return nil, err
 	}

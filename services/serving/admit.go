@@ -2,70 +2,78 @@ package serving
 
 import (
 	"context"
-	"math"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// finish ends what admitText and admitTensors began.
-func finish(t *admission.Ticket, outcome metering.Outcome, usage *inference.Usage) {
-	t.Measure.End(outcome, usage)
-	t.Leave()
+// Resolve looks up the model of a request for text or embeddings, by any of its names. It asks
+// no engine and needs no admission: a frontend resolves a request's model once and passes the
+// resolution to whatever method runs the request.
+func (s *Service) Resolve(name string) catalog.Resolution { return s.catalog.Resolve(name) }
+
+// ResolveOwn is Resolve for a request of tensors, which knows a model by its own name alone.
+func (s *Service) ResolveOwn(name string) catalog.Resolution { return s.catalog.ResolveOwn(name) }
+
+// work is what a request does between its admission and its end.
+type work interface {
+	// do runs the request with its ticket as the context. The outcome and the usage, which is nil
+	// of tensors, are those of a request without an error.
+	do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error)
 }
 
-// admitText admits a generation or an embedding, and follows it from now on.
-func (s *Service) admitText(ctx context.Context, req *inference.Request) (context.Context, *admission.Ticket, error) {
-	var priority int64
-	if req.Priority != nil {
-		priority = int64(*req.Priority)
+// serve takes a request all the way: it is admitted, which gives it a deadline, a trace and a
+// meter; its work is done; and its outcome is recorded, also when the work panics. Errors are
+// [*inference.Error].
+func (s *Service) serve(ctx context.Context, model *catalog.Resolution, operation inference.Operation, priority int64, w work) error {
+	t, err := s.admit(ctx, model, operation, priority)
+	if err != nil {
+		return err
 	}
-	return s.admit(ctx, req.Operation(), s.catalog.Named(req.Model), priority)
-}
-
-// admitTensors does so for a request of a model by its tensors.
-func (s *Service) admitTensors(ctx context.Context, m *inference.InferRequest) (context.Context, *admission.Ticket, error) {
-	name := m.Head().GetModelName()
-	named := catalog.Named{Name: name, Card: s.catalog.Card(name)}
-	ctx, t, err := s.admit(ctx, inference.OperationInfer, named, wholeOf(m.Head().GetParameters()["priority"]))
-	if err == nil && named.Card != nil {
-		limitQueue(ctx, named.Card.Config, m)
+	outcome, usage := metering.OutcomeCanceled, (*inference.Usage)(nil) // unless it turns out otherwise
+	defer func() {
+		t.Measure.End(outcome, usage)
+		t.Leave()
+	}()
+	outcome, usage, err = w.do(t) //nolint:contextcheck // the ticket is the context
+	if err != nil {
+		err = inference.Cause(t, err) //nolint:contextcheck // likewise
+		outcome = metering.OutcomeOf(err)
 	}
-	return ctx, t, err
+	return err
 }
 
-// wholeOf is a parameter that is a whole number, 0 for any other.
-func wholeOf(p *kserve.InferParameter) int64 {
-	return p.GetInt64Param() + int64(min(p.GetUint64Param(), math.MaxInt64))
-}
-
-func (s *Service) admit(ctx context.Context, operation inference.Operation, named catalog.Named, priority int64) (context.Context, *admission.Ticket, error) {
+func (s *Service) admit(ctx context.Context, model *catalog.Resolution, operation inference.Operation, priority int64) (*admission.Ticket, error) {
 	t := &admission.Ticket{}
 	t.Measure.Begin(ctx, s.meters, operation)
-	if named.Card != nil {
-		t.Measure.Settle(named.Card.Name, named.LoRA)
+	if model.Card != nil {
+		t.Measure.Settle(model.Card.Name, model.LoRA)
 	}
 	_, span := metering.ChildSpan(ctx, t.Measure.Span(), "admit")
-	err := s.enter(ctx, t, named, priority)
+	err := s.enter(ctx, t, model, priority)
 	metering.EndSpan(span, err)
 	if err != nil {
 		t.Measure.Refuse(metering.OutcomeOf(err))
-		return nil, nil, err
+		return nil, err
 	}
-	return t, t, nil
+	return t, nil
 }
 
-// enter waits for a slot for a request of a model, which needn't be known.
-func (s *Service) enter(ctx context.Context, t *admission.Ticket, named catalog.Named, priority int64) error {
-	if err := inference.MayUse(ctx, named.Name); err != nil {
+// enter waits for a slot for a request of a model, which needn't be known, and then renews the
+// resolution.
+func (s *Service) enter(ctx context.Context, t *admission.Ticket, model *catalog.Resolution, priority int64) error {
+	if err := inference.MayUse(ctx, model.Name); err != nil {
 		return err
 	}
-	q := admission.Ask{Model: named.Name, Priority: priority}
-	if card := named.Card; card != nil {
+	q := admission.Ask{Model: model.Name, Priority: priority}
+	if card := model.Card; card != nil {
 		q.Model, q.Known, q.Priority = card.Name, true, admission.PriorityOf(card.Config, priority)
 	}
-	return s.admission.Enter(ctx, t, q)
+	if err := s.admission.Enter(ctx, t, q); err != nil {
+		return err
+	}
+	model.Renew()
+	return nil
 }

@@ -27,17 +27,21 @@ func TestClientsModels(t *testing.T) {
 			return inferencetest.Collect(ctx, s, inferencetest.PlainRequest(model)).Failure()
 		},
 		"count": func(model string) error {
-			_, err := s.CountPrompt(ctx, inferencetest.PlainRequest(model))
+			_, err := inferencetest.CountPrompt(ctx, s, inferencetest.PlainRequest(model))
 			return err
 		},
 		"forward": func(model string) error {
-			return inferencetest.Last(s.Forward(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model})))
+			return inferencetest.Last(inferencetest.Forward(ctx, s, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model})))
 		},
 		"infer": func(model string) error {
-			return s.Infer(ctx, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model}), func(*inference.Response) error { return nil })
+			return inferencetest.Infer(ctx, s, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model}), func(*inference.Response) error { return nil })
 		},
 		"engine": func(model string) error { _, err := s.Catalog().EngineOf(ctx, model); return err },
-		"config": func(model string) error { _, err := s.Catalog().ConfigOf(ctx, model); return err },
+		"config": func(model string) error {
+			r := s.Catalog().ResolveOwn(model)
+			_, err := r.Config(ctx)
+			return err
+		},
 		"load":   func(model string) error { _, err := s.LoadModel(ctx, model); return err },
 		"unload": func(model string) error { return s.UnloadModel(ctx, model) },
 		"control": func(model string) error {

@@ -67,7 +67,7 @@ type parsed struct {
 
 func parse(ctx context.Context, s *serving.Service, req *inference.Request) parsed {
 	var p parsed
-	for d, err := range s.Generate(ctx, req) {
+	for d, err := range inferencetest.Generate(ctx, s, req) {
 		if err != nil {
 			p.err = inference.AsError(err)
 			return p
@@ -175,7 +175,7 @@ func TestChoicesAreTakenApartByThemselves(t *testing.T) {
 	req.Tools = tools
 	reasoning, calls, finish := map[int]string{}, map[int]string{}, map[int]inference.FinishReason{}
 	ids := map[string]bool{}
-	for d, err := range s.Generate(t.Context(), req) {
+	for d, err := range inferencetest.Generate(t.Context(), s, req) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestPiecesLeaveTogether(t *testing.T) {
 	req := inferencetest.ChatRequest(1)
 	req.Tools = tools
 	var waits []bool
-	for d, err := range s.Generate(t.Context(), req) {
+	for d, err := range inferencetest.Generate(t.Context(), s, req) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,56 +110,74 @@ func (s *Service) Started(ctx context.Context) error {
 	return s.catalog.Ready(ctx, s.cfg.RequiredModels...)
 }
 
-// Generate runs a request and yields its Deltas, choices interleaved as they
-// come, then one with the usage. The first error ends the stream; errors are
+// Generate runs a request on the model that its name stands for, and yields its Deltas, choices
+// interleaved as they come, then one with the usage. The first error ends the stream; errors are
 // [*inference.Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
-// the request is left running when the loop has ended.
-func (s *Service) Generate(ctx context.Context, req *inference.Request) iter.Seq2[inference.Delta, error] {
+// the request is left running when the loop has ended. From the first Delta on the model is the
+// one that answers.
+func (s *Service) Generate(ctx context.Context, model *catalog.Resolution, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		ctx, t, err := s.admitText(ctx, req)
-		if err != nil {
+		var priority int64
+		if req.Priority != nil {
+			priority = int64(*req.Priority)
+		}
+		g := &generation{service: s, model: model, req: req, yield: yield}
+		if err := s.serve(ctx, model, req.Operation(), priority, g); err != nil {
 			yield(inference.Delta{}, err)
-			return
 		}
-		t.Measure.Streamed = req.Stream
-		outcome, usage := metering.OutcomeCanceled, (*inference.Usage)(nil) // unless it turns out otherwise
-		defer func() { finish(t, outcome, usage) }()
-		fail := func(err error) {
-			e := inference.Cause(ctx, err)
-			outcome = metering.OutcomeOf(e)
-			yield(inference.Delta{}, e)
-		}
-		run, err := s.plan(ctx, req, &t.Measure)
-		if err != nil {
-			fail(err)
-			return
-		}
-		for delta, err := range run.best(run.deltas(ctx)) {
-			if err != nil {
-				fail(err)
-				return
-			}
-			if !yield(delta, nil) {
-				return
-			}
-		}
-		usage = run.usage() //nolint:contextcheck // what has been generated is counted whatever the client does
-		outcome = metering.OutcomeOK
-		yield(inference.Delta{Usage: usage}, nil)
 	}
+}
+
+// generation is the work of [Service.Generate], and what has come of it. It has the variables of
+// the loop over the Deltas: in a loop each of them would be an allocation of its own.
+type generation struct {
+	service *Service
+	model   *catalog.Resolution
+	req     *inference.Request
+	yield   func(inference.Delta, error) bool
+
+	err   error
+	ended bool // by an error, or by the caller
+}
+
+func (g *generation) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
+	t.Measure.Streamed = g.req.Stream
+	run, err := g.service.plan(t, g.model, g.req, &t.Measure) //nolint:contextcheck // the ticket is the context
+	if err != nil {
+		return metering.OutcomeCanceled, nil, err
+	}
+	run.best(run.deltas(t))(g.take) //nolint:contextcheck // likewise
+	if g.ended {
+		return metering.OutcomeCanceled, nil, g.err
+	}
+	usage := run.usage() //nolint:contextcheck // what has been generated is counted whatever the client does
+	g.yield(inference.Delta{Usage: usage}, nil)
+	return metering.OutcomeOK, usage, nil
+}
+
+// take is the body of the loop over the Deltas.
+func (g *generation) take(delta inference.Delta, err error) bool {
+	switch {
+	case g.ended:
+	case err != nil:
+		g.err, g.ended = err, true
+	default:
+		g.ended = !g.yield(delta, nil)
+	}
+	return !g.ended
 }
 
 // CountPrompt is how many tokens the prompt of a chat has, as the engine will count
 // them. Errors are [*inference.Error]; the model isn't asked.
-func (s *Service) CountPrompt(ctx context.Context, req *inference.Request) (int, error) {
-	return call(ctx, s, req.Model, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, req) })
+func (s *Service) CountPrompt(ctx context.Context, model *catalog.Resolution, req *inference.Request) (int, error) {
+	return call(ctx, s, model, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, model, req) })
 }
 
 // call runs what asks no model and gives one value within the admission.
-func call[T any](ctx context.Context, s *Service, model string, run func(context.Context) (T, error)) (T, error) {
+func call[T any](ctx context.Context, s *Service, model *catalog.Resolution, run func(context.Context) (T, error)) (T, error) {
 	var none T
 	t := &admission.Ticket{}
-	if err := s.enter(ctx, t, s.catalog.Named(model), 0); err != nil {
+	if err := s.enter(ctx, t, model, 0); err != nil {
 		return none, err
 	}
 	defer t.Leave()
@@ -170,8 +188,8 @@ func call[T any](ctx context.Context, s *Service, model string, run func(context
 	return value, nil
 }
 
-func (s *Service) countPrompt(ctx context.Context, req *inference.Request) (int, error) {
-	run, err := s.newRun(ctx, req, nil)
+func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, req *inference.Request) (int, error) {
+	run, err := s.newRun(ctx, model, req, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -191,30 +209,28 @@ func (s *Service) countPrompt(ctx context.Context, req *inference.Request) (int,
 	return longestOf(ctx, run.card, req.TextParam(), prompts)
 }
 
-// newRun finds the model, and tells the measure of it; that is nil for who isn't
-// measured.
-func (s *Service) newRun(ctx context.Context, req *inference.Request, measure *metering.Measure) (*run, error) {
+// newRun confirms the model, and records it on the measure, which may be nil.
+func (s *Service) newRun(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*run, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	named, err := s.catalog.Model(ctx, req.Model)
-	if err != nil {
+	if err := model.Confirm(ctx); err != nil {
 		return nil, err
 	}
-	card := named.Card
-	measure.Settle(card.Name, named.LoRA)
+	card := model.Card
+	measure.Settle(card.Name, model.LoRA)
 	if card.Tasks&req.Task == 0 {
 		return nil, inference.NoTask(req)
 	}
 	if err := s.checkParts(card, req); err != nil {
 		return nil, err
 	}
-	return &run{card: card, req: req, lora: named.LoRA, measure: measure}, nil
+	return &run{card: card, req: req, lora: model.LoRA, measure: measure}, nil
 }
 
-// plan finds the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, req *inference.Request, measure *metering.Measure) (*run, error) {
-	run, err := s.newRun(ctx, req, measure)
+// plan confirms the model and splits the request into jobs.
+func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*run, error) {
+	run, err := s.newRun(ctx, model, req, measure)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 		for j := i; j <= len(text); j++ {
 			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say(text[:i], text[i:j], text[j:]), inferencetest.WithTemplate())
 			var got strings.Builder
-			for d, err := range s.Generate(t.Context(), inferencetest.ChatRequest(1)) {
+			for d, err := range inferencetest.Generate(t.Context(), s, inferencetest.ChatRequest(1)) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -120,7 +120,7 @@ func TestNoTokenWaitsForTheNext(t *testing.T) {
 		}
 		s, _ := inferencetest.Serve(t, serving.Config{}, script, inferencetest.WithTemplate())
 		text, waiting := "", true
-		for d, err := range s.Generate(t.Context(), inferencetest.ChatRequest(n)) {
+		for d, err := range inferencetest.Generate(t.Context(), s, inferencetest.ChatRequest(n)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestLeavingStopsTheModel(t *testing.T) {
 			return nil
 		}
 		s, engine := inferencetest.Serve(t, serving.Config{}, endless, inferencetest.WithTemplate())
-		for range s.Generate(t.Context(), inferencetest.ChatRequest(n)) {
+		for range inferencetest.Generate(t.Context(), s, inferencetest.ChatRequest(n)) {
 			break
 		}
 		if engine.Active() != 0 {
@@ -401,7 +401,7 @@ func TestNoTemplate(t *testing.T) {
 func TestForward(t *testing.T) {
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("a", "b"), nil)
 	var n int
-	for resp, err := range s.Forward(t.Context(), inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})) {
+	for resp, err := range inferencetest.Forward(t.Context(), s, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,7 +413,7 @@ func TestForward(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d responses", n)
 	}
-	for _, err := range s.Forward(t.Context(), inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "nope"})) {
+	for _, err := range inferencetest.Forward(t.Context(), s, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "nope"})) {
 		if inference.AsError(err).Code != inference.CodeNotFound {
 			t.Errorf("unknown model: %v", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -42,8 +43,11 @@ func queueTimeout(ctx context.Context, config *kserve.ModelConfig, given map[str
 }
 
 // limitQueue adds the timeout to a request of a client's own.
-func limitQueue(ctx context.Context, config *kserve.ModelConfig, m *inference.InferRequest) {
-	if p := queueTimeout(ctx, config, m.Head().GetParameters()); p != nil {
+func limitQueue(ctx context.Context, model *catalog.Resolution, m *inference.InferRequest) {
+	if model.Card == nil {
+		return
+	}
+	if p := queueTimeout(ctx, model.Card.Config, m.Head().GetParameters()); p != nil {
 		_ = m.AddParameters(map[string]*kserve.InferParameter{paramTimeout: p}) // a number under a fixed name: can't fail
 	}
 }

@@ -74,7 +74,7 @@ func TestTimeoutForTriton(t *testing.T) {
 				}
 				want := &kserve.ModelInferRequest{ModelName: "m", Parameters: tt.given, RawInputContents: [][]byte{{1, 2}}}
 				m := inferencetest.EncodedRequest(t, want)
-				for _, err := range s.Forward(ctx, m) {
+				for _, err := range inferencetest.Forward(ctx, s, m) {
 					if err != nil {
 						t.Fatal(err)
 					}

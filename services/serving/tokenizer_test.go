@@ -142,7 +142,7 @@ func TestCountPrompt(t *testing.T) {
 			req := inferencetest.ChatRequest(1)
 			req.Messages[0].Text = "abba"
 			tt.spoil(req)
-			tokens, err := s.CountPrompt(t.Context(), req)
+			tokens, err := inferencetest.CountPrompt(t.Context(), s, req)
 			if tokens != tt.tokens || (err == nil) != (tt.param == "") || err != nil && inference.AsError(err).Param != tt.param {
 				t.Errorf("%d tokens, %v", tokens, err)
 			}
@@ -152,7 +152,7 @@ func TestCountPrompt(t *testing.T) {
 		})
 	}
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
-	if _, err := s.CountPrompt(t.Context(), inferencetest.ChatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
+	if _, err := inferencetest.CountPrompt(t.Context(), s, inferencetest.ChatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
 		t.Errorf("without a tokenizer: %v", err)
 	}
 }

@@ -22,12 +22,12 @@ type Tokens struct {
 // model's chat template renders them; with special also those that the model
 // expects around every text. A model whose tokenizer isn't known is
 // [inference.CodeInvalid]. Admission, deadline and cancellation are those of Generate.
-func (s *Service) Tokenize(ctx context.Context, req *inference.Request, special bool) (*Tokens, error) {
-	return call(ctx, s, req.Model, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, req, special) })
+func (s *Service) Tokenize(ctx context.Context, model *catalog.Resolution, req *inference.Request, special bool) (*Tokens, error) {
+	return call(ctx, s, model, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, model, req, special) })
 }
 
-func (s *Service) tokenize(ctx context.Context, req *inference.Request, special bool) (*Tokens, error) {
-	card, err := s.tokenizing(ctx, req.Model)
+func (s *Service) tokenize(ctx context.Context, model *catalog.Resolution, req *inference.Request, special bool) (*Tokens, error) {
+	card, err := tokenizing(ctx, model)
 	if err != nil {
 		return nil, err
 	}
@@ -56,29 +56,28 @@ func readable(ctx context.Context, card *catalog.Card, req *inference.Request) (
 // Detokenize gives the text of token ids, that of special tokens too. An id that
 // the model doesn't have is [inference.CodeInvalid] about tokens. All else is as for
 // Tokenize.
-func (s *Service) Detokenize(ctx context.Context, model string, ids []int) (string, error) {
-	return call(ctx, s, model, func(ctx context.Context) (string, error) { return s.detokenize(ctx, model, ids) })
+func (s *Service) Detokenize(ctx context.Context, model *catalog.Resolution, ids []int) (string, error) {
+	return call(ctx, s, model, func(ctx context.Context) (string, error) { return detokenize(ctx, model, ids) })
 }
 
-func (s *Service) detokenize(ctx context.Context, model string, ids []int) (string, error) {
-	card, err := s.tokenizing(ctx, model)
+func detokenize(ctx context.Context, model *catalog.Resolution, ids []int) (string, error) {
+	card, err := tokenizing(ctx, model)
 	if err != nil {
 		return "", err
 	}
 	unknown := func(id int) bool { _, ok := card.Tokenizer.Token(id); return !ok }
 	if i := slices.IndexFunc(ids, unknown); i >= 0 {
-		return "", inference.Invalid(fmt.Sprintf("tokens[%d]", i), "tokens[%d]: the model `%s` has no token %d", i, model, ids[i])
+		return "", inference.Invalid(fmt.Sprintf("tokens[%d]", i), "tokens[%d]: the model `%s` has no token %d", i, model.Name, ids[i])
 	}
 	return decodeIDs(card, "tokens", ids)
 }
 
-// tokenizing finds a model whose tokenizer is known.
-func (s *Service) tokenizing(ctx context.Context, model string) (*catalog.Card, error) {
-	named, err := s.catalog.Model(ctx, model)
-	if err != nil {
+// tokenizing returns the card of a model whose tokenizer is known.
+func tokenizing(ctx context.Context, model *catalog.Resolution) (*catalog.Card, error) {
+	if err := model.Confirm(ctx); err != nil {
 		return nil, err
 	}
-	return named.Card, needTokenizer(named.Card, model, "the tokenizer of the model `%s` isn't known: give it")
+	return model.Card, needTokenizer(model.Card, model.Name, "the tokenizer of the model `%s` isn't known: give it")
 }
 
 // needTokenizer refuses what needs the tokenizer of a model under that name, where

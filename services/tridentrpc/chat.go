@@ -21,13 +21,13 @@ func (s *Service) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*triden
 	if err != nil {
 		return nil, err
 	}
-	created := now()
-	all, err := inference.Collect(s.core.Generate(ctx, req), max(req.N, 1))
+	model, created := s.core.Resolve(req.Model), now()
+	all, err := inference.Collect(s.core.Generate(ctx, &model, req), max(req.N, 1))
 	if err != nil {
 		return nil, err
 	}
 	answer := &tridentv1.ChatResponse{
-		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Catalog().Fingerprint(ctx, req.Model),
+		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: model.Fingerprint(),
 		Usage: usage(&all.Usage, server.RecordOf(ctx)), Choices: make([]*tridentv1.ChatChoice, len(all.Choices)),
 	}
 	for i := range all.Choices {
@@ -55,8 +55,9 @@ func (s *Service) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamReque
 	if err != nil {
 		return err
 	}
+	model := s.core.Resolve(req.Model)
 	out, piece := &tridentv1.ChatStreamResponse{}, &tridentv1.ChatDelta{}
-	for delta, err := range s.core.Generate(ctx, req) {
+	for delta, err := range s.core.Generate(ctx, &model, req) {
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (s *Service) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamReque
 		default:
 			if rec.FirstToken.IsZero() {
 				rec.FirstToken = time.Now()
-				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Catalog().Fingerprint(ctx, req.Model)
+				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), model.Fingerprint()
 			}
 			out.Delta = chatDelta(fresh(piece), &delta)
 		}

@@ -19,13 +19,13 @@ func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) 
 	if err != nil {
 		return nil, err
 	}
-	created := now()
-	all, err := inference.Collect(s.core.Generate(ctx, req), len(req.Prompts)*max(req.N, 1))
+	model, created := s.core.Resolve(req.Model), now()
+	all, err := inference.Collect(s.core.Generate(ctx, &model, req), len(req.Prompts)*max(req.N, 1))
 	if err != nil {
 		return nil, requests.CompletionNames(err)
 	}
 	answer := &tridentv1.CompleteResponse{
-		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: s.core.Catalog().Fingerprint(ctx, req.Model),
+		Id: req.ID, Model: req.Model, Created: created, SystemFingerprint: model.Fingerprint(),
 		Usage: usage(&all.Usage, server.RecordOf(ctx)), Choices: make([]*tridentv1.CompleteChoice, len(all.Choices)),
 	}
 	for i := range all.Choices {
@@ -44,8 +44,9 @@ func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStr
 	if err != nil {
 		return err
 	}
+	model := s.core.Resolve(req.Model)
 	out, piece := &tridentv1.CompleteStreamResponse{}, &tridentv1.CompleteDelta{}
-	for delta, err := range s.core.Generate(ctx, req) {
+	for delta, err := range s.core.Generate(ctx, &model, req) {
 		if err != nil {
 			return requests.CompletionNames(err)
 		}
@@ -62,7 +63,7 @@ func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStr
 		default:
 			if rec.FirstToken.IsZero() {
 				rec.FirstToken = time.Now()
-				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), s.core.Catalog().Fingerprint(ctx, req.Model)
+				out.Id, out.Model, out.Created, out.SystemFingerprint = req.ID, req.Model, now(), model.Fingerprint()
 			}
 			piece.Index, piece.Text = uint32(delta.Index), validText(delta.Text)
 			piece.Logprobs, piece.FinishReason = tokenLogprobs(delta.Logprobs), finishReason(delta.Finish)

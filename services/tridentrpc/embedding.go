@@ -20,7 +20,8 @@ func (s *Service) Embed(ctx context.Context, msg *tridentv1.EmbedRequest) (*trid
 		return nil, err
 	}
 	answer := &tridentv1.EmbedResponse{Model: req.Model, Embeddings: make([]*tridentv1.Embedding, len(req.Inputs))}
-	for delta, err := range s.core.Generate(ctx, req) {
+	model := s.core.Resolve(req.Model)
+	for delta, err := range s.core.Generate(ctx, &model, req) {
 		switch {
 		case err != nil:
 			return nil, err

@@ -85,10 +85,32 @@ func (a *Answer) Failure() error {
 	return a.Err
 }
 
+// Generate is the service's, of the model that the request names.
+func Generate(ctx context.Context, s *serving.Service, req *inference.Request) iter.Seq2[inference.Delta, error] {
+	model := s.Resolve(req.Model)
+	return s.Generate(ctx, &model, req)
+}
+
+// CountPrompt is the service's, of the model that the request names.
+func CountPrompt(ctx context.Context, s *serving.Service, req *inference.Request) (int, error) {
+	model := s.Resolve(req.Model)
+	return s.CountPrompt(ctx, &model, req)
+}
+
+// Forward is the service's, of the model that the request names.
+func Forward(ctx context.Context, s *serving.Service, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	return s.Forward(ctx, s.ResolveOwn(m.Head().GetModelName()), m)
+}
+
+// Infer is the service's, of the model that the request names.
+func Infer(ctx context.Context, s *serving.Service, m *inference.InferRequest, use func(*inference.Response) error) error {
+	return s.Infer(ctx, s.ResolveOwn(m.Head().GetModelName()), m, use)
+}
+
 // Collect runs a request to its end.
 func Collect(ctx context.Context, s *serving.Service, req *inference.Request) *Answer {
 	a := &Answer{Texts: map[int]string{}, Finish: map[int]inference.FinishReason{}, Vectors: map[int][]float32{}}
-	for d, err := range s.Generate(ctx, req) {
+	for d, err := range Generate(ctx, s, req) {
 		switch {
 		case err != nil:
 			a.Err = inference.AsError(err)

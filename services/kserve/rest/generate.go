@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
@@ -19,45 +19,45 @@ import (
 // bounded and not compressed.
 func (h *Handler) generate(w http.ResponseWriter, r *http.Request, model, version string, stream bool) {
 	server.RecordOf(r.Context()).Model = model
-	ctx := r.Context()
-	req, config, err := h.readGenerate(r, model, version)
+	ctx, target := r.Context(), h.core.ResolveOwn(model)
+	req, err := readGenerate(r, &target, version)
 	switch {
 	case err != nil:
 	case stream:
-		err = h.streamGenerate(ctx, w, req)
-	case config.GetModelTransactionPolicy().GetDecoupled():
-		err = h.generateOne(ctx, w, req)
+		err = h.streamGenerate(ctx, w, &target, req)
+	case target.Decoupled(ctx):
+		err = h.generateOne(ctx, w, &target, req)
 	default:
-		err = h.generateSingle(ctx, w, req)
+		err = h.generateSingle(ctx, w, &target, req)
 	}
 	if err != nil {
 		fail(w, r, err)
 	}
 }
 
-func (h *Handler) readGenerate(r *http.Request, model, version string) (*request, *api.ModelConfig, error) {
-	config, err := h.core.Catalog().ConfigOf(r.Context(), model)
+func readGenerate(r *http.Request, model *catalog.Resolution, version string) (*request, error) {
+	config, err := model.Config(r.Context())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	body, err := readBody(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer body.Free()
-	req := newRequest(model, version)
+	req := newRequest(model.Name, version)
 	parsed, err := tensorjson.Parse(prefixOf(body, body.Len()))
 	if err == nil {
 		err = req.readGenerate(config, parsed.Root())
 	}
 	if err != nil {
-		return nil, nil, h.orOfModel(r.Context(), model, version, err)
+		return nil, orOfModel(r.Context(), model, version, err)
 	}
-	return req, config, nil
+	return req, nil
 }
 
 // generateSingle answers by the one response of a model that isn't decoupled.
-func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, req *request) error {
+func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	message, err := req.encode()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, req
 	out := newEvents(w, req)
 	defer out.close()
 	out.whole = true
-	if err := h.core.Infer(ctx, message, out.add); err != nil {
+	if err := h.core.Infer(ctx, *model, message, out.add); err != nil {
 		return err
 	}
 	out.reply()
@@ -75,12 +75,12 @@ func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, req
 
 // generateOne answers with the one response of a decoupled model. More than one is
 // an error, as in tritonserver; the model isn't waited for then.
-func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, req *request) error {
+func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	out := newEvents(w, req)
 	defer out.close()
 	var failed error
 	count := 0
-	for resp, err := range h.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
+	for resp, err := range h.core.Forward(ctx, *model, inference.InferRequestOf(req.whole())) {
 		switch {
 		case err != nil:
 			return err
@@ -108,11 +108,11 @@ func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, req *r
 
 // streamGenerate writes each response as an event. Errors of the model are events
 // too: the status tells of one that comes first.
-func (h *Handler) streamGenerate(ctx context.Context, w http.ResponseWriter, req *request) error {
+func (h *Handler) streamGenerate(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	out := newEvents(w, req)
 	defer out.close()
 	rec := server.RecordOf(ctx)
-	for resp, err := range h.core.Forward(ctx, inference.InferRequestOf(req.whole())) {
+	for resp, err := range h.core.Forward(ctx, *model, inference.InferRequestOf(req.whole())) {
 		if err != nil && !out.started {
 			return err
 		}

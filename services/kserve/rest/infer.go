@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
@@ -33,8 +34,8 @@ func (h *Handler) answerInfer(w http.ResponseWriter, r *http.Request, model, ver
 }
 
 func (h *Handler) replyTo(r *http.Request, model, version string) (*reply, error) {
-	ctx := r.Context()
-	if h.core.Catalog().Decoupled(ctx, model) {
+	ctx, target := r.Context(), h.core.ResolveOwn(model)
+	if target.Decoupled(ctx) {
 		return nil, &inference.Error{
 			Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Triton: inference.TritonUnsupported,
 			Message: "HTTP end point doesn't support models with decoupled transaction policy",
@@ -47,9 +48,9 @@ func (h *Handler) replyTo(r *http.Request, model, version string) (*reply, error
 	defer body.Free()
 	req := newRequest(model, version)
 	defer req.free()
-	config := func() (*api.ModelConfig, error) { return h.core.Catalog().ConfigOf(ctx, model) }
+	config := func() (*api.ModelConfig, error) { return target.Config(ctx) }
 	if err := req.readBody(r.Header, body, config); err != nil {
-		return nil, h.orOfModel(ctx, model, version, err)
+		return nil, orOfModel(ctx, &target, version, err)
 	}
 	req.head.Parameters = h.service.ForwardHTTP(req.head.GetParameters(), r)
 	message, err := req.encode()
@@ -58,7 +59,7 @@ func (h *Handler) replyTo(r *http.Request, model, version string) (*reply, error
 	}
 	defer message.Free()
 	var answer *reply
-	err = h.core.Infer(ctx, message, func(resp *inference.Response) (err error) {
+	err = h.core.Infer(ctx, target, message, func(resp *inference.Response) (err error) {
 		answer, err = req.reply(resp)
 		return err
 	})
@@ -95,8 +96,8 @@ func (q *request) readBody(header http.Header, body mem.BufferSlice, config func
 
 // orOfModel is an error about a request's body, unless there is no such model:
 // tritonserver looks at that first.
-func (h *Handler) orOfModel(ctx context.Context, model, version string, err error) error {
-	engine, away := h.core.Catalog().EngineOf(ctx, model)
+func orOfModel(ctx context.Context, model *catalog.Resolution, version string, err error) error {
+	engine, away := model.Engine(ctx)
 	if away != nil {
 		return away
 	}
@@ -104,7 +105,7 @@ func (h *Handler) orOfModel(ctx context.Context, model, version string, err erro
 	if !ok {
 		return err
 	}
-	if _, wrong := describer.ModelConfig(ctx, &api.ModelConfigRequest{Name: model, Version: version}); wrong != nil {
+	if _, wrong := describer.ModelConfig(ctx, &api.ModelConfigRequest{Name: model.Name, Version: version}); wrong != nil {
 		return wrong
 	}
 	return err

@@ -16,6 +16,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
@@ -72,6 +73,7 @@ type turn struct {
 	conversation
 
 	req   *inference.Request
+	model catalog.Resolution
 	owner string // whose it is, and what it may refer to
 	// input are all items that the model sees: those of earlier turns and the new.
 	input []*item
@@ -83,7 +85,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{req: req, owner: ownerOf(ctx)}
+	t := &turn{req: req, model: a.service.Resolve(req.Model), owner: ownerOf(ctx)}
 	req.ID = "resp_" + rand.Text()
 	if instructions := decode.Value(body.Instructions); instructions != "" {
 		t.push(inference.Message{Role: "system", Text: instructions}, "instructions")
@@ -161,7 +163,7 @@ func (a *API) notKept(param, reason, what, id string) error {
 // answer runs the turn; its errors name the fields that the client used.
 func (a *API) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		for delta, err := range a.service.Generate(ctx, t.req) {
+		for delta, err := range a.service.Generate(ctx, &t.model, t.req) {
 			if !yield(delta, t.clientsNames(err)) {
 				return
 			}
@@ -176,7 +178,7 @@ func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *t
 		return nil, err
 	}
 	response.Store = response.Store && a.store.on()
-	w := &eventWriter{response: response, tokens: func(text string) int { return a.countText(ctx, body.Model, text) }}
+	w := &eventWriter{response: response, tokens: func(text string) int { return countText(ctx, &t.model, text) }}
 	if response.Store {
 		w.keep = func(w *eventWriter) { a.keep(t, w) }
 	}
@@ -184,12 +186,11 @@ func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *t
 }
 
 // countText is 0 where the model's tokenizer isn't known.
-func (a *API) countText(ctx context.Context, model, text string) int {
-	named, err := a.service.Catalog().Model(ctx, model)
-	if err != nil || named.Card.Tokenizer == nil {
+func countText(ctx context.Context, model *catalog.Resolution, text string) int {
+	if model.Card == nil || model.Card.Tokenizer == nil {
 		return 0
 	}
-	n, err := named.Card.Tokenizer.Count(ctx, text, false, nil) // of an answer
+	n, err := model.Card.Tokenizer.Count(ctx, text, false, nil) // of an answer
 	if err != nil {
 		return 0
 	}
@@ -298,7 +299,7 @@ func (a *API) CountResponseInputTokens(ctx context.Context, request api.CountRes
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := a.service.CountPrompt(ctx, turn.req)
+	tokens, err := a.service.CountPrompt(ctx, &turn.model, turn.req)
 	if err != nil {
 		return nil, turn.clientsNames(err)
 	}

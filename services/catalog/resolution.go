@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// Resolution is the model of one request: what the name in it stands for. The request's limits,
+// its plan, its engine and the fingerprint of its answer all come from the same Resolution, so
+// that they describe one load of the model. [Catalog.Resolve] and [Catalog.ResolveOwn] make one
+// by one lookup, before the request is admitted, and ask no engine. Methods that may ask the
+// engines say so. One goroutine may use a Resolution at a time. The zero value is of no model.
+type Resolution struct {
+	// Named has the name that the client gave. Its card is nil while no such model is known.
+	Named
+
+	catalog *Catalog
+	known   *knowledge // that the name was looked up in
+	own     bool       // aliases and adapters aren't names of the model
+
+	asked *asked // nil until the engine has been asked
+}
+
+// asked is what an engine says of the configuration of a model whose card isn't ready.
+type asked struct {
+	config *kserve.ModelConfig
+	err    error
+}
+
+// Resolve looks up a model by any name that clients of text and embeddings may use.
+func (c *Catalog) Resolve(name string) Resolution {
+	r := Resolution{Named: Named{Name: name}, catalog: c}
+	r.lookUp(c.known.Load())
+	return r
+}
+
+// ResolveOwn looks up a model by its own name, the only one that clients of KServe may use.
+func (c *Catalog) ResolveOwn(name string) Resolution {
+	r := Resolution{Named: Named{Name: name}, catalog: c, own: true}
+	r.lookUp(c.known.Load())
+	return r
+}
+
+func (r *Resolution) lookUp(known *knowledge) {
+	r.catalog.noteLookup()
+	r.known, r.asked = known, nil
+	if r.own {
+		r.Card = known.cards[r.Name]
+		return
+	}
+	r.Named = known.find(r.Name, r.catalog.cfg.LoRASeparator)
+}
+
+// Renew looks the name up again if the catalog has changed since: a request may have waited for
+// its turn while its model was loaded anew. What was read of the Resolution before doesn't apply
+// any more.
+func (r *Resolution) Renew() {
+	if known := r.catalog.known.Load(); known != r.known {
+		r.lookUp(known)
+	}
+}
+
+// Confirm returns an error unless the name is that of a generation or embedding model that is
+// ready, and that the client may use. A model that isn't known, or not ready, is looked up in
+// the engines first, at most once a second. An adapter that the model is known not to have is
+// [inference.CodeNotFound]; one of a model whose adapters aren't known may not be there.
+func (r *Resolution) Confirm(ctx context.Context) error {
+	if err := inference.MayUse(ctx, r.Name); err != nil {
+		return err
+	}
+	if !r.ready() || r.Card.Fetching {
+		if err := r.ask(ctx); err != nil {
+			return err
+		}
+	}
+	if r.LoRA != "" && r.Card.LoRAs != nil && !slices.Contains(r.Card.LoRAs, r.LoRA) {
+		return errNoLoRA(r.Card.Name, r.LoRA)
+	}
+	if r.Card.Tasks == 0 {
+		return errNoText(r.Name)
+	}
+	return nil
+}
+
+// ask has the engines asked for a model that isn't ready. Its error is why it still isn't.
+func (r *Resolution) ask(ctx context.Context) error {
+	own := r.Name
+	if r.Card != nil {
+		own = r.Card.Name
+	}
+	_, err := r.catalog.Lookup(ctx, own)
+	r.Renew()
+	switch {
+	case r.ready():
+		return nil
+	case err != nil:
+		return err
+	}
+	return errNoModel(r.Name)
+}
+
+// Engine returns the engine whose answers on the model apply: the one where the model is ready,
+// or else the first that lists it. For a model that no engine has it is the first engine. A model
+// that the client may not use is [inference.CodeNotFound]. Several engines are asked for a model
+// that isn't ready, at most once a second.
+func (r *Resolution) Engine(ctx context.Context) (inference.Engine, error) {
+	if err := inference.MayUse(ctx, r.Name); err != nil {
+		return nil, err
+	}
+	if len(r.catalog.engines) == 1 {
+		return r.catalog.engines[0], nil
+	}
+	if !r.ready() {
+		r.catalog.refresh(ctx, lookupInterval)
+		r.Renew()
+	}
+	if r.Card == nil {
+		return r.catalog.engines[0], nil
+	}
+	return r.Card.Engine, nil
+}
+
+// Config returns the model's configuration, which must not be changed: that of its card, or what
+// its engine says of a model without a card that is ready. The engine is asked at most once.
+func (r *Resolution) Config(ctx context.Context) (*kserve.ModelConfig, error) {
+	engine, err := r.Engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.ready() {
+		return r.Card.Config, nil
+	}
+	describer, ok := engine.(inference.Describer)
+	if !ok {
+		if err := r.ask(ctx); err != nil {
+			return nil, err
+		}
+		return r.Card.Config, nil
+	}
+	if r.asked == nil {
+		answer, err := describer.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: r.Name})
+		r.asked = &asked{answer.GetConfig(), err}
+	}
+	return r.asked.config, r.asked.err
+}
+
+// Decoupled reports whether the model answers a request with any number of responses, as its
+// configuration says; a model that isn't ready doesn't.
+func (r *Resolution) Decoupled(ctx context.Context) bool {
+	config, err := r.Config(ctx)
+	return err == nil && config.GetModelTransactionPolicy().GetDecoupled()
+}
+
+// Fingerprint returns that of the card; empty for a model that isn't ready.
+func (r *Resolution) Fingerprint() string {
+	if r.Card == nil {
+		return ""
+	}
+	return r.Card.Fingerprint
+}
+
+// Model resolves and confirms a name, for what isn't a request to the model.
+func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
+	r := c.Resolve(name)
+	if err := r.Confirm(ctx); err != nil {
+		return Named{}, err
+	}
+	return r.Named, nil
+}
+
+// EngineOf is [Resolution.Engine] by a model's own name, for what isn't an inference.
+func (c *Catalog) EngineOf(ctx context.Context, model string) (inference.Engine, error) {
+	r := c.ResolveOwn(model)
+	return r.Engine(ctx)
+}
+
+// noteLookup reports to tests that a model is looked up by its name.
+func (c *Catalog) noteLookup() {
+	if c.looked != nil {
+		c.looked()
+	}
+}
