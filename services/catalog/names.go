@@ -67,12 +67,8 @@ func (k *knowledge) named(name string) *Card {
 	return k.aliases[name]
 }
 
-// Card returns what is known now of a model by its own name; nil for a model that isn't known.
-// It asks no engine.
-func (c *Catalog) Card(name string) *Card {
-	c.noteLookup()
-	return c.known.Load().cards[name]
-}
+// Knows reports whether an engine lists a model of that name of its own. It asks no engine.
+func (c *Catalog) Knows(name string) bool { return c.known.Load().cards[name] != nil }
 
 func (n Named) ready() bool { return n.Card != nil && n.Card.State == inference.ModelReady }
 

@@ -80,7 +80,7 @@ func New(cfg Config, models *catalog.Catalog, pictures *images.Reader) (*Service
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	meters := metering.New(func(model string) bool { return models.Card(model) != nil })
+	meters := metering.New(models.Knows)
 	return &Service{cfg: cfg, catalog: models, images: pictures, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
 }
 
