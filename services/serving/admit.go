@@ -24,8 +24,8 @@ type work interface {
 	do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error)
 }
 
-// serve takes a request all the way: it is admitted, which gives it a deadline, a trace and a
-// meter; its work is done; and its outcome is recorded, also when the work panics. Errors are
+// serve runs a request from its admission to its end: admission gives it a deadline, a trace and a
+// meter; then its work runs; then its outcome is recorded, also when the work panics. Errors are
 // [*inference.Error].
 func (s *Service) serve(ctx context.Context, model *catalog.Resolution, operation inference.Operation, priority int64, w work) error {
 	t, err := s.admit(ctx, model, operation, priority)
