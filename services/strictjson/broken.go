@@ -96,7 +96,9 @@ func (r *Reader) badString(err error) error {
 	case r.data[at+1] != 'u':
 		return r.fail(at+1, "no such escape")
 	}
-	for at += 2; isHex(r.at(at)); at++ {
+	at += len(`\u`)
+	for isHex(r.at(at)) {
+		at++
 	}
 	return r.fail(at, "four hexadecimal digits are expected after \\u")
 }

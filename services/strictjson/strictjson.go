@@ -250,6 +250,7 @@ func (r *Reader) Value(build bool) (any, error) {
 		return kind == jsontext.KindTrue, r.word()
 	case jsontext.KindNull:
 		return nil, r.word()
+	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
 	}
 	return nil, r.misplaced()
 }
@@ -426,14 +427,15 @@ func (r *Reader) enter(open jsontext.Kind) error {
 
 // next reads the closing bracket and reports done, or leaves the next element to its reader.
 func (r *Reader) next(closing jsontext.Kind, first bool) (done bool, err error) {
-	switch r.decoder.PeekKind() {
-	case closing:
+	kind := r.decoder.PeekKind()
+	switch {
+	case kind == closing:
 		_, err = r.decoder.ReadToken()
 		return true, err
-	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
-		if !first {
-			return false, r.misplaced()
-		}
+	case first:
+		return false, nil
+	case kind == jsontext.KindInvalid || kind == jsontext.KindEndObject || kind == jsontext.KindEndArray:
+		return false, r.misplaced()
 	}
 	return false, nil
 }
