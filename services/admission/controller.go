@@ -149,7 +149,8 @@ func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
 // EnterControl admits a change of models, which has neither limit nor timeout. The context
 // ends with the client or when the server stops; leave must be called.
 func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
-	t := &Ticket{Context: ctx, controller: a, control: true}
+	t := &Ticket{controller: a, control: true}
+	t.Context = ctx
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
