@@ -290,7 +290,7 @@ func (r *Reader) Arguments(text string) (raw json.RawMessage, malformed bool, er
 	case BeyondText(err):
 		return nil, false, err
 	case err != nil:
-		return json.RawMessage(text), true, nil
+		return json.RawMessage(text), true, nil //nolint:nilerr // malformed reports it
 	}
 	return raw, false, nil
 }
