@@ -3,6 +3,7 @@ package inference
 import (
 	"errors"
 	"maps"
+	"math"
 	"slices"
 
 	"google.golang.org/grpc/mem"
@@ -168,4 +169,17 @@ func (m *InferRequest) Free() {
 	m.encoded.Free()
 	m.joined.Free()
 	m.encoded, m.joined = nil, nil
+}
+
+// Elements returns the number of elements of a shape. It isn't ok for a shape that no
+// tensor can have.
+func Elements(shape []int64) (count int64, ok bool) {
+	count = 1
+	for _, d := range shape {
+		if d < 0 || d > 0 && count > math.MaxInt64/d {
+			return 0, false
+		}
+		count *= d
+	}
+	return count, true
 }

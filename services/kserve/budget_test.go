@@ -3,6 +3,7 @@ package kserve_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,20 +36,12 @@ func hostile() map[string]*api.ModelInferRequest {
 	}
 	return map[string]*api.ModelInferRequest{
 		"parameters holds more than 4096": with(func(r *api.ModelInferRequest) { r.Parameters = manyParameters(budget.Keys + 1) }),
-		"inputs holds more than 16384":    with(func(r *api.ModelInferRequest) { r.Inputs = repeat(budget.Tensors+1, &input{}) }),
+		"inputs holds more than 16384":    with(func(r *api.ModelInferRequest) { r.Inputs = slices.Repeat([]*input{{}}, budget.Tensors+1) }),
 		"outputs holds more than 16384": with(func(r *api.ModelInferRequest) {
-			r.Outputs = repeat(budget.Tensors+1, &api.ModelInferRequest_InferRequestedOutputTensor{})
+			r.Outputs = slices.Repeat([]*api.ModelInferRequest_InferRequestedOutputTensor{{}}, budget.Tensors+1)
 		}),
 		"raw_input_contents holds more than 16384": with(func(r *api.ModelInferRequest) { r.RawInputContents = make([][]byte, budget.Tensors+1) }),
 	}
-}
-
-func repeat[T any](n int, value T) []T {
-	list := make([]T, n)
-	for i := range list {
-		list[i] = value
-	}
-	return list
 }
 
 // TestBudgets sends more than a request may hold by each protocol of messages: it is

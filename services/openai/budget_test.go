@@ -12,7 +12,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
-	"github.com/trident-inference/trident/services/openai/openaitest"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -53,7 +53,7 @@ func TestTooManyValues(t *testing.T) {
 				}
 				_, err = chatRequest(t.Context(), &body)
 			}
-			openaitest.WantInvalid(t, err, tt.param, tt.message)
+			inferencetest.WantInvalid(t, err, tt.param, tt.message)
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestFieldBudgets(t *testing.T) {
 			if err := decodeAs(t, tt.pattern, tt.make(tt.most)); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
-			openaitest.WantInvalid(t, decodeAs(t, tt.pattern, tt.make(tt.most+1)), tt.param, tt.message)
+			inferencetest.WantInvalid(t, decodeAs(t, tt.pattern, tt.make(tt.most+1)), tt.param, tt.message)
 		})
 	}
 }
@@ -145,9 +145,9 @@ func TestTokenIDsAreNoValues(t *testing.T) {
 	}
 	const message = "the request body holds too many token ids: all lists of a request together may have 1048576"
 	_, err = newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [[1],`+ids+`]}`))
-	openaitest.WantInvalid(t, err, "", message)
+	inferencetest.WantInvalid(t, err, "", message)
 	_, err = DecodeInput(json.RawMessage("[[1]," + ids + "]"))
-	openaitest.WantInvalid(t, err, "", message)
+	inferencetest.WantInvalid(t, err, "", message)
 }
 
 // TestForms holds the texts of structured outputs to their sizes.
@@ -168,6 +168,6 @@ func TestForms(t *testing.T) {
 		if err := decodeAs(t, chatPattern, text(tt.most)); err != nil {
 			t.Errorf("%s at the limit: %v", tt.param, err)
 		}
-		openaitest.WantInvalid(t, decodeAs(t, chatPattern, text(tt.most+1)), tt.param, fmt.Sprintf("%s must not be longer than %d bytes, got %d", tt.param, tt.most, tt.most+1))
+		inferencetest.WantInvalid(t, decodeAs(t, chatPattern, text(tt.most+1)), tt.param, fmt.Sprintf("%s must not be longer than %d bytes, got %d", tt.param, tt.most, tt.most+1))
 	}
 }

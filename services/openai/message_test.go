@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
@@ -116,7 +117,7 @@ func TestDecodeMessagesNamesTheField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := DecodeMessages(json.RawMessage(tt.raw))
-			openaitest.WantInvalid(t, err, tt.param, tt.message)
+			inferencetest.WantInvalid(t, err, tt.param, tt.message)
 			if openaitest.BeyondSchema(err) || strings.HasSuffix(tt.message, "twice") {
 				return
 			}
@@ -186,7 +187,7 @@ func TestDecodeInputNamesTheField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := DecodeInput(json.RawMessage(tt.raw))
-			openaitest.WantInvalid(t, err, tt.param, tt.message)
+			inferencetest.WantInvalid(t, err, tt.param, tt.message)
 			wantSchema(t, "input", tt.raw, false)
 		})
 	}

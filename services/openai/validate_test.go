@@ -16,6 +16,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai/openaitest"
 	"github.com/trident-inference/trident/test/tier"
 )
@@ -92,7 +93,7 @@ func TestValidateNamesTheField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := v.Validate(chatPattern, []byte(tt.body))
-			openaitest.WantInvalid(t, err, tt.param, tt.message)
+			inferencetest.WantInvalid(t, err, tt.param, tt.message)
 		})
 	}
 }
@@ -130,7 +131,7 @@ func TestValidateRefusesOtherThanOneJSONObject(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := v.Validate(chatPattern, []byte(tt.body))
-			openaitest.WantInvalid(t, err, "", tt.message)
+			inferencetest.WantInvalid(t, err, "", tt.message)
 		})
 	}
 }

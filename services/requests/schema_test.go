@@ -16,6 +16,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -152,12 +153,12 @@ func TestSchemaBudget(t *testing.T) {
 			t.Errorf("at the limit: %v", err)
 		}
 		const message = "x: the JSON schemas of a request hold more than 10000 subschemas together: send smaller ones"
-		wantInvalid(t, checkText(t.Context(), &Schemas{}, schemaOf(budget.Subschemas+1, form)), "x", message)
+		inferencetest.WantInvalid(t, checkText(t.Context(), &Schemas{}, schemaOf(budget.Subschemas+1, form)), "x", message)
 		var request Schemas
 		if err := checkText(t.Context(), &request, schemaOf(budget.Subschemas/2, form)); err != nil {
 			t.Error(err)
 		}
-		wantInvalid(t, checkText(t.Context(), &request, schemaOf(budget.Subschemas/2+1, form)), "x", message)
+		inferencetest.WantInvalid(t, checkText(t.Context(), &request, schemaOf(budget.Subschemas/2+1, form)), "x", message)
 	}
 }
 
@@ -227,7 +228,7 @@ func TestSchemaTooWide(t *testing.T) {
 func TestSchemaOfManyKeys(t *testing.T) {
 	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
 	err := new(Schemas).Check(t.Context(), &inference.Structured{Value: text, Param: "p"})
-	wantInvalid(t, err, "p", "p holds an object of more than 16384 keys: send a smaller schema")
+	inferencetest.WantInvalid(t, err, "p", "p holds an object of more than 16384 keys: send a smaller schema")
 }
 
 func numbered(n int) string {
@@ -270,7 +271,7 @@ func TestSchemaPatterns(t *testing.T) {
 		}
 	}
 	err := checkText(t.Context(), &Schemas{}, `{"properties":{"a":{"pattern":"`+strings.Repeat("a", budget.PatternBytes+1)+`"}}}`)
-	wantInvalid(t, err, "x", "x is not a valid JSON schema: properties.a.pattern is longer than 16384 bytes")
+	inferencetest.WantInvalid(t, err, "x", "x is not a valid JSON schema: properties.a.pattern is longer than 16384 bytes")
 	many := func(n int) string {
 		return `{"anyOf":[` + strings.TrimSuffix(strings.Repeat(`{"pattern":"`+strings.Repeat("a", 1024)+`"},`, n), ",") + `]}`
 	}
@@ -278,7 +279,7 @@ func TestSchemaPatterns(t *testing.T) {
 		t.Error(err)
 	}
 	err = checkText(t.Context(), &Schemas{}, many(budget.PatternsBytes/1024+1))
-	wantInvalid(t, err, "x", "x: the patterns in the JSON schemas of a request are longer than 524288 bytes together: send fewer")
+	inferencetest.WantInvalid(t, err, "x", "x: the patterns in the JSON schemas of a request are longer than 524288 bytes together: send fewer")
 }
 
 // TestRandomPatterns holds the check to Go's parser.
@@ -303,16 +304,4 @@ func FuzzSchema(f *testing.F) {
 			}
 		}
 	})
-}
-
-// wantInvalid checks param and message of the error that a client will read.
-func wantInvalid(t *testing.T, err error, param, message string) {
-	t.Helper()
-	var e *inference.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got error %v, want an inference.Error", err)
-	}
-	if e.Code != inference.CodeInvalid || e.Param != param || e.Message != message {
-		t.Errorf("got  %v %q: %s\nwant %v %q: %s", e.Code, e.Param, e.Message, inference.CodeInvalid, param, message)
-	}
 }

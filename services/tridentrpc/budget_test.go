@@ -2,6 +2,7 @@ package tridentrpc_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,14 +13,6 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-func repeat[T any](n int, value T) []T {
-	list := make([]T, n)
-	for i := range list {
-		list[i] = value
-	}
-	return list
-}
-
 // TestBudgets sends messages with more elements than they may have: they are refused before
 // they are decoded, so before their rules are looked at.
 func TestBudgets(t *testing.T) {
@@ -28,8 +21,12 @@ func TestBudgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, engine := serve(t, inferencetest.Say("x"), opts...)
 			for want, change := range map[string]func(*tridentv1.ChatRequest){
-				"messages holds more than 16384 elements: send fewer": func(r *tridentv1.ChatRequest) { r.Messages = repeat(budget.Messages+1, empty) },
-				"tools holds more than 1024 elements: send fewer":     func(r *tridentv1.ChatRequest) { r.Tools = repeat(budget.Tools+1, &tridentv1.Tool{}) },
+				"messages holds more than 16384 elements: send fewer": func(r *tridentv1.ChatRequest) {
+					r.Messages = slices.Repeat([]*tridentv1.ChatMessage{empty}, budget.Messages+1)
+				},
+				"tools holds more than 1024 elements: send fewer": func(r *tridentv1.ChatRequest) {
+					r.Tools = slices.Repeat([]*tridentv1.Tool{{}}, budget.Tools+1)
+				},
 				"logit_bias holds more than 4096 keys: send fewer": func(r *tridentv1.ChatRequest) {
 					r.LogitBias = make(map[uint32]float32, budget.Keys+1)
 					for i := range uint32(budget.Keys + 1) {
@@ -66,7 +63,7 @@ func TestObjectBudgets(t *testing.T) {
 	arguments := `{"a":[` + strings.Repeat("1,", budget.Values/2) + `1]}`
 	for want, change := range map[string]func(*tridentv1.ChatRequest){
 		"too many values": func(r *tridentv1.ChatRequest) {
-			r.Messages = append(r.Messages, &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_ASSISTANT, ToolCalls: repeat(2, &tridentv1.ToolCall{Id: "a", Name: "f", Arguments: arguments})})
+			r.Messages = append(r.Messages, &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_ASSISTANT, ToolCalls: slices.Repeat([]*tridentv1.ToolCall{{Id: "a", Name: "f", Arguments: arguments}}, 2)})
 		},
 		"chat_template_kwargs must be an object of at most 4096 keys": func(r *tridentv1.ChatRequest) {
 			var b strings.Builder

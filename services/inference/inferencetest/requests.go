@@ -2,6 +2,7 @@ package inferencetest
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"testing"
 	"time"
@@ -172,3 +173,15 @@ func Unsigned(n uint64) *kserve.InferParameter {
 
 // Params are the parameters of a request or a tensor, by name.
 type Params = map[string]*kserve.InferParameter
+
+// WantInvalid checks param and message of the error that a client will read.
+func WantInvalid(tb testing.TB, err error, param, message string) {
+	tb.Helper()
+	var e *inference.Error
+	if !errors.As(err, &e) {
+		tb.Fatalf("got error %v, want an inference.Error", err)
+	}
+	if e.Code != inference.CodeInvalid || e.Param != param || e.Message != message {
+		tb.Errorf("got  %v %q: %s\nwant %v %q: %s", e.Code, e.Param, e.Message, inference.CodeInvalid, param, message)
+	}
+}

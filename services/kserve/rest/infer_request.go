@@ -361,7 +361,7 @@ func describeInput(input tensorjson.Value) (*api.ModelInferRequest_InferInputTen
 // readData reads an input's contents from JSON. A shape without elements has none,
 // whatever data says.
 func readData(tensor *api.ModelInferRequest_InferInputTensor, data tensorjson.Value) ([]byte, error) {
-	count, ok := tensorjson.Elements(tensor.GetShape())
+	count, ok := inference.Elements(tensor.GetShape())
 	if ok && count == 0 || len(tensor.GetShape()) == 0 {
 		return nil, nil
 	}
@@ -511,7 +511,7 @@ func (q *request) readRaw(config *api.ModelConfig, body mem.BufferSlice) error {
 		if free >= 0 && elements > 0 {
 			tensor.Shape[free] = size / elements / width
 		}
-		if count, _ := tensorjson.Elements(tensor.GetShape()); count*width != size {
+		if count, _ := inference.Elements(tensor.GetShape()); count*width != size {
 			return refuse("input byte size mismatch for input 'raw_input' for model '%s'. Expected %d, got %d", config.GetName(), count*width, size)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // single the one element of a tensor that has one. Numbers are written as
 // tritonserver writes them.
 func AppendData(to []byte, out *inference.Output, single bool) ([]byte, *inference.Error) {
-	count, ok := Elements(out.Shape)
+	count, ok := inference.Elements(out.Shape)
 	width, write := Width(out.Type), elementWriter(out.Type)
 	switch {
 	case out.Type == typeFP16, out.Type == typeBF16:
@@ -53,19 +53,6 @@ func errOutputShape(out *inference.Output) *inference.Error {
 		Code: inference.CodeInternal, Triton: inference.TritonInternal,
 		Message: "output tensor shape does not match size of output for '" + out.Name + "'",
 	}
-}
-
-// Elements returns the number of elements of a shape. It isn't ok for a shape that no
-// tensor can have.
-func Elements(shape []int64) (count int64, ok bool) {
-	count = 1
-	for _, d := range shape {
-		if d < 0 || d > 0 && count > math.MaxInt64/d {
-			return 0, false
-		}
-		count *= d
-	}
-	return count, true
 }
 
 func appendElements(to, raw []byte, width int, write func(to, raw []byte) []byte) []byte {

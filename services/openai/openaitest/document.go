@@ -40,18 +40,6 @@ var document = sync.OnceValues(func() (*openapi3.T, error) { //nolint:gochecknog
 	return openapi3.NewLoader().LoadFromData(openapi.OpenAI())
 })
 
-// WantInvalid checks param and message of the error that a client will read.
-func WantInvalid(t *testing.T, err error, param, message string) {
-	t.Helper()
-	var e *inference.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got error %v, want an inference.Error", err)
-	}
-	if e.Code != inference.CodeInvalid || e.Param != param || e.Message != message {
-		t.Errorf("got  %v %q: %s\nwant %v %q: %s", e.Code, e.Param, e.Message, inference.CodeInvalid, param, message)
-	}
-}
-
 // Document is openapi/openai.yaml, which must not be changed.
 func Document(tb testing.TB) *openapi3.T {
 	tb.Helper()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
@@ -98,7 +99,7 @@ func TestTooManyItems(t *testing.T) {
 		t.Errorf("at the limit: %d items, %v", len(items), err)
 	}
 	_, err := decodeItems(input(budget.Messages + 1))
-	openaitest.WantInvalid(t, err, "input[16384]", "input[16384] is beyond the 16384 items that a request may have")
+	inferencetest.WantInvalid(t, err, "input[16384]", "input[16384] is beyond the 16384 items that a request may have")
 }
 
 // FuzzDecodeItems asks that nothing panics and each refusal names a field.

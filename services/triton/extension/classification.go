@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // maxClasses is how many elements of a tensor Triton sorts.
@@ -33,7 +35,7 @@ func Classify(datatype string, shape []int64, raw []byte, n uint32, batched bool
 	if batched && len(shape) > 0 && shape[0] > 0 {
 		batch, row = shape[0], shape[1:]
 	}
-	length, ok := elements(row)
+	length, ok := inference.Elements(row)
 	if !ok || length > maxClasses {
 		return nil, nil, invalid("classification output tensor too large")
 	}
@@ -51,18 +53,6 @@ func Classify(datatype string, shape []int64, raw []byte, n uint32, batched bool
 		raw = raw[bytes:]
 	}
 	return classes, classShape, nil
-}
-
-// elements is how many a shape has; not ok for what no tensor can have.
-func elements(shape []int64) (count int64, ok bool) {
-	count = 1
-	for _, d := range shape {
-		if d < 0 || d > 0 && count > math.MaxInt64/d {
-			return 0, false
-		}
-		count *= d
-	}
-	return count, true
 }
 
 // row is what a row of scores can do: compare two of them, the better one first,

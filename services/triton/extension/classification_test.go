@@ -90,10 +90,10 @@ func FuzzClassify(f *testing.F) {
 			return
 		}
 		width, _ := scores(datatype)
-		if count, ok := elements([]int64{rows, columns}); !ok || count*int64(width) != int64(len(raw)) {
+		if count, ok := inference.Elements([]int64{rows, columns}); !ok || count*int64(width) != int64(len(raw)) {
 			return
 		}
-		if want, _ := elements(shape); int64(len(texts(t, got))) != want {
+		if want, _ := inference.Elements(shape); int64(len(texts(t, got))) != want {
 			t.Errorf("%q for the shape %v", texts(t, got), shape)
 		}
 	})
