@@ -266,7 +266,7 @@ var layers = []room{
 	{
 		path: "services/kserve/kservetest", layer: tool,
 		says:    "KServe's surface on loopback ports, and a tritonserver to compare it with: tests of its transports",
-		imports: []string{"gen/go/kserve", "services/auth", "services/inference", "services/inference/inferencetest", "services/kserve", "services/kserve/rest", "services/server", "services/serving", "services/triton/local", "services/triton/tritonserver", "services/triton/tritontest"},
+		imports: []string{"gen/go/kserve", "services/auth", "services/inference", "services/inference/inferencetest", "services/kserve", "services/kserve/rest", "services/server", "services/serving", "services/triton/local", "services/triton/tritonserver", "services/triton/tritontest", "test/pause"},
 	},
 	{
 		path: "cmd/tridentbench", layer: tool,
@@ -286,7 +286,7 @@ var layers = []room{
 	{
 		path: "test/cost", layer: tool,
 		says:    "measures what hostile requests cost, made of the OpenAPI documents and the proto descriptors: `make cost`",
-		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "openapi", "services/triton/tritonserver", "test/backends/burst", "test/cost/probe"},
+		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "openapi", "services/triton/tritonserver", "test/backends/burst", "test/cost/probe", "test/pause"},
 	},
 	{
 		path: "test/cost/probe", layer: tool,
@@ -329,6 +329,11 @@ var layers = []room{
 		imports: []string{},
 	},
 	{
+		path: "test/pause", layer: tool,
+		says:    "waits for a time or for a condition, in tests and in the programs that measure",
+		imports: []string{},
+	},
+	{
 		path: "test/tier", layer: tool,
 		says:    "which tests run by default, and which in the slow tier",
 		imports: []string{},
@@ -351,7 +356,7 @@ var layers = []room{
 	{
 		path: "test/soak", layer: tool,
 		says:    "keeps many streams running and breaks one thing after the other: `make soak`",
-		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst"},
+		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst", "test/pause"},
 	},
 	{
 		path: "services/triton/tritonserver", layer: tool,
@@ -361,7 +366,7 @@ var layers = []room{
 	{
 		path: "services/triton/tritontest", layer: tool,
 		says:    "a fake tritonserver and the suite that every engine passes",
-		imports: []string{"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver"},
+		imports: []string{"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver", "test/pause"},
 	},
 	{
 		path: "services/inference/inferencetest", layer: tool,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // syncBuffer takes a log from several goroutines.
@@ -231,10 +232,8 @@ func TestKeysReload(t *testing.T) {
 		}
 	}
 	servertest.Write(t, dir, "keys", []byte("five"))
-	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !lets("five"); <-tick {
-		if time.Now().After(end) {
-			t.Fatal("the change isn't seen")
-		}
+	if !pause.Until(20*time.Second, func() bool { return lets("five") }) {
+		t.Fatal("the change isn't seen")
 	}
 	servertest.Write(t, dir, "keys", []byte("six seven"))
 	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !strings.Contains(log.String(), "the old keys stay"); <-tick {
@@ -290,10 +289,8 @@ func TestKeyExpires(t *testing.T) {
 		t.Error("it counts after its time")
 	}
 	servertest.Write(t, dir, "keys", []byte(entry("hour", 3*time.Hour)))
-	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !let("hour"); <-tick {
-		if time.Now().After(end) {
-			t.Fatal("a later time in the file isn't seen")
-		}
+	if !pause.Until(20*time.Second, func() bool { return let("hour") }) {
+		t.Fatal("a later time in the file isn't seen")
 	}
 }
 

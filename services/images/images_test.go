@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -404,12 +405,8 @@ func newStuck(t *testing.T) *stuck {
 // end before it comes there.
 func (s *stuck) awaitIdle(t *testing.T) {
 	t.Helper()
-	for late, tick := time.After(10*time.Second), time.Tick(time.Millisecond); s.running.Load() > 0; {
-		select {
-		case <-tick:
-		case <-late:
-			t.Fatal("the server wasn't left")
-		}
+	if !pause.Until(10*time.Second, func() bool { return s.running.Load() == 0 }) {
+		t.Fatal("the server wasn't left")
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -217,13 +218,11 @@ func TestWaiting(t *testing.T) {
 	for range all {
 		asked.Go(func() { generate(t, service, "chat") })
 	}
-	for tick, end := time.Tick(5*time.Millisecond), time.Now().Add(30*time.Second); ; <-tick {
-		if load, _ := service.Meters().Load(t.Context()); e.Active() == taken && load.Waiting == all-taken {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("nobody waits")
-		}
+	if !pause.Until(30*time.Second, func() bool {
+		load, _ := service.Meters().Load(t.Context())
+		return e.Active() == taken && load.Waiting == all-taken
+	}) {
+		t.Fatal("nobody waits")
 	}
 	text := scrape(t, page, "")
 	for _, line := range []string{

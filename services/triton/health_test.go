@@ -17,6 +17,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 const (
@@ -225,15 +226,8 @@ func killUnderStreams(t *testing.T, m *mortal, engine *Engine) {
 // until waits for a condition.
 func until(t *testing.T, what string, met func() bool) {
 	t.Helper()
-	late, look := time.NewTimer(20*time.Second), time.NewTicker(10*time.Millisecond)
-	defer late.Stop()
-	defer look.Stop()
-	for !met() {
-		select {
-		case <-look.C:
-		case <-late.C:
-			t.Fatalf("%s: not in 20 s", what)
-		}
+	if !pause.Until(20*time.Second, met) {
+		t.Fatalf("%s: not in 20 s", what)
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/test/cost/probe"
+	"github.com/trident-inference/trident/test/pause"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -371,7 +372,7 @@ func TestMemoryComesBack(t *testing.T) {
 		if time.Since(began) > backWithin {
 			t.Fatalf("%s before, %s a minute after %d requests", size(baseline), size(m.floor), manyRequests)
 		}
-		if err := pause(t.Context(), time.Second); err != nil {
+		if err := pause.For(t.Context(), time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}

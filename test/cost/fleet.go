@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/test/backends/burst"
 	"github.com/trident-inference/trident/test/cost/probe"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // Models of the fleet. They answer at once.
@@ -222,7 +223,7 @@ func (t *trident) await(ctx context.Context) error {
 			return fmt.Errorf("trident has ended (%w); its log is %s", t.how, t.log)
 		default:
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("trident isn't ready; its log is %s: %w", t.log, err)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // process is the one whose CPU time and memory are measured.
@@ -30,7 +32,7 @@ func open(ctx context.Context, pid int, socket string) (*process, error) {
 		if err == nil {
 			return &process{pid: pid, probe: conn, line: bufio.NewReader(conn)}, nil
 		}
-		if waitErr := pause(ctx, 10*time.Millisecond); waitErr != nil {
+		if waitErr := pause.For(ctx, 10*time.Millisecond); waitErr != nil {
 			return nil, errors.Join(waitErr, err)
 		}
 	}
@@ -67,7 +69,7 @@ func (p *process) rest(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	for calm := 0; calm < calmChecks; {
-		if err := pause(ctx, restPause); err != nil {
+		if err := pause.For(ctx, restPause); err != nil {
 			return 0, fmt.Errorf("process %d still works %s after the answer: %w", p.pid, restLimit, err)
 		}
 		now, err := p.cpu()
@@ -117,15 +119,4 @@ func (p *process) resident() (now, peak int64, err error) {
 // resetPeak begins the peak of the resident memory anew.
 func (p *process) resetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // standIn makes the test's own binary the trident of a demo: it holds the health
@@ -130,18 +132,8 @@ func TestRun(t *testing.T) {
 // awaitAnswer waits until Trident answers at all.
 func awaitAnswer(t *testing.T, d demo) {
 	t.Helper()
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	late := time.After(time.Minute)
-	for {
-		if _, err := d.health(t.Context()); err == nil {
-			return
-		}
-		select {
-		case <-poll.C:
-		case <-late:
-			t.Fatal("no answer")
-		}
+	if !pause.Until(time.Minute, func() bool { _, err := d.health(t.Context()); return err == nil }) {
+		t.Fatal("no answer")
 	}
 }
 

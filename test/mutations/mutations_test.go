@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // leastMutations is how many mutations the list has at least.
@@ -284,7 +286,7 @@ func TestInterrupt(t *testing.T) {
 		results <- r.run(ctx, []*mutation{calc("calc-hangs", "^TestHang$", "a + b", "a - b"), calc("calc-caught", "^TestSum$", "a + b", "a - b")}, 1)
 	}()
 	pid := 0
-	if !poll(func() bool {
+	if !pause.Until(time.Minute, func() bool {
 		content, _ := os.ReadFile(filepath.Join(r.root, "pid"))
 		pid, _ = strconv.Atoi(string(content))
 		return pid != 0
@@ -297,24 +299,9 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%s: %s", res.mutation.name, res.verdict)
 		}
 	}
-	if !poll(func() bool { return syscall.Kill(pid, 0) != nil }) {
+	if !pause.Until(time.Minute, func() bool { return syscall.Kill(pid, 0) != nil }) {
 		t.Error("the test still runs")
 	}
-}
-
-// poll waits for a condition, at most a minute.
-func poll(met func() bool) bool {
-	late := time.After(time.Minute)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-late:
-			return false
-		}
-	}
-	return true
 }
 
 func TestCommandErrors(t *testing.T) {

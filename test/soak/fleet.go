@@ -16,6 +16,7 @@ import (
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/test/backends/burst"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // fleet is tritonserver, the network and Trident, or a Trident with Triton in its
@@ -269,7 +270,7 @@ func (t *trident) wait(ctx context.Context) error {
 		return fmt.Errorf("trident has ended; its log is %s: %w", t.logPath, t.how)
 	default:
 	}
-	if err := pause(ctx, 20*time.Millisecond); err != nil {
+	if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 		return fmt.Errorf("trident isn't ready; its log is %s: %w", t.logPath, err)
 	}
 	return nil

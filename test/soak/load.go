@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // Models of the load: one that counts slowly, one that does so without mercy for
@@ -59,7 +61,7 @@ func kinds() []kind {
 			return c.events(ctx, steady, r, tokens, nothing)
 		}},
 		{kindSlow, 10, func(ctx context.Context, c *clients, r *request) error {
-			return c.events(ctx, steady, r, tokens, func(int) error { return pause(ctx, slowPause) })
+			return c.events(ctx, steady, r, tokens, func(int) error { return pause.For(ctx, slowPause) })
 		}},
 		{kindLeaving, 12, func(ctx context.Context, c *clients, r *request) error {
 			at := rand.IntN(tokens - 2) //nolint:gosec // any will do
@@ -83,7 +85,7 @@ func kinds() []kind {
 			return c.numbered(ctx, r, tokens, pace)
 		}},
 		{kindFlood, 0, func(ctx context.Context, c *clients, r *request) error {
-			return c.events(ctx, flood, r, floods, func(int) error { return pause(ctx, floodPause) })
+			return c.events(ctx, flood, r, floods, func(int) error { return pause.For(ctx, floodPause) })
 		}},
 	}
 }
@@ -205,14 +207,3 @@ func (w *load) once(ctx context.Context, k kind, r *request) error {
 }
 
 var errLate = errors.New("too late")
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // settings are those of Trident that change under load: one of the log, one of the
@@ -90,7 +92,7 @@ func (f *fleet) reload(ctx context.Context, do func() error, said string, want s
 		return err
 	}
 	for told := false; !told; {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("the log doesn't say %q: %w", said, err)
 		}
 		if told, err = f.trident.says(from, "msg", said); err != nil {

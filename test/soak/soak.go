@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // soak is one run.
@@ -131,7 +133,7 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	if err := f.strike(ctx, s.fleet); err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	if err := pause(ctx, f.hold); err != nil {
+	if err := pause.For(ctx, f.hold); err != nil {
 		return err
 	}
 	mending := time.Now()
@@ -256,7 +258,7 @@ const settle = 5 * time.Second
 // idle waits until Trident has nothing to do, and looks at what it holds.
 func (s *soak) idle(ctx context.Context) (footprint, error) {
 	s.fleet.target.Load().http.CloseIdleConnections()
-	if err := pause(ctx, settle); err != nil {
+	if err := pause.For(ctx, settle); err != nil {
 		return footprint{}, err
 	}
 	return s.fleet.trident.footprint(ctx)

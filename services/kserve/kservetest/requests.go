@@ -20,6 +20,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // TrialTime is longer than any request of a comparison takes.
@@ -72,15 +73,8 @@ type Sender = func(*inference.Response) bool
 // Await waits for a condition.
 func Await(t *testing.T, otherwise string, met func() bool) {
 	t.Helper()
-	late := time.After(20 * time.Second)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatal(otherwise)
-		}
+	if !pause.Until(20*time.Second, met) {
+		t.Fatal(otherwise)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 func TestSuite(t *testing.T) {
@@ -121,15 +122,8 @@ func TestCycles(t *testing.T) {
 // awaitLive waits until Triton and the shim have let go of everything.
 func awaitLive(t *testing.T, engine *Engine) {
 	t.Helper()
-	poll := time.NewTicker(time.Millisecond)
-	defer poll.Stop()
-	late := time.After(5 * time.Second)
-	for engine.core.queue.live() != 0 {
-		select {
-		case <-poll.C:
-		case <-late:
-			t.Fatalf("%d objects are left", engine.core.queue.live())
-		}
+	if !pause.Until(5*time.Second, func() bool { return engine.core.queue.live() == 0 }) {
+		t.Fatalf("%d objects are left", engine.core.queue.live())
 	}
 }
 

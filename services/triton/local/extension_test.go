@@ -25,6 +25,7 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // sharing is an engine that has shared memory.
@@ -307,16 +308,8 @@ func (o object) mapped(t *testing.T) bool {
 // await waits for a condition.
 func await(t *testing.T, otherwise string, met func() bool) {
 	t.Helper()
-	poll := time.NewTicker(time.Millisecond)
-	defer poll.Stop()
-	late := time.After(10 * time.Second)
-	for !met() {
-		select {
-		case <-poll.C:
-		case <-late:
-			t.Error(otherwise)
-			return
-		}
+	if !pause.Until(10*time.Second, met) {
+		t.Error(otherwise)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // TestTotalQueue bounds what waits in all streams together: the one that has left
@@ -75,18 +76,11 @@ func (l *lying) stream(ctx context.Context, engine *Engine, req *kserve.ModelInf
 // awaitWaiting waits until about so many bytes of responses wait.
 func awaitWaiting(t *testing.T, engine *Engine, want int64) {
 	t.Helper()
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	late := time.After(10 * time.Second)
-	for {
-		got := engine.core.queue.waits.Load()
-		if got >= want && got < want+128<<10 && (want > 0 || got == 0) {
-			return
-		}
-		select {
-		case <-poll.C:
-		case <-late:
-			t.Fatalf("%d bytes wait, want %d", got, want)
-		}
+	var got int64
+	if !pause.Until(10*time.Second, func() bool {
+		got = engine.core.queue.waits.Load()
+		return got >= want && got < want+128<<10 && (want > 0 || got == 0)
+	}) {
+		t.Fatalf("%d bytes wait, want %d", got, want)
 	}
 }

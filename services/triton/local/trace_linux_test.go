@@ -17,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // traceable is an engine with settings.
@@ -47,23 +48,18 @@ func run(t *testing.T, engine inference.Engine, req *kserve.ModelInferRequest) e
 }
 
 // traceLines waits for a file of traces and gives its objects.
-func traceLines(t *testing.T, path string) []map[string]any {
+func traceLines(t *testing.T, path string) (lines []map[string]any) {
 	t.Helper()
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	late := time.After(10 * time.Second)
-	for {
-		text, err := os.ReadFile(path)
-		var lines []map[string]any
-		if err == nil && json.Unmarshal(text, &lines) == nil {
-			return lines
-		}
-		select {
-		case <-poll.C:
-		case <-late:
-			t.Fatalf("%s: %v: %s", path, err, text)
-		}
+	var text []byte
+	var err error
+	if !pause.Until(10*time.Second, func() bool {
+		lines = nil
+		text, err = os.ReadFile(path)
+		return err == nil && json.Unmarshal(text, &lines) == nil
+	}) {
+		t.Fatalf("%s: %v: %s", path, err, text)
 	}
+	return lines
 }
 
 // TestTraceFile traces a request by the real tritonserver and in this process:

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/trident-inference/trident/test/pause"
 )
 
 func TestMain(m *testing.M) {
@@ -176,16 +178,9 @@ func awaitStarted(t *testing.T, log string) (pid int, prefix string) {
 // until waits for a condition, and shows the log when it doesn't come.
 func until(t *testing.T, log string, condition func() bool) {
 	t.Helper()
-	late := time.After(30 * time.Second)
-	poll := time.NewTicker(20 * time.Millisecond)
-	defer poll.Stop()
-	for !condition() {
-		select {
-		case <-poll.C:
-		case <-late:
-			text, _ := os.ReadFile(log)
-			t.Fatalf("waited in vain; the log:\n%s", text)
-		}
+	if !pause.Until(30*time.Second, condition) {
+		text, _ := os.ReadFile(log)
+		t.Fatalf("waited in vain; the log:\n%s", text)
 	}
 }
 

@@ -2,7 +2,6 @@ package tritontest
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // find gives a model's configuration, or tritonserver's error.
@@ -213,7 +213,7 @@ func (m *streamModel) run(a *answer, key string) (string, error) {
 	size := int(number(a.input("SIZE"), 0))
 	failAt := number(a.input("FAIL_AT"), -1)
 	for i := range number(a.input("COUNT"), 0) {
-		if err := pause(a.ctx(), delay); err != nil {
+		if err := pause.For(a.ctx(), delay); err != nil {
 			return "cancelled", err
 		}
 		if i == failAt {
@@ -253,19 +253,4 @@ func number(raw []byte, otherwise int32) int32 {
 
 func filled(size int, value byte) []byte {
 	return bytes.Repeat([]byte{value}, size)
-}
-
-// pause waits, or says why it was cut short.
-func pause(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 // Engine is an engine that can be stopped.
@@ -257,21 +258,8 @@ func awaitState(t *testing.T, engine inference.Engine, key, want string, limit t
 // eventually asks until the answer is yes, and once more after the limit.
 func eventually(t *testing.T, limit time.Duration, yes func() bool, otherwise func() string) {
 	t.Helper()
-	late := time.After(limit)
-	poll := time.NewTicker(25 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		select {
-		case <-poll.C:
-			if yes() {
-				return
-			}
-		case <-late:
-			if !yes() {
-				t.Fatalf("after %s: %s", limit, otherwise())
-			}
-			return
-		}
+	if !pause.Until(limit, yes) {
+		t.Fatalf("after %s: %s", limit, otherwise())
 	}
 }
 

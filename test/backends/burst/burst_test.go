@@ -17,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/backends/burst"
+	"github.com/trident-inference/trident/test/pause"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -119,15 +120,9 @@ func letsGo(t *testing.T, engine *triton.Engine, card *catalog.Card) {
 	if _, err := engine.RepositoryModelUnload(t.Context(), &kserve.RepositoryModelUnloadRequest{ModelName: card.Name}); err != nil {
 		t.Fatal(err)
 	}
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	late := time.After(10 * time.Second)
-	for state := ""; state != "UNAVAILABLE"; state = stateOf(t, engine, card.Name) {
-		select {
-		case <-poll.C:
-		case <-late:
-			t.Fatalf("the model is %s", state)
-		}
+	var state string
+	if !pause.Until(10*time.Second, func() bool { state = stateOf(t, engine, card.Name); return state == "UNAVAILABLE" }) {
+		t.Fatalf("the model is %s", state)
 	}
 }
 
