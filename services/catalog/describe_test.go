@@ -30,6 +30,14 @@ func (s *shelf) Detect(inference.Model, func(string) *kserve.ModelConfig) ([]inf
 	return s.detected, nil
 }
 
+// Locate knows one folder of each model.
+func (*shelf) Locate(model, reference string) string {
+	if reference == "tokenizer" {
+		return "/repository/" + model + "/tokenizer"
+	}
+	return reference
+}
+
 func (s *shelf) Open(reference string) (*inference.Published, error) {
 	s.opened = append(s.opened, reference)
 	return s.published, s.err
@@ -123,6 +131,16 @@ func TestSettings(t *testing.T) {
 		{
 			name: "none", detected: detected, published: published, parameters: map[string]string{"trident.tokenizer": "none"},
 			want: "context_length=200 (1/model.json: max_model_len)\nloras=doll, sheep (1/multi_lora.json)\n",
+		},
+		{
+			name: "a folder beside config.pbtxt", published: published, parameters: map[string]string{"trident.tokenizer": "tokenizer", "trident.chat_template": "tokenizer"},
+			want: "tokenizer=/repository/m/tokenizer (config.pbtxt: trident.tokenizer)\ncontext_length=100 (config.json)\nchat_template=Jinja, 9 characters (config.pbtxt: trident.chat_template)\n",
+			log:  "has no tokenizer.json", opened: "/repository/m/tokenizer",
+		},
+		{
+			name: "a flag's folder is not beside config.pbtxt", published: published, overrides: []inference.Override{override("", "tokenizer", "tokenizer"), override("", "chat_template", "none")},
+			want: "tokenizer=tokenizer (flag for )\ncontext_length=100 (config.json)\n",
+			log:  "has no tokenizer.json", opened: "tokenizer",
 		},
 		{
 			name: "no template though one is published", detected: detected[:1], published: published, parameters: map[string]string{"trident.chat_template": "none"}, log: "has no tokenizer.json", opened: "org/a",

@@ -18,7 +18,8 @@ func (c *Catalog) settings(m inference.Model, detected []inference.Setting) sett
 	}
 	for key, p := range m.Config.GetParameters() {
 		if len(key) > len(inference.ParamPrefix) && key[:len(inference.ParamPrefix)] == inference.ParamPrefix && p.GetStringValue() != "" {
-			s = append(s, inference.Setting{Name: key[len(inference.ParamPrefix):], Value: p.GetStringValue(), Origin: "config.pbtxt: " + key})
+			name := key[len(inference.ParamPrefix):]
+			s = append(s, inference.Setting{Name: name, Value: c.located(m.Name, name, p.GetStringValue()), Origin: "config.pbtxt: " + key})
 		}
 	}
 	for _, o := range c.overrides {
@@ -27,6 +28,15 @@ func (c *Catalog) settings(m inference.Model, detected []inference.Setting) sett
 		}
 	}
 	return append(s, detected...)
+}
+
+// located returns the value of a parameter of config.pbtxt. A folder of the tokenizer may
+// be given relative to that file, so that a model's folder can be moved.
+func (c *Catalog) located(model, name, value string) string {
+	if name != inference.SettingTokenizer || c.library == nil {
+		return value
+	}
+	return c.library.Locate(model, value)
 }
 
 // overridesOf are those that concern a model.

@@ -19,7 +19,7 @@ const (
 	SettingDefaultMaxTokens = "default_max_tokens" // of answers whose request sets no limit
 	SettingBOSToken         = "bos_token"
 	SettingEOSToken         = "eos_token"
-	SettingTokenizer        = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, or an id on its hub
+	SettingTokenizer        = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, in config.pbtxt also relative to that file, or an id on the hub
 	SettingHidden           = "hidden"           // "true" keeps the model out of lists
 	SettingAliases          = "aliases"          // further names, separated by commas
 	SettingLoRAs            = "loras"            // names of its LoRA adapters, separated by commas, with their numbers or paths after "="; or none
@@ -62,6 +62,9 @@ type Library interface {
 	// in the configurations of the models that it is made of, which others finds by
 	// name. Files that can't be read are an error beside what the others say.
 	Detect(m Model, others func(name string) *kserve.ModelConfig) ([]Setting, error)
+	// Locate returns the folder of that relative path in a model's folder of the
+	// repository, or the reference itself where there is none.
+	Locate(model, reference string) string
 	// Open reads what a model's maker published in a folder of Hugging Face's layout,
 	// which is given as a path or as an id on the hub, with @ and a revision if not
 	// main. It is [ErrFetching] while the hub is asked for it. Beside another error may

@@ -1,7 +1,9 @@
 package modelfiles
 
 import (
+	"log/slog"
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -154,6 +156,33 @@ func TestLoadTemplate(t *testing.T) {
 			}
 			if strings.HasPrefix(tt.file, "hf") && (got.Named["tool_use"] != "t" || got.Tokens["bos_token"] != "<s>") {
 				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// TestLocate: a model's folder may hold its tokenizer. All else is a folder of this machine
+// or an id of the hub.
+func TestLocate(t *testing.T) {
+	first, second := lay(t, map[string]string{"a/1/model.py": "", "a/tokenizer/tokenizer.json": "", "a/file": ""}), lay(t, map[string]string{"a/other/x": "", "b/x": ""})
+	library := New(Config{Repositories: []string{"s3://bucket/models", first, second}}, slog.New(slog.DiscardHandler))
+	tests := []struct{ name, model, reference, want string }{
+		{"a folder", "a", "tokenizer", filepath.Join(first, "a", "tokenizer")},
+		{"a folder, written otherwise", "a", "./tokenizer/", filepath.Join(first, "a", "tokenizer")},
+		{"a folder beside that of the model", "b", "../a/other", filepath.Join(second, "a", "other")},
+		{"the model's own folder", "b", ".", filepath.Join(second, "b")},
+		{"an id of the hub", "a", "org/model@main", "org/model@main"},
+		{"a file", "a", "file", "file"},
+		{"an absolute path", "a", first, first},
+		{"a folder in another repository's model of this name", "a", "other", "other"},
+		{"an unknown model", "c", "tokenizer", "tokenizer"},
+		{"a name that is a path", "../a", "tokenizer", "tokenizer"},
+		{"nothing", "a", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := library.Locate(tt.model, tt.reference); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

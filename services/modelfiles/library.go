@@ -103,6 +103,19 @@ func (l *Library) inProgress() <-chan struct{} {
 	return nil
 }
 
+// Locate implements [inference.Library].
+func (l *Library) Locate(model, reference string) string {
+	folder := l.folderOf(model)
+	if folder == "" || reference == "" || filepath.IsAbs(reference) {
+		return reference
+	}
+	local := filepath.Join(folder, reference)
+	if info, err := os.Stat(local); err != nil || !info.IsDir() {
+		return reference
+	}
+	return local
+}
+
 // Open reads what was published in a folder, or under an id of the hub.
 func (l *Library) Open(reference string) (*inference.Published, error) {
 	if info, err := os.Stat(reference); err == nil && info.IsDir() {
