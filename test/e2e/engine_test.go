@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -26,6 +27,7 @@ func needsServer(t *testing.T) {
 type engine struct {
 	server *tritonserver.Server // nil where Triton is in trident's process
 	flags  []string             // by which trident finds the models
+	files  []string             // further ones, by which it finds files beside the models of a tritonserver
 	env    []string             // of trident's process, where the models are in it
 }
 
@@ -41,7 +43,13 @@ func launchEngine(options tritonserver.Options) (engine, error) {
 	if err != nil {
 		return engine{}, err
 	}
-	return engine{server: server, flags: []string{"--triton-endpoint=" + server.GRPC()}}, nil
+	e := engine{server: server, flags: []string{"--triton-endpoint=" + server.GRPC()}}
+	for _, repository := range options.Repositories {
+		if _, err := os.Stat(filepath.Join(repository, "chat", "tokenizer")); err == nil {
+			e.files = append(e.files, "--triton-model-repository="+repository)
+		}
+	}
+	return e, nil
 }
 
 // sharedEngine ends with the last test.
@@ -80,7 +88,7 @@ func ownEngine(t *testing.T, options tritonserver.Options) engine {
 // launch starts a trident before it, in the working directory dir if that isn't empty.
 func (e engine) launch(t *testing.T, dir string, flags ...string) (*trident, error) {
 	t.Helper()
-	s, err := launchAt(t, dir, e.env, append(slices.Clone(e.flags), flags...)...)
+	s, err := launchAt(t, dir, e.env, slices.Concat(e.flags, e.files, flags)...)
 	if err != nil {
 		return nil, err
 	}

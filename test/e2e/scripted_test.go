@@ -35,7 +35,7 @@ func scriptedModel(root, repository, name string) error {
 		return err
 	}
 	for link, target := range map[string]string{
-		"config.pbtxt": filepath.Join(source, "config.pbtxt"), "1/sampling.py": filepath.Join(source, "1", "sampling.py"),
+		"config.pbtxt": filepath.Join(source, "config.pbtxt"), "tokenizer": filepath.Join(source, "tokenizer"), "1/sampling.py": filepath.Join(source, "1", "sampling.py"),
 		"1/scripted.py": filepath.Join(root, "test", "e2e", "testdata", "scripted", "scripted.py"),
 	} {
 		if err := os.Symlink(target, filepath.Join(copied, link)); err != nil {
