@@ -12,6 +12,12 @@ from llguidance import LLMatcher, regex_to_lark
 VOCABULARY = 49152  # tokens of SmolLM2
 MAX_LOGPROBS = 20  # vLLM's default of max_logprobs
 
+# SmolLM2's special tokens except those that end an answer, <|endoftext|> and <|im_end|>: vLLM leaves these out of the text.
+SPECIAL_TOKENS = [
+    "<|im_start|>", "<repo_name>", "<reponame>", "<file_sep>", "<filename>", "<gh_stars>", "<issue_start>", "<issue_comment>",
+    "<issue_closed>", "<jupyter_start>", "<jupyter_text>", "<jupyter_code>", "<jupyter_output>", "<jupyter_script>", "<empty_output>",
+]
+
 # What vLLM takes and llama.cpp can't do, with the values that ask for nothing.
 UNSUPPORTED = {
     "allowed_token_ids": ([],),
@@ -28,7 +34,6 @@ UNSUPPORTED = {
     "n": (1,),
     "output_kind": (),
     "prompt_logprobs": (),
-    "skip_special_tokens": (True,),
     "spaces_between_special_tokens": (True,),
     "truncate_prompt_tokens": (),
 }
@@ -147,6 +152,11 @@ def _logit_bias(name, value):
     return [[int(token), _number(-100, 100)(name, bias)] for token, bias in value.items()]
 
 
+def _preserved_tokens(name, value):
+    """llama.cpp shows the special tokens that a request lists, and leaves the others out of the text."""
+    return [] if _boolean(name, value) else SPECIAL_TOKENS
+
+
 def _structured_outputs(name, value):
     """A JSON object in a string that holds one kind of constraint. Gives a grammar that llguidance has checked, because
     llama.cpp answers a bad schema or regex with unconstrained text; it reports a bad GBNF grammar itself."""
@@ -208,6 +218,7 @@ HONOURED = {
     "presence_penalty": ("presence_penalty", _number(-2, 2)),
     "repetition_penalty": ("repeat_penalty", _number(0, 1e6, open_low=True)),
     "seed": ("seed", _seed),
+    "skip_special_tokens": ("preserved_tokens", _preserved_tokens),
     "stop": ("stop", _stop),
     "stop_token_ids": ("stop_token_ids", _token_ids),
     "structured_outputs": ("grammar", _structured_outputs),
