@@ -202,9 +202,55 @@ def _grammar(name, kind, of):
         of = {"type": "object"}
     schema = json.loads(of) if isinstance(of, str) else of
     _require(schema is True or isinstance(schema, dict), name, "must be a JSON schema")
+    _close(schema)
     # A small model fills flexible white space until its tokens are spent. oneOf can be held only as anyOf, as vLLM does too.
     options = {"whitespace_flexible": False, "coerce_one_of": True}
     return "%llguidance {}\nstart: %json " + json.dumps({**({} if schema is True else schema), "x-guidance": options})
+
+
+# Keywords of JSON Schema that hold schemas: of definitions, of parts of a value, and of the value itself.
+DEFINITIONS = {"$defs", "definitions"}
+PARTS = {"properties", "patternProperties", "additionalProperties", "items", "prefixItems"}
+WHOLES = {"allOf", "anyOf", "oneOf", "$ref", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
+NAMED = DEFINITIONS | {"properties", "patternProperties", "dependentSchemas", "dependencies"}  # their schemas have names
+
+
+def _close(schema):
+    """Closes the objects of a schema that lists properties and says nothing about others: llguidance lets a model repeat other
+    properties, and a small model does so until its tokens are spent. An object that several schemas describe stays open, as each
+    of them would forbid the properties of the others."""
+    alone, shared = [], []
+    _sort(schema, alone, shared)
+    if any("$ref" in one for one in shared):
+        return  # what it refers to may be in the other list
+    for one in alone:
+        listed, required = one.get("properties"), one.get("required", [])
+        said = {"additionalProperties", "patternProperties", "unevaluatedProperties", *WHOLES}.intersection(one)
+        if isinstance(listed, dict) and isinstance(required, list) and not said and all(name in listed for name in required):
+            one["additionalProperties"] = False
+
+
+def _sort(schema, alone, shared):
+    """Adds a schema and all in it to alone, or to shared where others describe the same value."""
+    if not isinstance(schema, dict):
+        return
+    wholes, parts = WHOLES.intersection(schema), PARTS.intersection(schema)
+    (shared if "$ref" in wholes and (parts or len(wholes) > 1) else alone).append(schema)
+    for keyword, value in schema.items():
+        if keyword in NAMED and isinstance(value, dict):
+            members = list(value.values())
+        elif keyword in PARTS | WHOLES:
+            members = value if isinstance(value, list) else [value]
+        else:
+            continue
+        if keyword in PARTS:
+            together = bool(wholes)
+        elif keyword in ("anyOf", "oneOf", "allOf"):
+            together = bool(parts) or len(wholes) > 1 or keyword == "allOf" and len(members) > 1
+        else:
+            together = keyword not in DEFINITIONS
+        for member in members:
+            _sort(member, shared if together else alone, shared)
 
 
 # vLLM's name: llama.cpp's field or Sampling's, and the check that gives the value.
