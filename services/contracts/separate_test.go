@@ -361,7 +361,7 @@ func TestNeutralValues(t *testing.T) {
 			Temperature: new(1.0), TopP: new(1.0), TopK: new(-1), MinP: new(0.0), FrequencyPenalty: new(0.0), PresencePenalty: new(0.0),
 			RepetitionPenalty: new(1.0), MinTokens: new(0), Stop: []string{}, StopTokenIDs: []int{}, BadWords: []string{}, AllowedTokenIDs: []int{},
 			IgnoreEOS: new(false), IncludeStop: new(false), SkipSpecialTokens: new(true), SpacesBetweenSpecialTokens: new(true), LogitBias: map[int]float64{},
-			KeepSpecialTokens: true,
+			KeepSpecialTokens: inference.SettingToolParser,
 		}}
 		target := &inference.Target{Config: tensorsOf(0, true, []string{"text_input STRING 1"}, "text_output")}
 		if _, err := b.Encode(target, req, &inference.Job{Prompt: "p", MaxTokens: 9}); err != nil {

@@ -179,7 +179,7 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job, guides bool) (
 	if job.LoRA != nil {
 		params.LoRA = job.LoRA.Name
 	}
-	if s.KeepSpecialTokens {
+	if s.KeepSpecialTokens != "" {
 		params.SkipSpecial = new(false)
 	}
 	if s.TopP != nil && *s.TopP == 0 {
@@ -401,12 +401,12 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 		explained.Message = fmt.Sprintf("This model's maximum context length is %s tokens, but %s has %s", limit, explained.Param, lengthIn(err.Message, limit))
 	case vllmBadParameter.MatchString(err.Message):
 		m := vllmBadParameter.FindStringSubmatch(err.Message)
+		if added := explainAdded(req, m[1], err.Message[len(m[0]):], m[2] != ""); added != nil {
+			return because(err, added)
+		}
 		explained.Reason, explained.Param = inference.ReasonInvalidValue, m[1]
 		if m[2] != "" {
 			explained.Reason = inference.ReasonUnsupported
-		}
-		if c := req.Sampling.Structured; c != nil && m[1] == "structured_outputs" {
-			explained.Param = c.Param
 		}
 	case req.Task == inference.TaskEmbed && vllmBadToken.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonInvalidValue, "input"

@@ -302,7 +302,7 @@ func TestVLLMExplain(t *testing.T) {
 		{"a long input", "The input (total length 300) is longer than the maximum model length of 256", embed, "input", inference.ReasonContextLength, "256 tokens, but input has 300"},
 		{"a parameter that the model lacks", "sampling parameter 'min_tokens' is not supported by this model", chat, "min_tokens", inference.ReasonUnsupported, "min_tokens"},
 		{"a parameter's value", "sampling parameter 'top_k' must be an integer", chat, "top_k", inference.ReasonInvalidValue, "top_k"},
-		{"a constraint", "sampling parameter 'structured_outputs.regex' is not valid: x", constrained, "guided_regex", inference.ReasonInvalidValue, "regex"},
+		{"a constraint", "sampling parameter 'structured_outputs.regex' is not valid: x", constrained, "guided_regex", inference.ReasonInvalidValue, "guided_regex is not valid: x"},
 		{"no prompt", "Error generating stream: The decoder prompt cannot be empty", constrained, "prompt", inference.ReasonInvalidValue, "prompt must not be empty"},
 		{"no prompt, as the demo model has it", "text_input must not be empty", chat, "messages", inference.ReasonInvalidValue, "messages must not be empty"},
 		{"allowed ids", "Error generating stream: allowed_token_ids contains out-of-vocab token id!", chat, "allowed_token_ids", inference.ReasonInvalidValue, "that this model doesn't have"},
@@ -342,6 +342,46 @@ func TestVLLMExplain(t *testing.T) {
 		if got := (VLLM{}).Explain(chat, other); got != other {
 			t.Errorf("%s became %+v", text, got)
 		}
+	}
+}
+
+// TestVLLMExplainAdded: a parameter that Trident added is never blamed on the client. The error
+// names what the client asked for, and what the operator can set.
+func TestVLLMExplainAdded(t *testing.T) {
+	sampled := func(s inference.Sampling) *inference.Request {
+		return &inference.Request{Model: "m", Task: inference.TaskGenerate, Messages: []inference.Message{{}}, Sampling: s}
+	}
+	constrained := func(param string) *inference.Request {
+		return sampled(inference.Sampling{Structured: &inference.Structured{Kind: "json", Param: param}})
+	}
+	const unsupported, bad = "sampling parameter '%s' is not supported by this model", "sampling parameter '%s' must be in [1, 5], got 9"
+	tests := []struct {
+		name, parameter, text string
+		req                   *inference.Request
+		param, reason         string
+		message, never        string
+	}{
+		{"special tokens for calls", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser}), "tools", inference.ReasonUnsupported, "--tool-call-parser, or the parameter trident.tool_call_parser", "sampling parameter"},
+		{"special tokens for calls, beside the client's own default", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser, SkipSpecialTokens: new(true)}), "tools", inference.ReasonUnsupported, "tools are not supported by the model `m`", "sampling parameter"},
+		{"special tokens for reasoning", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingReasoningParser}), "model", inference.ReasonUnsupported, "--reasoning-parser, or the parameter trident.reasoning_parser", "sampling parameter"},
+		{"special tokens that the client wants", "skip_special_tokens", unsupported, sampled(inference.Sampling{SkipSpecialTokens: new(false)}), "skip_special_tokens", inference.ReasonUnsupported, "skip_special_tokens", "trident."},
+		{"a forced call", "structured_outputs", unsupported, constrained("tool_choice"), "tool_choice", inference.ReasonUnsupported, "trident.structured_outputs", "sampling parameter"},
+		{"a forced call, whose schema is refused", "structured_outputs.json", "sampling parameter '%s' is not valid: no", constrained("tool_choice"), "tool_choice", inference.ReasonInvalidValue, "tool_choice is not valid: no", "structured_outputs"},
+		{"a response format", "structured_outputs.json", "sampling parameter '%s' is not valid: no", constrained("response_format.json_schema.schema"), "response_format.json_schema.schema", inference.ReasonInvalidValue, "response_format.json_schema.schema is not valid: no", "sampling parameter"},
+		{"a response format, by an older engine", "guided_decoding", unsupported, constrained("response_format"), "response_format", inference.ReasonUnsupported, "response_format is not supported by the model `m`", "guided_decoding"},
+		{"the client's own constraint", "structured_outputs.regex", bad, constrained("structured_outputs.regex"), "structured_outputs.regex", inference.ReasonInvalidValue, "structured_outputs.regex must be in", "sampling parameter"},
+		{"a limit that the client didn't send", "max_tokens", bad, sampled(inference.Sampling{}), "model", inference.ReasonUnsupported, "--default-max-tokens", "sampling parameter"},
+		{"a limit of the client's", "max_tokens", bad, sampled(inference.Sampling{MaxTokens: new(9)}), "max_tokens", inference.ReasonInvalidValue, "must be in [1, 5], got 9", "trident."},
+		{"top_k for top_p", "top_k", bad, sampled(inference.Sampling{TopP: new(0.0)}), "top_p", inference.ReasonUnsupported, "top_p of 0", "top_k"},
+		{"top_k of the client's", "top_k", bad, sampled(inference.Sampling{TopK: new(9)}), "top_k", inference.ReasonInvalidValue, "must be in [1, 5], got 9", "top_p"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := VLLM{}.Explain(tt.req, &inference.Error{Code: inference.CodeInvalid, Message: fmt.Sprintf(tt.text, tt.parameter)})
+			if got.Code != inference.CodeInvalid || got.Param != tt.param || got.Reason != tt.reason || !strings.Contains(got.Message, tt.message) || strings.Contains(got.Message, tt.never) {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }
 

@@ -184,9 +184,10 @@ type Sampling struct {
 	// SkipSpecialTokens leaves special tokens out of the text.
 	SkipSpecialTokens          *bool
 	SpacesBetweenSpecialTokens *bool
-	// KeepSpecialTokens is set where the answer is read by special tokens, whatever
-	// SkipSpecialTokens says; not by clients.
-	KeepSpecialTokens bool
+	// KeepSpecialTokens names the setting of the parser that reads the answer by special
+	// tokens, [SettingToolParser] or [SettingReasoningParser]. Then they stay in the text,
+	// whatever SkipSpecialTokens says. Empty for none. Clients don't set it.
+	KeepSpecialTokens string
 	// TruncatePromptTokens keeps only this many tokens of the prompt, the last.
 	TruncatePromptTokens *int
 	// LogitBias adds to a token's logit, by token id.

@@ -37,11 +37,22 @@ func (r *run) planReading(maxBytes int) error {
 	if len(asked.Tools) > 0 || options.Reasoning != "" {
 		r.reading = &reading{options: options}
 	}
-	if (toolparser.Dialects{}).SpecialTokens(options.Tools, options.Reasoning) {
-		asked.Sampling.KeepSpecialTokens = true
-	}
+	asked.Sampling.KeepSpecialTokens = needsSpecialTokens(&options)
 	r.req = &asked
 	return nil
+}
+
+// needsSpecialTokens returns the setting of the parser that reads the answer by special
+// tokens, empty for none. A forced call is JSON, whatever the model's own form.
+func needsSpecialTokens(options *inference.ParserOptions) string {
+	dialects := toolparser.Dialects{}
+	switch {
+	case options.Choice.Mode == inference.ToolAuto && dialects.SpecialTokens(options.Tools, ""):
+		return inference.SettingToolParser
+	case dialects.SpecialTokens("", options.Reasoning):
+		return inference.SettingReasoningParser
+	}
+	return ""
 }
 
 // planTools refuses calls that can't be read and constrains those that are

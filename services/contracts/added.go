@@ -1,0 +1,55 @@
+package contracts
+
+import (
+	"strings"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// explainAdded explains an engine's refusal of a sampling parameter that Trident added to
+// the request, or that stands for another field of it: by what the client asked for, and
+// by what the operator can set. It is nil for a parameter that the client sent by this
+// name. Unsupported is false for a parameter of which the engine refuses the value, by
+// the reason why.
+func explainAdded(req *inference.Request, parameter, why string, unsupported bool) *inference.Error {
+	s := &req.Sampling
+	switch parameter {
+	case "structured_outputs", "guided_decoding":
+		if s.Structured != nil {
+			return explainConstraint(req.Model, s.Structured.Param, why, unsupported)
+		}
+	case "skip_special_tokens":
+		if sent := s.SkipSpecialTokens != nil && !*s.SkipSpecialTokens; !sent && s.KeepSpecialTokens != "" {
+			return explainSpecialTokens(req.Model, s.KeepSpecialTokens)
+		}
+	case "max_tokens":
+		if s.MaxTokens == nil {
+			return inference.Unsupported("model", "the engine of the model `%s` refuses the limit of an answer without one of its own: send max_tokens, or set --default-max-tokens or the parameter %s",
+				req.Model, inference.ParamPrefix+inference.SettingDefaultMaxTokens)
+		}
+	case "top_k":
+		if s.TopP != nil && *s.TopP == 0 {
+			return inference.Unsupported("top_p", "top_p of 0 is not supported by the model `%s`: send a temperature of 0", req.Model)
+		}
+	}
+	return nil
+}
+
+// explainConstraint is about a constraint of which the engine's own words name a field
+// that the client may not have sent.
+func explainConstraint(model, param, why string, unsupported bool) *inference.Error {
+	if unsupported {
+		return inference.Unsupported(param, "%s is not supported by the model `%s`: its engine takes no such structured outputs (%s says which it takes)", param, model, settingName)
+	}
+	return inference.Invalid(param, "%s %s", param, strings.TrimSpace(why))
+}
+
+// explainSpecialTokens is about the parser that reads an answer by special tokens.
+func explainSpecialTokens(model, setting string) *inference.Error {
+	const format = "%s the model `%s`: its %s needs special tokens in the answer, and its engine can't leave them there (skip_special_tokens). Set %s, or the parameter %s, to a parser that reads text, or to none"
+	name := inference.ParamPrefix + setting
+	if setting == inference.SettingReasoningParser {
+		return inference.Unsupported("model", format, "answers can't be read of", model, "reasoning parser", "--reasoning-parser", name)
+	}
+	return inference.Unsupported("tools", format, "tools are not supported by", model, "tool-call parser", "--tool-call-parser", name)
+}
