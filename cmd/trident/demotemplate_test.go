@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// templateOfWeights is the chat template of the demo's weights (GGUF: tokenizer.chat_template),
+// which knows no tools.
+const templateOfWeights = `{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system
+You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
+' }}{% endif %}{{'<|im_start|>' + message['role'] + '
+' + message['content'] + '<|im_end|>' + '
+'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant
+' }}{% endif %}`
+
+// demoPrompt is what the demo's chat model reads of a chat.
+func demoPrompt(t *testing.T, command templateCommand, chat string) string {
+	t.Helper()
+	var out strings.Builder
+	if err := command.show(flagsOf(t, "--model-repository=../../models"), []byte(chat), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestDemoTemplateWithoutTools: such chats are rendered as by the template of the weights.
+func TestDemoTemplateWithoutTools(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "weights.jinja")
+	if err := os.WriteFile(file, []byte(templateOfWeights), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, chat := range map[string]string{
+		"a question":          `[{"role": "user", "content": "hi"}]`,
+		"a system message":    `[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]`,
+		"an empty one":        `[{"role": "system", "content": ""}, {"role": "user", "content": " hi\n"}]`,
+		"a developer message": `[{"role": "developer", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]`,
+		"a long chat":         `[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "system", "content": "c"}, {"role": "user", "content": "d"}]`,
+		"an answer first":     `[{"role": "assistant", "content": "<tool_call>"}, {"role": "user", "content": "<tools>"}]`,
+		"tools to be left":    `{"messages": [{"role": "user", "content": "hi"}], "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none"}`,
+		"no tools":            `{"messages": [{"role": "user", "content": "hi"}], "tools": []}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, want := demoPrompt(t, templateCommand{Model: "chat"}, chat), demoPrompt(t, templateCommand{File: file}, chat)
+			if got != want || got == "" {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+const demoTools = `[{"type": "function", "function": {"name": "clock", "description": "The time <now>.", "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}}}}]`
+
+// TestDemoTemplateTools: tools, calls and results as Hermes models write them.
+func TestDemoTemplateTools(t *testing.T) {
+	const (
+		system = "<|im_start|>system\n"
+		own    = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+		tools  = "\n\nYou may call these functions:\n<tools>\n" +
+			`{"type": "function", "function": {"name": "clock", "description": "The time <now>.", "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}}}}` +
+			"\n</tools>\nTo call a function, answer with its name and arguments as JSON:\n<tool_call>\n" +
+			`{"name": "the function", "arguments": {"the argument": "its value"}}` + "\n</tool_call><|im_end|>\n"
+		user   = "<|im_start|>user\nWhat time is it?<|im_end|>\n"
+		answer = "<|im_start|>assistant\n"
+		call   = "<tool_call>\n{\"name\": \"clock\", \"arguments\": {\"zone\": \"UTC\"}}\n</tool_call>"
+	)
+	const question, asked = `{"role": "user", "content": "What time is it?"}`, `{"id": "a", "type": "function", "function": {"name": "clock", "arguments": "{\"zone\": \"UTC\"}"}}`
+	for _, tt := range []struct{ name, messages, want string }{
+		{"tools", `[` + question + `]`, system + own + tools + user + answer},
+		{"after a system message", `[{"role": "system", "content": "Be brief."}, ` + question + `]`, system + "Be brief." + tools + user + answer},
+		{
+			"a call without content, and its result", `[` + question + `, {"role": "assistant", "content": null, "tool_calls": [` + asked + `]}, {"role": "tool", "tool_call_id": "a", "content": "noon"}]`,
+			system + own + tools + user + answer + call + "<|im_end|>\n<|im_start|>user\n<tool_response>\nnoon\n</tool_response><|im_end|>\n" + answer,
+		},
+		{
+			"calls with content, and results in a row",
+			`[` + question + `, {"role": "assistant", "content": "Let me see.", "tool_calls": [` + asked + `, ` + asked + `]}, {"role": "tool", "tool_call_id": "a", "content": "noon"}, {"role": "tool", "tool_call_id": "a", "content": "12"}, {"role": "assistant", "content": "Noon."}, ` + question + `]`,
+			system + own + tools + user + answer + "Let me see.\n" + call + "\n" + call + "<|im_end|>\n<|im_start|>user\n<tool_response>\nnoon\n</tool_response>\n<tool_response>\n12\n</tool_response><|im_end|>\n" +
+				answer + "Noon.<|im_end|>\n" + user + answer,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := demoPrompt(t, templateCommand{Model: "chat"}, `{"messages": `+tt.messages+`, "tools": `+demoTools+`}`)
+			if got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestDemoTemplatePrefix: the prompt of a turn, without the words that open the answer, is a
+// prefix of the next one's, as caches of prefixes need it.
+func TestDemoTemplatePrefix(t *testing.T) {
+	messages, before := `{"role": "user", "content": "go"}`, ""
+	const turns = 20
+	for turn := range turns {
+		prompt := demoPrompt(t, templateCommand{Model: "chat"}, `{"messages": [`+messages+`], "tools": `+demoTools+`}`)
+		if !strings.HasPrefix(prompt, before) || len(prompt) <= len(before) {
+			t.Fatalf("turn %d: %q is no prefix of %q", turn, before, prompt)
+		}
+		before = prompt
+		messages += fmt.Sprintf(`, {"role": "assistant", "content": null, "tool_calls": [{"id": "c%[1]d", "type": "function", "function": {"name": "clock", "arguments": "{\"zone\": \"%[1]d\"}"}}]}`+
+			`, {"role": "tool", "tool_call_id": "c%[1]d", "content": "%[1]d"}, {"role": "system", "content": "It is turn %[1]d."}`, turn)
+	}
+}
