@@ -44,12 +44,9 @@ type Controller struct {
 	nobody  client             // requests of no client
 	ring    []*client          // that wait: whoever gets a place goes to the end
 
-	// All that have been let in, wait, or are changes of models. The alarm goes off at
-	// the deadline of the first, or too early.
+	// All that have been let in, wait, or are changes of models.
 	given  tickets
 	count  int
-	alarm  *time.Timer // nil before the first deadline
-	rings  time.Time   // when the alarm goes off; zero for not at all
 	closed bool
 }
 
@@ -149,8 +146,7 @@ func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
 // EnterControl admits a change of models, which has neither limit nor timeout. The context
 // ends with the client or when the server stops; leave must be called.
 func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
-	t := &Ticket{controller: a, control: true}
-	t.Context = ctx
+	t := &Ticket{Context: ctx, controller: a, control: true}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -324,17 +320,11 @@ func (a *Controller) await(t *Ticket) error {
 	return errStopping
 }
 
-// give lists a ticket, whose deadline from now on counts.
+// give lists a ticket and starts its context.
 func (a *Controller) give(t *Ticket) {
 	a.count++
 	a.given.add(t)
-	if !t.deadline.IsZero() && (a.rings.IsZero() || t.deadline.Before(a.rings)) {
-		if time.Until(t.deadline) <= 0 {
-			t.end(context.DeadlineExceeded)
-			return
-		}
-		a.wake(t.deadline)
-	}
+	t.begin()
 }
 
 // back takes a ticket off the list.
@@ -356,31 +346,6 @@ func (a *Controller) leave(t *Ticket) {
 		a.grant()
 	}
 	a.back(t)
-}
-
-// wake sets the alarm.
-func (a *Controller) wake(at time.Time) {
-	a.rings = at
-	if a.alarm == nil {
-		a.alarm = time.AfterFunc(time.Until(at), a.expire)
-		return
-	}
-	a.alarm.Reset(time.Until(at))
-}
-
-// expire ends the requests whose time is over.
-func (a *Controller) expire() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := time.Now()
-	a.rings = time.Time{}
-	for t := a.given.first; t != nil && !t.deadline.IsZero(); t = t.next {
-		if t.deadline.After(now) {
-			a.wake(t.deadline)
-			return
-		}
-		t.end(context.DeadlineExceeded)
-	}
 }
 
 // Draining is closed when no more requests are admitted.
@@ -429,9 +394,6 @@ func (a *Controller) stop() {
 	defer a.mu.Unlock()
 	for t := a.given.first; t != nil; t = t.next {
 		t.end(errStopping)
-	}
-	if a.alarm != nil {
-		a.alarm.Stop()
 	}
 }
 

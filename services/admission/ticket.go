@@ -1,19 +1,27 @@
 package admission
 
 import (
+	"context"
+	"time"
+
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// Ticket is a request's slot, and its context.
+// Ticket is a request's slot, and its context: one that ends when the client disconnects, at
+// the deadline, or when the server stops.
 type Ticket struct {
-	requestContext
+	context.Context //nolint:containedctx // it is one
 
 	// Measure of the request, which its owner begins and ends. A change of models has none.
 	Measure metering.Measure
 
+	cancel context.CancelCauseFunc // nil before the controller lists the ticket
+	free   context.CancelFunc      // releases the timer of the deadline; nil without one
+
 	controller *Controller
-	control    bool // a change of models, which has no limits
+	deadline   time.Time // zero for none
+	control    bool      // a change of models, which has no limits
 
 	client  *client
 	model   *scope // nil where models have no limits
@@ -28,37 +36,45 @@ type Ticket struct {
 	refused *inference.Error // instead
 }
 
+// begin derives the request's context from the client's.
+func (t *Ticket) begin() {
+	t.Context, t.cancel = context.WithCancelCause(t.Context)
+	if !t.deadline.IsZero() {
+		t.Context, t.free = context.WithDeadline(t.Context, t.deadline)
+	}
+}
+
+// end ends the request for a reason of the server's. The first one counts.
+func (t *Ticket) end(cause error) { t.cancel(cause) }
+
 // Leave gives the slot back. Whoever entered must call it once.
 func (t *Ticket) Leave() {
 	t.controller.leave(t)
 	t.release()
 }
 
-// tickets are those that have been given out and not come back, by deadline: the one
-// that ends first comes first, those without one last.
-type tickets struct{ first, last *Ticket }
-
-// add puts a ticket in its place, which is the end where all get the same time.
-func (l *tickets) add(t *Ticket) {
-	after := l.last
-	for after != nil && t.before(after) {
-		after = after.prev
+// release lets go of what hangs on the client's context.
+func (t *Ticket) release() {
+	if t.cancel == nil {
+		return
 	}
-	t.prev = after
-	if after == nil {
-		t.next, l.first = l.first, t
-	} else {
-		t.next, after.next = after.next, t
+	if t.free != nil {
+		t.free()
 	}
-	if t.next == nil {
-		l.last = t
-	} else {
-		t.next.prev = t
-	}
+	t.cancel(nil)
 }
 
-func (t *Ticket) before(other *Ticket) bool {
-	return !t.deadline.IsZero() && (other.deadline.IsZero() || t.deadline.Before(other.deadline))
+// tickets is the list of those that were given out and not returned.
+type tickets struct{ first, last *Ticket }
+
+func (l *tickets) add(t *Ticket) {
+	t.prev = l.last
+	if l.last == nil {
+		l.first = t
+	} else {
+		l.last.next = t
+	}
+	l.last = t
 }
 
 func (l *tickets) remove(t *Ticket) {

@@ -57,10 +57,7 @@ type stream struct {
 	leaving  sync.WaitGroup        // of those who tell it
 
 	// What follows is the consumer's.
-	forwards bool // the model's errors are responses
-	asks     bool // client and service are known, which are closed when the context ends
-	client   <-chan struct{}
-	service  <-chan struct{}
+	forwards bool        // the model's errors are responses
 	unfollow func() bool // of [stream.follow]; nil before it
 	batch    *C.tr_event // taken and not handed out
 	current  *C.tr_event // handed out
@@ -354,14 +351,9 @@ func (s *stream) wait(ctx context.Context) {
 		<-s.readable
 		return
 	}
-	if !s.asks {
-		s.client, s.service = inference.Ends(ctx)
-		s.asks = true
-	}
 	select {
 	case <-s.readable:
-	case <-s.client:
-	case <-s.service:
+	case <-ctx.Done():
 	}
 }
 
