@@ -1,6 +1,7 @@
 package responses_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -215,7 +216,7 @@ func TestResponse(t *testing.T) {
 			if last.Type != "response."+tt.status {
 				t.Errorf("the last event is %s", last.Type)
 			}
-			if streamed := whole(t, string(last.Response)); string(openaitest.JSON(t, streamed)) != string(openaitest.JSON(t, got)) {
+			if streamed := whole(t, string(last.Response)); !bytes.Equal(openaitest.JSON(t, streamed), openaitest.JSON(t, got)) {
 				t.Errorf("streamed %s\nin one piece %s", openaitest.JSON(t, streamed), openaitest.JSON(t, got))
 			}
 			checkAssembly(t, list)

@@ -70,7 +70,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(ErrorBody(object)) //nolint:gosec // JSON, and a client that left needs no answer
+	_, _ = w.Write(ErrorBody(object)) // a client that disconnected needs no answer
 }
 
 // Cut shortens what is the client's own text.
