@@ -12,7 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 )
 
-// Texts leaves out the empty ones, which ask for nothing.
+// Texts returns the list without empty strings, which stop nothing.
 func Texts(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
