@@ -139,7 +139,7 @@ func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Log
 	}
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
-	s, err := server.New(cfg, listener, nil, nil, []server.Route{{Pattern: "/", Handler: newCanned(), Record: auth.Unmatched(auth.OpenAI)}}, noWork{}, nil, abort, log)
+	s, err := server.New(server.Common{Config: cfg, Core: noWork{}, Abort: abort, Log: log}, listener, []server.Route{{Pattern: "/", Handler: newCanned(), Record: auth.Unmatched(auth.OpenAI)}})
 	if err != nil {
 		return errors.Join(err, listener.Stop(ctx))
 	}

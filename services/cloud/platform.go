@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trident-inference/trident/services/admission"
-	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -113,19 +111,20 @@ type endpoint struct {
 // New makes the endpoints of the configuration over the routes of the shared port. The gate
 // admits each request twice: as a probe or a request to a model, before its body is read,
 // and as the request to the shared port that it becomes. They don't listen yet.
-func New(cfg Config, shared server.Config, gate *auth.Gate, routes []server.Route, controller *admission.Controller, models *catalog.Catalog, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Endpoints, error) {
+func New(cfg Config, common server.Common, routes []server.Route, models *catalog.Catalog) (*Endpoints, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mux, err := server.NewMux(gate, controller, routes)
+	mux, err := server.NewMux(common.Gate, common.Core, routes)
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoints{log: log}
+	common.Certificates = nil
+	e := &Endpoints{log: common.Log}
 	add := func(name, flag string, port int, h *handler) error {
 		h.routes, h.catalog = mux, models
-		listener := server.NewPort(shared.Host, port, flag, false)
-		served, err := server.New(shared, listener, nil, gate, []server.Route{{Pattern: "/", Handler: h}}, controller, telemetry, abort, log)
+		listener := server.NewPort(common.Config.Host, port, flag, false)
+		served, err := server.New(common, listener, []server.Route{{Pattern: "/", Handler: h}})
 		e.all = append(e.all, &endpoint{name, listener, served})
 		return err
 	}

@@ -82,7 +82,7 @@ func serveNativeService(tb testing.TB, certificates *server.Certificates, gate *
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := kserve.NewServer(service, listener, certificates, gate, server.Default(), nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewServer(service, listener, server.Common{Config: server.Default(), Certificates: certificates, Gate: gate, Abort: func(err error) { tb.Error(err) }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
 	}

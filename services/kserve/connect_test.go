@@ -348,7 +348,7 @@ func TestHealthLikeTritonserver(t *testing.T) {
 func TestHealthWatch(t *testing.T) {
 	engine := kservetest.Shouting()
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)
-	address := kservetest.ServeSharedOf(t, server.Default(), nil, nil, service, core)
+	address := kservetest.ServeSharedOf(t, server.Common{Config: server.Default()}, service, core)
 	stream, err := grpc_health_v1.NewHealthClient(dial(t, address)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
 		t.Fatal(err)

@@ -101,18 +101,16 @@ func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOp
 	}
 }
 
-// NewServer makes a server that doesn't serve yet, with TLS if there are
-// certificates, for whom the gate lets in. It calls abort when serving ends though nobody
-// had asked for it.
-func NewServer(service *Service, listener *Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+// NewServer makes a server that doesn't serve yet, with TLS if there are certificates.
+func NewServer(service *Service, listener *Listener, c server.Common) (*Server, error) {
 	s := &Server{
-		service: service, listener: listener, gate: gate, door: server.NewDoor(cfg, listener.grpc, certificates, gate),
-		shared: cfg, secure: certificates != nil, telemetry: telemetry, abort: abort, log: log, codec: newGRPCCodec(),
+		service: service, listener: listener, gate: c.Gate, door: server.NewDoor(c.Config, listener.grpc, c.Certificates, c.Gate),
+		shared: c.Config, secure: c.Certificates != nil, telemetry: c.Telemetry, abort: c.Abort, log: c.Log, codec: newGRPCCodec(),
 		most: int(min(cmp.Or(service.cfg.MaxMessage, math.MaxInt32), math.MaxInt32)),
 	}
 	security := insecure.NewCredentials()
 	if s.secure {
-		security = credentials.NewTLS(certificates.Config("h2"))
+		security = credentials.NewTLS(c.Certificates.Config("h2"))
 	}
 	s.grpc = grpc.NewServer(append(TransportOptions(security),
 		grpc.ForceServerCodecV2(s.codec),

@@ -68,7 +68,7 @@ func startNative(t *testing.T) (*kserve.Server, *kserve.Listener) {
 	if err := listener.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := kserve.NewServer(service, listener, nil, nil, server.Default(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := kserve.NewServer(service, listener, server.Common{Config: server.Default(), Abort: func(err error) { t.Error(err) }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

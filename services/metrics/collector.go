@@ -9,24 +9,17 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
-	"github.com/trident-inference/trident/services/server"
-	"github.com/trident-inference/trident/services/serving"
 )
 
 // collector reads the meters that the service and the ports keep anyway: nothing is
 // counted for a page that isn't asked for.
 type collector struct {
 	*families
+	Parts
 
-	service   *serving.Service
-	telemetry *server.Telemetry
-	gate      *auth.Gate
-	settings  Settings
-	memory    Memory
-	version   string
+	version string
 }
 
 // Describe implements [prometheus.Collector].
@@ -40,11 +33,11 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out := sink(to)
 	var waiting, running int
-	for _, figures := range c.service.Meters().Figures() {
+	for _, figures := range c.Service.Meters().Figures() {
 		waiting, running = waiting+figures.Queued, running+figures.InFlight-figures.Queued
 		c.collectSeries(out, &figures)
 	}
-	for i, n := range c.service.Meters().Refused() {
+	for i, n := range c.Service.Meters().Refused() {
 		if n > 0 {
 			out.value(c.refused, float64(n), metering.Outcome(i).String())
 		}
@@ -57,21 +50,21 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectModels(out)
 	c.collectReloads(out)
 	c.collectMemory(out)
-	out.value(c.limit, float64(c.service.Admission().MaxInFlight()))
+	out.value(c.limit, float64(c.Service.Admission().MaxInFlight()))
 	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
 }
 
 // collectIntake tells of what comes in and of what is refused before it is read.
 func (c *collector) collectIntake(out sink) {
-	for reason, n := range c.telemetry.Refusals() {
+	for reason, n := range c.Telemetry.Refusals() {
 		out.value(c.refusals, float64(n), reason)
 	}
-	for reason, n := range c.service.Admission().Refusals() {
+	for reason, n := range c.Service.Admission().Refusals() {
 		out.value(c.refusals, float64(n), reason)
 	}
-	out.value(c.refusals, float64(c.gate.Failures()), "authentication_failures")
-	_, held := c.service.Admission().Holdings()
+	out.value(c.refusals, float64(c.Gate.Failures()), "authentication_failures")
+	_, held := c.Service.Admission().Holdings()
 	out.value(c.bodyBytes, float64(held.Bytes))
 	out.value(c.decoding, float64(held.Decoding))
 	out.value(c.decodeWaiting, float64(held.Waiting))
@@ -111,23 +104,23 @@ func (c *collector) collectSeries(out sink, f *metering.Figures) {
 
 func (c *collector) collectLoRAs(out sink) {
 	listed := 0
-	for _, card := range c.service.Catalog().Cards() {
+	for _, card := range c.Service.Catalog().Cards() {
 		listed += len(card.LoRAs)
 	}
-	running, waiting := c.service.Meters().Adapters()
+	running, waiting := c.Service.Meters().Adapters()
 	if listed > 0 {
 		out.value(c.loras, float64(time.Now().Unix()), strconv.Itoa(listed), strings.Join(running, ","), strings.Join(waiting, ","))
 	}
 }
 
 func (c *collector) collectPorts(out sink) {
-	for answers, n := range c.telemetry.HTTP() {
+	for answers, n := range c.Telemetry.HTTP() {
 		out.value(c.httpRequests, float64(n), string(answers.Surface), strconv.Itoa(answers.Status))
 	}
-	for code, n := range c.telemetry.GRPC() {
+	for code, n := range c.Telemetry.GRPC() {
 		out.value(c.grpcRequests, float64(n), code.String())
 	}
-	out.value(c.panics, float64(c.telemetry.Panics()))
+	out.value(c.panics, float64(c.Telemetry.Panics()))
 }
 
 // readyTimeout bounds the question to the engines.
@@ -136,8 +129,8 @@ const readyTimeout = time.Second
 func (c *collector) collectModels(out sink) {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	out.value(c.ready, number(c.service.Ready(ctx) == nil))
-	for _, card := range c.service.Catalog().Cards() {
+	out.value(c.ready, number(c.Service.Ready(ctx) == nil))
+	for _, card := range c.Service.Catalog().Cards() {
 		if card.State != inference.ModelNeverLoaded && card.Reason != "unloaded" {
 			out.value(c.modelReady, number(card.State == inference.ModelReady), card.Name)
 		}
@@ -145,7 +138,7 @@ func (c *collector) collectModels(out sink) {
 }
 
 func (c *collector) collectReloads(out sink) {
-	r := c.settings.Reloads()
+	r := c.Settings.Reloads()
 	out.value(c.reloads, float64(r.Taken), "success")
 	out.value(c.reloads, float64(r.Refused), "failure")
 	out.value(c.reloaded, number(!r.Stale))
@@ -153,7 +146,7 @@ func (c *collector) collectReloads(out sink) {
 }
 
 func (c *collector) collectMemory(out sink) {
-	m := c.memory.Figures()
+	m := c.Memory.Figures()
 	out.value(c.shed, float64(m.Shed))
 	out.value(c.memoryUsed, float64(m.Used))
 	out.value(c.memoryGoal, limit(m.Goal))
@@ -171,7 +164,7 @@ func limit(bytes int64) float64 {
 
 // mixedResponses is of all engines.
 func (c *collector) mixedResponses() (all uint64) {
-	for _, e := range c.service.Catalog().Engines() {
+	for _, e := range c.Service.Catalog().Engines() {
 		if able, ok := e.(inference.Sorter); ok {
 			all += able.Mixed()
 		}

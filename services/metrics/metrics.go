@@ -19,11 +19,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/memory"
-	"github.com/trident-inference/trident/services/server"
-	"github.com/trident-inference/trident/services/serving"
 )
 
 // Config of the metrics.
@@ -115,9 +112,8 @@ type Page struct {
 	failing map[string]bool // sources
 }
 
-// NewPage makes the page of a service, of the ports that share the telemetry, of the
-// settings and of the memory.
-func NewPage(cfg Config, service *serving.Service, telemetry *server.Telemetry, gate *auth.Gate, settings Settings, memory Memory, log *slog.Logger) (*Page, error) {
+// NewPage makes the page of the parts.
+func NewPage(cfg Config, parts Parts, log *slog.Logger) (*Page, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -125,13 +121,13 @@ func NewPage(cfg Config, service *serving.Service, telemetry *server.Telemetry, 
 		families: newFamilies(cfg.GatewayPrefix), registry: prometheus.NewRegistry(), log: log,
 		scrapes: make(chan struct{}, maxScrapes), failing: map[string]bool{},
 	}
-	own := &collector{families: p.families, service: service, telemetry: telemetry, gate: gate, settings: settings, memory: memory, version: cfg.Version}
+	own := &collector{families: p.families, Parts: parts, version: cfg.Version}
 	for _, c := range []prometheus.Collector{own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := p.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	for _, e := range service.Catalog().Engines() {
+	for _, e := range parts.Service.Catalog().Engines() {
 		if able, ok := e.(inference.Metrics); ok {
 			p.sources = append(p.sources, engineSource(able))
 		}

@@ -81,7 +81,7 @@ func newPage(t *testing.T, cfg Config, script inferencetest.Script, text string)
 	if err := service.Catalog().Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := NewPage(cfg, service, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
+	page, err := NewPage(cfg, Parts{Service: service, Telemetry: server.NewTelemetry(nil), Settings: settings{}, Memory: figures{}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +371,7 @@ func TestValidate(t *testing.T) {
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
 	service := inferencetest.Service(b, serving.Config{}, e)
-	page, err := NewPage(Default(), service, server.NewTelemetry(nil), nil, settings{}, figures{}, slog.New(slog.DiscardHandler))
+	page, err := NewPage(Default(), Parts{Service: service, Telemetry: server.NewTelemetry(nil), Settings: settings{}, Memory: figures{}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,7 +3,10 @@ package metrics
 import (
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/memory"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // Module mounts the page on the shared port and, where that is asked for, on a port of
@@ -18,3 +21,15 @@ var Module = fx.Module("metrics",
 	),
 	fx.Invoke(func(*Server) {}),
 )
+
+// Parts are what the page reads, from the graph: the service, the ports that share the
+// telemetry, the gate, the settings and the memory.
+type Parts struct {
+	fx.In
+
+	Service   *serving.Service
+	Telemetry *server.Telemetry
+	Gate      *auth.Gate
+	Settings  Settings
+	Memory    Memory
+}

@@ -56,13 +56,14 @@ func Routes(cfg Config, page *Page) []server.Route {
 }
 
 // NewServer makes a server that doesn't serve yet, with the limits of the shared port. It
-// asks for no key, as tritonserver's doesn't: the port is for who scrapes. It calls abort when serving ends though nobody had asked for it.
-func NewServer(cfg Config, page *Page, listener *Listener, certificates *server.Certificates, shared server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
-	port, err := server.New(shared, listener.port, certificates, nil, Routes(cfg, page), idle{}, telemetry, abort, log)
+// requires no key, as tritonserver's doesn't: only scrapers use the port.
+func NewServer(cfg Config, page *Page, listener *Listener, common server.Common) (*Server, error) {
+	common.Gate, common.Core = nil, idle{}
+	port, err := server.New(common, listener.port, Routes(cfg, page))
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: listener, http: port, log: log}, nil
+	return &Server{listener: listener, http: port, log: common.Log}, nil
 }
 
 // idle is the core of what has no requests of models: scrapes have no bodies to speak

@@ -23,7 +23,7 @@ func behindDoor(tb testing.TB, cfg Config, certificates *Certificates, gate *aut
 	for _, record := range auth.Records() {
 		routes = append(routes, Route{Pattern: record.Pattern, Handler: fine})
 	}
-	s, err := New(cfg, NewListener(cfg), certificates, gate, routes, noWork{}, nil, nil, slog.New(slog.DiscardHandler))
+	s, err := New(Common{Config: cfg, Certificates: certificates, Gate: gate, Core: noWork{}, Log: slog.New(slog.DiscardHandler)}, NewListener(cfg), routes)
 	if err != nil {
 		tb.Fatal(err)
 	}

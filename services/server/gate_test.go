@@ -159,7 +159,7 @@ func TestOpenServerWarns(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := &syncBuffer{}
-		s, err := New(cfg, listener, test.certificates, test.gate, rest(http.NotFoundHandler()), noWork{}, nil, func(error) {}, slog.New(slog.NewTextHandler(log, nil)))
+		s, err := New(Common{Config: cfg, Certificates: test.certificates, Gate: test.gate, Core: noWork{}, Abort: func(error) {}, Log: slog.New(slog.NewTextHandler(log, nil))}, listener, rest(http.NotFoundHandler()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,19 +20,49 @@ var Module = fx.Module("server",
 		fx.Annotate(NewListener, fx.OnStart((*Listener).Start), fx.OnStop((*Listener).Stop)),
 		NewCertificates,
 		NewTelemetry,
-		fx.Annotate(newServer, fx.ParamTags(``, ``, ``, ``, `group:"routes"`), fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
+		func(c *admission.Controller) Core { return c },
+		newCommon,
+		func(m mounted) Routes { return m.Routes },
+		fx.Annotate(newServer, fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
 	),
 	fx.Invoke(func(*Listener, *Profiler) {}),
 	fx.Invoke(func(*Server) {}),
 )
 
-func newServer(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate, routes []Route, controller *admission.Controller, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
-	if cfg.Playground {
+// commonParts are the fields of a [Common], from the graph.
+type commonParts struct {
+	fx.In
+
+	Config       Config
+	Certificates *Certificates
+	Gate         *auth.Gate
+	Core         Core
+	Telemetry    *Telemetry
+	Abort        context.CancelCauseFunc
+	Log          *slog.Logger
+}
+
+func newCommon(p commonParts) Common {
+	return Common{Config: p.Config, Certificates: p.Certificates, Gate: p.Gate, Core: p.Core, Telemetry: p.Telemetry, Abort: p.Abort, Log: p.Log}
+}
+
+// Routes are all that the modules of the graph mount.
+type Routes []Route
+
+// mounted are the routes by fx's group.
+type mounted struct {
+	fx.In
+
+	Routes []Route `group:"routes"`
+}
+
+func newServer(c Common, listener *Listener, routes Routes) (*Server, error) {
+	if c.Config.Playground {
 		page, err := playground(web.Playground())
 		if err != nil {
 			return nil, err
 		}
 		routes = append(routes, page...)
 	}
-	return New(cfg, listener, certificates, gate, routes, controller, telemetry, abort, log)
+	return New(c, listener, routes)
 }

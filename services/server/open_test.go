@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -41,7 +40,7 @@ func TestOpenBodies(t *testing.T) {
 	}
 	cfg := Default()
 	listener := NewListener(cfg)
-	s, err := New(cfg, listener, nil, nil, routes, core.Admission(), nil, context.CancelCauseFunc(func(error) {}), slog.New(slog.DiscardHandler))
+	s, err := New(Common{Config: cfg, Core: core.Admission(), Abort: func(error) {}, Log: slog.New(slog.DiscardHandler)}, listener, routes)
 	if err != nil {
 		t.Fatal(err)
 	}

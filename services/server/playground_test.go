@@ -24,7 +24,7 @@ func served(t *testing.T) http.Handler {
 		t.Fatal(err)
 	}
 	teapot := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	s, err := New(Default(), NewListener(Default()), nil, nil, append(routes, rest(teapot)...), noWork{}, nil, nil, slog.New(slog.DiscardHandler))
+	s, err := New(Common{Config: Default(), Core: noWork{}, Log: slog.New(slog.DiscardHandler)}, NewListener(Default()), append(routes, rest(teapot)...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,6 +98,18 @@ type Core interface {
 	Arrive(ctx context.Context) *admission.Arrival
 }
 
+// Common is what the ports of HTTP and gRPC have in common.
+type Common struct {
+	Config       Config
+	Certificates *Certificates // nil for no TLS
+	Gate         *auth.Gate    // nil admits all
+	Core         Core
+	Telemetry    *Telemetry // nil counts nothing
+	// Abort is called when serving ends though nothing has asked for it.
+	Abort context.CancelCauseFunc
+	Log   *slog.Logger
+}
+
 // Server serves routes on a port: HTTP/1.1, and HTTP/2 for Connect and gRPC
 // clients, with TLS and without.
 type Server struct {
@@ -125,18 +137,18 @@ const (
 	maxStreams = 250
 )
 
-// New makes a server of the routes for the listener, for whom the gate lets in; it
-// doesn't serve yet. It calls abort when serving ends though nobody had asked for it.
-func New(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate, routes []Route, core Core, telemetry *Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
+// New makes a server of the routes for the listener. It doesn't serve yet.
+func New(c Common, listener *Listener, routes []Route) (*Server, error) {
+	cfg, telemetry, log := c.Config, c.Telemetry, c.Log
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mux, err := NewMux(gate, core, routes)
+	mux, err := NewMux(c.Gate, c.Core, routes)
 	if err != nil {
 		return nil, err
 	}
-	door := NewDoor(cfg, listener, certificates, gate)
-	s := &Server{cfg: cfg, listener: listener, certificates: certificates, gate: gate, core: core, telemetry: telemetry, log: log, abort: abort}
+	door := NewDoor(cfg, listener, c.Certificates, c.Gate)
+	s := &Server{cfg: cfg, listener: listener, certificates: c.Certificates, gate: c.Gate, core: c.Core, telemetry: telemetry, log: log, abort: c.Abort}
 	s.http = &http.Server{
 		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(limitHeaders(telemetry, door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, mux.matched())))))))),
 		ConnState:         s.connections.changed,

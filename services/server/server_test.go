@@ -75,7 +75,7 @@ func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url s
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg, l, nil, nil, rest(handler), core, nil, func(err error) { t.Error(err) }, slog.New(slog.NewTextHandler(log, nil)))
+	s, err := New(Common{Config: cfg, Core: core, Abort: func(err error) { t.Error(err) }, Log: slog.New(slog.NewTextHandler(log, nil))}, l, rest(handler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,8 +139,8 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	if err := listener.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	abort := func(err error) { t.Error(err) }
-	web, err := server.New(shared, listener, nil, nil, []server.Route{{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}}, service.Admission(), telemetry, abort, log)
+	common := server.Common{Config: shared, Core: service.Admission(), Telemetry: telemetry, Abort: func(err error) { t.Error(err) }, Log: log}
+	web, err := server.New(common, listener, []server.Route{{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	native, err := frontend.NewServer(kserved, ports, nil, nil, shared, telemetry, abort, log)
+	native, err := frontend.NewServer(kserved, ports, common)
 	if err != nil {
 		t.Fatal(err)
 	}

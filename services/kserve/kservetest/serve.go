@@ -61,20 +61,30 @@ func ServeSharedBy(tb testing.TB, certificates *server.Certificates, config kser
 func ServeSharedAs(tb testing.TB, shared server.Config, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, core := NewService(tb, config, engines...)
-	return ServeSharedOf(tb, shared, certificates, nil, service, core)
+	return ServeSharedOf(tb, server.Common{Config: shared, Certificates: certificates}, service, core)
 }
 
 // ServeRestricted serves engines on the shared port to those whom a gate lets in.
 func ServeRestricted(tb testing.TB, access auth.Config, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, core := NewService(tb, config, engines...)
-	return ServeSharedOf(tb, server.Default(), nil, NewGate(tb, access), service, core)
+	return ServeSharedOf(tb, server.Common{Config: server.Default(), Gate: NewGate(tb, access)}, service, core)
 }
 
-// ServeSharedOf serves a service that is there already.
-func ServeSharedOf(tb testing.TB, shared server.Config, certificates *server.Certificates, gate *auth.Gate, service *kserve.Service, core *serving.Service) string {
+// complete adds to c what all servers of a test have in common.
+func complete(tb testing.TB, c server.Common, core *serving.Service) server.Common {
 	tb.Helper()
+	c.Core, c.Abort, c.Log = core.Admission(), func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler)
+	return c
+}
+
+// ServeSharedOf serves a service that is there already, with the settings, certificates and
+// gate of c.
+func ServeSharedOf(tb testing.TB, c server.Common, service *kserve.Service, core *serving.Service) string {
+	tb.Helper()
+	shared := c.Config
 	shared.Host, shared.Port = "127.0.0.1", 0
+	c.Config = shared
 	listener := server.NewListener(shared)
 	if err := listener.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
@@ -88,7 +98,7 @@ func ServeSharedOf(tb testing.TB, shared server.Config, certificates *server.Cer
 		tb.Fatal(err)
 	}
 	routes = append(routes, rest.NewRoutes(handler)...)
-	s, err := server.New(shared, listener, certificates, gate, routes, core.Admission(), nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := server.New(complete(tb, c, core), listener, routes)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -122,7 +132,7 @@ func ServeRESTBy(tb testing.TB, config kserve.Config, shared server.Config, acce
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := rest.NewServer(handler, listener, nil, NewGate(tb, access), shared, nil, func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler))
+	s, err := rest.NewServer(handler, listener, complete(tb, server.Common{Config: shared, Gate: NewGate(tb, access)}, core))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -17,14 +16,13 @@ type Server struct {
 	log      *slog.Logger
 }
 
-// NewServer makes a server that doesn't serve yet, with the limits of the shared
-// port. It calls abort when serving ends though nobody had asked for it.
-func NewServer(h *Handler, listener *kserve.Listener, certificates *server.Certificates, gate *auth.Gate, cfg server.Config, telemetry *server.Telemetry, abort context.CancelCauseFunc, log *slog.Logger) (*Server, error) {
-	port, err := server.New(cfg, listener.HTTP(), certificates, gate, []server.Route{{Pattern: "/", Handler: h}}, h.core.Admission(), telemetry, abort, log)
+// NewServer makes a server that doesn't serve yet, with the limits of the shared port.
+func NewServer(h *Handler, listener *kserve.Listener, c server.Common) (*Server, error) {
+	port, err := server.New(c, listener.HTTP(), []server.Route{{Pattern: "/", Handler: h}})
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: listener, http: port, log: log}, nil
+	return &Server{listener: listener, http: port, log: c.Log}, nil
 }
 
 // ServeHTTP answers a request as the port does, without a connection.
