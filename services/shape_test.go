@@ -20,6 +20,8 @@ const (
 	longFunction = 40
 	// leastDoc is how many words the comment of a package has at least.
 	leastDoc = 10
+	// mostParameters is how many positional parameters a function may have.
+	mostParameters = 5
 )
 
 // TestShape holds packages to their number of files and to a comment that says what they
@@ -51,6 +53,19 @@ func TestShape(t *testing.T) {
 	if n := lengths[len(lengths)*95/100]; n > longFunction {
 		t.Errorf("5 of 100 functions have %d lines or more: shorten them to %d", n, longFunction)
 	}
+}
+
+// TestParameters holds functions to their number of positional parameters: what belongs
+// together is a struct.
+func TestParameters(t *testing.T) {
+	eachFile(t, func(_ string, set *token.FileSet, file *ast.File) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			if f, ok := node.(*ast.FuncType); ok && f.Params.NumFields() > mostParameters {
+				t.Errorf("%s: a function has %d parameters, more than %d: make a struct of those that belong together", set.Position(f.Pos()), f.Params.NumFields(), mostParameters)
+			}
+			return true
+		})
+	})
 }
 
 // eachFile reads the files of services and cmd, tests aside.

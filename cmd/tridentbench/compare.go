@@ -246,28 +246,31 @@ func (b *comparison) launch(ctx context.Context, first []int) error {
 	for _, side := range first {
 		f := &fleet{folder: filepath.Join(b.shared.folder, sideName(side))}
 		b.fleets[side] = f
-		if err := f.startPair(ctx, &worker{driver}, &worker{caller}, b.binaries[side], repository, b.shared.triton.GRPC()); err != nil {
+		if err := f.startPair(ctx, callers{&worker{driver}, &worker{caller}}, b.binaries[side], repository, b.shared.triton.GRPC()); err != nil {
 			return fmt.Errorf("%s: %w", sideName(side), err)
 		}
 	}
 	return nil
 }
 
+// callers are the processes that call a server: by the APIs, and by bare gRPC.
+type callers struct{ driver, bare *worker }
+
 // startPair starts a binary with both engines.
-func (f *fleet) startPair(ctx context.Context, driver, caller *worker, binary, repository, triton string) error {
+func (f *fleet) startPair(ctx context.Context, c callers, binary, repository, triton string) error {
 	if err := os.MkdirAll(f.folder, 0o750); err != nil {
 		return err
 	}
-	inProcess, err := f.trident(ctx, driver, binary, "--model-repository="+repository)
+	inProcess, err := f.trident(ctx, c.driver, binary, "--model-repository="+repository)
 	if err != nil {
 		return err
 	}
-	remote, err := f.trident(ctx, driver, binary, "--triton-endpoint="+triton)
+	remote, err := f.trident(ctx, c.driver, binary, "--triton-endpoint="+triton)
 	if err != nil {
 		return err
 	}
 	inProcess.name, remote.name = colLocal, colRemote
-	f.columns = []*column{inProcess, remote, inProcess.calledBy(caller, colLocalRPC), remote.calledBy(caller, colRemoteRPC)}
+	f.columns = []*column{inProcess, remote, inProcess.calledBy(c.bare, colLocalRPC), remote.calledBy(c.bare, colRemoteRPC)}
 	return nil
 }
 

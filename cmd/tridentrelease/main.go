@@ -71,16 +71,26 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	r := &release{options: &o, compiler: compiler, files: files}
 	for _, t := range targets() {
-		if err := release(ctx, &o, t, compiler, files, out); err != nil {
+		if err := r.make(ctx, t, out); err != nil {
 			return fmt.Errorf("linux/%s: %w", t.goarch, err)
 		}
 	}
 	return sums(o.Out)
 }
 
-// release makes one archive.
-func release(ctx context.Context, o *options, t target, compiler string, files []string, out io.Writer) error {
+// release is what all archives have in common.
+type release struct {
+	*options
+
+	compiler string
+	files    []string // that are in each archive, besides the program
+}
+
+// make makes one archive.
+func (r *release) make(ctx context.Context, t target, out io.Writer) error {
+	o, compiler := r.options, r.compiler
 	binary := filepath.Join(o.Out, "trident")
 	defer os.Remove(binary) //nolint:errcheck // the archive has it
 	if err := build(ctx, o, t, compiler, binary); err != nil {
@@ -99,7 +109,7 @@ func release(ctx context.Context, o *options, t target, compiler string, files [
 	}
 	name := fmt.Sprintf("trident_%s_linux_%s", o.Version, t.goarch)
 	all := []file{{from: binary, to: name + "/trident", mode: 0o755}}
-	for _, path := range files {
+	for _, path := range r.files {
 		all = append(all, file{from: path, to: name + "/" + path, mode: 0o644})
 	}
 	path := filepath.Join(o.Out, name+".tar.gz")

@@ -29,31 +29,41 @@ var ErrNoSecond = errors.New("only_second truncates the second text of a pair, a
 // EncodeSingle returns the ids and types of a text, truncated to cut unless that is
 // nil. [Tokenizer.Encode] describes the rest.
 func (t *Tokenizer) EncodeSingle(ctx context.Context, text string, special bool, cut *Truncation, left *inference.TextBudget) (Encoding, error) {
-	return t.arrange(ctx, t.template.single, []string{text}, special, cut, left)
+	return t.arrange(ctx, t.template.single, []string{text}, Arrangement{Special: special, Cut: cut, Left: left})
+}
+
+// Arrangement says how the ids of texts become one input.
+type Arrangement struct {
+	// Special adds the template's special tokens.
+	Special bool
+	// Cut truncates the texts unless it is nil.
+	Cut *Truncation
+	// Left is what may still be encoded, as [Tokenizer.Encode] has it.
+	Left *inference.TextBudget
 }
 
 // EncodePair returns the ids and types of two texts as the tokenizer's template
-// arranges them. EncodeSingle describes the rest.
-func (t *Tokenizer) EncodePair(ctx context.Context, first, second string, special bool, cut *Truncation, left *inference.TextBudget) (Encoding, error) {
+// arranges them.
+func (t *Tokenizer) EncodePair(ctx context.Context, first, second string, a Arrangement) (Encoding, error) {
 	parts := t.template.pair
 	if texts(parts, firstText) == 0 || texts(parts, secondText) == 0 {
 		return Encoding{}, errors.New("TemplateProcessing: pair does not have the texts A and B")
 	}
-	return t.arrange(ctx, parts, []string{first, second}, special, cut, left)
+	return t.arrange(ctx, parts, []string{first, second}, a)
 }
 
-func (t *Tokenizer) arrange(ctx context.Context, parts []templatePart, all []string, special bool, cut *Truncation, left *inference.TextBudget) (Encoding, error) {
+func (t *Tokenizer) arrange(ctx context.Context, parts []templatePart, all []string, a Arrangement) (Encoding, error) {
 	var ids [3][]int // by templatePart.text
 	for i, text := range all {
 		var err error
-		if ids[firstText+i], err = t.Encode(ctx, text, false, left); err != nil {
+		if ids[firstText+i], err = t.Encode(ctx, text, false, a.Left); err != nil {
 			return Encoding{}, err
 		}
 	}
 	truncated := false
-	if cut != nil {
+	if a.Cut != nil {
 		var err error
-		if truncated, err = cut.apply(ids[firstText:firstText+len(all)], added(parts, special)); err != nil {
+		if truncated, err = a.Cut.apply(ids[firstText:firstText+len(all)], added(parts, a.Special)); err != nil {
 			return Encoding{}, err
 		}
 	}
@@ -66,7 +76,7 @@ func (t *Tokenizer) arrange(ctx context.Context, parts []templatePart, all []str
 		switch {
 		case part.text != noText:
 			e.append(ids[part.text], part.kind)
-		case special:
+		case a.Special:
 			e.append(part.special, part.kind)
 		}
 	}

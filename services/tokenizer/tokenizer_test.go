@@ -481,7 +481,7 @@ func FuzzParse(f *testing.F) {
 		}
 		ids, _ := tok.Encode(t.Context(), text, true, nil)
 		tok.Decode(ids, true)
-		e, _ := tok.EncodePair(t.Context(), text, text, true, tok.Truncation(), nil)
+		e, _ := tok.EncodePair(t.Context(), text, text, tokenizer.Arrangement{Special: true, Cut: tok.Truncation()})
 		if len(e.IDs) != len(e.TypeIDs) || len(e.IDs) != len(e.Attention) {
 			t.Fatalf("%d ids with %d types and an attention of %d", len(e.IDs), len(e.TypeIDs), len(e.Attention))
 		}

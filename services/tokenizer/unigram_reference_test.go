@@ -215,7 +215,7 @@ func TestTruncationOfFile(t *testing.T) {
 	if tok := fallback().parse(t); tok.Truncation() != nil || tok.Padding() != nil {
 		t.Error("a file without truncation and padding has some")
 	}
-	if _, err := tok.EncodePair(t.Context(), "a", "b", true, nil, nil); err == nil || !strings.Contains(err.Error(), "pair does not have the texts A and B") {
+	if _, err := tok.EncodePair(t.Context(), "a", "b", tokenizer.Arrangement{Special: true}); err == nil || !strings.Contains(err.Error(), "pair does not have the texts A and B") {
 		t.Errorf("a template without pairs: %v", err)
 	}
 }
@@ -228,7 +228,7 @@ func TestPairWithConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tok.EncodePair(t.Context(), "a", "hello", true, nil, nil)
+	got, err := tok.EncodePair(t.Context(), "a", "hello", tokenizer.Arrangement{Special: true})
 	if want := []int{0, 98, 264, 0, 260, 264}; err != nil || !slices.Equal(got.IDs, want) || !slices.Equal(got.TypeIDs, []int{0, 0, 0, 1, 1, 1}) {
 		t.Errorf("got %v (%v), want %v", got, err, want)
 	}

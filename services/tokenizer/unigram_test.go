@@ -260,7 +260,7 @@ func encodings(t *testing.T, tok *tokenizer.Tokenizer, inputs []input) []encodin
 		if in.Second == nil {
 			e, err = tok.EncodeSingle(t.Context(), in.First, in.Special, cut, nil)
 		} else {
-			e, err = tok.EncodePair(t.Context(), in.First, *in.Second, in.Special, cut, nil)
+			e, err = tok.EncodePair(t.Context(), in.First, *in.Second, tokenizer.Arrangement{Special: in.Special, Cut: cut})
 		}
 		if err == nil {
 			all[i] = encoding{e.IDs, e.TypeIDs}

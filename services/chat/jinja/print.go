@@ -74,15 +74,18 @@ func (rt *runtime) appendRepr(b []byte, v any, depth int) ([]byte, error) {
 func (rt *runtime) appendReprOf(b []byte, v any, depth int) ([]byte, error) {
 	switch v := v.(type) {
 	case *List:
-		return rt.appendItems(b, "[", "]", len(v.items), func(i int) any { return v.items[i] }, depth)
+		b, err := rt.appendItems(append(b, '['), len(v.items), func(i int) any { return v.items[i] }, depth)
+		return append(b, ']'), err
 	case *Tuple:
 		end := ")"
 		if len(v.items) == 1 {
 			end = ",)"
 		}
-		return rt.appendItems(b, "(", end, len(v.items), func(i int) any { return v.items[i] }, depth)
+		b, err := rt.appendItems(append(b, '('), len(v.items), func(i int) any { return v.items[i] }, depth)
+		return append(b, end...), err
 	case *dictView:
-		return rt.appendItems(b, v.kind.String()+"([", "])", v.d.Len(), v.at, depth)
+		b, err := rt.appendItems(append(b, v.kind.String()+"(["...), v.d.Len(), v.at, depth)
+		return append(b, "])"...), err
 	case *Dict:
 		return rt.appendDict(b, v, depth)
 	case *namespace:
@@ -113,8 +116,8 @@ func (rt *runtime) appendReprOf(b []byte, v any, depth int) ([]byte, error) {
 	return append(b, "<"+typeName(v)+" object>"...), nil
 }
 
-func (rt *runtime) appendItems(b []byte, open, end string, n int, at func(int) any, depth int) ([]byte, error) {
-	b = append(b, open...)
+// appendItems appends n items, separated by commas. On error there is no text.
+func (rt *runtime) appendItems(b []byte, n int, at func(int) any, depth int) ([]byte, error) {
 	if err := rt.step(n); err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func (rt *runtime) appendItems(b []byte, open, end string, n int, at func(int) a
 			return nil, rt.grow(-1)
 		}
 	}
-	return append(b, end...), nil
+	return b, nil
 }
 
 func (rt *runtime) appendDict(b []byte, d *Dict, depth int) ([]byte, error) {

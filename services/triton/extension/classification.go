@@ -16,7 +16,7 @@ const maxClasses = 1_000_000
 // Labels gives the label of a class of an output, empty for none.
 type Labels func(class int) string
 
-// Classify turns a tensor of scores into a BYTES tensor of the n best classes,
+// Classify turns an output of scores into a BYTES tensor of the n best classes,
 // each `value:index` or `value:index:label`, best first (KServe v2, Triton's
 // classification extension). The first dimension of a model that batches stays:
 // each of its rows is sorted for itself. There are fewer than n classes where the
@@ -25,15 +25,15 @@ type Labels func(class int) string
 //
 // The raw form of the result is as [inference.Output] has it. Types other than
 // integers, FP32 and FP64 are an error.
-func Classify(datatype string, shape []int64, raw []byte, n uint32, batched bool, label Labels) (classes []byte, classShape []int64, err error) {
-	width, format := scores(datatype)
+func Classify(out *inference.Output, n uint32, batched bool, label Labels) (classes []byte, classShape []int64, err error) {
+	width, format := scores(out.Type)
 	if width == 0 {
-		return nil, nil, invalid("class result not available for output due to unsupported type '%s'", datatype)
+		return nil, nil, invalid("class result not available for output due to unsupported type '%s'", out.Type)
 	}
 	batch := int64(0)
-	row := shape
-	if batched && len(shape) > 0 && shape[0] > 0 {
-		batch, row = shape[0], shape[1:]
+	row, raw := out.Shape, out.Raw
+	if batched && len(row) > 0 && row[0] > 0 {
+		batch, row = row[0], row[1:]
 	}
 	length, ok := inference.Elements(row)
 	if !ok || length > maxClasses {

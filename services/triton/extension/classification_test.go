@@ -57,7 +57,7 @@ func TestClassify(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			raw, shape, err := Classify(test.datatype, test.shape, test.raw, test.n, test.batched, animals)
+			raw, shape, err := Classify(&inference.Output{Type: test.datatype, Shape: test.shape, Raw: test.raw}, test.n, test.batched, animals)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,10 +70,10 @@ func TestClassify(t *testing.T) {
 
 func TestClassifyRefuses(t *testing.T) {
 	for _, datatype := range []string{"BOOL", "FP16", "BF16", "BYTES", ""} {
-		_, _, err := Classify(datatype, []int64{1}, []byte{0}, 1, false, nil)
+		_, _, err := Classify(&inference.Output{Type: datatype, Shape: []int64{1}, Raw: []byte{0}}, 1, false, nil)
 		wantError(t, err, inference.CodeInvalid, "class result not available for output due to unsupported type '"+datatype+"'")
 	}
-	_, _, err := Classify("UINT8", []int64{maxClasses + 1}, make([]byte, maxClasses+1), 1, false, nil)
+	_, _, err := Classify(&inference.Output{Type: "UINT8", Shape: []int64{maxClasses + 1}, Raw: make([]byte, maxClasses+1)}, 1, false, nil)
 	wantError(t, err, inference.CodeInvalid, "classification output tensor too large")
 }
 
@@ -85,7 +85,7 @@ func FuzzClassify(f *testing.F) {
 	types := []string{"BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64", "BYTES"}
 	f.Fuzz(func(t *testing.T, kind uint8, rows, columns int64, raw []byte, n uint32, batched bool) {
 		datatype := types[int(kind)%len(types)]
-		got, shape, err := Classify(datatype, []int64{rows, columns}, raw, n, batched, func(int) string { return "label" })
+		got, shape, err := Classify(&inference.Output{Type: datatype, Shape: []int64{rows, columns}, Raw: raw}, n, batched, func(int) string { return "label" })
 		if err != nil {
 			return
 		}

@@ -63,14 +63,20 @@ func describe[T proto.Message](c *core, what C.tr_what, model string, version C.
 	return into, nil
 }
 
+// versioned is a request that names a model's version.
+type versioned interface {
+	GetName() string
+	GetVersion() string
+}
+
 // describeModel does so for a model's version, as a client names it.
-func describeModel[T proto.Message](ctx context.Context, e *Engine, what C.tr_what, model, version string, into T) (T, error) {
+func describeModel[T proto.Message](ctx context.Context, e *Engine, what C.tr_what, req versioned, into T) (T, error) {
 	return with(ctx, e, func(c *core) (T, error) {
-		number, err := parseVersion(version)
+		number, err := parseVersion(req.GetVersion())
 		if err != nil {
 			return into, err
 		}
-		return describe(c, what, model, number, into)
+		return describe(c, what, req.GetName(), number, into)
 	})
 }
 
@@ -120,23 +126,23 @@ func (c *core) modelReady(model string, version C.int64_t) (bool, error) {
 
 // ServerMetadata implements [inference.Describer].
 func (e *Engine) ServerMetadata(ctx context.Context, _ *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
-	return describeModel(ctx, e, C.tr_server_metadata, "", "", &kserve.ServerMetadataResponse{})
+	return describeModel(ctx, e, C.tr_server_metadata, &kserve.ModelMetadataRequest{}, &kserve.ServerMetadataResponse{})
 }
 
 // ModelMetadata implements [inference.Describer].
 func (e *Engine) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
-	return describeModel(ctx, e, C.tr_model_metadata, req.GetName(), req.GetVersion(), &kserve.ModelMetadataResponse{})
+	return describeModel(ctx, e, C.tr_model_metadata, req, &kserve.ModelMetadataResponse{})
 }
 
 // ModelConfig implements [inference.Describer].
 func (e *Engine) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
-	config, err := describeModel(ctx, e, C.tr_model_config, req.GetName(), req.GetVersion(), &kserve.ModelConfig{})
+	config, err := describeModel(ctx, e, C.tr_model_config, req, &kserve.ModelConfig{})
 	return &kserve.ModelConfigResponse{Config: config}, err
 }
 
 // ModelStatistics implements [inference.Statistician].
 func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
-	return describeModel(ctx, e, C.tr_model_statistics, req.GetName(), req.GetVersion(), &kserve.ModelStatisticsResponse{})
+	return describeModel(ctx, e, C.tr_model_statistics, req, &kserve.ModelStatisticsResponse{})
 }
 
 // RepositoryIndex implements [inference.Repository]. All repositories are one:

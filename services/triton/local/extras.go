@@ -219,7 +219,7 @@ func (x *extras) find(req *kserve.ModelInferRequest, output string) *asked {
 
 func (s *stream) classify(out *inference.Output, index, classes uint32, batches bool) (err error) {
 	label := func(class int) string { return C.GoString(C.tr_label(s.current, C.uint32_t(index), C.size_t(class))) }
-	out.Raw, out.Shape, err = extension.Classify(out.Type, out.Shape, out.Raw, classes, batches, label)
+	out.Raw, out.Shape, err = extension.Classify(out, classes, batches, label)
 	out.Type = "BYTES"
 	return err
 }
