@@ -71,7 +71,7 @@ func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
 	}
 	cfg.Table = nil
 	d := &deployment{log: &logged{}, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	app := application(cfg, slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(err error) { t.Error(err) },
+	app := application(&flags{}, cfg, slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(err error) { t.Error(err) },
 		fx.Decorate(func(engines []inference.Engine) []inference.Engine { return append(engines, engine) }))
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)

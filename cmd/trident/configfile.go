@@ -62,6 +62,22 @@ type settingsFile struct {
 	sections  *yaml.Node // the keys that no flag has, as they may be printed
 }
 
+// modelSettings are those of the section models; none without a file.
+func (f *settingsFile) modelSettings() []inference.Override {
+	if f == nil {
+		return nil
+	}
+	return f.overrides
+}
+
+// clientKeys are those of the section keys; none without a file.
+func (f *settingsFile) clientKeys() auth.KeySection {
+	if f == nil {
+		return auth.KeySection{}
+	}
+	return f.keys
+}
+
 // entry is what the file has for a flag: a text, or a list of them.
 type entry struct {
 	value any

@@ -104,7 +104,7 @@ func reloadable(t *testing.T) (names []string) {
 		t.Fatal(err)
 	}
 	var r *reloader
-	app := fx.New(graph(cfg, slog.New(slog.DiscardHandler), func(error) {}), fx.Populate(&r), fx.NopLogger)
+	app := fx.New(graph(f, cfg, slog.New(slog.DiscardHandler), func(error) {}), fx.Populate(&r), fx.NopLogger)
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

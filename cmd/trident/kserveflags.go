@@ -34,12 +34,13 @@ func kserveDefaults() kong.Vars {
 	return kong.Vars{"kserve_grpc_port": strconv.Itoa(k.GRPCPort), "kserve_http_port": strconv.Itoa(k.HTTPPort)}
 }
 
-func (f *kserveFlags) config(shared server.Config) kserve.Config {
+// config makes the frontend's configuration: a message has at most so many bytes.
+func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Config {
 	return kserve.Config{
 		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort, HTTPPort: f.KServeHTTPPort,
 		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory,
 		GRPCForward: f.GRPCForward, HTTPForward: f.HTTPForward,
-		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout,
+		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout, MaxMessage: maxMessage,
 	}
 }
 

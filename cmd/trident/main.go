@@ -120,7 +120,7 @@ func (serveCommand) Run(f *flags) error {
 	defer context.AfterFunc(aborted, func() { failures <- context.Cause(aborted) })()
 	first, second := stopSignals()
 	process := &execution{config: cfg, log: log}
-	process.app = application(cfg, log, abort, fx.Populate(&process.parts))
+	process.app = application(f, cfg, log, abort, fx.Populate(&process.parts))
 	if err := process.app.Err(); err != nil {
 		return dig.RootCause(err)
 	}

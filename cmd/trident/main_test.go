@@ -171,7 +171,7 @@ func TestEngineOrder(t *testing.T) {
 	}
 	for range 10 {
 		var list []inference.Engine
-		app := fx.New(engines(cfg), fx.Supply(slog.New(slog.DiscardHandler), context.CancelCauseFunc(func(error) {})), fx.Populate(&list), fx.NopLogger)
+		app := fx.New(engines(cfg), fx.Supply(cfg.Local, cfg.Triton), fx.Supply(slog.New(slog.DiscardHandler), context.CancelCauseFunc(func(error) {})), fx.Populate(&list), fx.NopLogger)
 		if err := app.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &listening{Handler: slog.DiscardHandler, address: make(chan string, 1)}
-	app := application(cfg, slog.New(log), func(error) {})
+	app := application(&flags{}, cfg, slog.New(log), func(error) {})
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

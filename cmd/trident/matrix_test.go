@@ -102,7 +102,7 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 	var ownREST *rest.Server
 	var page *metrics.Server
 	var platforms *cloud.Endpoints
-	app := application(cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})), func(err error) { tb.Error(err) },
+	app := application(&flags{}, cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})), func(err error) { tb.Error(err) },
 		fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }), fx.Populate(&shared, &ownREST, &page, &platforms, &target.service))
 	if err := app.Start(tb.Context()); err != nil {
 		tb.Fatal(err)

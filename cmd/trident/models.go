@@ -89,7 +89,7 @@ func unloaded(cfg config) fx.Option {
 	remote := cfg
 	remote.Local.Repositories = nil
 	if len(cfg.Local.Repositories) == 0 {
-		return engines(remote)
+		return fx.Options(engines(remote), fx.Supply(cfg.Triton))
 	}
 	disk := modelfiles.NewDisk(cfg.Local.Repositories)
 	if cfg.Triton.Endpoint == "" {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"strings"
 
@@ -49,8 +48,8 @@ func (f *observeFlags) metrics(shared server.Config, kserveFrontends bool) metri
 	return cfg
 }
 
-func (f *observeFlags) tracing() tracing.Config {
-	return tracing.Config{Endpoint: f.OTLPEndpoint, Protocol: f.OTLPProtocol, SampleRatio: f.TraceSampleRatio, Version: version, Getenv: os.Getenv}
+func (f *observeFlags) tracing(getenv func(string) string) tracing.Config {
+	return tracing.Config{Endpoint: f.OTLPEndpoint, Protocol: f.OTLPProtocol, SampleRatio: f.TraceSampleRatio, Version: version, Getenv: getenv}
 }
 
 // logLevel is one of slog's, also by the names that uvicorn has for them.

@@ -29,23 +29,23 @@ func platformDefaults() kong.Vars {
 	}
 }
 
-func (f *platformFlags) config() cloud.Config {
+func (f *platformFlags) config(getenv func(string) string) cloud.Config {
 	cfg := cloud.Default()
 	s, v := &cfg.SageMaker, &cfg.VertexAI
-	s.Port, s.Model, s.Kind = f.SageMakerPort, os.Getenv(cloud.EnvSageMakerModel), os.Getenv(cloud.EnvSageMakerKind)
-	s.Ping = cmp.Or(os.Getenv(cloud.EnvSageMakerPing), s.Ping)
+	s.Port, s.Model, s.Kind = f.SageMakerPort, getenv(cloud.EnvSageMakerModel), getenv(cloud.EnvSageMakerKind)
+	s.Ping = cmp.Or(getenv(cloud.EnvSageMakerPing), s.Ping)
 	if f.AllowSageMaker && s.Port == 0 {
 		s.Port = cloud.DefaultPort
 	}
 	v.Enabled, v.Port, v.Model = f.AllowVertexAI, f.VertexAIPort, f.VertexAIDefaultModel
-	v.Predict, v.Health = os.Getenv(cloud.EnvVertexPredict), os.Getenv(cloud.EnvVertexHealth)
+	v.Predict, v.Health = getenv(cloud.EnvVertexPredict), getenv(cloud.EnvVertexHealth)
 	return cfg
 }
 
 // storage is the model repository that Vertex AI names.
-func (f *platformFlags) storage() string {
+func (f *platformFlags) storage(getenv func(string) string) string {
 	if !f.AllowVertexAI {
 		return ""
 	}
-	return os.Getenv("AIP_STORAGE_URI")
+	return getenv("AIP_STORAGE_URI")
 }

@@ -74,16 +74,16 @@ func keyReload(gate *auth.Gate) reload {
 }
 
 // reloading reads the settings again on SIGHUP and when their file has changed.
-func reloading(cfg config) fx.Option {
+func reloading(f *flags) fx.Option {
 	return fx.Options(
-		fx.Supply(cfg.From),
+		fx.Supply(f),
 		fx.Provide(
 			fx.Annotate(modelReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(limitReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(keyReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(func(f *flags) reload { return levelReload(&f.level) }, fx.ResultTags(`group:"reloads"`)),
 			func(r *reloader) metrics.Settings { return r },
-			fx.Annotate(newReloader, fx.ParamTags(``, `group:"reloads"`), fx.OnStart((*reloader).Start), fx.OnStop((*reloader).Stop)),
+			fx.Annotate(newReloader, fx.OnStart((*reloader).Start), fx.OnStop((*reloader).Stop)),
 		),
 		fx.Invoke(func(*reloader) {}),
 	)
@@ -113,8 +113,18 @@ type reloader struct {
 	done    sync.WaitGroup
 }
 
-func newReloader(begun *flags, parts []reload, log *slog.Logger) *reloader {
-	r := &reloader{begun: begun, parts: parts, log: log, hangups: begun.hangups}
+// reloaderParts are what a reloader is made of, from the graph.
+type reloaderParts struct {
+	fx.In
+
+	Begun *flags
+	Parts []reload `group:"reloads"`
+	Log   *slog.Logger
+}
+
+func newReloader(p reloaderParts) *reloader {
+	begun := p.Begun
+	r := &reloader{begun: begun, parts: p.Parts, log: p.Log, hangups: begun.hangups}
 	r.outcome.Store(&metrics.Reloads{At: time.Now()})
 	if begun.file != nil {
 		r.seen = begun.file.data

@@ -76,7 +76,7 @@ func reloaderOf(t *testing.T, path string, parts ...reload) (*reloader, *flags, 
 	f := readLine(t, "--config="+path)
 	f.hangups = make(chan os.Signal, 1)
 	log := newLines()
-	r := newReloader(f, append(parts, levelReload(&f.level)), slog.New(slog.NewTextHandler(log, nil)))
+	r := newReloader(reloaderParts{Begun: f, Parts: append(parts, levelReload(&f.level)), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err := r.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func runWith(t *testing.T, path string, engine inference.Engine) (url string, lo
 	}
 	log = newLines()
 	address := &listening{Handler: slog.NewTextHandler(log, nil), address: make(chan string, 1)}
-	app := fx.New(graph(cfg, slog.New(address), func(error) {}), fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }))
+	app := fx.New(graph(f, cfg, slog.New(address), func(error) {}), fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }))
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

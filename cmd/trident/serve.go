@@ -39,14 +39,17 @@ import (
 // application is the architecture on one screen: each module is a package under
 // services, listed from Triton outwards. A module whose work has failed for good
 // ends it by abort. Tests add more.
-func application(cfg config, log *slog.Logger, abort context.CancelCauseFunc, more ...fx.Option) *fx.App {
-	return fx.New(graph(cfg, log, abort), fx.Options(more...))
+func application(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc, more ...fx.Option) *fx.App {
+	return fx.New(graph(f, cfg, log, abort), fx.Options(more...))
 }
 
-func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
+// graph is the modules with their configurations. Settings that are read again while all
+// this runs are compared with the flags.
+func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, tridentrpc.Version(version)),
+		afterPorts(cfg.Local), afterPorts(cfg.Triton),
 		engines(cfg),      // tritonserver over gRPC, Triton in this process, or both
 		contracts.Module,  // requests to tensors and back
 		tokenizer.Module,  // texts to token ids
@@ -55,7 +58,6 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		tracing.Module,    // spans, to a collector
 		catalog.Module,    // what is known of the models
 		serving.Module,    // the shared service
-		opened,            // all ports, before anything else starts
 		memory.Module,     // the memory limit
 		openai.Module,     // frontend: /v1/*
 		tridentrpc.Module, // frontend: typed Connect services
@@ -66,7 +68,7 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 		auth.Module,       // keys, and what routes need
 		server.Module,     // the listener
 		announcement(cfg),
-		reloading(cfg), // new settings while all this runs
+		reloading(f), // new settings while all this runs
 		fx.StopTimeout(cfg.stopTimeout()),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
@@ -77,18 +79,30 @@ func graph(cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Optio
 	)
 }
 
-// opened opens all ports first, so that one which can't be had is all that a failed start
-// tells of.
-var opened = fx.Module("ports", fx.Invoke(func(*server.Listener, *kserve.Listener, *metrics.Listener) {})) //nolint:gochecknoglobals // as modules are
+// openPorts are the ports of the graph, which open when they start, and the profiles.
+type openPorts struct {
+	fx.In
 
-// engines are the modules of the engines that the flags ask for.
+	Profiles *server.Profiler
+	Shared   *server.Listener
+	KServe   *kserve.Listener
+	Metrics  *metrics.Listener
+}
+
+// afterPorts supplies the configuration of what starts after the ports have been opened: the
+// engines, and with them all that depends on models. A port that is in use is then the only
+// error of a failed start.
+func afterPorts[T any](cfg T) fx.Option { return fx.Provide(func(openPorts) T { return cfg }) }
+
+// engines are the modules of the engines that the flags ask for, without their
+// configurations.
 func engines(cfg config) fx.Option {
 	all := []fx.Option{fx.Provide(inOrder)}
 	if len(cfg.Local.Repositories) > 0 {
-		all = append(all, local.Module, fx.Supply(cfg.Local))
+		all = append(all, local.Module)
 	}
 	if cfg.Triton.Endpoint != "" {
-		all = append(all, triton.Module, fx.Supply(cfg.Triton))
+		all = append(all, triton.Module)
 	}
 	return fx.Options(all...)
 }
@@ -132,8 +146,6 @@ type config struct {
 	Metrics   metrics.Config
 	Tracing   tracing.Config
 	Memory    memory.Config
-	// From are the flags that this is of.
-	From *flags
 	// Table takes the table of models at start; nil for log lines instead.
 	Table io.Writer
 }
@@ -242,54 +254,12 @@ func defaults() kong.Option {
 	})
 }
 
-// config makes the modules' configurations of the flags and checks them.
+// config reads the files that the flags name, and makes the modules' configurations and
+// checks them.
 func (f *flags) config() (config, error) {
-	cfg := config{
-		From:    f,
-		Backend: contracts.Config{First: f.Backend},
-		Catalog: catalog.Config{LoRASeparator: f.LoRASeparator},
-		Inference: serving.Config{
-			DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel,
-		},
-		Images: images.Config{
-			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
-			FetchTimeout: f.ImageFetchTimeout,
-		},
-		OpenAI: openai.Config{
-			Strict: f.Strict, OwnedBy: f.OwnedBy,
-			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
-		},
-		Server: server.Config{
-			Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
-			ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
-			MaxConnections: f.MaxConnections, MaxConnectionsPerAddress: f.MaxConnectionsPerAddress,
-			TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
-			ProfileAddress: f.ProfileAddress, Playground: f.Playground,
-		},
-		Auth: auth.Config{APIKeys: f.APIKey, APIKeysFile: f.APIKeysFile, Restricted: f.OpenAIRestrictedAPI, GRPCRestricted: f.GRPCRestricted, HTTPRestricted: f.HTTPRestricted},
-	}
-	if f.LogFormat == "text" {
-		cfg.Table = os.Stderr
-	}
-	if storage := f.storage(); storage != "" && len(f.ModelRepository) == 0 && f.TritonEndpoint == "" {
-		f.ModelRepository = []string{storage}
-	}
-	var boundsErr, overrideErr error
-	cfg.Inference.Bounds, boundsErr = f.bounds()
-	cfg.Overrides, overrideErr = f.overrides()
-	if f.file != nil { // its sections win over flags
-		cfg.Overrides = append(slices.Clone(f.file.overrides), cfg.Overrides...)
-		cfg.Auth.Keys = f.file.keys
-	}
-	cfg.Models = modelfiles.Config{Repositories: append(slices.Clone(f.ModelRepository), f.TritonModelRepository...), Hub: modelfiles.HubFromEnvironment(os.Getenv)}
-	cfg.KServe = f.kserveFlags.config(cfg.Server)
-	cfg.Metrics, cfg.Tracing = f.metrics(cfg.Server, f.EnableKServeFrontends), f.tracing()
-	cfg.Platform = f.platformFlags.config()
-	cfg.Memory = f.memoryFlags.config(len(f.ModelRepository) > 0)
-	cfg.KServe.MaxMessage = cfg.Memory.Bodies()
-	err := errors.Join(boundsErr, overrideErr, f.engines(&cfg), cfg.Backend.Validate(), cfg.Images.Validate(), cfg.Inference.Validate(), cfg.OpenAI.Validate(), cfg.KServe.Validate(), cfg.Platform.Validate(), cfg.Auth.Validate(), f.errNoKeysFile(), cfg.Server.Validate(),
-		cfg.Metrics.Validate(), cfg.Tracing.Validate(), cfg.Memory.Validate())
-	if err == nil {
+	overrides, overrideErr := f.overrides()
+	cfg, err := f.configOf(overrides, os.Getenv)
+	if err = errors.Join(overrideErr, err, cfg.validate(), f.errNoKeysFile()); err == nil {
 		err = f.errOwnPort(cfg)
 	}
 	if err != nil {
@@ -298,40 +268,103 @@ func (f *flags) config() (config, error) {
 	return cfg, nil
 }
 
+// configOf makes the configurations of the flags, of the settings of models that flags and
+// their files give, and of the environment. It changes none of them. Its error is what the
+// flags contradict; [config.validate] checks the rest.
+func (f *flags) configOf(overrides []inference.Override, getenv func(string) string) (config, error) {
+	repositories := f.repositories(getenv)
+	bounds, boundsErr := f.bounds()
+	inProcess, remote, enginesErr := f.engines(repositories)
+	memory := f.memoryFlags.config(len(repositories) > 0)
+	shared := server.Config{
+		Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
+		ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
+		MaxConnections: f.MaxConnections, MaxConnectionsPerAddress: f.MaxConnectionsPerAddress,
+		TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
+		ProfileAddress: f.ProfileAddress, Playground: f.Playground,
+	}
+	return config{
+		Local: inProcess, Triton: remote,
+		Backend:   contracts.Config{First: f.Backend},
+		Models:    modelfiles.Config{Repositories: slices.Concat(repositories, f.TritonModelRepository), Hub: modelfiles.HubFromEnvironment(getenv)},
+		Overrides: slices.Concat(f.file.modelSettings(), overrides), // those of the file win over flags
+		Images: images.Config{
+			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
+			FetchTimeout: f.ImageFetchTimeout,
+		},
+		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator},
+		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel, Bounds: bounds},
+		OpenAI: openai.Config{
+			Strict: f.Strict, OwnedBy: f.OwnedBy,
+			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
+		},
+		KServe:   f.kserveFlags.config(shared, memory.Bodies()),
+		Platform: f.platformFlags.config(getenv),
+		Auth: auth.Config{
+			APIKeys: f.APIKey, APIKeysFile: f.APIKeysFile, Keys: f.file.clientKeys(),
+			Restricted: f.OpenAIRestrictedAPI, GRPCRestricted: f.GRPCRestricted, HTTPRestricted: f.HTTPRestricted,
+		},
+		Server:  shared,
+		Metrics: f.metrics(shared, f.EnableKServeFrontends),
+		Tracing: f.tracing(getenv),
+		Memory:  memory,
+		Table:   f.table(),
+	}, errors.Join(boundsErr, enginesErr)
+}
+
+// validate checks the configurations of the modules that every start has.
+func (c config) validate() error {
+	return errors.Join(c.Backend.Validate(), c.Images.Validate(), c.Inference.Validate(), c.OpenAI.Validate(), c.KServe.Validate(), c.Platform.Validate(), c.Auth.Validate(),
+		c.Server.Validate(), c.Metrics.Validate(), c.Tracing.Validate(), c.Memory.Validate())
+}
+
+// table is where the table of models goes at start; nil for log lines instead.
+func (f *flags) table() io.Writer {
+	if f.LogFormat == "text" {
+		return os.Stderr
+	}
+	return nil
+}
+
+// repositories are those that Triton in this process serves: where no flag names an engine,
+// the one that Vertex AI names.
+func (f *flags) repositories(getenv func(string) string) []string {
+	if storage := f.storage(getenv); storage != "" && len(f.ModelRepository) == 0 && f.TritonEndpoint == "" {
+		return []string{storage}
+	}
+	return f.ModelRepository
+}
+
 // engines configures the engines that the flags ask for: without any the
 // tritonserver of this machine.
-func (f *flags) engines(cfg *config) error {
-	if len(f.ModelRepository) == 0 {
+func (f *flags) engines(repositories []string) (inProcess local.Config, remote triton.Config, err error) {
+	if len(repositories) == 0 {
 		if err := f.errNeedRepository(); err != nil {
-			return err
+			return inProcess, remote, err
 		}
-		return f.remote(cfg, cmp.Or(f.TritonEndpoint, tritonEndpoint))
+		remote = f.remote(cmp.Or(f.TritonEndpoint, tritonEndpoint))
+		return inProcess, remote, remote.Validate()
 	}
-	if err := f.local(cfg); err != nil || f.TritonEndpoint == "" {
-		return err
+	inProcess, err = f.tritonFlags.config()
+	inProcess.Repositories = repositories
+	inProcess.FirstResponse, inProcess.Inactivity, inProcess.KeepAlive = f.FirstResponseTimeout, f.InactivityTimeout, f.SSEHeaderTimeout
+	inProcess.LogInfo = slog.Level(f.LogLevel) <= slog.LevelDebug
+	if err == nil {
+		err = inProcess.Validate()
 	}
-	return f.remote(cfg, f.TritonEndpoint)
+	if err != nil || f.TritonEndpoint == "" {
+		return inProcess, remote, err
+	}
+	remote = f.remote(f.TritonEndpoint)
+	return inProcess, remote, remote.Validate()
 }
 
-func (f *flags) local(cfg *config) error {
-	l, err := f.tritonFlags.config()
-	if err != nil {
-		return err
-	}
-	l.Repositories = f.ModelRepository
-	l.FirstResponse, l.Inactivity, l.KeepAlive = f.FirstResponseTimeout, f.InactivityTimeout, f.SSEHeaderTimeout
-	l.LogInfo = slog.Level(f.LogLevel) <= slog.LevelDebug
-	cfg.Local = l
-	return l.Validate()
-}
-
-func (f *flags) remote(cfg *config, endpoint string) error {
+func (f *flags) remote(endpoint string) triton.Config {
 	t := triton.Default()
 	t.Endpoint = endpoint
 	t.FirstResponse, t.Inactivity, t.KeepAlive = f.FirstResponseTimeout, f.InactivityTimeout, f.SSEHeaderTimeout
 	t.CAFile, t.CertFile, t.KeyFile = f.TritonTLSCA, f.TritonTLSCert, f.TritonTLSKey
-	cfg.Triton = t
-	return t.Validate()
+	return t
 }
 
 func (f *flags) logger() *slog.Logger {

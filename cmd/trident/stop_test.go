@@ -74,7 +74,7 @@ func newServing(t *testing.T, more ...fx.Option) (*execution, *logOf) {
 	cfg.Table = io.Discard
 	lines, log := newLogOf()
 	s := &execution{config: cfg, log: log}
-	s.app = application(cfg, log, func(err error) { t.Error(err) }, append(more, fx.Populate(&s.parts))...)
+	s.app = application(&flags{}, cfg, log, func(err error) { t.Error(err) }, append(more, fx.Populate(&s.parts))...)
 	if err := s.app.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/trident-inference/trident/web"
 )
 
-// Module opens the ports before any other module starts, and serves while the
-// application runs: from when everything is built until before it is taken down.
-// Profiles are served from the first moment to the last.
+// Module serves while the application runs: the server depends on the routes, so it starts
+// after all that serves them and stops before. Its port is open from when the [Listener]
+// has started. Profiles are served where the [Profiler] is used.
 var Module = fx.Module("server",
 	fx.Provide(
 		fx.Annotate(NewProfiler, fx.OnStart((*Profiler).Start), fx.OnStop((*Profiler).Stop)),
@@ -25,7 +25,6 @@ var Module = fx.Module("server",
 		func(m mounted) Routes { return m.Routes },
 		fx.Annotate(newServer, fx.OnStart((*Server).Start), fx.OnStop((*Server).Stop)),
 	),
-	fx.Invoke(func(*Listener, *Profiler) {}),
 	fx.Invoke(func(*Server) {}),
 )
 
