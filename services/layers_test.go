@@ -64,7 +64,7 @@ var layers = []room{
 	{
 		path: "services/admission", layer: core,
 		says:    "whether a request may go on: limits, rates, queues and their turns, deadlines, the drain; the bytes and decode slots that requests hold while they are read",
-		imports: []string{"gen/go/kserve", "services/inference", "services/metering"},
+		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/metering"},
 	},
 	{
 		path: "services/catalog", layer: core,
@@ -74,7 +74,7 @@ var layers = []room{
 	{
 		path: "services/serving", layer: core,
 		says:    "runs requests: resolves the model, admits, plans prompts and choices, runs the jobs on the engine, reads the answers, streams",
-		imports: []string{"gen/go/kserve", "services/admission", "services/budget", "services/catalog", "services/images", "services/inference", "services/metering", "services/toolparser"},
+		imports: []string{"gen/go/kserve", "services/admission", "services/budget", "services/catalog", "services/configfield", "services/images", "services/inference", "services/metering", "services/toolparser"},
 	},
 	{
 		path: "services/budget", layer: pure,
@@ -82,9 +82,14 @@ var layers = []room{
 		imports: []string{},
 	},
 	{
+		path: "services/configfield", layer: pure,
+		says:    "errors of configurations, which name the field at fault; `cmd/trident/fields.go` has the flag of each field",
+		imports: []string{},
+	},
+	{
 		path: "services/contracts", layer: pure,
 		says:    "requests to tensors and back, one file a kind of model ([docs/backends.md](../docs/backends.md))",
-		imports: []string{"gen/go/kserve", "services/inference", "services/structured"},
+		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/structured"},
 	},
 	{
 		path: "services/structured", layer: pure,
@@ -136,7 +141,7 @@ var layers = []room{
 	{
 		path: "services/triton", layer: engine,
 		says:    "the engine over gRPC to a running tritonserver",
-		imports: []string{"gen/go/kserve", "services/inference", "services/triton/extension"},
+		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton/extension"},
 	},
 	{
 		path: "services/triton/extension", layer: engine,
@@ -146,7 +151,7 @@ var layers = []room{
 	{
 		path: "services/triton/local", layer: engine,
 		says:    "the engine by libtritonserver in this process (cgo, Linux); elsewhere it says that it is missing",
-		imports: []string{"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension"},
+		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton", "services/triton/extension"},
 	},
 	{
 		path: "services/modelfiles", layer: engine,
@@ -156,7 +161,7 @@ var layers = []room{
 	{
 		path: "services/images", layer: engine,
 		says:    "requests' pictures: data: URIs, and addresses that may be fetched",
-		imports: []string{"services/inference"},
+		imports: []string{"services/configfield", "services/inference"},
 	},
 	{
 		path: "services/wirecode", layer: frontend,
@@ -166,17 +171,17 @@ var layers = []room{
 	{
 		path: "services/auth", layer: frontend,
 		says:    "the gate: API keys, the headers of restricted groups, and one record a route of what it needs and does",
-		imports: []string{"services/inference"},
+		imports: []string{"services/configfield", "services/inference"},
 	},
 	{
 		path: "services/server", layer: frontend,
 		says:    "the listener, request ids, the log line, CORS, limits, the drain, the playground's files",
-		imports: []string{"services/admission", "services/auth", "services/budget", "services/inference", "services/wirecode", "web"},
+		imports: []string{"services/admission", "services/auth", "services/budget", "services/configfield", "services/inference", "services/wirecode", "web"},
 	},
 	{
 		path: "services/openai", layer: frontend,
 		says:    "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/responses", layer: frontend,
@@ -201,7 +206,7 @@ var layers = []room{
 	{
 		path: "services/kserve", layer: frontend,
 		says:    "KServe v2 with Triton's extensions, by gRPC and Connect: passes messages on; the service and the settings that REST has too",
-		imports: []string{"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/auth", "services/budget", "services/catalog", "services/inference", "services/protocodec", "services/server", "services/serving", "services/wirecode"},
+		imports: []string{"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/protocodec", "services/server", "services/serving", "services/wirecode"},
 	},
 	{
 		path: "services/kserve/rest", layer: frontend,
@@ -211,12 +216,12 @@ var layers = []room{
 	{
 		path: "services/cloud", layer: frontend,
 		says:    "the ports of SageMaker and Vertex AI, whose paths lead to the handlers of the shared port",
-		imports: []string{"services/admission", "services/auth", "services/budget", "services/catalog", "services/inference", "services/server"},
+		imports: []string{"services/admission", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/server"},
 	},
 	{
 		path: "services/metrics", layer: frontend,
 		says:    "the page of metrics, with Triton's own: reads the meters of the service, of the gate, of the ports and of the memory",
-		imports: []string{"services/admission", "services/auth", "services/inference", "services/memory", "services/metering", "services/server", "services/serving"},
+		imports: []string{"services/admission", "services/auth", "services/configfield", "services/inference", "services/memory", "services/metering", "services/server", "services/serving"},
 	},
 	{
 		path: "openapi", layer: frontend,
@@ -246,12 +251,12 @@ var layers = []room{
 	{
 		path: "services/memory", layer: process,
 		says:    "the memory limit of the process: finds it, sets Go's soft limit, measures Go's memory against it ([docs/limits.md](../docs/limits.md#memory))",
-		imports: []string{"services/admission", "services/catalog", "services/inference"},
+		imports: []string{"services/admission", "services/catalog", "services/configfield", "services/inference"},
 	},
 	{
 		path: "services/tracing", layer: process,
 		says:    "sends spans to a collector by OTLP",
-		imports: []string{},
+		imports: []string{"services/configfield"},
 	},
 	{
 		path: "services/server/servertest", layer: tool,

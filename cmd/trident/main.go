@@ -38,7 +38,7 @@ func message(err error) string {
 	if problems, ok := errors.AsType[fileErrors](err); ok {
 		return problems.Error()
 	}
-	return "trident: " + strings.ReplaceAll(err.Error(), "\n", " ")
+	return "trident: " + strings.ReplaceAll(flagged(err).Error(), "\n", " ")
 }
 
 // commandLine is the flags and the commands; serve may be left out, as Triton's

@@ -145,7 +145,7 @@ func positiveNumber(text string) (string, error) {
 func backendName(name string) (string, error) {
 	err := contracts.Config{First: name}.Validate()
 	if err != nil {
-		err = errors.New(strings.TrimPrefix(err.Error(), "--backend: "))
+		err = errors.New(strings.TrimPrefix(err.Error(), "contracts.First: "))
 	}
 	return name, err
 }

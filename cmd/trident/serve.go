@@ -263,7 +263,7 @@ func (f *flags) config() (config, error) {
 		err = f.errOwnPort(cfg)
 	}
 	if err != nil {
-		return config{}, f.whence(err)
+		return config{}, f.whence(flagged(err))
 	}
 	return cfg, nil
 }
@@ -369,7 +369,7 @@ func (f *flags) remote(endpoint string) triton.Config {
 
 func (f *flags) logger() *slog.Logger {
 	f.level.Set(slog.Level(f.LogLevel))
-	opts := &slog.HandlerOptions{Level: &f.level}
+	opts := &slog.HandlerOptions{Level: &f.level, ReplaceAttr: flaggedAttr}
 	if f.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(os.Stderr, opts))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -16,17 +17,17 @@ func burst(l inference.Limits) int {
 	return cmp.Or(l.Burst, max(1, int(min(math.Ceil(l.Rate), math.MaxInt32))))
 }
 
-// validate names the flag that sets a limit.
-func validate(l inference.Limits, suffix string) error {
+// validate names the field of limits that can't be used, below the field that has them.
+func validate(l inference.Limits, of configfield.Field) error {
 	switch {
 	case l.InFlight < 0:
-		return fmt.Errorf("--max-in-flight%s: %d is negative", suffix, l.InFlight)
+		return configfield.Errorf(of+".InFlight", "%d is negative", l.InFlight)
 	case l.Queued < inference.NoQueue:
-		return fmt.Errorf("--max-queued%s: %d is negative", suffix, l.Queued)
+		return configfield.Errorf(of+".Queued", "%d is negative", l.Queued)
 	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
-		return fmt.Errorf("--requests-per-second%s: %v is no rate", suffix, l.Rate)
+		return configfield.Errorf(of+".Rate", "%v is no rate", l.Rate)
 	case l.Burst < 0:
-		return fmt.Errorf("--burst%s: %d is negative", suffix, l.Burst)
+		return configfield.Errorf(of+".Burst", "%d is negative", l.Burst)
 	}
 	return nil
 }
@@ -51,21 +52,21 @@ type Bounds struct {
 // Validate names the field that can't be used.
 func (b Bounds) Validate() error {
 	for _, limits := range b.Models {
-		if err := validate(limits, "-per-model"); err != nil {
+		if err := validate(limits, "admission.Models"); err != nil {
 			return err
 		}
 	}
 	switch {
 	case b.BodyBytes < 0:
-		return fmt.Errorf("--max-body-bytes-in-flight: %d is negative", b.BodyBytes)
+		return configfield.Errorf("admission.BodyBytes", "%d is negative", b.BodyBytes)
 	case b.Reading < 0:
-		return fmt.Errorf("--max-reading: %d is negative", b.Reading)
+		return configfield.Errorf("admission.Reading", "%d is negative", b.Reading)
 	case b.Decoding < 0:
-		return fmt.Errorf("--max-decoding: %d is negative", b.Decoding)
+		return configfield.Errorf("admission.Decoding", "%d is negative", b.Decoding)
 	case b.RequestTimeout < 0:
-		return fmt.Errorf("--request-timeout: %s is negative", b.RequestTimeout)
+		return configfield.Errorf("admission.RequestTimeout", "%s is negative", b.RequestTimeout)
 	}
-	return validate(b.Server, "")
+	return validate(b.Server, "admission.Server")
 }
 
 // intake is what the ledger goes by.

@@ -4,10 +4,10 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -28,7 +28,7 @@ type Config struct {
 // Validate names the flag that can't be used.
 func (c Config) Validate() error {
 	if slices.Contains(c.APIKeys, "") {
-		return errors.New("--api-key: the key is empty: give one, or leave the setting out for a server that asks for no key")
+		return configfield.Errorf("auth.APIKeys", "the key is empty: give one, or leave the setting out for a server that asks for no key")
 	}
 	if _, err := newRestrictions(c.Restricted); err != nil {
 		return err

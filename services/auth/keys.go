@@ -21,6 +21,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -211,12 +212,12 @@ func (k *keys) read(section KeySection) (next *ring, seen FileStates, err error)
 	next, old := newRing(), k.ring.Load()
 	for _, key := range k.given {
 		if err := next.add(KeyEntry{Key: oneOrMore{string(key)}}, old); err != nil {
-			return nil, seen, fmt.Errorf("--api-key: %w", err)
+			return nil, seen, configfield.Errorf("auth.APIKeys", "%w", err)
 		}
 	}
 	if k.file != "" {
 		if err := next.read(k.file, old); err != nil {
-			return nil, seen, fmt.Errorf("--api-keys-file %s: %w", k.file, err)
+			return nil, seen, configfield.Textf("%s %s: %w", configfield.Field("auth.APIKeysFile"), k.file, err)
 		}
 	}
 	for i, entry := range section.entries {

@@ -185,14 +185,14 @@ func TestBadKeys(t *testing.T) {
 	} {
 		file := servertest.Write(t, t.TempDir(), "keys", []byte(content))
 		_, err := New(Config{APIKeysFile: file}, slog.New(slog.DiscardHandler))
-		if err == nil || !strings.HasPrefix(err.Error(), "--api-keys-file "+file+": ") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
+		if err == nil || !strings.HasPrefix(err.Error(), "auth.APIKeysFile "+file+": ") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
 	if _, err := New(Config{APIKeysFile: filepath.Join(t.TempDir(), "none")}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := New(Config{APIKeys: []Secret{"a b"}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "--api-key: a key must be") || strings.Contains(err.Error(), "a b") {
+	if _, err := New(Config{APIKeys: []Secret{"a b"}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "auth.APIKeys: a key must be") || strings.Contains(err.Error(), "a b") {
 		t.Errorf("by flag: %v", err)
 	}
 	if _, err := New(Config{APIKeys: []Secret{HiddenKey}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "stands for a key that was printed") {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -61,19 +62,19 @@ type kserveRestrictions struct {
 }
 
 func newKServeRestrictions(cfg Config) (k kserveRestrictions, err error) {
-	if k.procedures, err = kserveByGroup("--grpc-restricted-protocol", cfg.GRPCRestricted); err != nil {
+	if k.procedures, err = kserveByGroup("auth.GRPCRestricted", cfg.GRPCRestricted); err != nil {
 		return k, err
 	}
-	k.rest, err = kserveByGroup("--http-restricted-api", cfg.HTTPRestricted)
+	k.rest, err = kserveByGroup("auth.HTTPRestricted", cfg.HTTPRestricted)
 	return k, err
 }
 
-func kserveByGroup(flag string, all []KServeRestriction) (map[KServeGroup]KServeRestriction, error) {
+func kserveByGroup(field configfield.Field, all []KServeRestriction) (map[KServeGroup]KServeRestriction, error) {
 	by := map[KServeGroup]KServeRestriction{}
 	for _, r := range all {
 		for _, group := range r.Groups {
 			if _, twice := by[group]; twice {
-				return nil, fmt.Errorf("%s: %s is restricted twice", flag, group)
+				return nil, configfield.Errorf(field, "%s is restricted twice", group)
 			}
 			by[group] = r
 		}

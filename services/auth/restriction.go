@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -59,7 +60,7 @@ func newRestrictions(all []Restriction) (restrictions, error) {
 	for _, r := range all {
 		for _, group := range r.Groups {
 			if _, again := by[group]; again {
-				return nil, fmt.Errorf("--openai-restricted-api: %s is restricted twice", group)
+				return nil, configfield.Errorf("auth.Restricted", "%s is restricted twice", group)
 			}
 			if by == nil {
 				by = restrictions{}

@@ -102,7 +102,7 @@ func TestBadRestrictions(t *testing.T) {
 		}
 	}
 	cfg := Config{Restricted: []Restriction{{[]Group{Health, Metrics}, "a", "b"}, {[]Group{Metrics}, "c", "d"}}}
-	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "--openai-restricted-api: metrics is restricted twice") {
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "auth.Restricted: metrics is restricted twice") {
 		t.Error(err)
 	}
 }

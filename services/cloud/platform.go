@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -78,19 +79,19 @@ func (c Config) Validate() error {
 	s, v := c.SageMaker, c.VertexAI
 	switch {
 	case s.Port < 0 || s.Port > 65535:
-		return fmt.Errorf("--sagemaker-port: %d is no port", s.Port)
+		return configfield.Errorf("cloud.SageMaker.Port", "%d is no port", s.Port)
 	case !slices.Contains([]string{"", kindInfer, kindGenerate, kindGenerateStream}, s.Kind):
 		return fmt.Errorf("%s: %q is none of %s, %s, %s", EnvSageMakerKind, s.Kind, kindInfer, kindGenerate, kindGenerateStream)
 	case s.Ping != pingReady && s.Ping != pingLive:
 		return fmt.Errorf("%s: %q is neither %s nor %s", EnvSageMakerPing, s.Ping, pingReady, pingLive)
 	case v.Port < 0 || v.Port > 65535:
-		return fmt.Errorf("--vertex-ai-port: %d is no port", v.Port)
+		return configfield.Errorf("cloud.VertexAI.Port", "%d is no port", v.Port)
 	case !v.Enabled:
 		return nil
 	case !strings.HasPrefix(v.Predict, "/"):
-		return fmt.Errorf("--allow-vertex-ai: %s must be a path, not %q", EnvVertexPredict, v.Predict)
+		return configfield.Errorf("cloud.VertexAI.Enabled", "%s must be a path, not %q", EnvVertexPredict, v.Predict)
 	case !strings.HasPrefix(v.Health, "/"):
-		return fmt.Errorf("--allow-vertex-ai: %s must be a path, not %q", EnvVertexHealth, v.Health)
+		return configfield.Errorf("cloud.VertexAI.Enabled", "%s must be a path, not %q", EnvVertexHealth, v.Health)
 	}
 	return nil
 }
@@ -121,21 +122,21 @@ func New(cfg Config, common server.Common, routes []server.Route, models *catalo
 	}
 	common.Certificates = nil
 	e := &Endpoints{log: common.Log}
-	add := func(name, flag string, port int, h *handler) error {
+	add := func(name string, field configfield.Field, port int, h *handler) error {
 		h.routes, h.catalog = mux, models
-		listener := server.NewPort(common.Config.Host, port, flag, false)
+		listener := server.NewPort(common.Config.Host, port, field, false)
 		served, err := server.New(common, listener, []server.Route{{Pattern: "/", Handler: h}})
 		e.all = append(e.all, &endpoint{name, listener, served})
 		return err
 	}
 	if s := cfg.SageMaker; s.Port != 0 {
-		err = add(NameSageMaker, "--sagemaker-port", s.Port, &handler{
+		err = add(NameSageMaker, "cloud.SageMaker.Port", s.Port, &handler{
 			health: "/ping", probe: s.Ping, predict: "/invocations", kind: s.Kind, model: s.Model,
 			binary: "application/vnd.sagemaker-triton.binary+json;json-header-size=",
 		})
 	}
 	if v := cfg.VertexAI; v.Enabled {
-		err = errors.Join(err, add(NameVertexAI, "--vertex-ai-port", v.Port, &handler{
+		err = errors.Join(err, add(NameVertexAI, "cloud.VertexAI.Port", v.Port, &handler{
 			health: v.Health, probe: pingReady, predict: v.Predict, model: v.Model, redirect: "X-Vertex-Ai-Triton-Redirect",
 			binary: "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
 		}))

@@ -1,12 +1,12 @@
 package contracts
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"go.uber.org/fx"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -28,7 +28,7 @@ func (c Config) Validate() error {
 		names = append(names, b.Name())
 	}
 	if c.First != "" && !slices.Contains(names, c.First) {
-		return fmt.Errorf("--backend: %q is none of %s", c.First, strings.Join(names, ", "))
+		return configfield.Errorf("contracts.First", "%q is none of %s", c.First, strings.Join(names, ", "))
 	}
 	return nil
 }

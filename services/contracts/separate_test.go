@@ -119,7 +119,7 @@ func TestTasks(t *testing.T) {
 	if first := All(Config{First: "tensorrtllm"})[0].Name(); first != "tensorrtllm" {
 		t.Errorf("%s comes first", first)
 	}
-	if err := (Config{First: "nim"}).Validate(); err == nil || !strings.Contains(err.Error(), `--backend: "nim" is none of vllm, llmapi, tensorrtllm, python`) {
+	if err := (Config{First: "nim"}).Validate(); err == nil || !strings.Contains(err.Error(), `contracts.First: "nim" is none of vllm, llmapi, tensorrtllm, python`) {
 		t.Errorf("got %v", err)
 	}
 }

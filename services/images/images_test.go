@@ -412,12 +412,12 @@ func (s *stuck) awaitIdle(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for flag, change := range map[string]func(*Config){
-		"":                        func(*Config) {},
-		"--image-max-count":       func(c *Config) { c.MaxCount = -1 },
-		"--image-max-bytes":       func(c *Config) { c.MaxBytes = 0 },
-		"--image-max-bytes: 3":    func(c *Config) { c.MaxBytes = 3 << 30 },
-		"--image-max-total-bytes": func(c *Config) { c.MaxTotalBytes = 1 },
-		"--image-fetch-timeout":   func(c *Config) { c.FetchTimeout = 0 },
+		"":                     func(*Config) {},
+		"images.MaxCount":      func(c *Config) { c.MaxCount = -1 },
+		"images.MaxBytes":      func(c *Config) { c.MaxBytes = 0 },
+		"images.MaxBytes: 3":   func(c *Config) { c.MaxBytes = 3 << 30 },
+		"images.MaxTotalBytes": func(c *Config) { c.MaxTotalBytes = 1 },
+		"images.FetchTimeout":  func(c *Config) { c.FetchTimeout = 0 },
 	} {
 		cfg := Default()
 		change(&cfg)

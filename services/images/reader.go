@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -42,15 +43,15 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.MaxCount < 0:
-		return fmt.Errorf("--image-max-count: %d is negative", c.MaxCount)
+		return configfield.Errorf("images.MaxCount", "%d is negative", c.MaxCount)
 	case c.MaxBytes < 1:
-		return fmt.Errorf("--image-max-bytes: %d is not positive; --image-max-count=0 refuses images", c.MaxBytes)
+		return configfield.Errorf("images.MaxBytes", "%d is not positive; %s=0 refuses images", c.MaxBytes, configfield.Field("images.MaxCount"))
 	case c.MaxBytes > math.MaxInt32:
-		return fmt.Errorf("--image-max-bytes: %d is more than %d, which a tensor can't hold", c.MaxBytes, math.MaxInt32)
+		return configfield.Errorf("images.MaxBytes", "%d is more than %d, which a tensor can't hold", c.MaxBytes, math.MaxInt32)
 	case c.MaxTotalBytes < c.MaxBytes:
-		return fmt.Errorf("--image-max-total-bytes: %d is less than --image-max-bytes (%d)", c.MaxTotalBytes, c.MaxBytes)
+		return configfield.Errorf("images.MaxTotalBytes", "%d is less than %s (%d)", c.MaxTotalBytes, configfield.Field("images.MaxBytes"), c.MaxBytes)
 	case c.FetchTimeout <= 0:
-		return fmt.Errorf("--image-fetch-timeout: %s is not positive", c.FetchTimeout)
+		return configfield.Errorf("images.FetchTimeout", "%s is not positive", c.FetchTimeout)
 	}
 	return nil
 }

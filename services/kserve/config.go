@@ -1,8 +1,9 @@
 package kserve
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // Config of the KServe v2 frontend.
@@ -43,10 +44,10 @@ func Default() Config {
 // Validate names the flag that can't be used.
 func (c Config) Validate() error {
 	if c.GRPCPort < 0 || c.GRPCPort > 65535 {
-		return fmt.Errorf("--kserve-grpc-port: %d is no port", c.GRPCPort)
+		return configfield.Errorf("kserve.GRPCPort", "%d is no port", c.GRPCPort)
 	}
 	if c.HTTPPort < 0 || c.HTTPPort > 65535 {
-		return fmt.Errorf("--kserve-http-port: %d is no port", c.HTTPPort)
+		return configfield.Errorf("kserve.HTTPPort", "%d is no port", c.HTTPPort)
 	}
 	_, err := newForwarding(c)
 	return err

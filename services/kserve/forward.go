@@ -2,7 +2,6 @@ package kserve
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // forwarding is which headers of a request become its parameters, as by tritonserver's
@@ -20,22 +20,22 @@ import (
 type forwarding struct{ grpc, http *regexp.Regexp }
 
 func newForwarding(cfg Config) (f forwarding, err error) {
-	if f.grpc, err = headerPattern("--grpc-header-forward-pattern", cfg.GRPCForward); err != nil {
+	if f.grpc, err = headerPattern("kserve.GRPCForward", cfg.GRPCForward); err != nil {
 		return f, err
 	}
-	f.http, err = headerPattern("--http-header-forward-pattern", cfg.HTTPForward)
+	f.http, err = headerPattern("kserve.HTTPForward", cfg.HTTPForward)
 	return f, err
 }
 
 // headerPattern takes RE2's syntax, which is Go's. Letters are of either case unless
 // the pattern says (?-i). An empty one is nil.
-func headerPattern(flag, text string) (*regexp.Regexp, error) {
+func headerPattern(field configfield.Field, text string) (*regexp.Regexp, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // no pattern
 	}
 	pattern, err := regexp.Compile("(?i)" + text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, configfield.Errorf(field, "%w", err)
 	}
 	return pattern, nil
 }

@@ -21,8 +21,8 @@ func NewListener(cfg Config, certificates *server.Certificates) *Listener {
 	secure := certificates != nil
 	return &Listener{
 		enabled: cfg.Enabled,
-		grpc:    server.NewPort(cfg.Host, cfg.GRPCPort, "--kserve-grpc-port", secure),
-		http:    server.NewPort(cfg.Host, cfg.HTTPPort, "--kserve-http-port", secure),
+		grpc:    server.NewPort(cfg.Host, cfg.GRPCPort, "kserve.GRPCPort", secure),
+		http:    server.NewPort(cfg.Host, cfg.HTTPPort, "kserve.HTTPPort", secure),
 	}
 }
 

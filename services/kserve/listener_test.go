@@ -27,7 +27,7 @@ func TestBusyPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	listener := kserve.NewListener(config, nil)
-	if err := listener.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "--kserve-http-port") {
+	if err := listener.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "kserve.HTTPPort") {
 		t.Errorf("got %v", err)
 	}
 	config.HTTPPort = 0

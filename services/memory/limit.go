@@ -3,13 +3,14 @@
 package memory
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/dustin/go-humanize"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // Config of the memory.
@@ -32,7 +33,7 @@ const Floor = 256 << 20
 // Validate names the field that can't be used.
 func (c Config) Validate() error {
 	if c.Limit != 0 && c.Limit < Least {
-		return fmt.Errorf("--memory-limit: %s is too little for the server: give %s or more", text(c.Limit), text(Least))
+		return configfield.Errorf("memory.Limit", "%s is too little for the server: give %s or more", text(c.Limit), text(Least))
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func TestGoal(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	err := Config{Limit: Least - 1}.Validate()
-	const want = "--memory-limit: 128 MiB is too little for the server: give 128 MiB or more"
+	const want = "memory.Limit: 128 MiB is too little for the server: give 128 MiB or more"
 	if err == nil || err.Error() != want {
 		t.Error(err)
 	}

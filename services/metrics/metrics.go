@@ -19,6 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/memory"
 )
@@ -46,24 +47,24 @@ func Default() Config { return Config{Host: "0.0.0.0", Port: 8002, GatewayPrefix
 // Validate names the flag that can't be used.
 func (c Config) Validate() error {
 	if c.Port < 0 || c.Port > 65535 {
-		return fmt.Errorf("--metrics-port: %d is no port", c.Port)
+		return configfield.Errorf("metrics.Port", "%d is no port", c.Port)
 	}
 	if c.Off && c.Own {
-		return errors.New("--metrics-port: there are no metrics with --no-allow-metrics")
+		return configfield.Errorf("metrics.Port", "there are no metrics with %s", configfield.Field("metrics.Off"))
 	}
 	seen := map[string]bool{}
 	for _, text := range c.TritonURLs {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("--triton-metrics-url: %q is no URL such as http://localhost:8002/metrics", text)
+			return configfield.Errorf("metrics.TritonURLs", "%q is no URL such as http://localhost:8002/metrics", text)
 		}
 		if seen[u.Host] {
-			return fmt.Errorf("--triton-metrics-url: %s is given twice", u.Host)
+			return configfield.Errorf("metrics.TritonURLs", "%s is given twice", u.Host)
 		}
 		seen[u.Host] = true
 	}
 	if !startsName(c.GatewayPrefix) {
-		return fmt.Errorf("--inference-gateway-metrics-prefix: %q can't begin a metric's name", c.GatewayPrefix)
+		return configfield.Errorf("metrics.GatewayPrefix", "%q can't begin a metric's name", c.GatewayPrefix)
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func NewPage(cfg Config, parts Parts, log *slog.Logger) (*Page, error) {
 	for _, text := range cfg.TritonURLs {
 		u, err := url.Parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("--triton-metrics-url: %w", err)
+			return nil, configfield.Errorf("metrics.TritonURLs", "%w", err)
 		}
 		p.sources = append(p.sources, urlSource(&http.Client{}, u.Host, text))
 	}

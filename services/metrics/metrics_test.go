@@ -352,9 +352,9 @@ func kindName(f *family) string {
 
 func TestValidate(t *testing.T) {
 	for flag, change := range map[string]func(*Config){
-		"--metrics-port":                     func(c *Config) { c.Port = 70000 },
-		"--triton-metrics-url":               func(c *Config) { c.TritonURLs = []string{"localhost:8002"} },
-		"--inference-gateway-metrics-prefix": func(c *Config) { c.GatewayPrefix = "a-b" },
+		"metrics.Port":          func(c *Config) { c.Port = 70000 },
+		"metrics.TritonURLs":    func(c *Config) { c.TritonURLs = []string{"localhost:8002"} },
+		"metrics.GatewayPrefix": func(c *Config) { c.GatewayPrefix = "a-b" },
 	} {
 		cfg := Default()
 		change(&cfg)

@@ -18,7 +18,7 @@ type Listener struct {
 // NewListener makes a listener; Start opens it. The port will be served with TLS if
 // there are certificates.
 func NewListener(cfg Config, certificates *server.Certificates) *Listener {
-	return &Listener{own: cfg.Own, port: server.NewPort(cfg.Host, cfg.Port, "--metrics-port", certificates != nil)}
+	return &Listener{own: cfg.Own, port: server.NewPort(cfg.Host, cfg.Port, "metrics.Port", certificates != nil)}
 }
 
 // Start opens the port. Connections wait until the server serves.

@@ -23,6 +23,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/responses"
@@ -55,13 +56,13 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.ResponsesStoreSize < 0:
-		return fmt.Errorf("--responses-store-size: %d is negative", c.ResponsesStoreSize)
+		return configfield.Errorf("openai.ResponsesStoreSize", "%d is negative", c.ResponsesStoreSize)
 	case c.ResponsesStoreSize == 0:
 		return nil
 	case c.ResponsesStoreBytes < 1:
-		return fmt.Errorf("--responses-store-bytes: %d is not positive; --responses-store-size=0 keeps no responses", c.ResponsesStoreBytes)
+		return configfield.Errorf("openai.ResponsesStoreBytes", "%d is not positive; %s=0 keeps no responses", c.ResponsesStoreBytes, configfield.Field("openai.ResponsesStoreSize"))
 	case c.ResponsesStoreTTL <= 0:
-		return fmt.Errorf("--responses-store-ttl: %s is not positive; --responses-store-size=0 keeps no responses", c.ResponsesStoreTTL)
+		return configfield.Errorf("openai.ResponsesStoreTTL", "%s is not positive; %s=0 keeps no responses", c.ResponsesStoreTTL, configfield.Field("openai.ResponsesStoreSize"))
 	}
 	return nil
 }

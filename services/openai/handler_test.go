@@ -416,9 +416,9 @@ func TestConfigValidate(t *testing.T) {
 	}{
 		{"default", Default(), ""},
 		{"none kept", Config{}, ""},
-		{"negative", Config{ResponsesStoreSize: -1}, "--responses-store-size"},
-		{"no bytes", Config{ResponsesStoreSize: 1, ResponsesStoreTTL: time.Hour}, "--responses-store-bytes"},
-		{"no time", Config{ResponsesStoreSize: 1, ResponsesStoreBytes: 1}, "--responses-store-ttl"},
+		{"negative", Config{ResponsesStoreSize: -1}, "openai.ResponsesStoreSize"},
+		{"no bytes", Config{ResponsesStoreSize: 1, ResponsesStoreTTL: time.Hour}, "openai.ResponsesStoreBytes"},
+		{"no time", Config{ResponsesStoreSize: 1, ResponsesStoreBytes: 1}, "openai.ResponsesStoreTTL"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.cfg.Validate()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -81,7 +81,7 @@ func hostName(host string) string {
 // validateHost refuses what can't be a host's name in a request.
 func validateHost(name string) error {
 	if name == "" || hostName(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/@*?#%", r) }) {
-		return fmt.Errorf("--allowed-host: %q is no name of a host, such as models.example.com without scheme and port", name)
+		return configfield.Errorf("server.AllowedHosts", "%q is no name of a host, such as models.example.com without scheme and port", name)
 	}
 	return nil
 }

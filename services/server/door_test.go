@@ -210,7 +210,7 @@ func TestAllowedHosts(t *testing.T) {
 	} {
 		cfg := Default()
 		cfg.AllowedHosts = []string{name}
-		if err := cfg.Validate(); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "--allowed-host") {
+		if err := cfg.Validate(); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "server.AllowedHosts") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -3,10 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 	"syscall"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // Listener is a port. It is opened before anything else starts, so that a port that
@@ -14,20 +15,19 @@ import (
 type Listener struct {
 	host   string
 	port   int
-	flag   string
+	field  configfield.Field
 	secure bool
 	open   net.Listener
 }
 
 // NewListener makes the shared port's; Start opens it.
 func NewListener(cfg Config) *Listener {
-	return NewPort(cfg.Host, cfg.Port, "--openai-port", cfg.TLS.Enabled())
+	return NewPort(cfg.Host, cfg.Port, "server.Port", cfg.TLS.Enabled())
 }
 
-// NewPort makes a listener of a port of a frontend's own, which operators choose by
-// flag; port 0 takes a free one. Secure says whether it will be served with TLS.
-func NewPort(host string, port int, flag string, secure bool) *Listener {
-	return &Listener{host: host, port: port, flag: flag, secure: secure}
+// NewPort makes a listener of a port of a frontend's own, which field configures; port 0 takes a free one. Secure says whether it will be served with TLS.
+func NewPort(host string, port int, field configfield.Field, secure bool) *Listener {
+	return &Listener{host: host, port: port, field: field, secure: secure}
 }
 
 // Start opens the port. Connections wait until somebody serves.
@@ -36,9 +36,9 @@ func (l *Listener) Start(ctx context.Context) error {
 	var err error
 	l.open, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d on %s is in use: stop the other program or choose a port with %s", l.port, l.host, l.flag)
+		return configfield.Textf("port %d on %s is in use: stop the other program or choose a port with %s", l.port, l.host, l.field)
 	} else if err != nil {
-		return fmt.Errorf("listen on %s (--host, %s): %w", address, l.flag, err)
+		return configfield.Textf("listen on %s (%s, %s): %w", address, configfield.Field("server.Host"), l.field, err)
 	}
 	return nil
 }

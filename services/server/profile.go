@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // Profiler serves Go's profiles of this process (net/http/pprof) on an address
@@ -32,7 +33,7 @@ func NewProfiler(cfg Config, log *slog.Logger) *Profiler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	// The command line stays out: it may hold secrets.
 	host, _, _ := net.SplitHostPort(cfg.ProfileAddress) // it has been checked
-	door := NewDoor(cfg, NewPort(host, 0, "--profile-address", false), nil, nil)
+	door := NewDoor(cfg, NewPort(host, 0, "server.ProfileAddress", false), nil, nil)
 	return &Profiler{address: cfg.ProfileAddress, log: log, http: &http.Server{
 		Handler:           door.handler(mux),
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -49,9 +50,9 @@ func (p *Profiler) Start(ctx context.Context) error {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", p.address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use: stop the other program or choose another address with --profile-address", p.address)
+		return configfield.Textf("%s is in use: stop the other program or choose another address with %s", p.address, configfield.Field("server.ProfileAddress"))
 	} else if err != nil {
-		return fmt.Errorf("listen on %s (--profile-address): %w", p.address, err)
+		return configfield.Textf("listen on %s (%s): %w", p.address, configfield.Field("server.ProfileAddress"), err)
 	}
 	p.serving.Go(func() {
 		if err := p.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -70,7 +71,7 @@ func (p *Profiler) Stop(context.Context) error {
 }
 
 // validateAddress tells whether an address to listen on can be one.
-func validateAddress(flag, address string) error {
+func validateAddress(field configfield.Field, address string) error {
 	if address == "" {
 		return nil
 	}
@@ -79,7 +80,7 @@ func validateAddress(flag, address string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %q is not HOST:PORT, such as localhost:6060", flag, address)
+		return configfield.Errorf(field, "%q is not HOST:PORT, such as localhost:6060", address)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func TestProfileAddress(t *testing.T) {
 	}
 	defer l.Close()
 	p := NewProfiler(Config{ProfileAddress: l.Addr().String()}, slog.New(slog.DiscardHandler))
-	if err := p.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "in use: stop the other program or choose another address with --profile-address") {
+	if err := p.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "in use: stop the other program or choose another address with server.ProfileAddress") {
 		t.Errorf("a busy port: %v", err)
 	}
 	for address, valid := range map[string]bool{

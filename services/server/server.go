@@ -15,6 +15,7 @@ import (
 
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // Config of the shared port, and of what all ports of HTTP have in common.
@@ -56,24 +57,24 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.Port < 0 || c.Port > 65535:
-		return fmt.Errorf("--openai-port: %d is no port", c.Port)
+		return configfield.Errorf("server.Port", "%d is no port", c.Port)
 	case c.MaxBody < 1:
-		return fmt.Errorf("--http-max-input-size: %d is not a positive number of bytes", c.MaxBody)
+		return configfield.Errorf("server.MaxBody", "%d is not a positive number of bytes", c.MaxBody)
 	case c.ShutdownTimeout < 0:
-		return fmt.Errorf("--shutdown-timeout: %s is negative", c.ShutdownTimeout)
+		return configfield.Errorf("server.ShutdownTimeout", "%s is negative", c.ShutdownTimeout)
 	}
 	switch {
 	case c.WriteTimeout <= 0:
-		return fmt.Errorf("--write-timeout: %s is not positive", c.WriteTimeout)
+		return configfield.Errorf("server.WriteTimeout", "%s is not positive", c.WriteTimeout)
 	case c.MaxConnections < 0:
-		return fmt.Errorf("--max-connections: %d is negative", c.MaxConnections)
+		return configfield.Errorf("server.MaxConnections", "%d is negative", c.MaxConnections)
 	case c.MaxConnectionsPerAddress < 0:
-		return fmt.Errorf("--max-connections-per-address: %d is negative", c.MaxConnectionsPerAddress)
+		return configfield.Errorf("server.MaxConnectionsPerAddress", "%d is negative", c.MaxConnectionsPerAddress)
 	}
 	if err := c.TLS.validate(); err != nil {
 		return err
 	}
-	if err := validateAddress("--profile-address", c.ProfileAddress); err != nil {
+	if err := validateAddress("server.ProfileAddress", c.ProfileAddress); err != nil {
 		return err
 	}
 	for _, name := range c.AllowedHosts {
@@ -83,7 +84,7 @@ func (c Config) Validate() error {
 	}
 	for _, origin := range c.CORSOrigins {
 		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
-			return fmt.Errorf("--cors-origin: %q is neither * nor an origin such as https://example.com", origin)
+			return configfield.Errorf("server.CORSOrigins", "%q is neither * nor an origin such as https://example.com", origin)
 		}
 	}
 	return nil

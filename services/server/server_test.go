@@ -487,21 +487,21 @@ func TestBusyPort(t *testing.T) {
 	cfg := Default()
 	cfg.Host, cfg.Port = "127.0.0.1", l.Addr().(*net.TCPAddr).Port
 	err = NewListener(cfg).Start(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "--openai-port") {
+	if err == nil || !strings.Contains(err.Error(), "is in use") || !strings.Contains(err.Error(), "server.Port") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"--openai-port":          func(c *Config) { c.Port = 70000 },
-		"--http-max-input-size":  func(c *Config) { c.MaxBody = 0 },
-		"--shutdown-timeout":     func(c *Config) { c.ShutdownTimeout = -1 },
-		"\"https://a.example/\"": func(c *Config) { c.CORSOrigins = []string{"https://a.example/"} },
-		"--write-timeout":        func(c *Config) { c.WriteTimeout = 0 },
-		"--cors-origin":          func(c *Config) { c.CORSOrigins = []string{"example.com"} },
-		"--tls-key":              func(c *Config) { c.TLS.KeyFile = "key" },
-		"--tls-client-ca":        func(c *Config) { c.TLS.ClientCAFile = "ca" },
+		"server.Port":             func(c *Config) { c.Port = 70000 },
+		"server.MaxBody":          func(c *Config) { c.MaxBody = 0 },
+		"server.ShutdownTimeout":  func(c *Config) { c.ShutdownTimeout = -1 },
+		"\"https://a.example/\"":  func(c *Config) { c.CORSOrigins = []string{"https://a.example/"} },
+		"server.WriteTimeout":     func(c *Config) { c.WriteTimeout = 0 },
+		"server.CORSOrigins":      func(c *Config) { c.CORSOrigins = []string{"example.com"} },
+		"server.TLS.KeyFile":      func(c *Config) { c.TLS.KeyFile = "key" },
+		"server.TLS.ClientCAFile": func(c *Config) { c.TLS.ClientCAFile = "ca" },
 	} {
 		cfg := Default()
 		change(&cfg)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // TLS names the files, in PEM, by which ports are served with TLS. The zero value
@@ -34,7 +33,7 @@ func (t TLS) Enabled() bool { return t.CertFile != "" }
 
 func (t TLS) validate() error {
 	if !t.Enabled() && (t.KeyFile != "" || t.ClientCAFile != "") {
-		return errors.New("--tls-key, --tls-client-ca: they need --tls-cert")
+		return configfield.Textf("%s, %s: they need %s", configfield.Field("server.TLS.KeyFile"), configfield.Field("server.TLS.ClientCAFile"), configfield.Field("server.TLS.CertFile"))
 	}
 	return nil
 }
@@ -147,7 +146,7 @@ func (t TLS) state() auth.FileStates { return auth.StateOf(t.CertFile, t.keyFile
 func (t TLS) load() (*material, error) {
 	certificate, err := tls.LoadX509KeyPair(t.CertFile, t.keyFile())
 	if err != nil {
-		return nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", t.CertFile, t.keyFile(), err)
+		return nil, configfield.Textf("%s %s, %s %s: %w", configfield.Field("server.TLS.CertFile"), t.CertFile, configfield.Field("server.TLS.KeyFile"), t.keyFile(), err)
 	}
 	m := &material{certificate: certificate}
 	if t.ClientCAFile == "" {
@@ -155,11 +154,11 @@ func (t TLS) load() (*material, error) {
 	}
 	authorities, err := os.ReadFile(t.ClientCAFile)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-client-ca: %w", err)
+		return nil, configfield.Errorf("server.TLS.ClientCAFile", "%w", err)
 	}
 	m.clientCAs = x509.NewCertPool()
 	if !m.clientCAs.AppendCertsFromPEM(authorities) {
-		return nil, fmt.Errorf("--tls-client-ca: %s has no certificate in PEM", t.ClientCAFile)
+		return nil, configfield.Errorf("server.TLS.ClientCAFile", "%s has no certificate in PEM", t.ClientCAFile)
 	}
 	return m, nil
 }

@@ -275,11 +275,11 @@ func TestRefusedCertificates(t *testing.T) {
 		files TLS
 		words []string
 	}{
-		"no file":      {TLS{CertFile: dir + "/none", KeyFile: key}, []string{"--tls-cert", "/none: no such file"}},
-		"no key":       {TLS{CertFile: cert}, []string{"--tls-key " + cert, "found a certificate rather than a key"}},
-		"swapped":      {TLS{CertFile: key, KeyFile: cert}, []string{"--tls-cert " + key}},
-		"no authority": {TLS{CertFile: cert, KeyFile: key, ClientCAFile: key}, []string{"--tls-client-ca", key, "no certificate"}},
-		"no such ca":   {TLS{CertFile: cert, KeyFile: key, ClientCAFile: dir + "/none"}, []string{"--tls-client-ca", "no such file"}},
+		"no file":      {TLS{CertFile: dir + "/none", KeyFile: key}, []string{"server.TLS.CertFile", "/none: no such file"}},
+		"no key":       {TLS{CertFile: cert}, []string{"server.TLS.KeyFile " + cert, "found a certificate rather than a key"}},
+		"swapped":      {TLS{CertFile: key, KeyFile: cert}, []string{"server.TLS.CertFile " + key}},
+		"no authority": {TLS{CertFile: cert, KeyFile: key, ClientCAFile: key}, []string{"server.TLS.ClientCAFile", key, "no certificate"}},
+		"no such ca":   {TLS{CertFile: cert, KeyFile: key, ClientCAFile: dir + "/none"}, []string{"server.TLS.ClientCAFile", "no such file"}},
 	} {
 		_, err := NewCertificates(Config{TLS: test.files}, slog.New(slog.DiscardHandler))
 		for _, words := range test.words {

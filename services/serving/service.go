@@ -14,6 +14,7 @@ import (
 
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
@@ -50,9 +51,9 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.DefaultMaxTokens < 0:
-		return fmt.Errorf("--default-max-tokens: %d is negative", c.DefaultMaxTokens)
+		return configfield.Errorf("serving.DefaultMaxTokens", "%d is negative", c.DefaultMaxTokens)
 	case c.MaxCallBytes < 0:
-		return fmt.Errorf("--max-tool-call-parse-bytes: %d is negative", c.MaxCallBytes)
+		return configfield.Errorf("serving.MaxCallBytes", "%d is negative", c.MaxCallBytes)
 	}
 	return c.Bounds.Validate()
 }

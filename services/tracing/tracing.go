@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // Config of the traces. The zero value sends none.
@@ -48,15 +50,15 @@ const (
 // Validate names the flag that can't be used.
 func (c Config) Validate() error {
 	if u, err := url.Parse(c.Endpoint); c.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return fmt.Errorf("--otlp-endpoint: %q is no URL such as http://localhost:4317", c.Endpoint)
+		return configfield.Errorf("tracing.Endpoint", "%q is no URL such as http://localhost:4317", c.Endpoint)
 	}
 	switch p := c.protocol(); p {
 	case ProtocolGRPC, ProtocolHTTP:
 	default:
-		return fmt.Errorf("--otlp-protocol, OTEL_EXPORTER_OTLP_PROTOCOL: %q is neither %s nor %s", p, ProtocolGRPC, ProtocolHTTP)
+		return configfield.Textf("%s, OTEL_EXPORTER_OTLP_PROTOCOL: %q is neither %s nor %s", configfield.Field("tracing.Protocol"), p, ProtocolGRPC, ProtocolHTTP)
 	}
 	if r := c.SampleRatio; r != nil && (*r < 0 || *r > 1) {
-		return fmt.Errorf("--trace-sample-ratio: %v is not between 0 and 1", *r)
+		return configfield.Errorf("tracing.SampleRatio", "%v is not between 0 and 1", *r)
 	}
 	return nil
 }

@@ -341,9 +341,9 @@ func TestOff(t *testing.T) {
 func TestValidate(t *testing.T) {
 	ratio := 1.5
 	for flag, cfg := range map[string]tracing.Config{
-		"--otlp-endpoint":      {Endpoint: "localhost:4317"},
-		"--otlp-protocol":      {Protocol: "http/json"},
-		"--trace-sample-ratio": {SampleRatio: &ratio},
+		"tracing.Endpoint":    {Endpoint: "localhost:4317"},
+		"tracing.Protocol":    {Protocol: "http/json"},
+		"tracing.SampleRatio": {SampleRatio: &ratio},
 	} {
 		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), flag) {
 			t.Errorf("%s: %v", flag, err)

@@ -3,7 +3,6 @@ package triton
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // defaultPort is the port of tritonserver's gRPC endpoint.
@@ -70,28 +71,28 @@ func Default() Config {
 func (c Config) Validate() error {
 	_, secure, err := c.target()
 	if err != nil {
-		return fmt.Errorf("--triton-endpoint: %q %w", c.Endpoint, err)
+		return configfield.Errorf("triton.Endpoint", "%q %w", c.Endpoint, err)
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
-		return errors.New("--triton-tls-cert, --triton-tls-key: one needs the other")
+		return configfield.Textf("%s, %s: one needs the other", configfield.Field("triton.CertFile"), configfield.Field("triton.KeyFile"))
 	}
 	if !secure && (c.CAFile != "" || c.CertFile != "") {
-		return fmt.Errorf("--triton-tls-ca, --triton-tls-cert: they are for an endpoint with TLS: --triton-endpoint https://%s", c.Endpoint)
+		return configfield.Textf("%s, %s: they are for an endpoint with TLS: %s https://%s", configfield.Field("triton.CAFile"), configfield.Field("triton.CertFile"), configfield.Field("triton.Endpoint"), c.Endpoint)
 	}
 	positive := []struct {
-		field string
+		field configfield.Field
 		value time.Duration
 	}{
-		{"--sse-header-timeout", c.KeepAlive},
-		{"--first-response-timeout", c.FirstResponse},
-		{"--inactivity-timeout", c.Inactivity},
-		{"ConnectTimeout", c.ConnectTimeout},
-		{"CallTimeout", c.CallTimeout},
-		{"LoadTimeout", c.LoadTimeout},
+		{"triton.KeepAlive", c.KeepAlive},
+		{"triton.FirstResponse", c.FirstResponse},
+		{"triton.Inactivity", c.Inactivity},
+		{"triton.ConnectTimeout", c.ConnectTimeout},
+		{"triton.CallTimeout", c.CallTimeout},
+		{"triton.LoadTimeout", c.LoadTimeout},
 	}
 	for _, p := range positive {
 		if p.value <= 0 {
-			return fmt.Errorf("%s: must be longer than 0, not %s", p.field, p.value)
+			return configfield.Errorf(p.field, "must be longer than 0, not %s", p.value)
 		}
 	}
 	if c.MaxMessage <= 0 || c.MaxMessage > math.MaxInt32 {
@@ -106,18 +107,18 @@ func (c Config) credentials() (credentials.TransportCredentials, error) {
 	if c.CAFile != "" {
 		authorities, err := os.ReadFile(c.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("--triton-tls-ca: %w", err)
+			return nil, configfield.Errorf("triton.CAFile", "%w", err)
 		}
 		t.RootCAs = x509.NewCertPool()
 		if !t.RootCAs.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("--triton-tls-ca: %s has no certificate in PEM", c.CAFile)
+			return nil, configfield.Errorf("triton.CAFile", "%s has no certificate in PEM", c.CAFile)
 		}
 	}
 	if c.CertFile == "" {
 		return credentials.NewTLS(t), nil
 	}
 	if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
-		return nil, fmt.Errorf("--triton-tls-cert %s, --triton-tls-key %s: %w", c.CertFile, c.KeyFile, err)
+		return nil, configfield.Textf("%s %s, %s %s: %w", configfield.Field("triton.CertFile"), c.CertFile, configfield.Field("triton.KeyFile"), c.KeyFile, err)
 	}
 	t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		certificate, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)

@@ -5,11 +5,11 @@
 package local
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
@@ -102,30 +102,30 @@ func Default() Config {
 // Validate names the first flag, or field without one, that can't work.
 func (c Config) Validate() error {
 	if len(c.Repositories) == 0 {
-		return errors.New("--model-repository: must name a model repository")
+		return configfield.Errorf("local.Repositories", "must name a model repository")
 	}
 	if slices.Contains(c.Repositories, "") {
-		return errors.New("--model-repository: must not be empty")
+		return configfield.Errorf("local.Repositories", "must not be empty")
 	}
 	if err := c.validateModels(); err != nil {
 		return err
 	}
 	positive := []struct {
-		field string
+		field configfield.Field
 		value time.Duration
 	}{
-		{"--sse-header-timeout", c.KeepAlive},
-		{"--first-response-timeout", c.FirstResponse},
-		{"--inactivity-timeout", c.Inactivity},
-		{"--model-load-timeout", c.LoadTimeout},
+		{"local.KeepAlive", c.KeepAlive},
+		{"local.FirstResponse", c.FirstResponse},
+		{"local.Inactivity", c.Inactivity},
+		{"local.LoadTimeout", c.LoadTimeout},
 	}
 	for _, p := range positive {
 		if p.value <= 0 {
-			return fmt.Errorf("%s: must be longer than 0, not %s", p.field, p.value)
+			return configfield.Errorf(p.field, "must be longer than 0, not %s", p.value)
 		}
 	}
 	if c.ExitTimeout < time.Second {
-		return fmt.Errorf("--exit-timeout-secs: must be at least 1, not %g", c.ExitTimeout.Seconds())
+		return configfield.Errorf("local.ExitTimeout", "must be at least 1, not %g", c.ExitTimeout.Seconds())
 	}
 	if c.QueueBytes <= 0 || c.TotalQueueBytes < c.QueueBytes {
 		return fmt.Errorf("QueueBytes must be more than 0, not %d, and TotalQueueBytes not less than it, as is %d", c.QueueBytes, c.TotalQueueBytes)
@@ -141,18 +141,18 @@ func (c Config) validateModels() error {
 	switch c.ControlMode {
 	case ControlNone:
 		if len(c.LoadModels) > 0 {
-			return fmt.Errorf("--load-model: needs --model-control-mode=%s; with %s all models are loaded", ControlExplicit, ControlNone)
+			return configfield.Errorf("local.LoadModels", "needs %s=%s; with %s all models are loaded", configfield.Field("local.ControlMode"), ControlExplicit, ControlNone)
 		}
 	case ControlExplicit:
 	default:
-		return fmt.Errorf("--model-control-mode: must be %s or %s, not %q", ControlNone, ControlExplicit, c.ControlMode)
+		return configfield.Errorf("local.ControlMode", "must be %s or %s, not %q", ControlNone, ControlExplicit, c.ControlMode)
 	}
 	for _, model := range c.LoadModels {
 		switch {
 		case model == "":
-			return errors.New("--load-model: must not be empty")
+			return configfield.Errorf("local.LoadModels", "must not be empty")
 		case model == AllModels && len(c.LoadModels) > 1:
-			return fmt.Errorf("--load-model: must be %s alone, or names of models", AllModels)
+			return configfield.Errorf("local.LoadModels", "must be %s alone, or names of models", AllModels)
 		}
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // container is where NVIDIA's container images have Triton.
@@ -56,9 +58,9 @@ const probeTimeout = 10 * time.Second
 func find(ctx context.Context, config Config) (*installation, error) {
 	library, tried := findLibrary(ctx, config.Library)
 	if library == "" {
-		return nil, fmt.Errorf("libtritonserver.so wasn't found in %s: run trident in NVIDIA's tritonserver container, "+
+		return nil, configfield.Textf("libtritonserver.so wasn't found in %s: run trident in NVIDIA's tritonserver container, "+
 			"or pip install nvidia-pytriton into the active Python or .venv (in Trident's source tree: make setup; "+
-			"PyPI's tritonserver is bindings without the library), or name the library with --triton-library, or use a running server with --triton-endpoint", strings.Join(tried, ", "))
+			"PyPI's tritonserver is bindings without the library), or name the library with %s, or use a running server with %s", strings.Join(tried, ", "), configfield.Field("local.Library"), configfield.Field("triton.Endpoint"))
 	}
 	found := &installation{library: library, python: pythonOf(ctx, library)}
 	var err error
@@ -209,7 +211,7 @@ func probe(ctx context.Context, executable string) (*python, error) {
 func findBackends(named, library string) (string, error) {
 	if named != "" {
 		if !isDir(named) {
-			return "", fmt.Errorf("the backend directory %s isn't a folder: correct --backend-directory", named)
+			return "", configfield.Textf("the backend directory %s isn't a folder: correct %s", named, configfield.Field("local.BackendDirectory"))
 		}
 		return absolute(named), nil
 	}
@@ -225,7 +227,7 @@ func findBackends(named, library string) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("no backends belong to %s (tried %s): name them with --backend-directory", library, strings.Join(tried, ", "))
+	return "", configfield.Textf("no backends belong to %s (tried %s): name them with %s", library, strings.Join(tried, ", "), configfield.Field("local.BackendDirectory"))
 }
 
 // findCaches gives the folder of caches that is configured or lies beside the
@@ -238,7 +240,7 @@ func findCaches(named, backends string) (string, error) {
 		return "", nil
 	}
 	if !isDir(named) {
-		return "", fmt.Errorf("the cache directory %s isn't a folder: correct --cache-directory", named)
+		return "", configfield.Textf("the cache directory %s isn't a folder: correct %s", named, configfield.Field("local.Options.CacheDirectory"))
 	}
 	return absolute(named), nil
 }

@@ -20,7 +20,7 @@ func TestLibraryIsMissing(t *testing.T) {
 	}{
 		{
 			"a path", filepath.Join(dir, "lib"),
-			[]string{filepath.Join(dir, "lib", "libtritonserver*.so"), filepath.Join(dir, "lib", "lib", "libtritonserver*.so"), "make setup", "--triton-library", "--triton-endpoint"},
+			[]string{filepath.Join(dir, "lib", "libtritonserver*.so"), filepath.Join(dir, "lib", "lib", "libtritonserver*.so"), "make setup", "local.Library", "triton.Endpoint"},
 		},
 		{"the usual places", "", []string{"/opt/tritonserver/lib/libtritonserver.so", "nvidia-pytriton", "PyPI's tritonserver is bindings without the library"}},
 	}
@@ -79,7 +79,7 @@ func TestBackends(t *testing.T) {
 	library := filepath.Join(dir, "site-packages", "nvidia_pytriton.libs", "libtritonserver-1234.so")
 	mkdir(t, filepath.Dir(library))
 	if !isDir(filepath.Join(container, "backends")) {
-		if _, err := findBackends("", library); err == nil || !strings.Contains(err.Error(), "--backend-directory") {
+		if _, err := findBackends("", library); err == nil || !strings.Contains(err.Error(), "local.BackendDirectory") {
 			t.Errorf("without backends: %v", err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestBackends(t *testing.T) {
 	if got, err := findBackends(dir, library); err != nil || got != dir {
 		t.Errorf("got %s, %v for a configured one", got, err)
 	}
-	if _, err := findBackends(filepath.Join(dir, "none"), library); err == nil || !strings.Contains(err.Error(), "--backend-directory") {
+	if _, err := findBackends(filepath.Join(dir, "none"), library); err == nil || !strings.Contains(err.Error(), "local.BackendDirectory") {
 		t.Errorf("got %v for one that is missing", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestCaches(t *testing.T) {
 	if got, err := findCaches("", backends); got != "" || err != nil {
 		t.Errorf("without caches: %q, %v", got, err)
 	}
-	if _, err := findCaches(caches, backends); err == nil || !strings.Contains(err.Error(), "correct --cache-directory") {
+	if _, err := findCaches(caches, backends); err == nil || !strings.Contains(err.Error(), "correct local.Options.CacheDirectory") {
 		t.Errorf("got %v for one that is missing", err)
 	}
 	mkdir(t, caches)

@@ -4,9 +4,9 @@ package local
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -18,8 +18,8 @@ type Engine struct{ inference.Engine }
 
 // New says that this build has no such engine.
 func New(Config, *slog.Logger) (*Engine, error) {
-	return nil, errors.New("built without the in-process engine: use a build for Linux with CGO_ENABLED=1, " +
-		"or a running tritonserver with --triton-endpoint")
+	return nil, configfield.Textf("built without the in-process engine: use a build for Linux with CGO_ENABLED=1, "+
+		"or a running tritonserver with %s", configfield.Field("triton.Endpoint"))
 }
 
 // Start is never reached.

@@ -2,11 +2,12 @@ package local
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 
 	"go.uber.org/fx"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // Module provides the in-process engine. It takes its
@@ -32,7 +33,7 @@ func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFun
 			log.Error("model can't be loaded", "error", text)
 		}
 		if config.ExitOnError {
-			abort(errors.New("a model can't be loaded at start (--exit-on-error): the log tells which, and why"))
+			abort(configfield.Textf("a model can't be loaded at start (%s): the log tells which, and why", configfield.Field("local.ExitOnError")))
 		}
 	}
 	lifecycle.Append(fx.StartStopHook(

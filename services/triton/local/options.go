@@ -1,11 +1,12 @@
 package local
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // RateLimit says whether the models' instances compete for resources.
@@ -69,19 +70,19 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	switch {
 	case o.RateLimit != RateLimitOff && o.RateLimit != RateLimitExecutionCount:
-		return fmt.Errorf("--rate-limit: must be %s or %s, not %q", RateLimitOff, RateLimitExecutionCount, o.RateLimit)
+		return configfield.Errorf("local.Options.RateLimit", "must be %s or %s, not %q", RateLimitOff, RateLimitExecutionCount, o.RateLimit)
 	case o.RateLimit == RateLimitOff && len(o.RateLimitResources) > 0:
-		return fmt.Errorf("--rate-limit-resource: needs --rate-limit=%s", RateLimitExecutionCount)
+		return configfield.Errorf("local.Options.RateLimitResources", "needs %s=%s", configfield.Field("local.Options.RateLimit"), RateLimitExecutionCount)
 	case o.PinnedMemoryPool < 0:
-		return fmt.Errorf("--pinned-memory-pool-byte-size: must not be less than 0, but it is %d", o.PinnedMemoryPool)
+		return configfield.Errorf("local.Options.PinnedMemoryPool", "must not be less than 0, but it is %d", o.PinnedMemoryPool)
 	case o.ModelLoadThreads < 1:
-		return fmt.Errorf("--model-load-thread-count: must be at least 1, not %d", o.ModelLoadThreads)
+		return configfield.Errorf("local.Options.ModelLoadThreads", "must be at least 1, not %d", o.ModelLoadThreads)
 	case o.LogVerbose < 0:
-		return fmt.Errorf("--tritonserver-log-verbose-level: must not be less than 0, but it is %d", o.LogVerbose)
+		return configfield.Errorf("local.Options.LogVerbose", "must not be less than 0, but it is %d", o.LogVerbose)
 	case o.MetricsInterval < time.Millisecond:
-		return fmt.Errorf("--metrics-interval-ms: must be at least 1, not %d", o.MetricsInterval.Milliseconds())
+		return configfield.Errorf("local.Options.MetricsInterval", "must be at least 1, not %d", o.MetricsInterval.Milliseconds())
 	case o.CacheDirectory != "" && len(o.Caches) == 0:
-		return errors.New("--cache-directory: needs --cache-config, which turns the cache on")
+		return configfield.Errorf("local.Options.CacheDirectory", "needs %s, which turns the cache on", configfield.Field("local.Options.Caches"))
 	}
 	return nil
 }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/trident-inference/trident/services/configfield"
+)
+
+// fieldFlags are the flags that set the fields of the services' configurations, by the
+// fields' names in errors. --no-NAME is what sets a field that is off by NAME.
+func fieldFlags() map[configfield.Field]string {
+	return map[configfield.Field]string{
+		"admission.BodyBytes":              "max-body-bytes-in-flight",
+		"admission.Decoding":               "max-decoding",
+		"admission.Models.InFlight":        "max-in-flight-per-model",
+		"admission.Models.Queued":          "max-queued-per-model",
+		"admission.Reading":                "max-reading",
+		"admission.RequestTimeout":         "request-timeout",
+		"admission.Server.Burst":           "burst",
+		"admission.Server.InFlight":        "max-in-flight",
+		"admission.Server.Queued":          "max-queued",
+		"admission.Server.Rate":            "requests-per-second",
+		"auth.APIKeys":                     "api-key",
+		"auth.APIKeysFile":                 "api-keys-file",
+		"auth.GRPCRestricted":              "grpc-restricted-protocol",
+		"auth.HTTPRestricted":              "http-restricted-api",
+		"auth.Restricted":                  "openai-restricted-api",
+		"cloud.SageMaker.Port":             "sagemaker-port",
+		"cloud.VertexAI.Enabled":           "allow-vertex-ai",
+		"cloud.VertexAI.Port":              "vertex-ai-port",
+		"contracts.First":                  "backend",
+		"images.FetchTimeout":              "image-fetch-timeout",
+		"images.MaxBytes":                  "image-max-bytes",
+		"images.MaxCount":                  "image-max-count",
+		"images.MaxTotalBytes":             "image-max-total-bytes",
+		"kserve.GRPCForward":               "grpc-header-forward-pattern",
+		"kserve.GRPCPort":                  "kserve-grpc-port",
+		"kserve.HTTPForward":               "http-header-forward-pattern",
+		"kserve.HTTPPort":                  "kserve-http-port",
+		"local.BackendDirectory":           "backend-directory",
+		"local.ControlMode":                "model-control-mode",
+		"local.ExitOnError":                "exit-on-error",
+		"local.ExitTimeout":                "exit-timeout-secs",
+		"local.FirstResponse":              "first-response-timeout",
+		"local.Inactivity":                 "inactivity-timeout",
+		"local.KeepAlive":                  "sse-header-timeout",
+		"local.Library":                    "triton-library",
+		"local.LoadModels":                 "load-model",
+		"local.LoadTimeout":                "model-load-timeout",
+		"local.Options.CacheDirectory":     "cache-directory",
+		"local.Options.Caches":             "cache-config",
+		"local.Options.LogVerbose":         "tritonserver-log-verbose-level",
+		"local.Options.MetricsInterval":    "metrics-interval-ms",
+		"local.Options.ModelLoadThreads":   "model-load-thread-count",
+		"local.Options.PinnedMemoryPool":   "pinned-memory-pool-byte-size",
+		"local.Options.RateLimit":          "rate-limit",
+		"local.Options.RateLimitResources": "rate-limit-resource",
+		"local.Repositories":               "model-repository",
+		"memory.Limit":                     "memory-limit",
+		"metrics.GatewayPrefix":            "inference-gateway-metrics-prefix",
+		"metrics.Off":                      "no-allow-metrics",
+		"metrics.Port":                     "metrics-port",
+		"metrics.TritonURLs":               "triton-metrics-url",
+		"openai.ResponsesStoreBytes":       "responses-store-bytes",
+		"openai.ResponsesStoreSize":        "responses-store-size",
+		"openai.ResponsesStoreTTL":         "responses-store-ttl",
+		"server.AllowedHosts":              "allowed-host",
+		"server.CORSOrigins":               "cors-origin",
+		"server.Host":                      "host",
+		"server.MaxBody":                   "http-max-input-size",
+		"server.MaxConnections":            "max-connections",
+		"server.MaxConnectionsPerAddress":  "max-connections-per-address",
+		"server.Port":                      "openai-port",
+		"server.ProfileAddress":            "profile-address",
+		"server.ShutdownTimeout":           "shutdown-timeout",
+		"server.TLS.CertFile":              "tls-cert",
+		"server.TLS.ClientCAFile":          "tls-client-ca",
+		"server.TLS.KeyFile":               "tls-key",
+		"server.WriteTimeout":              "write-timeout",
+		"serving.DefaultMaxTokens":         "default-max-tokens",
+		"serving.MaxCallBytes":             "max-tool-call-parse-bytes",
+		"tracing.Endpoint":                 "otlp-endpoint",
+		"tracing.Protocol":                 "otlp-protocol",
+		"tracing.SampleRatio":              "trace-sample-ratio",
+		"triton.CAFile":                    "triton-tls-ca",
+		"triton.CertFile":                  "triton-tls-cert",
+		"triton.Endpoint":                  "triton-endpoint",
+		"triton.FirstResponse":             "first-response-timeout",
+		"triton.Inactivity":                "inactivity-timeout",
+		"triton.KeepAlive":                 "sse-header-timeout",
+		"triton.KeyFile":                   "triton-tls-key",
+	}
+}
+
+// flagOf is a field's flag as it stands on the command line. A field that no flag sets keeps
+// its name.
+func flagOf(field configfield.Field) string {
+	if name, found := fieldFlags()[field]; found {
+		return "--" + name
+	}
+	return string(field)
+}
+
+// flagged returns an error that names flags where err names fields.
+func flagged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return flaggedError{err, configfield.Text(err, flagOf)}
+}
+
+// flaggedError is an error with flags in its text.
+type flaggedError struct {
+	error
+
+	text string
+}
+
+// Error is the text with flags.
+func (e flaggedError) Error() string { return e.text }
+
+// Unwrap is the error with fields.
+func (e flaggedError) Unwrap() error { return e.error }
+
+// flaggedAttr has the log name flags in errors that name fields.
+func flaggedAttr(_ []string, attr slog.Attr) slog.Attr {
+	if err, ok := attr.Value.Any().(error); ok {
+		attr.Value = slog.AnyValue(flagged(err))
+	}
+	return attr
+}
