@@ -46,7 +46,9 @@ func TestSlowReader(t *testing.T) {
 	if err := listener.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	server, err := trident.New(cfg, listener, nil, nil, routes, core.Admission(), nil, func(err error) { t.Error(err) }, slog.New(slog.DiscardHandler))
+	server, err := trident.New(trident.Common{
+		Config: cfg, Core: core.Admission(), Abort: func(err error) { t.Error(err) }, Log: slog.New(slog.DiscardHandler),
+	}, listener, routes)
 	if err != nil {
 		t.Fatal(err)
 	}
