@@ -334,6 +334,11 @@ var layers = []room{
 		imports: []string{},
 	},
 	{
+		path: "test/logbuffer", layer: tool,
+		says:    "keeps a log in memory for tests that read it while the program runs",
+		imports: []string{"test/pause"},
+	},
+	{
 		path: "test/pause", layer: tool,
 		says:    "waits for a time or for a condition, in tests and in the programs that measure",
 		imports: []string{},

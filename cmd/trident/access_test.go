@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -30,30 +29,13 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
-
-// logged is a log that several goroutines write.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // deployment is the whole program over a tritonserver in Go and an engine of text models.
 type deployment struct {
 	openai, rest, native string // addresses
-	log                  *logged
+	log                  *logbuffer.Buffer
 	http                 *http.Client
 }
 
@@ -70,7 +52,7 @@ func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
 		t.Fatal(err)
 	}
 	cfg.Table = nil
-	d := &deployment{log: &logged{}, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	d := &deployment{log: &logbuffer.Buffer{}, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	app := application(&flags{}, cfg, slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(err error) { t.Error(err) },
 		fx.Decorate(func(engines []inference.Engine) []inference.Engine { return append(engines, engine) }))
 	if err := app.Start(t.Context()); err != nil {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // asMain is an environment variable with which the tests' binary is Trident.
@@ -30,7 +32,7 @@ func TestEarlyHangup(t *testing.T) {
 			if err := syscall.Mkfifo(path, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			log := newLines()
+			log := &logbuffer.Buffer{}
 			cmd := exec.CommandContext(t.Context(), os.Args[0], append(test.args, "--config="+path)...)
 			cmd.Env, cmd.Stderr = append(os.Environ(), asMain+"=1"), log
 			if err := cmd.Start(); err != nil {
@@ -48,7 +50,7 @@ func TestEarlyHangup(t *testing.T) {
 			if err := errors.Join(err, pipe.Close()); err != nil {
 				t.Error(err)
 			}
-			log.await(t, test.says, 1)
+			log.Await(t, test.says, 1)
 			if !test.ends {
 				err = cmd.Process.Signal(syscall.SIGTERM)
 			}

@@ -59,11 +59,11 @@ func TestKeysOfTheFile(t *testing.T) {
 
 	rest := "host: 127.0.0.1\nopenai-port: 0\nshutdown-timeout: 5s\n"
 	write(t, path, rest+"keys: [{name: team-a, key: SECRET-8}]\n")
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 	want("after a change", map[string]int{"SECRET-2": 401, "SECRET-5": 401, "SECRET-8": 200})
 	for i, bad := range []string{"keys: [{name: team-a, key: SECRET 9}]\n", "keys: []\n", ""} {
 		write(t, path, rest+bad)
-		log.await(t, refused, i+1)
+		log.Await(t, refused, i+1)
 		want("after a file that can't be used", map[string]int{"": 401, "SECRET-8": 200})
 	}
 	if !strings.Contains(log.String(), "keys: the last ones are gone") {

@@ -32,6 +32,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/test/logbuffer"
 	"github.com/trident-inference/trident/web"
 )
 
@@ -97,7 +98,7 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 		tb.Fatal(err)
 	}
 	cfg.Table = nil
-	log, level := &logged{}, &slog.LevelVar{}
+	log, level := &logbuffer.Buffer{}, &slog.LevelVar{}
 	var shared *server.Server
 	var ownREST *rest.Server
 	var page *metrics.Server

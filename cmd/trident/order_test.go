@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +28,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/test/cputime"
 	"github.com/trident-inference/trident/test/tier"
 )
 
@@ -160,16 +160,6 @@ func (h *hostile) refusedAs(a matrixAnswer, text string, status int, code codes.
 	return a.status == status && strings.HasPrefix(a.body, `{"error":{"message":"`) && strings.Contains(a.body, text)
 }
 
-// cpu is what the process has used.
-func cpu(tb testing.TB) time.Duration {
-	tb.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
-
 // startOrder starts the program with the keys of these tests and a model whose answers come
 // when the test ends them.
 func startOrder(t *testing.T, args ...string) (_ *matrixTarget, end func()) {
@@ -233,7 +223,7 @@ func TestOrder(t *testing.T) {
 	}
 	surfaces := map[string]bool{}
 	for key, text := range map[string]string{"sk-spent": "requests of this key come faster", "sk-full": "1 requests of this key are being served and 1 wait"} {
-		began := cpu(t)
+		began := cputime.Process(t)
 		for i := range all {
 			h := &all[i]
 			surfaces[h.listener+" "+h.kind] = true
@@ -252,7 +242,7 @@ func TestOrder(t *testing.T) {
 		if tier.Race {
 			limit *= 10
 		}
-		if each := (cpu(t) - began) / time.Duration(len(all)); each > limit {
+		if each := (cputime.Process(t) - began) / time.Duration(len(all)); each > limit {
 			t.Errorf("%s: a refusal takes %s of CPU", key, each)
 		} else {
 			t.Logf("%s: a refusal takes %s of CPU", key, each)

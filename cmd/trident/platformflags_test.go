@@ -5,15 +5,16 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
 func TestPlatformFlags(t *testing.T) {
@@ -82,19 +83,14 @@ func platformEngine() *inferencetest.Engine {
 	return engine
 }
 
-// freePort is one that nobody listened on a moment ago.
+// freePort returns a port that no process listens on.
 func freePort(tb testing.TB) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	port, err := tritonserver.FreePort(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return port
+	return strconv.Itoa(port)
 }
 
 const platformSettings = "host: 127.0.0.1\nopenai-port: 0\nshutdown-timeout: 5s\nhttp-max-input-size: 4096\n"

@@ -25,45 +25,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
-
-// lines is a log whose lines a test waits for.
-type lines struct {
-	mu    sync.Mutex
-	text  strings.Builder
-	fresh chan struct{}
-}
-
-func newLines() *lines { return &lines{fresh: make(chan struct{}, 1)} }
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	select {
-	case l.fresh <- struct{}{}:
-	default:
-	}
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// await waits until a text is in the log n times.
-func (l *lines) await(t *testing.T, text string, n int) {
-	t.Helper()
-	late := time.After(30 * time.Second)
-	for strings.Count(l.String(), text) < n {
-		select {
-		case <-l.fresh:
-		case <-late:
-			t.Fatalf("%q isn't %d times in\n%s", text, n, l)
-		}
-	}
-}
 
 const (
 	taken   = `msg="settings read again"`
@@ -71,11 +34,11 @@ const (
 )
 
 // reloaderOf starts a reloader for a file, with the log's level and all that it is told.
-func reloaderOf(t *testing.T, path string, parts ...reload) (*reloader, *flags, *lines) {
+func reloaderOf(t *testing.T, path string, parts ...reload) (*reloader, *flags, *logbuffer.Buffer) {
 	t.Helper()
 	f := readLine(t, "--config="+path)
 	f.hangups = make(chan os.Signal, 1)
-	log := newLines()
+	log := &logbuffer.Buffer{}
 	r := newReloader(reloaderParts{Begun: f, Parts: append(parts, levelReload(&f.level)), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err := r.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -105,7 +68,7 @@ func TestReloadOnChange(t *testing.T) {
 	}
 
 	write(t, path, "log-level: debug\n") // in place
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 	if f.level.Level() != slog.LevelDebug {
 		t.Errorf("the level is %s", f.level.Level())
 	}
@@ -113,25 +76,25 @@ func TestReloadOnChange(t *testing.T) {
 	if err := os.Rename(path+"~", path); err != nil {
 		t.Fatal(err)
 	}
-	log.await(t, taken, 2)
+	log.Await(t, taken, 2)
 	if f.level.Level() != slog.LevelWarn {
 		t.Errorf("the level is %s", f.level.Level())
 	}
 	write(t, path, "log-levels: error\n")
-	log.await(t, refused, 1)
+	log.Await(t, refused, 1)
 	if !strings.Contains(log.String(), path+":1: unknown key log-levels: did you mean log-level?") || f.level.Level() != slog.LevelWarn {
 		t.Errorf("level %s, log\n%s", f.level.Level(), log)
 	}
 	write(t, path, "log-level: error\nopenai-port: 5\nstrict: true\n")
-	log.await(t, taken, 3)
-	log.await(t, `level=WARN msg="changed settings take effect at restart" settings="[openai-port strict]"`, 1)
+	log.Await(t, taken, 3)
+	log.Await(t, `level=WARN msg="changed settings take effect at restart" settings="[openai-port strict]"`, 1)
 	if f.level.Level() != slog.LevelError {
 		t.Errorf("the level is %s", f.level.Level())
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	log.await(t, refused, 2)
+	log.Await(t, refused, 2)
 	if got := r.Reloads(); got.Taken != 3 || got.Refused != 2 || !got.Stale || !got.At.After(before.At) || got.At.After(time.Now()) {
 		t.Errorf("it tells %+v, and told %+v before", got, before)
 	}
@@ -159,12 +122,12 @@ func TestReloadInKubernetes(t *testing.T) {
 	}
 	_, f, log := reloaderOf(t, path)
 	publish("..2", "log-level: debug\n")
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 	if err := os.RemoveAll(filepath.Join(mount, "..1")); err != nil {
 		t.Fatal(err)
 	}
 	publish("..3", "log-level: error\n")
-	log.await(t, taken, 2)
+	log.Await(t, taken, 2)
 	if f.level.Level() != slog.LevelError {
 		t.Errorf("the level is %s", f.level.Level())
 	}
@@ -179,7 +142,7 @@ func TestReloadOfALink(t *testing.T) {
 	}
 	_, _, log := reloaderOf(t, path)
 	write(t, target, "log-level: debug\n")
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 }
 
 // TestReloadInABusyFolder changes the file where others are written and made all the
@@ -214,7 +177,7 @@ func TestReloadInABusyFolder(t *testing.T) {
 				}
 			})
 			write(t, path, "log-level: debug\n")
-			log.await(t, taken, 1)
+			log.Await(t, taken, 1)
 			if f.level.Level() != slog.LevelDebug {
 				t.Errorf("the level is %s", f.level.Level())
 			}
@@ -233,10 +196,10 @@ func TestReloadOnSignal(t *testing.T) {
 		return func() {}, nil
 	}})
 	f.hangups <- syscall.SIGHUP
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 	refuse = true
 	write(t, f.file.path, "log-level: debug\n")
-	log.await(t, `error="trident: no keys in the file"`, 1)
+	log.Await(t, `error="trident: no keys in the file"`, 1)
 	if f.level.Level() != slog.LevelInfo {
 		t.Errorf("the level is %s", f.level.Level())
 	}
@@ -284,10 +247,10 @@ func TestReloadUnderLoad(t *testing.T) {
 	awaitRequests(t, engine, streams)
 	for i := range 5 {
 		write(t, path, settings(fmt.Sprintf("new %d {{ messages[0].content }}", i), "second"))
-		log.await(t, taken, i+1)
+		log.Await(t, taken, i+1)
 	}
 	write(t, path, "models: {m: {chat-template: '{% for %}'}}\n")
-	log.await(t, refused, 1)
+	log.Await(t, refused, 1)
 	close(goOn)
 	all.Wait()
 	for i, text := range texts {
@@ -313,14 +276,14 @@ func TestReloadUnderLoad(t *testing.T) {
 }
 
 // runWith starts the whole application with an engine in place of Triton.
-func runWith(t *testing.T, path string, engine inference.Engine) (url string, log *lines) {
+func runWith(t *testing.T, path string, engine inference.Engine) (url string, log *logbuffer.Buffer) {
 	t.Helper()
 	f := readLine(t, "--config="+path, "--triton-endpoint=127.0.0.1:1", "--log-format=json")
 	cfg, err := f.config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	log = newLines()
+	log = &logbuffer.Buffer{}
 	address := &listening{Handler: slog.NewTextHandler(log, nil), address: make(chan string, 1)}
 	app := fx.New(graph(f, cfg, slog.New(address), func(error) {}), fx.Decorate(func([]inference.Engine) []inference.Engine { return []inference.Engine{engine} }))
 	if err := app.Start(t.Context()); err != nil {
@@ -395,12 +358,12 @@ func TestReloadOfLimits(t *testing.T) {
 	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 5}}}, inferencetest.New())
 	_, _, log := reloaderOf(t, path, limitReload(service))
 	write(t, path, "max-in-flight: 7\nmax-in-flight-per-model: m=2\n")
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 	if n := service.Admission().MaxInFlight(); n != 7 {
 		t.Errorf("%d at once", n)
 	}
 	write(t, path, "max-in-flight: -1\n")
-	log.await(t, refused, 1)
+	log.Await(t, refused, 1)
 	if n := service.Admission().MaxInFlight(); n != 7 {
 		t.Errorf("%d at once", n)
 	}
@@ -422,7 +385,7 @@ func TestReloadOfKeys(t *testing.T) {
 	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), keyReload(gate))
 	write(t, keys, "second-key-of-some-length\n")
 	f.hangups <- syscall.SIGHUP
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 	if admitted("first-key-of-some-length") || !admitted("second-key-of-some-length") {
 		t.Error("the new key isn't the one that counts")
 	}
@@ -430,7 +393,7 @@ func TestReloadOfKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, f.file.path, "log-level: debug\n")
-	log.await(t, refused, 1)
+	log.Await(t, refused, 1)
 	if !admitted("second-key-of-some-length") || !strings.Contains(log.String(), "--api-keys-file "+keys+": it can't be read") || f.level.Level() != slog.LevelInfo {
 		t.Errorf("level %s, and the log has\n%s", f.level.Level(), log)
 	}

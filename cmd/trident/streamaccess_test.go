@@ -54,7 +54,7 @@ func TestFirstKeysOnAStream(t *testing.T) {
 		awaitSaid(t, said, "")
 	}
 	write(t, path, rest+"keys: [{name: some, key: sk-some}]\n")
-	log.await(t, taken, 1)
+	log.Await(t, taken, 1)
 	for name, said := range open {
 		if got := said(); !strings.Contains(got, "Incorrect API key provided") {
 			t.Errorf("%s: %q", name, got)

@@ -3,7 +3,6 @@ package admission_test
 import (
 	"context"
 	"iter"
-	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/test/cputime"
 )
 
 // atOnce is an engine whose answers cost nothing.
@@ -79,15 +79,8 @@ func BenchmarkAdmission(b *testing.B) {
 // called.
 func cpuTime(b *testing.B) func() {
 	b.Helper()
-	used := func() int64 {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	before := used()
-	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
+	before := cputime.Process(b)
+	return func() { b.ReportMetric(float64(cputime.Process(b)-before)/float64(b.N), "cpu-ns/op") }
 }
 
 func benchConfig() serving.Config {

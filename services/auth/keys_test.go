@@ -10,37 +10,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/test/logbuffer"
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// syncBuffer takes a log from several goroutines.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // newGate is one for tests, and its log.
-func newGate(tb testing.TB, cfg Config) (*Gate, *syncBuffer) {
+func newGate(tb testing.TB, cfg Config) (*Gate, *logbuffer.Buffer) {
 	tb.Helper()
-	log := &syncBuffer{}
+	log := &logbuffer.Buffer{}
 	gate, err := New(cfg, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		tb.Fatal(err)

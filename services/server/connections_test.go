@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // TestConnectionLimit: beyond the limit of a port connections are closed at once, and one that
@@ -73,7 +75,7 @@ func TestConnectionLimit(t *testing.T) {
 // TestConnectionsOfAddresses: an address has its own limit, but for those of this machine.
 func TestConnectionsOfAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, telemetry := &syncBuffer{}, NewTelemetry(nil)
+		log, telemetry := &logbuffer.Buffer{}, NewTelemetry(nil)
 		l := &LimitedListener{
 			all: 7, each: 2, telemetry: telemetry, log: newSeldom(slog.New(slog.NewTextHandler(log, nil))),
 			open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},

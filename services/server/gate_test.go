@@ -13,12 +13,13 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // newGate is one for tests, and its log.
-func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *syncBuffer) {
+func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *logbuffer.Buffer) {
 	tb.Helper()
-	log := &syncBuffer{}
+	log := &logbuffer.Buffer{}
 	gate, err := auth.New(cfg, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		tb.Fatal(err)
@@ -158,7 +159,7 @@ func TestOpenServerWarns(t *testing.T) {
 		if err := listener.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		log := &syncBuffer{}
+		log := &logbuffer.Buffer{}
 		s, err := New(Common{Config: cfg, Certificates: test.certificates, Gate: test.gate, Core: noWork{}, Abort: func(error) {}, Log: slog.New(slog.NewTextHandler(log, nil))}, listener, rest(http.NotFoundHandler()))
 		if err != nil {
 			t.Fatal(err)

@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // profile serves profiles on a free port until the test ends.
-func profile(t *testing.T, address string) (p *Profiler, log *syncBuffer) {
+func profile(t *testing.T, address string) (p *Profiler, log *logbuffer.Buffer) {
 	t.Helper()
-	log = &syncBuffer{}
+	log = &logbuffer.Buffer{}
 	p = NewProfiler(Config{ProfileAddress: address}, slog.New(slog.NewTextHandler(log, nil)))
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)

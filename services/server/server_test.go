@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,24 +32,6 @@ type noWork struct{}
 func (noWork) Drain(context.Context) {}
 
 func (noWork) Arrive(context.Context) *admission.Arrival { return nil }
-
-// syncBuffer takes a log from several goroutines.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
 
 // wallClock is one that tests set, beside what has passed really.
 type wallClock struct{ ahead atomic.Int64 }
@@ -67,10 +49,10 @@ func rest(handler http.Handler) []Route {
 }
 
 // start serves a handler on a free port until the test ends.
-func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url string, log *syncBuffer, stop func() error) {
+func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url string, log *logbuffer.Buffer, stop func() error) {
 	t.Helper()
 	cfg.Host, cfg.Port = "127.0.0.1", 0
-	log = &syncBuffer{}
+	log = &logbuffer.Buffer{}
 	l := NewListener(cfg)
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // secured is a server with TLS, and the folder of its files cert, key and ca.
 type secured struct {
 	url, dir string
-	log      *syncBuffer
+	log      *logbuffer.Buffer
 	clock    wallClock
 }
 
@@ -27,7 +28,7 @@ type secured struct {
 // clients of an authority.
 func startSecured(t *testing.T, own servertest.Pair, clients *servertest.Authority, handler http.HandlerFunc) *secured {
 	t.Helper()
-	s := &secured{dir: t.TempDir(), log: &syncBuffer{}}
+	s := &secured{dir: t.TempDir(), log: &logbuffer.Buffer{}}
 	cfg := Default()
 	cfg.Host, cfg.Port = "127.0.0.1", 0
 	cfg.TLS = TLS{CertFile: servertest.Write(t, s.dir, "cert", own.Certificate), KeyFile: servertest.Write(t, s.dir, "key", own.Key)}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/cputime"
 )
 
 // bytesCodec lets a test's server send what it likes.
@@ -526,15 +526,6 @@ func BenchmarkRequest(b *testing.B) {
 func reportCPU(b *testing.B) func() {
 	b.Helper()
 	b.ReportAllocs()
-	start := cpu(b)
-	return func() { b.ReportMetric(float64(cpu(b)-start)/float64(b.N), "cpu-ns/op") }
-}
-
-func cpu(b *testing.B) int64 {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return usage.Utime.Nano() + usage.Stime.Nano()
+	start := cputime.Process(b)
+	return func() { b.ReportMetric(float64(cputime.Process(b)-start)/float64(b.N), "cpu-ns/op") }
 }

@@ -29,3 +29,14 @@ func thread(tb testing.TB) time.Duration {
 	}
 	return time.Duration(used.Nano())
 }
+
+// Process returns the CPU time that the process has used since its start, in user and
+// system mode.
+func Process(tb testing.TB) time.Duration {
+	tb.Helper()
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}

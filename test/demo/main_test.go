@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/test/pause"
 )
 
@@ -176,10 +177,9 @@ func checkError(t *testing.T, err error, want []string) {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := tritonserver.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }

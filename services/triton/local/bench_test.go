@@ -4,13 +4,12 @@ package local
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/trident-inference/trident/test/backends/burst"
+	"github.com/trident-inference/trident/test/cputime"
 )
 
 // BenchmarkStreams asks what a response costs from Triton's core to the loop over
@@ -28,7 +27,7 @@ func BenchmarkStreams(b *testing.B) {
 	for _, streams := range []int{1, 64} {
 		b.Run(fmt.Sprintf("%d", streams), func(b *testing.B) {
 			b.ReportAllocs()
-			before := processTime(b)
+			before := cputime.Process(b)
 			for b.Loop() {
 				var group errgroup.Group
 				for range streams {
@@ -46,18 +45,8 @@ func BenchmarkStreams(b *testing.B) {
 				}
 			}
 			responses := float64(b.N * streams * tokens)
-			b.ReportMetric(float64(processTime(b)-before)/responses, "cpu-ns/response")
+			b.ReportMetric(float64(cputime.Process(b)-before)/responses, "cpu-ns/response")
 			b.ReportMetric(responses/b.Elapsed().Seconds(), "responses/s")
 		})
 	}
-}
-
-// processTime is the CPU time that this process has used.
-func processTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
