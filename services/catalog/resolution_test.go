@@ -196,6 +196,7 @@ var fingerprints = regexp.MustCompile(`"system_?[fF]ingerprint":"(fp_[0-9a-f]{10
 // reload loads the model anew at the first of the two requests that it answers. The second
 // one, which the test is about if it waits, can't begin before.
 func reload(t *testing.T, s surface, waits bool) {
+	t.Helper()
 	engine := inferencetest.New()
 	load := func(context int) {
 		engine.Configure("chat", func(c *kserve.ModelConfig) {

@@ -37,9 +37,9 @@ func (s *Service) serve(ctx context.Context, model *catalog.Resolution, operatio
 		t.Measure.End(outcome, usage)
 		t.Leave()
 	}()
-	outcome, usage, err = w.do(t) //nolint:contextcheck // the ticket is the context
+	outcome, usage, err = w.do(t)
 	if err != nil {
-		err = inference.Cause(t, err) //nolint:contextcheck // likewise
+		err = inference.Cause(t, err) //nolint:contextcheck // the ticket is the context
 		outcome = metering.OutcomeOf(err)
 	}
 	return err

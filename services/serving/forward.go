@@ -40,7 +40,7 @@ type forwarding struct {
 
 func (f *forwarding) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	f.ticket, f.outcome = t, metering.OutcomeOK
-	stream, err := f.stream(t) //nolint:contextcheck // the ticket is the context
+	stream, err := f.stream(t)
 	if err != nil {
 		return f.outcome, nil, err
 	}
@@ -119,9 +119,9 @@ type single struct {
 
 func (one *single) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	one.ticket = t
-	err := one.infer(t) //nolint:contextcheck // the ticket is the context
+	err := one.infer(t)
 	if one.unused != nil {
-		return metering.OutcomeOf(one.unused), nil, nil
+		return metering.OutcomeOf(one.unused), nil, nil //nolint:nilerr // the caller returns one.unused
 	}
 	return metering.OutcomeOK, nil, err
 }

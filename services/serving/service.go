@@ -143,15 +143,15 @@ type generation struct {
 
 func (g *generation) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	t.Measure.Streamed = g.req.Stream
-	run, err := g.service.plan(t, g.model, g.req, &t.Measure) //nolint:contextcheck // the ticket is the context
+	run, err := g.service.plan(t, g.model, g.req, &t.Measure)
 	if err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}
-	run.best(run.deltas(t))(g.take) //nolint:contextcheck // likewise
+	run.best(run.deltas(t))(g.take)
 	if g.ended {
 		return metering.OutcomeCanceled, nil, g.err
 	}
-	usage := run.usage() //nolint:contextcheck // what has been generated is counted whatever the client does
+	usage := run.usage()
 	g.yield(inference.Delta{Usage: usage}, nil)
 	return metering.OutcomeOK, usage, nil
 }
