@@ -418,7 +418,7 @@ func TestAccessFlags(t *testing.T) {
 	if keys := cfg.Auth.APIKeys; !slices.Equal(keys, []auth.Secret{"one", "two"}) {
 		t.Errorf("%d keys", len(keys))
 	}
-	want := []auth.Restriction{
+	want := []auth.OpenAIRestriction{
 		{Groups: []auth.Group{"inference", "health"}, Header: "a", Value: "b c"},
 		{Groups: []auth.Group{"metrics"}, Header: "d", Value: "e f"},
 		{Groups: []auth.Group{"embedding"}, Header: "g", Value: "h=i"},

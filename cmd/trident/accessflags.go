@@ -59,7 +59,7 @@ func (f *flags) errNoKeysFile() error {
 
 // restrictedFlag takes three arguments, as Triton's own frontend does, or one with all:
 // "GROUPS KEY VALUE" or GROUPS:KEY=VALUE. In the environment each line is one.
-type restrictedFlag []auth.Restriction
+type restrictedFlag []auth.OpenAIRestriction
 
 // Decode implements [kong.MapperValue]. A file of settings has a list.
 func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
@@ -93,7 +93,7 @@ func (f *restrictedFlag) take(value string, next func() (string, bool)) error {
 			}
 			parts = append(parts, part)
 		}
-		r, err := auth.ParseRestriction(parts[0], parts[1], parts[2])
+		r, err := auth.ParseOpenAIRestriction(parts[0], parts[1], parts[2])
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ type Config struct {
 	Keys        KeySection
 	// Restricted groups of APIs need a header, too. GRPCRestricted are groups of KServe's
 	// methods by gRPC and Connect, and HTTPRestricted by REST.
-	Restricted                     []Restriction
+	Restricted                     []OpenAIRestriction
 	GRPCRestricted, HTTPRestricted []KServeRestriction
 }
 

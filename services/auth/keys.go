@@ -48,11 +48,11 @@ const HiddenKey = "***"
 
 // keys are those that clients may show. Only their digests are kept.
 type keys struct {
-	given []Secret // by flag or environment
-	file  string   // empty for none
-	log   *slog.Logger
-	ring  atomic.Pointer[ring]
-	wall  func() time.Time // the clock by which keys expire
+	given   []Secret // by flag or environment
+	file    string   // empty for none
+	log     *slog.Logger
+	keyring atomic.Pointer[keyring]
+	wall    func() time.Time // the clock by which keys expire
 
 	began time.Time    // by the monotonic clock, as next is: a wall clock that is set back puts off no look
 	next  atomic.Int64 // when to look at the file again, in ns from began
@@ -69,15 +69,15 @@ type KeySection struct {
 	File string
 
 	entries []KeyEntry
-	ring    *ring // of the entries, which checks them
+	keyring *keyring // of the entries, which checks them
 }
 
 // Add takes one more. Its errors name no key.
 func (s *KeySection) Add(entry KeyEntry) error {
-	if s.ring == nil {
-		s.ring = newRing()
+	if s.keyring == nil {
+		s.keyring = newKeyring()
 	}
-	if err := s.ring.add(entry, nil); err != nil {
+	if err := s.keyring.add(entry, nil); err != nil {
 		return err
 	}
 	s.entries = append(s.entries, entry)
@@ -86,7 +86,7 @@ func (s *KeySection) Add(entry KeyEntry) error {
 
 // ring finds credentials by the first bytes of their digests, which tell nothing of the
 // rest to who measures how long that takes.
-type ring struct {
+type keyring struct {
 	credentials map[uint64][]credential
 	clients     map[string]*inference.Client
 }
@@ -97,13 +97,13 @@ type credential struct {
 	expires time.Time // zero for never
 }
 
-func newRing() *ring {
-	return &ring{credentials: map[uint64][]credential{}, clients: map[string]*inference.Client{}}
+func newKeyring() *keyring {
+	return &keyring{credentials: map[uint64][]credential{}, clients: map[string]*inference.Client{}}
 }
 
 func newKeys(given []Secret, file string, section KeySection, log *slog.Logger) (*keys, error) {
 	k := &keys{given: given, file: file, log: log, wall: time.Now, began: time.Now()}
-	k.ring.Store(newRing())
+	k.keyring.Store(newKeyring())
 	apply, err := k.prepare(section)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func newKeys(given []Secret, file string, section KeySection, log *slog.Logger) 
 }
 
 // wanted is whether a request needs a key: there are some.
-func (k *keys) wanted() bool { return len(k.ring.Load().clients) > 0 }
+func (k *keys) wanted() bool { return len(k.keyring.Load().clients) > 0 }
 
 // client is whose request has these values in its header.
 func (k *keys) client(values func(name string) []string) (*inference.Client, error) {
@@ -125,7 +125,7 @@ func (k *keys) client(values func(name string) []string) (*inference.Client, err
 	if len(key) <= maxKey {
 		var text [maxKey]byte
 		digest := sha256.Sum256(text[:copy(text[:], key)])
-		for _, c := range k.ring.Load().credentials[prefixOf(digest)] {
+		for _, c := range k.keyring.Load().credentials[prefixOf(digest)] {
 			if subtle.ConstantTimeCompare(c.digest[:], digest[:]) != 1 {
 				continue
 			}
@@ -205,11 +205,11 @@ func (k *keys) prepare(section KeySection) (apply func(), err error) {
 }
 
 // read makes a ring of all keys. Clients that are as they were stay the same ones.
-func (k *keys) read(section KeySection) (next *ring, seen FileStates, err error) {
+func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err error) {
 	if k.file != "" {
 		seen = StateOf(k.file) // before it is read: a change meanwhile is seen next time
 	}
-	next, old := newRing(), k.ring.Load()
+	next, old := newKeyring(), k.keyring.Load()
 	for _, key := range k.given {
 		if err := next.add(KeyEntry{Key: oneOrMore{string(key)}}, old); err != nil {
 			return nil, seen, configfield.Errorf("auth.APIKeys", "%w", err)
@@ -229,13 +229,13 @@ func (k *keys) read(section KeySection) (next *ring, seen FileStates, err error)
 }
 
 // take makes a ring count. The caller holds looking.
-func (k *keys) take(next *ring) {
+func (k *keys) take(next *keyring) {
 	for _, file := range []string{k.file, k.section.File} {
 		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
 			k.log.Warn("all users of this machine can read the file of keys", "file", file)
 		}
 	}
-	if before := k.ring.Swap(next); len(next.clients) > 0 || len(before.clients) > 0 {
+	if before := k.keyring.Swap(next); len(next.clients) > 0 || len(before.clients) > 0 {
 		k.log.Info("API keys", "clients", len(next.clients))
 	}
 }
@@ -275,7 +275,7 @@ func (o *oneOrMore) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(o))
 }
 
-func (r *ring) read(file string, old *ring) error {
+func (r *keyring) read(file string, old *keyring) error {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return errors.New("it can't be read: " + causeOf(err))
@@ -344,7 +344,7 @@ func keyLines(content []byte) []string {
 }
 
 // add checks an entry. Its errors name no key.
-func (r *ring) add(entry KeyEntry, old *ring) error {
+func (r *keyring) add(entry KeyEntry, old *keyring) error {
 	if len(entry.Key) == 0 {
 		return errors.New("it has no key")
 	}

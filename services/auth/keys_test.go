@@ -114,11 +114,11 @@ func TestKeys(t *testing.T) {
 			}
 		})
 	}
-	client := gate.keys.ring.Load().clients["plain"]
+	client := gate.keys.keyring.Load().clients["plain"]
 	if want := (inference.Limits{InFlight: 1, Queued: 2, Rate: 0.5, Burst: 3}); client.Limits != want || !slices.Equal(client.Models, []string{"a", "b"}) {
 		t.Errorf("plain is %+v", client)
 	}
-	if young, two := gate.keys.ring.Load().clients["young"], gate.keys.ring.Load().clients["two"]; young.May("a") || !two.May("a") {
+	if young, two := gate.keys.keyring.Load().clients["young"], gate.keys.keyring.Load().clients["two"]; young.May("a") || !two.May("a") {
 		t.Errorf("an empty list is none, no list all: %+v, %+v", young, two)
 	}
 	for _, secret := range []string{"of-plain", "hashed", "by-flag", hash} {
@@ -193,7 +193,7 @@ func TestKeysReload(t *testing.T) {
 		_, refused := admitted(t, gate, "x-api-key", key)
 		return refused == nil
 	}
-	before := gate.keys.ring.Load().clients
+	before := gate.keys.keyring.Load().clients
 	servertest.Write(t, dir, "keys", []byte("- {name: a, key: [one, three]}\n- {name: b, key: four, models: [x]}"))
 	if err := gate.again(); err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestKeysReload(t *testing.T) {
 	if !lets("one") || lets("two") || !lets("three") || !lets("four") {
 		t.Error("the new keys don't count")
 	}
-	if after := gate.keys.ring.Load().clients; after["a"] != before["a"] || after["b"] == before["b"] {
+	if after := gate.keys.keyring.Load().clients; after["a"] != before["a"] || after["b"] == before["b"] {
 		t.Error("a is another client, or b the same")
 	}
 	for _, content := range []string{"", "- key: SECRET and more", "- {key: [five}"} {
@@ -334,7 +334,7 @@ func TestKeySection(t *testing.T) {
 		}
 	}
 	// Nothing counts before it is applied, and who didn't change stays the same client.
-	before := closed.keys.ring.Load().clients["filed"]
+	before := closed.keys.keyring.Load().clients["filed"]
 	apply, err := closed.Prepare(section(one))
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestKeySection(t *testing.T) {
 		t.Error("a key counts before it is applied")
 	}
 	apply()
-	if closed.keys.ring.Load().clients["filed"] != before {
+	if closed.keys.keyring.Load().clients["filed"] != before {
 		t.Error("a client that didn't change is another one")
 	}
 	var s KeySection
@@ -367,7 +367,7 @@ func TestReadableKeys(t *testing.T) {
 
 // TestSecret is printed nowhere.
 func TestSecret(t *testing.T) {
-	cfg := Config{APIKeys: []Secret{"sk-one"}, Restricted: []Restriction{{Groups: []Group{Health}, Header: "a", Value: "sk-two"}}}
+	cfg := Config{APIKeys: []Secret{"sk-one"}, Restricted: []OpenAIRestriction{{Groups: []Group{Health}, Header: "a", Value: "sk-two"}}}
 	var log bytes.Buffer
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
 		slog.New(handler).Info("config", "all", cfg, "key", cfg.APIKeys[0], "keys", cfg.APIKeys)

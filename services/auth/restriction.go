@@ -13,7 +13,7 @@ import (
 func restrictable() []Group { return []Group{Inference, Embedding, Repository, Metrics, Health} }
 
 // Restriction closes groups of APIs to clients that don't send a header.
-type Restriction struct {
+type OpenAIRestriction struct {
 	Groups []Group
 	// Header's name, and the Value that it must have.
 	Header string
@@ -21,8 +21,8 @@ type Restriction struct {
 }
 
 // ParseRestriction reads what Triton's own frontend takes as three arguments.
-func ParseRestriction(groups, header, value string) (Restriction, error) {
-	r := Restriction{Header: header, Value: Secret(value)}
+func ParseOpenAIRestriction(groups, header, value string) (OpenAIRestriction, error) {
+	r := OpenAIRestriction{Header: header, Value: Secret(value)}
 	for name := range strings.SplitSeq(groups, ",") {
 		group := Group(strings.TrimSpace(name))
 		if !slices.Contains(restrictable(), group) {
@@ -53,9 +53,9 @@ func validToken(s string) bool {
 }
 
 // restrictions are by group; nil restricts nothing.
-type restrictions map[Group]Restriction
+type restrictions map[Group]OpenAIRestriction
 
-func newRestrictions(all []Restriction) (restrictions, error) {
+func newRestrictions(all []OpenAIRestriction) (restrictions, error) {
 	var by restrictions
 	for _, r := range all {
 		for _, group := range r.Groups {
@@ -98,7 +98,7 @@ func (rs restrictions) check(group Group, values func(name string) []string) err
 	return errRestricted("a header of the restricted APIs")
 }
 
-func (r Restriction) met(values func(name string) []string) bool {
+func (r OpenAIRestriction) met(values func(name string) []string) bool {
 	got := values(strings.ToLower(r.Header))
 	return len(got) == 1 && r.Value.Equal(got[0])
 }

@@ -28,7 +28,7 @@ func refusal(tb testing.TB, gate *Gate, route *Record, lines ...string) string {
 func TestRestrictedRoutes(t *testing.T) {
 	routes := slices.Concat(Records(), []*Record{Unmatched(Pages), Unmatched(OpenAI), Unmatched(REST), Unmatched(Procedure)})
 	for _, closed := range restrictable() {
-		gate, _ := newGate(t, Config{Restricted: []Restriction{{Groups: []Group{closed}, Header: "Admin-Key", Value: "right"}}})
+		gate, _ := newGate(t, Config{Restricted: []OpenAIRestriction{{Groups: []Group{closed}, Header: "Admin-Key", Value: "right"}}})
 		refused := 0
 		for _, route := range routes {
 			open := route.Group != closed && route.Group != Other && (route.Group != Embedding || closed != Inference)
@@ -54,7 +54,7 @@ func TestRestrictedRoutes(t *testing.T) {
 
 // TestRestrictions have headers of their own, and the words of Triton's own frontend.
 func TestRestrictions(t *testing.T) {
-	gate, log := newGate(t, Config{APIKeys: []Secret{"k"}, Restricted: []Restriction{
+	gate, log := newGate(t, Config{APIKeys: []Secret{"k"}, Restricted: []OpenAIRestriction{
 		{Groups: []Group{Inference, Health}, Header: "infer-key", Value: "one"},
 		{Groups: []Group{Repository}, Header: "admin-key", Value: "two"},
 	}})
@@ -97,11 +97,11 @@ func TestBadRestrictions(t *testing.T) {
 		{"inference", "a:", "SECRET", "header"},
 		{"inference", "a", "", "value"},
 	} {
-		if _, err := ParseRestriction(test.groups, test.header, test.value); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "SECRET") {
+		if _, err := ParseOpenAIRestriction(test.groups, test.header, test.value); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
-	cfg := Config{Restricted: []Restriction{{[]Group{Health, Metrics}, "a", "b"}, {[]Group{Metrics}, "c", "d"}}}
+	cfg := Config{Restricted: []OpenAIRestriction{{[]Group{Health, Metrics}, "a", "b"}, {[]Group{Metrics}, "c", "d"}}}
 	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "auth.Restricted: metrics is restricted twice") {
 		t.Error(err)
 	}

@@ -65,7 +65,7 @@ type streamOptions struct {
 
 // stream is one ModelStreamInfer call: requests run side by side, each in a
 // goroutine of its own, and their responses take turns on the wire.
-type stream struct {
+type streamCall struct {
 	service  *Service
 	exchange exchange
 	streamOptions
@@ -100,7 +100,7 @@ type sequence struct {
 func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	st := &stream{
+	st := &streamCall{
 		service: s, exchange: x, streamOptions: options,
 		room: semaphore.NewWeighted(streamRoom), failed: make(chan error, 1),
 		idle: make(chan struct{}), sequences: map[sequence]chan struct{}{},
@@ -129,7 +129,7 @@ func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOpt
 
 // end cancels the requests and waits for them, if they can be waited for before the
 // call has ended.
-func (st *stream) end(cancel context.CancelCauseFunc, err error) error {
+func (st *streamCall) end(cancel context.CancelCauseFunc, err error) error {
 	cancel(err)
 	st.close()
 	late := time.NewTimer(joinTime)
@@ -145,7 +145,7 @@ func (st *stream) end(cancel context.CancelCauseFunc, err error) error {
 }
 
 // fail ends the call.
-func (st *stream) fail(err error) {
+func (st *streamCall) fail(err error) {
 	select {
 	case st.failed <- err:
 	default: // it has failed already
@@ -153,7 +153,7 @@ func (st *stream) fail(err error) {
 }
 
 // begin is false when no further request is taken.
-func (st *stream) begin() bool {
+func (st *streamCall) begin() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if !st.closed {
@@ -162,7 +162,7 @@ func (st *stream) begin() bool {
 	return !st.closed
 }
 
-func (st *stream) done() {
+func (st *streamCall) done() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.active--
@@ -171,7 +171,7 @@ func (st *stream) done() {
 	}
 }
 
-func (st *stream) close() {
+func (st *streamCall) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if !st.closed {
@@ -183,7 +183,7 @@ func (st *stream) close() {
 }
 
 // read takes the client's requests until it has sent all, or the call ends.
-func (st *stream) read(ctx context.Context) {
+func (st *streamCall) read(ctx context.Context) {
 	defer st.recover()
 	first := make(chan struct{})
 	close(first)
@@ -220,8 +220,8 @@ func (st *stream) read(ctx context.Context) {
 }
 
 // arrive makes a run of a request that has been read. The first one was let in with the call.
-func (st *stream) arrive(ctx context.Context, req *request) *run {
-	r := &run{stream: st, req: req, head: req.Head()}
+func (st *streamCall) arrive(ctx context.Context, req *request) *streamRequest {
+	r := &streamRequest{call: st, req: req, head: req.Head()}
 	ctx, r.refused = inference.Renew(ctx)
 	if r.refused != nil {
 		return r
@@ -238,7 +238,7 @@ const leastPause = time.Second
 
 // pause waits after a request that was refused, so that a stream is no way to have more
 // requests decoded than its client may send. It is false when no further one is read.
-func (st *stream) pause(ctx context.Context, refused error) bool {
+func (st *streamCall) pause(ctx context.Context, refused error) bool {
 	length := leastPause
 	if after := inference.AsError(refused).RetryAfter; after > 0 {
 		length = after
@@ -255,7 +255,7 @@ func (st *stream) pause(ctx context.Context, refused error) bool {
 }
 
 // dispatch starts a request, unless no further one is taken.
-func (st *stream) dispatch(ctx context.Context, r *run, weight int64) bool {
+func (st *streamCall) dispatch(ctx context.Context, r *streamRequest, weight int64) bool {
 	r.model = st.service.core.ResolveOwn(r.head.GetModelName())
 	r.decoupled = r.model.Decoupled(ctx)
 	if !r.decoupled {
@@ -278,7 +278,7 @@ func (st *stream) dispatch(ctx context.Context, r *run, weight int64) bool {
 		defer st.room.Release(weight)
 		defer r.leave()
 		defer st.recover()
-		r.run(ctx)
+		r.serve(ctx)
 	})
 	return true
 }
@@ -292,14 +292,14 @@ func sequenceOf(req *kserve.ModelInferRequest) (sequence, bool) {
 }
 
 // recover makes a panic the call's error: in a goroutine it would end the process.
-func (st *stream) recover() {
+func (st *streamCall) recover() {
 	if p := recover(); p != nil {
 		st.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
 }
 
 // send writes a reply when its turn has come.
-func (st *stream) send(ctx context.Context, encoded mem.BufferSlice) error {
+func (st *streamCall) send(ctx context.Context, encoded mem.BufferSlice) error {
 	st.sending.Lock()
 	defer st.sending.Unlock()
 	if ctx.Err() != nil {
@@ -317,7 +317,7 @@ func (st *stream) send(ctx context.Context, encoded mem.BufferSlice) error {
 
 // stopClock needs no lock: a timer that a send starts later finds that nobody
 // listens.
-func (st *stream) stopClock() {
+func (st *streamCall) stopClock() {
 	if st.sending.TryLock() {
 		defer st.sending.Unlock()
 		if st.slow != nil {
@@ -327,8 +327,8 @@ func (st *stream) stopClock() {
 }
 
 // run is one request of a stream.
-type run struct {
-	stream    *stream
+type streamRequest struct {
+	call      *streamCall
 	req       *request
 	head      *kserve.ModelInferRequest
 	arrival   *admission.Arrival // nil for one that was refused before it had its own
@@ -343,7 +343,7 @@ type run struct {
 	ended    chan struct{}   // closed when this one has
 }
 
-func (r *run) run(ctx context.Context) {
+func (r *streamRequest) serve(ctx context.Context) {
 	if r.sent != nil {
 		defer close(r.sent)
 	}
@@ -363,7 +363,7 @@ func (r *run) run(ctx context.Context) {
 			return
 		}
 	}
-	for resp, err := range r.stream.service.core.Forward(arrived, r.model, r.req.InferRequest) { //nolint:contextcheck // the arrival's is below the stream's
+	for resp, err := range r.call.service.core.Forward(arrived, r.model, r.req.InferRequest) { //nolint:contextcheck // the arrival's is below the stream's
 		if ctx.Err() != nil || r.answer(ctx, resp, err) != nil {
 			return
 		}
@@ -371,14 +371,14 @@ func (r *run) run(ctx context.Context) {
 }
 
 // leave gives back what the request held.
-func (r *run) leave() {
+func (r *streamRequest) leave() {
 	r.arrival.Leave()
 	r.req.Free()
 }
 
 // end lets the sequence's next request begin. That must not wait for a turn on the
 // wire, as another sequence may wait in the model for this one's end.
-func (r *run) end() {
+func (r *streamRequest) end() {
 	if r.ended != nil {
 		close(r.ended)
 		r.ended = nil
@@ -386,7 +386,7 @@ func (r *run) end() {
 }
 
 // answer sends a response. An error means that no more can be sent.
-func (r *run) answer(ctx context.Context, resp *inference.Response, err error) error {
+func (r *streamRequest) answer(ctx context.Context, resp *inference.Response, err error) error {
 	switch {
 	case err == nil && (resp.Idle || resp.End(r.head) && !r.wantsEnd()):
 		return nil
@@ -398,17 +398,17 @@ func (r *run) answer(ctx context.Context, resp *inference.Response, err error) e
 	}
 	encoded, err := r.encode(resp, err)
 	if err == nil {
-		err = r.stream.send(ctx, encoded)
+		err = r.call.send(ctx, encoded)
 	}
 	if err != nil {
-		r.stream.fail(err)
+		r.call.fail(err)
 	}
 	return err
 }
 
 // wantsEnd is whether the client is told of the end by a response of its own: if it
 // asked for that, and of a model that isn't decoupled if that is its one response.
-func (r *run) wantsEnd() bool {
+func (r *streamRequest) wantsEnd() bool {
 	if !r.decoupled {
 		return !r.answered
 	}
@@ -416,11 +416,11 @@ func (r *run) wantsEnd() bool {
 }
 
 // encode encodes what the engine has yielded; an error is the call's.
-func (r *run) encode(resp *inference.Response, err error) (mem.BufferSlice, error) {
+func (r *streamRequest) encode(resp *inference.Response, err error) (mem.BufferSlice, error) {
 	switch {
 	case err != nil:
 		return r.encodeEnd(inference.AsError(err))
-	case resp.Err != nil && r.stream.asStatus:
+	case resp.Err != nil && r.call.asStatus:
 		return nil, resp.Err
 	}
 	r.answered = true
@@ -437,9 +437,9 @@ func (r *run) encode(resp *inference.Response, err error) (mem.BufferSlice, erro
 // encodeEnd tells of a request that was refused as tritonserver does, which has it
 // in the stream whatever the client asked for. Of one that broke, which tritonserver
 // doesn't know, the client is told that it is over.
-func (r *run) encodeEnd(e *inference.Error) (mem.BufferSlice, error) {
+func (r *streamRequest) encodeEnd(e *inference.Error) (mem.BufferSlice, error) {
 	broke := r.answered || e.Text == "" && e.Triton == inference.TritonNone
-	if broke && r.stream.asStatus {
+	if broke && r.call.asStatus {
 		return nil, e
 	}
 	return encodeFailure(r.head, wirecode.KServeText(e), !broke, true)

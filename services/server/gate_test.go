@@ -200,7 +200,7 @@ func BenchmarkGate(b *testing.B) {
 		"none":       {},
 		"one key":    {APIKeys: []auth.Secret{"sk-trident-00000000000000000000000042"}},
 		"10000 keys": {APIKeysFile: file},
-		"restricted": {Restricted: []auth.Restriction{{Groups: []auth.Group{auth.Inference}, Header: "x-api-key", Value: "sk-trident-00000000000000000000000042"}}},
+		"restricted": {Restricted: []auth.OpenAIRestriction{{Groups: []auth.Group{auth.Inference}, Header: "x-api-key", Value: "sk-trident-00000000000000000000000042"}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			gate, _ := newGate(b, cfg)

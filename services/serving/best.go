@@ -16,7 +16,7 @@ func candidates(req *inference.Request) int { return max(req.N, req.BestOf, 1) }
 func ranks(req *inference.Request) bool { return req.BestOf > max(req.N, 1) }
 
 // rank makes the run ask for the log probabilities that it is going to choose by.
-func (r *run) rank() {
+func (r *textRun) rank() {
 	if ranks(r.req) && r.req.Sampling.Logprobs == nil {
 		asked := *r.req
 		asked.Sampling.Logprobs = new(0)
@@ -46,7 +46,7 @@ func (c *candidate) mean() float64 {
 
 // best collects the candidates, where there are more than were asked for, and
 // yields the likeliest of each prompt, each whole.
-func (r *run) best(deltas iter.Seq2[inference.Delta, error]) iter.Seq2[inference.Delta, error] {
+func (r *textRun) best(deltas iter.Seq2[inference.Delta, error]) iter.Seq2[inference.Delta, error] {
 	if !ranks(r.req) {
 		return deltas
 	}
@@ -68,7 +68,7 @@ func (r *run) best(deltas iter.Seq2[inference.Delta, error]) iter.Seq2[inference
 	}
 }
 
-func (r *run) yieldBest(all []candidate, yield func(inference.Delta, error) bool) {
+func (r *textRun) yieldBest(all []candidate, yield func(inference.Delta, error) bool) {
 	index := 0
 	for group := range slices.Chunk(all, candidates(r.req)) {
 		slices.SortStableFunc(group, func(a, b candidate) int { return cmp.Compare(b.mean(), a.mean()) })
@@ -87,7 +87,7 @@ func (r *run) yieldBest(all []candidate, yield func(inference.Delta, error) bool
 
 // aboutBestOf gives an error about log probabilities that the client didn't ask
 // for the name of the field that needs them.
-func (r *run) aboutBestOf(err error) error {
+func (r *textRun) aboutBestOf(err error) error {
 	e, ok := err.(*inference.Error) //nolint:errorlint // a model's own refusal, not what it wraps
 	if !ok || !r.hidden || e.Param != "logprobs" {
 		return err

@@ -16,7 +16,7 @@ type reading struct {
 // model may call, and reasoning, when it is known to write some. A choice that
 // demands a call becomes a constraint; one that forbids calls keeps the tools from
 // the model.
-func (r *run) planReading(maxBytes int) error {
+func (r *textRun) planReading(maxBytes int) error {
 	if r.req.Messages == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func needsSpecialTokens(options *inference.ParserOptions) string {
 
 // planTools refuses calls that can't be read and constrains those that are
 // demanded.
-func (r *run) planTools(asked *inference.Request) error {
+func (r *textRun) planTools(asked *inference.Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
 		return inference.Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
 			asked.Model, inference.ParamPrefix+inference.SettingToolParser)
@@ -76,7 +76,7 @@ func (r *run) planTools(asked *inference.Request) error {
 }
 
 // planConstraint brings the constraint into the form that the model's engine takes.
-func (r *run) planConstraint() error {
+func (r *textRun) planConstraint() error {
 	given := r.req.Sampling.Structured
 	judge, ok := r.card.Backend.(inference.Constrainer)
 	if given == nil || !ok {
@@ -100,7 +100,7 @@ type parse struct {
 }
 
 // newParse is nil when the answer is text as it comes.
-func (r *run) newParse(job *inference.Job) (*parse, error) {
+func (r *textRun) newParse(job *inference.Job) (*parse, error) {
 	if r.reading == nil {
 		return nil, nil //nolint:nilnil // no parser is needed
 	}

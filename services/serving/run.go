@@ -20,7 +20,7 @@ import (
 const maxParallelJobs = 32
 
 // run is one request on its way through a model.
-type run struct {
+type textRun struct {
 	card         *catalog.Card
 	req          *inference.Request
 	lora         string // the adapter; empty for none
@@ -36,7 +36,7 @@ type run struct {
 // planChoices makes a job for each choice of each prompt. Backends' own n is not
 // used: vLLM's loses and merges texts. The choices of a prompt get seeds of their
 // own, or all were equal.
-func (r *run) planChoices(prompts []string, maxTokens int) {
+func (r *textRun) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
 		for i := range candidates(r.req) {
@@ -50,7 +50,7 @@ func (r *run) planChoices(prompts []string, maxTokens int) {
 	}
 }
 
-func (r *run) planInputs() {
+func (r *textRun) planInputs() {
 	r.promptTokens = make([]int, len(r.req.Inputs))
 	for i := range r.req.Inputs {
 		r.jobs = append(r.jobs, &inference.Job{Index: i, PromptIndex: i, Input: &r.req.Inputs[i]})
@@ -58,7 +58,7 @@ func (r *run) planInputs() {
 }
 
 // deltas runs the jobs; the counts are complete when it has ended without error.
-func (r *run) deltas(ctx context.Context) iter.Seq2[inference.Delta, error] {
+func (r *textRun) deltas(ctx context.Context) iter.Seq2[inference.Delta, error] {
 	if len(r.jobs) == 1 {
 		return func(yield func(inference.Delta, error) bool) {
 			total, err := r.job(ctx, r.jobs[0], func(d inference.Delta) bool { return yield(d, nil) })
@@ -72,14 +72,14 @@ func (r *run) deltas(ctx context.Context) iter.Seq2[inference.Delta, error] {
 }
 
 // count adds a job's tokens. The choices of a prompt share its tokens.
-func (r *run) count(job *inference.Job, total jobTotal) {
+func (r *textRun) count(job *inference.Job, total jobTotal) {
 	r.tokens += total.tokens
 	r.promptTokens[job.PromptIndex] = max(r.promptTokens[job.PromptIndex], total.prompt)
 }
 
 // usage sums up what deltas has counted. Prompts that the model didn't count its
 // tokenizer does.
-func (r *run) usage() *inference.Usage {
+func (r *textRun) usage() *inference.Usage {
 	for _, job := range r.jobs {
 		if n := &r.promptTokens[job.PromptIndex]; *n == 0 && job.Input == nil && r.card.Tokenizer != nil {
 			*n, _ = r.card.Tokenizer.Count(context.Background(), job.Prompt, true, nil) // an answer is worth more than its count, and it has been counted before
@@ -97,7 +97,7 @@ type jobTotal struct{ prompt, tokens int }
 
 // jobStream turns the steps of one choice into Deltas.
 type jobStream struct {
-	run     *run
+	run     *textRun
 	job     *inference.Job
 	index   int  // of the choice
 	among   bool // the job has further texts
@@ -115,7 +115,7 @@ type jobStream struct {
 
 // job runs one job and hands its Deltas to emit until that returns false. An engine
 // that lacks the adapter is given it once.
-func (r *run) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (jobTotal, error) {
+func (r *textRun) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (jobTotal, error) {
 	if r.lora == "" {
 		return r.infer(ctx, job, nil, emit)
 	}
@@ -134,7 +134,7 @@ func (r *run) job(ctx context.Context, job *inference.Job, emit func(inference.D
 }
 
 // infer runs a job in the engine, with an adapter or without.
-func (r *run) infer(ctx context.Context, job *inference.Job, used *catalog.Loan, emit func(inference.Delta) bool) (jobTotal, error) {
+func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.Loan, emit func(inference.Delta) bool) (jobTotal, error) {
 	if used != nil {
 		defer used.Settle()
 	}
@@ -170,7 +170,7 @@ func (r *run) infer(ctx context.Context, job *inference.Job, used *catalog.Loan,
 	return s.total(), err
 }
 
-func (r *run) newStream(job *inference.Job, index int) (*jobStream, error) {
+func (r *textRun) newStream(job *inference.Job, index int) (*jobStream, error) {
 	sampling := &r.req.Sampling
 	parse, err := r.newParse(job)
 	return &jobStream{
@@ -201,7 +201,7 @@ func (s *jobStream) show(delta *inference.Delta, emit func(inference.Delta) bool
 	return emit(*delta)
 }
 
-func (r *run) explain(err error) error {
+func (r *textRun) explain(err error) error {
 	if known, ok := errors.AsType[*inference.Error](err); ok {
 		return r.card.Backend.Explain(r.req, known)
 	}
@@ -293,7 +293,7 @@ func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishR
 // vector cuts an embedding to the dimensions asked for and brings it to unit
 // length, which OpenAI's are and which a cut vector no longer is. The engine isn't asked
 // to cut it, because only some models take that parameter, with the same result.
-func (r *run) vector(v []float32) ([]float32, error) {
+func (r *textRun) vector(v []float32) ([]float32, error) {
 	if n := r.req.Dimensions; n > len(v) {
 		return nil, inference.Invalid("dimensions", "the model `%s` gives %d dimensions, %d were asked for", r.req.Model, len(v), n)
 	} else if n > 0 {
@@ -323,7 +323,7 @@ type part struct {
 
 // fan runs a request's jobs side by side.
 type fan struct {
-	run    *run
+	run    *textRun
 	parts  chan part
 	cancel context.CancelFunc
 	next   atomic.Int64 // index of the next job to run
@@ -334,7 +334,7 @@ type fan struct {
 
 // fanOut runs the jobs, at most maxParallelJobs at once, and interleaves their
 // Deltas. The first error cancels all. Every goroutine has ended on return.
-func (r *run) fanOut(ctx context.Context, yield func(inference.Delta, error) bool) {
+func (r *textRun) fanOut(ctx context.Context, yield func(inference.Delta, error) bool) {
 	workers := min(len(r.jobs), maxParallelJobs)
 	ctx, cancel := context.WithCancel(ctx)
 	f := &fan{run: r, parts: make(chan part, workers), cancel: cancel}

@@ -14,14 +14,14 @@ const maxSequences = 128
 // sequences reads the responses of one job into choices: one, but for models that
 // give several texts for a request without being asked to.
 type sequences struct {
-	run     *run
+	run     *textRun
 	job     *inference.Job
 	decoder inference.Decoder
 	streams []*jobStream // by sequence
 	step    inference.Step
 }
 
-func (r *run) newSequences(job *inference.Job) (*sequences, error) {
+func (r *textRun) newSequences(job *inference.Job) (*sequences, error) {
 	s := &sequences{run: r, job: job, decoder: r.card.Backend.Decoder(&r.card.Target, r.req)}
 	_, err := s.stream(0)
 	return s, err

@@ -190,7 +190,7 @@ func call[T any](ctx context.Context, s *Service, model *catalog.Resolution, run
 }
 
 func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, req *inference.Request) (int, error) {
-	run, err := s.newRun(ctx, model, req, nil)
+	run, err := s.newTextRun(ctx, model, req, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -211,7 +211,7 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 }
 
 // newRun confirms the model, and records it on the measure, which may be nil.
-func (s *Service) newRun(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*run, error) {
+func (s *Service) newTextRun(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*textRun, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -226,12 +226,12 @@ func (s *Service) newRun(ctx context.Context, model *catalog.Resolution, req *in
 	if err := s.checkParts(card, req); err != nil {
 		return nil, err
 	}
-	return &run{card: card, req: req, lora: model.LoRA, measure: measure}, nil
+	return &textRun{card: card, req: req, lora: model.LoRA, measure: measure}, nil
 }
 
 // plan confirms the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*run, error) {
-	run, err := s.newRun(ctx, model, req, measure)
+func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*textRun, error) {
+	run, err := s.newTextRun(ctx, model, req, measure)
 	if err != nil {
 		return nil, err
 	}

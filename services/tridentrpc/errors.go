@@ -20,7 +20,7 @@ const maxViolations = 32
 
 // connectError shows the client's part of an error, with its detail, and keeps its
 // cause for the log.
-func connectError(rec *server.Record, err error) error {
+func typedError(rec *server.Record, err error) error {
 	rec.Error = err
 	var own *connect.Error
 	var known *inference.Error

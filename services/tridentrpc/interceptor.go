@@ -29,7 +29,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			answer, err = next(ctx, req)
 		}
 		if err != nil {
-			return nil, connectError(rec, err)
+			return nil, typedError(rec, err)
 		}
 		return answer, nil
 	}
@@ -40,7 +40,7 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		rec := server.RecordOf(ctx)
 		if err := next(ctx, checkedConn{conn, ctx, i, rec}); err != nil {
-			return connectError(rec, err)
+			return typedError(rec, err)
 		}
 		return nil
 	}

@@ -58,7 +58,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	)
 	routes := []server.Route{newPackageRoute()}
 	mount := func(path string, handler http.Handler) {
-		methods, failure := server.Procedures(path, handler, connectError)
+		methods, failure := server.Procedures(path, handler, typedError)
 		routes, err = append(routes, methods...), errors.Join(err, failure)
 	}
 	mount(tridentv1connect.NewChatServiceHandler(s, options...))
