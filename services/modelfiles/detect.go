@@ -17,14 +17,16 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// maxFile bounds the files of settings that are read, in bytes: tokenizer_config.json
-// is the largest, with some MB where a vocabulary has many special tokens.
+// maxFile is the maximum size of a settings file, in bytes. tokenizer_config.json is
+// the largest of these files: it has some MB where a vocabulary has many special
+// tokens.
 const maxFile = 32 << 20
 
-// none is the value of a setting that is known not to be there.
+// none is the value of a setting that is known to be absent.
 const none = "none"
 
-// Detect reads the settings of the kinds of models that Triton's backends have.
+// Detect reads the settings from the files and configurations of the kinds of
+// models that Triton's backends have.
 func (l *Library) Detect(m inference.Model, others func(name string) *kserve.ModelConfig) ([]inference.Setting, error) {
 	d := &detection{folder: l.folderOf(m.Name), version: m.Version, config: m.Config, others: others}
 	d.vllm()
@@ -34,26 +36,28 @@ func (l *Library) Detect(m inference.Model, others func(name string) *kserve.Mod
 	return d.settings, errors.Join(d.errs...)
 }
 
-// detection is what is found of one model.
+// detection collects the settings of one model, with the errors of files that
+// can't be read.
 type detection struct {
-	folder  string // in a repository; empty where that isn't at hand
+	folder  string // of the model, in a repository; empty if no local repository has it
 	version string
 	config  *kserve.ModelConfig
 	others  func(name string) *kserve.ModelConfig
-	engine  *vllmArguments // nil where there is no file of them
+	engine  *vllmArguments // nil if there is no readable model.json
 
 	settings []inference.Setting
 	errs     []error
 }
 
-// found notes a value that isn't empty.
+// found adds a setting, unless its value is empty.
 func (d *detection) found(name, value, origin string) {
 	if value != "" {
 		d.settings = append(d.settings, inference.Setting{Name: name, Value: value, Origin: origin})
 	}
 }
 
-// read a file of the model's version into a value; false where there is none.
+// read decodes a file of the model's version into a value. It returns false if
+// the file is missing or can't be read.
 func (d *detection) read(name string, decode func([]byte, any) error, into any) bool {
 	if d.folder == "" || d.version == "" {
 		return false
@@ -96,8 +100,8 @@ type vllmArguments struct {
 	MaxModelLen       json.Number `json:"max_model_len"`
 	EnableLoRA        any         `json:"enable_lora"`
 
-	// StructuredOutputs is an object, or JSON in a string; GuidedBackend is what vLLM had
-	// before 0.10.2.
+	// StructuredOutputs is an object, or JSON in a string. GuidedBackend is vLLM's name
+	// of the setting before 0.10.2.
 	StructuredOutputs json.RawMessage `json:"structured_outputs_config"`
 	GuidedBackend     string          `json:"guided_decoding_backend"`
 }
@@ -123,8 +127,8 @@ func (d *detection) vllm() {
 	d.structuredOutputs(&args, origin)
 }
 
-// structuredOutputs notes the backend of structured outputs that the engine is told to
-// use. Older versions have options behind a colon.
+// structuredOutputs adds the backend of structured outputs that the engine is
+// configured to use. Older versions append options after a colon.
 func (d *detection) structuredOutputs(args *vllmArguments, origin string) {
 	var config struct {
 		Backend string `json:"backend"`
@@ -132,7 +136,7 @@ func (d *detection) structuredOutputs(args *vllmArguments, origin string) {
 	raw := args.StructuredOutputs
 	if len(raw) > 0 && raw[0] == '"' {
 		var text string
-		_ = json.Unmarshal(raw, &text) // what isn't an object in it says nothing
+		_ = json.Unmarshal(raw, &text) // a string without an object yields no backend
 		raw = json.RawMessage(text)
 	}
 	if len(raw) > 0 && json.Unmarshal(raw, &config) != nil {
@@ -146,7 +150,7 @@ func (d *detection) structuredOutputs(args *vllmArguments, origin string) {
 	d.found(inference.SettingStructuredOutputs, backend, origin+key)
 }
 
-// reference notes where the tokenizer is: a folder, or an id of the hub.
+// reference adds the tokenizer's location: a folder, or an id of the hub.
 func (d *detection) reference(value, revision, origin string) {
 	if value != "" && revision != "" {
 		if info, err := os.Stat(value); err != nil || !info.IsDir() {
@@ -194,7 +198,8 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Parameters of TensorRT-LLM's models, and the models that its bls calls by default.
+// Parameters of TensorRT-LLM's models, and the names of the models that a bls model
+// calls by default.
 const (
 	paramTokenizerDir  = "tokenizer_dir"
 	paramEngineDir     = "gpt_model_path"
@@ -204,7 +209,8 @@ const (
 	modelEngine        = "tensorrt_llm"
 )
 
-// tensorrtLLM looks into the models that an ensemble consists of, or that a bls calls.
+// tensorrtLLM reads the models that an ensemble consists of, or that a bls model
+// calls.
 func (d *detection) tensorrtLLM() {
 	var parts []string
 	for _, step := range d.config.GetEnsembleScheduling().GetStep() {
@@ -238,8 +244,8 @@ func (d *detection) tensorrtPart(config *kserve.ModelConfig, prefix string) {
 	d.found(inference.SettingContextLength, positive(length), "config.json of "+prefix+"config.pbtxt's "+paramEngineDir+": "+key)
 }
 
-// parameter is the text of a parameter, empty for one that was left as it stands in
-// TensorRT-LLM's samples.
+// parameter returns the string value of a parameter. It returns an empty string for
+// a placeholder that TensorRT-LLM's samples contain, such as "${tokenizer_dir}".
 func parameter(config *kserve.ModelConfig, name string) string {
 	value := config.GetParameters()[name].GetStringValue()
 	if strings.HasPrefix(value, "${") {
@@ -248,15 +254,16 @@ func parameter(config *kserve.ModelConfig, name string) string {
 	return value
 }
 
-// EngineLength reads the longest sequence that a TensorRT-LLM engine was built for, in
-// tokens, and names where that stands; 0 where its folder isn't on this machine.
+// EngineLength returns the longest sequence that a TensorRT-LLM engine was built for,
+// in tokens, and the key of config.json that has it. It returns 0 if the folder has no
+// config.json on this machine.
 func EngineLength(folder string) (length int, key string, err error) {
 	var file struct {
 		Build struct {
 			MaxSeqLen   int `json:"max_seq_len"`
 			MaxInputLen int `json:"max_input_len"`
 		} `json:"build_config"`
-		Builder struct { // of old versions
+		Builder struct { // in old versions
 			MaxInputLen  int `json:"max_input_len"`
 			MaxOutputLen int `json:"max_output_len"`
 		} `json:"builder_config"`

@@ -27,7 +27,7 @@ func lay(t *testing.T, files map[string]string) string {
 	return folder
 }
 
-// show makes settings lines.
+// show formats settings, one a line.
 func show(settings []inference.Setting) string {
 	lines := make([]string, len(settings))
 	for i, s := range settings {
@@ -169,7 +169,7 @@ func TestDetect(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := New(Config{Repositories: []string{"s3://bucket/models", lay(t, tt.files)}}, slog.New(slog.DiscardHandler))
 			got, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: tt.config}, func(name string) *kserve.ModelConfig { return parts[name] })
-			// TestDetectLoRAs has these.
+			// TestDetectLoRAs covers the adapters.
 			got = slices.DeleteFunc(got, func(s inference.Setting) bool { return s.Name == inference.SettingLoRAs })
 			if show(got) != strings.Join(tt.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", show(got), strings.Join(tt.want, "\n"))
@@ -181,7 +181,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestDetectLoRAs: names of adapters are known where the model's folder is.
+// TestDetectLoRAs: the adapters' names are known if a local repository has the
+// model's folder.
 func TestDetectLoRAs(t *testing.T) {
 	const adapters = `{"wolf": "/loras/wolf", "bear": {}}`
 	tests := []struct {
@@ -216,7 +217,7 @@ func TestDetectLoRAs(t *testing.T) {
 	}
 }
 
-// TestDetectStaysInTheRepository: a model's name is no path.
+// TestDetectStaysInTheRepository: a model's name isn't used as a path.
 func TestDetectStaysInTheRepository(t *testing.T) {
 	root := lay(t, map[string]string{"up/1/model.json": `{"model": "org/a"}`, "repository/m/config.pbtxt": ""})
 	l := New(Config{Repositories: []string{filepath.Join(root, "repository")}}, slog.New(slog.DiscardHandler))

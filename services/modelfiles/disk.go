@@ -18,20 +18,20 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Disk is an engine that runs nothing: it tells the models of repositories by their
-// files, without what Triton would find out when it loads them. It may be used
-// concurrently.
+// Disk is an engine that runs nothing. It lists the models of repositories by their
+// files, without the properties that Triton adds when it loads a model. It may be
+// used concurrently.
 type Disk struct{ repositories []string }
 
 var _ inference.Engine = (*Disk)(nil)
 
-// NewDisk makes one of repositories that are folders.
+// NewDisk returns a Disk that reads these repositories, which must be folders.
 func NewDisk(repositories []string) *Disk { return &Disk{repositories} }
 
-// Ready is nil.
+// Ready returns nil.
 func (*Disk) Ready(context.Context) error { return nil }
 
-// Stream fails.
+// Stream yields an error: the models aren't loaded.
 func (*Disk) Stream(context.Context, *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		yield(nil, inference.Unsupported("model", "the models of these repositories aren't loaded"))
@@ -58,8 +58,8 @@ func (d *Disk) Models(context.Context) ([]inference.Model, error) {
 	return models, nil
 }
 
-// readModel reads a folder with a config.pbtxt or a version, which Triton takes for a
-// model.
+// readModel reads a folder that Triton accepts as a model: one with a config.pbtxt or
+// a version. It returns false for another folder.
 func readModel(folder string) (inference.Model, bool) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return inference.Model{}, false
@@ -84,7 +84,8 @@ func readModel(folder string) (inference.Model, bool) {
 	return m, true
 }
 
-// latestVersion is the highest number among the folders, empty for none.
+// latestVersion returns the highest version number among the folders, or an
+// empty string if there is none.
 func latestVersion(folder string) string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// Bounds of what is taken from the hub. The largest tokenizer.json of today has
-// 35 MB, the longest list of a model's files some hundred KB.
+// Limits for responses of the hub. The largest tokenizer.json that is known has 35
+// MB, and the longest list of a model's files has some hundred KB.
 const (
 	maxHubFile = 256 << 20 // bytes of a file
 	maxHubInfo = 16 << 20  // bytes of the list
@@ -34,21 +34,22 @@ type hub struct {
 	client *http.Client
 }
 
-// newHub bounds what may hang: connecting, and waiting for an answer.
+// newHub returns a hub with time limits for connecting and for the response
+// headers.
 func newHub(config HubConfig) *hub {
 	return &hub{config, &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ResponseHeaderTimeout: 30 * time.Second,
-		DisableKeepAlives:     true, // a few files, once
+		DisableKeepAlives:     true, // only a few files are fetched, once
 		ForceAttemptHTTP2:     true,
 	}}}
 }
 
-// fetch brings the files of a model into the cache, those that aren't there, and
-// gives the folder of its snapshot. The revision is written last, so that others
-// find a whole snapshot or none.
+// fetch downloads the missing files of a model into the cache and returns the
+// folder of its snapshot. It writes the revision last, so that other programs
+// find a complete snapshot or none.
 func (h *hub) fetch(ctx context.Context, r repo) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.config.Timeout, fmt.Errorf("it took longer than %s", h.config.Timeout))
 	defer cancel()
@@ -81,10 +82,10 @@ func (h *hub) fetch(ctx context.Context, r repo) (string, error) {
 	return h.folder(r, "snapshots", commit), nil
 }
 
-// validTemplate matches the files of further templates.
+// validTemplate matches the paths of additional chat templates.
 var validTemplate = regexp.MustCompile(`^` + folderTemplates + `/[A-Za-z0-9_][\w.-]*\` + extTemplate + `$`)
 
-// info asks for the commit of a revision and the files in it.
+// info returns the commit of a revision and the names of its files.
 func (h *hub) info(ctx context.Context, r repo) (commit string, files []string, err error) {
 	answer, err := h.get(ctx, h.config.Endpoint+"/api/models/"+r.id+"/revision/"+url.PathEscape(r.revision), nil)
 	if err != nil {
@@ -109,7 +110,7 @@ func (h *hub) info(ctx context.Context, r repo) (commit string, files []string, 
 	return info.Commit, files, nil
 }
 
-// validEtag matches the names of blobs: hashes.
+// validEtag matches the names of blobs, which are hashes.
 var validEtag = regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}$`)
 
 // file fetches one file, unless the snapshot has it.
@@ -136,8 +137,8 @@ func (h *hub) file(ctx context.Context, r repo, commit, name string) error {
 	return linkTo(blob, link)
 }
 
-// save writes an answer to a blob, at once or not at all. The etag of a large file is
-// its SHA-256.
+// save writes the body of a response to a blob atomically. The etag of a large file
+// is its SHA-256, which save verifies.
 func save(blob, etag string, answer *http.Response) error {
 	if answer.ContentLength > maxHubFile {
 		return fmt.Errorf("it has %d bytes, more than %d", answer.ContentLength, maxHubFile)
@@ -157,7 +158,8 @@ func save(blob, etag string, answer *http.Response) error {
 	})
 }
 
-// linkTo makes the snapshot's link to a blob, or a copy where there are no links.
+// linkTo links a blob into the snapshot. It copies the blob if the file system
+// has no symbolic links.
 func linkTo(blob, link string) error {
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil { //nolint:gosec // a cache is shared with other users' programs
 		return err
@@ -185,7 +187,7 @@ func write(name string, data []byte) error {
 	return atomically(name, func(out io.Writer) error { _, err := out.Write(data); return err })
 }
 
-// atomically makes a file that others see whole or not at all.
+// atomically creates a file that other programs see complete or not at all.
 func atomically(name string, fill func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // a cache is shared with other users' programs
 		return fmt.Errorf("%w: set HF_HOME to a folder that can be written to", err)
@@ -196,7 +198,7 @@ func atomically(name string, fill func(io.Writer) error) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(file.Name()) // the first error tells more
+			_ = os.Remove(file.Name()) // the first error explains more
 		}
 	}()
 	err = errors.Join(fill(file), file.Chmod(0o644), file.Close())
@@ -206,8 +208,9 @@ func atomically(name string, fill func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), name)
 }
 
-// get asks the hub. The user's token goes to the hub alone, not to where it
-// redirects to; etag takes the file's, which the first answer has.
+// get sends a request to the hub. It sends the user's token only to the hub,
+// not to the host of a redirect. If etag isn't nil, get stores the file's etag
+// in it, which the first response has.
 func (h *hub) get(ctx context.Context, address string, etag *string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -239,7 +242,7 @@ func (h *hub) get(ctx context.Context, address string, etag *string) (*http.Resp
 		return nil, fmt.Errorf("ask the hub: %w", err)
 	}
 	if answer.StatusCode != http.StatusOK {
-		_ = answer.Body.Close() // nothing is read
+		_ = answer.Body.Close() // the body isn't read
 		return nil, h.refused(answer)
 	}
 	takeEtag(etag, answer)
@@ -257,7 +260,8 @@ func takeEtag(etag *string, answer *http.Response) {
 	*etag = strings.Trim(strings.TrimPrefix(value, "W/"), `"`)
 }
 
-// refused says what to do about an answer that is none.
+// refused returns the error for a response without a file, with advice for the
+// operator.
 func (h *hub) refused(answer *http.Response) error {
 	place := path.Join(answer.Request.URL.Host, answer.Request.URL.Path)
 	switch answer.StatusCode {

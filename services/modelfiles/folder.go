@@ -24,7 +24,7 @@ const (
 	fileSpecialTokens   = "special_tokens_map.json"
 	fileConfig          = "config.json"
 	fileTemplate        = "chat_template.jinja"
-	fileTemplateJSON    = "chat_template.json" // of processors, in older versions
+	fileTemplateJSON    = "chat_template.json" // of processors in older versions
 	folderTemplates     = "additional_chat_templates"
 	extTemplate         = ".jinja"
 )
@@ -32,10 +32,10 @@ const (
 // defaultTemplate is the name of the template without a name.
 const defaultTemplate = "default"
 
-// tokenizerConfig is tokenizer_config.json with all its fields.
+// tokenizerConfig is the content of tokenizer_config.json with all its fields.
 type tokenizerConfig map[string]json.RawMessage
 
-// readFolder reads what there is of Hugging Face's files.
+// readFolder reads those of Hugging Face's files that the folder has.
 func readFolder(folder string) (*inference.Published, error) {
 	p := &inference.Published{Folder: folder}
 	_, err := os.Stat(filepath.Join(folder, fileTokenizer))
@@ -61,7 +61,8 @@ func readFolder(folder string) (*inference.Published, error) {
 	return p, errors.Join(errs...)
 }
 
-// readJSON leaves the value as it is when there is no such file.
+// readJSON decodes a file. It leaves the value unchanged if the file is
+// missing.
 func readJSON(folder, name string, into any) error {
 	data, err := readFile(filepath.Join(folder, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,13 +77,15 @@ func readJSON(folder, name string, into any) error {
 	return nil
 }
 
-// tokenNames are the special tokens that transformers gives templates.
+// tokenNames are the names of the special tokens that transformers passes to
+// templates.
 func tokenNames() []string {
 	return []string{"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}
 }
 
-// specialTokens are the texts of special tokens. special_tokens_map.json holds where
-// the tokenizer's config is of a version that has no added_tokens_decoder.
+// specialTokens returns the strings of the special tokens by name.
+// special_tokens_map.json takes precedence if the tokenizer's configuration is of a
+// version without added_tokens_decoder.
 func specialTokens(folder string, config tokenizerConfig) (map[string]string, error) {
 	tokens := tokensOf(config)
 	if _, ok := config["added_tokens_decoder"]; ok {
@@ -104,7 +107,8 @@ func tokensOf(config tokenizerConfig) map[string]string {
 	return tokens
 }
 
-// tokenText is a token written as a string, or as an object with its content.
+// tokenText returns the string of a token, which is written as a string, or as
+// an object with its content.
 func tokenText(raw json.RawMessage) string {
 	var object struct {
 		Content string `json:"content"`
@@ -119,8 +123,9 @@ func tokenText(raw json.RawMessage) string {
 	return text
 }
 
-// templates are the chat templates by name, and where they stand. As in
-// transformers, files of templates replace those of the tokenizer's config.
+// templates returns the chat templates by name, and the file or key that has
+// them. As in transformers, template files replace the templates of the
+// tokenizer's configuration.
 func templates(folder string, config tokenizerConfig) (named map[string]string, origin string, err error) {
 	if named, origin, err = templateFiles(folder); err != nil || len(named) > 0 {
 		return named, origin, err
@@ -141,7 +146,8 @@ func templates(folder string, config tokenizerConfig) (named map[string]string, 
 	return named, origin, nil
 }
 
-// templateFiles are chat_template.jinja and the files of the folder for others.
+// templateFiles returns the templates of chat_template.jinja and of the folder
+// of additional templates.
 func templateFiles(folder string) (named map[string]string, origin string, err error) {
 	named = map[string]string{}
 	text, err := readText(filepath.Join(folder, fileTemplate))
@@ -166,13 +172,13 @@ func templateFiles(folder string) (named map[string]string, origin string, err e
 	return named, fileTemplate, nil
 }
 
-// readText reads a text with Python's universal line ends.
+// readText reads a file as text, with Python's universal newlines.
 func readText(path string) (string, error) {
 	data, err := readFile(path)
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data)), err
 }
 
-// parseTemplates reads one template, or a list of templates with names.
+// parseTemplates decodes one template, or a list of named templates.
 func parseTemplates(raw json.RawMessage) (map[string]string, error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -192,17 +198,17 @@ func parseTemplates(raw json.RawMessage) (map[string]string, error) {
 	return named, nil
 }
 
-// endless is where model_max_length stops being a length: transformers writes 1e30
-// for none.
+// endless is the lower bound of values of model_max_length that mean "no limit":
+// transformers writes 1e30.
 const endless = 1 << 40
 
-// contextLength is the smaller of what the model was made for and what its tokenizer
-// says.
+// contextLength returns the smaller of the model's context length and the
+// tokenizer's limit, in tokens.
 func contextLength(config modelConfig, tokenizer tokenizerConfig) inference.Setting {
 	length, key := config.length()
 	origin := fileConfig + ": " + key
 	var limit float64
-	_ = json.Unmarshal(tokenizer["model_max_length"], &limit) // none, or not a number
+	_ = json.Unmarshal(tokenizer["model_max_length"], &limit) // absent, or not a number
 	if limit >= 1 && limit < endless && (length == 0 || int(limit) < length) {
 		length, origin = int(limit), fileTokenizerConfig+": model_max_length"
 	}
@@ -212,8 +218,8 @@ func contextLength(config modelConfig, tokenizer tokenizerConfig) inference.Sett
 	return inference.Setting{Name: inference.SettingContextLength, Value: strconv.Itoa(length), Origin: origin}
 }
 
-// imageTokens are the texts that stand for an image in the prompts of families whose
-// chat templates may show none.
+// imageTokens are the strings that represent an image in prompts, by model family.
+// It lists families whose chat templates may not show such a string.
 //
 // Source: get_placeholder_str of vLLM's models.
 var imageTokens = map[string]string{ //nolint:gochecknoglobals // a constant table
@@ -233,10 +239,10 @@ var imageTokens = map[string]string{ //nolint:gochecknoglobals // a constant tab
 	"qwen3_vl":       "<|vision_start|><|image_pad|><|vision_end|>",
 }
 
-// imageToken is that of the model's family.
+// imageToken returns the image token of the model's family.
 func imageToken(config modelConfig) inference.Setting {
 	var family string
-	_ = json.Unmarshal(config["model_type"], &family) // none, or not a text
+	_ = json.Unmarshal(config["model_type"], &family) // absent, or not a string
 	token := imageTokens[family]
 	if token == "" {
 		return inference.Setting{}
@@ -247,15 +253,16 @@ func imageToken(config modelConfig) inference.Setting {
 // modelConfig is a model's config.json.
 type modelConfig map[string]json.RawMessage
 
-// lengthKeys are the names that families of models have for the length of their
-// context, as vLLM reads them; the smallest holds.
+// lengthKeys are the keys that model families use for the context length, as
+// vLLM reads them. The smallest value applies.
 func lengthKeys() []string {
 	return []string{"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "max_sequence_length", "max_seq_length", "seq_len"}
 }
 
-// length is the model's context in tokens, or 0, and the key that says so.
+// length returns the model's context length in tokens, or 0, and the key that
+// has it.
 func (c modelConfig) length() (length int, key string) {
-	var text modelConfig // of models that read images, too
+	var text modelConfig // the nested configuration of models that read images
 	if json.Unmarshal(c["text_config"], &text) == nil && text != nil {
 		if length, key = text.length(); length > 0 {
 			return length, "text_config." + key
@@ -270,8 +277,8 @@ func (c modelConfig) length() (length int, key string) {
 	return c.scaled(length, key)
 }
 
-// scaled is the length under a scaling of rotary positions that config.json asks for.
-// Those of Llama 3 and of longrope are in the length already.
+// scaled returns the length after the scaling of rotary positions that config.json
+// asks for. For Llama 3 and longrope the length includes the scaling already.
 func (c modelConfig) scaled(length int, key string) (int, string) {
 	var scaling struct {
 		Type     string  `json:"type"`
@@ -281,7 +288,7 @@ func (c modelConfig) scaled(length int, key string) (int, string) {
 	}
 	raw := c["rope_scaling"]
 	if len(raw) == 0 {
-		raw = c["rope_parameters"] // its name since transformers 5
+		raw = c["rope_parameters"] // the key's name since transformers 5
 	}
 	if length == 0 || json.Unmarshal(raw, &scaling) != nil || scaling.Factor <= 1 || math.IsInf(scaling.Factor, 0) {
 		return length, key

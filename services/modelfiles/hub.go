@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// HubConfig says how to reach the Hugging Face hub and where its cache is.
+// HubConfig configures the access to the Hugging Face hub and its cache.
 type HubConfig struct {
 	// Endpoint is the hub's address.
 	Endpoint string
-	// Token of a user, for models that aren't free for all; empty for none.
+	// Token is a user's token for models with restricted access; empty for
+	// none.
 	Token string
-	// Cache is the folder that huggingface_hub and others share.
+	// Cache is the folder that huggingface_hub and other programs share.
 	Cache string
-	// Offline takes models from the cache only.
+	// Offline restricts models to the cache.
 	Offline bool
 	// Timeout bounds the fetch of one model's files.
 	Timeout time.Duration
 }
 
-// HubFromEnvironment is the configuration by the variables that huggingface_hub
-// reads.
+// HubFromEnvironment returns the configuration from the environment variables
+// that huggingface_hub reads.
 func HubFromEnvironment(getenv func(string) string) HubConfig {
 	first := func(names ...string) string {
 		for _, name := range names {
@@ -76,7 +77,7 @@ func isTrue(value string) bool {
 // repo is a model of the hub at a revision.
 type repo struct{ id, revision string }
 
-// Names as the hub has them; each is a folder in the cache.
+// Patterns of valid names on the hub. Each name is a folder in the cache.
 var (
 	validID       = regexp.MustCompile(`^[A-Za-z0-9_][\w.-]{0,95}(/[A-Za-z0-9_][\w.-]{0,95})?$`)
 	validRevision = regexp.MustCompile(`^[A-Za-z0-9_][\w.-]*(/[A-Za-z0-9_][\w.-]*)*$`)
@@ -94,7 +95,7 @@ func parseRepo(reference string) (repo, error) {
 	return repo{id, revision}, nil
 }
 
-// String is the id with the revision that isn't the usual one.
+// String returns the id, with the revision unless that is main.
 func (r repo) String() string {
 	if r.revision == "main" {
 		return r.id
@@ -102,30 +103,32 @@ func (r repo) String() string {
 	return r.id + "@" + r.revision
 }
 
-// wantedFiles are those that Trident reads.
+// wantedFiles are the files that Trident reads.
 func wantedFiles() []string {
 	return []string{fileConfig, fileTokenizerConfig, fileTokenizer, fileSpecialTokens, fileTemplate, fileTemplateJSON}
 }
 
-// neededFiles must be in a snapshot of the cache, or be known to be missing, for it to
-// do without asking the hub. The others are of older versions.
+// neededFiles must be in a snapshot of the cache, or be marked as missing. Otherwise
+// Trident asks the hub. Only older versions use the rest of [wantedFiles].
 func neededFiles() []string {
 	return []string{fileConfig, fileTokenizerConfig, fileTokenizer, fileTemplate}
 }
 
-// errFinal marks errors that asking again won't mend.
+// errFinal marks errors that a retry can't fix.
 var errFinal = errors.New("it isn't tried again")
 
-// folder of a model in the cache, with the layout of huggingface_hub: blobs by their
-// etags, snapshots of links to them by commits, refs from revisions to commits, and
-// empty files in .no_exist for what a commit lacks.
+// folder returns a path in the cache folder of a model. The layout is
+// huggingface_hub's: blobs named by their etags, snapshots named by commits with
+// links to the blobs, and refs from revisions to commits. Empty files in .no_exist
+// mark the files that a commit lacks.
 func (h *hub) folder(r repo, parts ...string) string {
 	name := "models--" + strings.ReplaceAll(r.id, "/", "--")
 	return filepath.Join(append([]string{h.config.Cache, name}, parts...)...)
 }
 
-// cached is the snapshot of a model in the cache, empty for none, and whether it has
-// all that there is to read.
+// cached returns the folder of a model's snapshot in the cache, or an empty string.
+// whole reports whether the snapshot is complete: each needed file is present or is
+// marked as missing.
 func (h *hub) cached(r repo) (folder string, whole bool) {
 	commit := r.revision
 	if !validCommit.MatchString(commit) {

@@ -27,19 +27,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const commit = "0123456789abcdef0123456789abcdef01234567"
 
-// fakeHub answers as the hub does: small files by itself, large ones by a redirect to
-// another host.
+// fakeHub responds as the hub does: it serves small files itself and redirects large
+// files to another host.
 type fakeHub struct {
 	*httptest.Server
 
-	files   map[string]string // small
+	files   map[string]string // small files
 	large   map[string]string
 	damage  bool
-	etag    string // of small files, instead of their own
+	etag    string // of small files, instead of the real one
 	failing func(path string) int
 
 	mu    sync.Mutex
-	asked []string // path and whether there was a token
+	asked []string // path of each request, and whether it had a token
 }
 
 func newFakeHub(t *testing.T) *fakeHub {
@@ -136,7 +136,7 @@ func newLibrary(t *testing.T, config HubConfig) *Library {
 	return l
 }
 
-// await opens a reference once what it needs has been fetched.
+// await opens a reference and waits for its downloads.
 func await(t *testing.T, l *Library, reference string) (*inference.Published, error) {
 	t.Helper()
 	if _, err := l.Open(reference); err != nil && !errors.Is(err, inference.ErrFetching) {
@@ -194,8 +194,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestPythonSeesTheCache: huggingface_hub finds what was fetched, and finds out from
-// it what the model lacks.
+// TestPythonSeesTheCache: huggingface_hub finds the fetched files, and the cache
+// shows it which files the model lacks.
 func TestPythonSeesTheCache(t *testing.T) {
 	python, _ := filepath.Abs("../../.venv-test/bin/python")
 	if path := os.Getenv("TRIDENT_TEST_PYTHON"); path != "" {
@@ -272,7 +272,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-// withLength claims a length for files that is too large.
+// withLength sends a content length that exceeds the limit for files.
 func withLength(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/org") {
@@ -284,8 +284,8 @@ func withLength(next http.Handler) http.Handler {
 	})
 }
 
-// TestPartOfASnapshot: what others have fetched of a model does where there is no
-// more to be had.
+// TestPartOfASnapshot: an incomplete snapshot from other programs is used if the
+// hub can't serve the rest.
 func TestPartOfASnapshot(t *testing.T) {
 	hub := newFakeHub(t)
 	config := hub.config(t)
@@ -320,7 +320,7 @@ func TestPartOfASnapshot(t *testing.T) {
 	}
 }
 
-// TestStop ends a fetch that hangs.
+// TestStop: Stop cancels a download that hangs.
 func TestStop(t *testing.T) {
 	hang := make(chan struct{})
 	arrived := make(chan struct{})

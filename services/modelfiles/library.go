@@ -1,6 +1,6 @@
-// Package modelfiles finds what is known of models beside their tensors: in the files of
-// Triton's model repository, and in what their makers published, in folders of
-// Hugging Face's layout or on its hub.
+// Package modelfiles reads facts about models from files beside their tensors. The
+// sources are the files of Triton's model repository, and what the model's authors
+// published: folders of Hugging Face's layout, or its hub.
 package modelfiles
 
 import (
@@ -17,22 +17,23 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Config says where to look.
+// Config has the locations of models' files.
 type Config struct {
-	// Repositories are model repositories: folders of this machine. Others, such as
-	// addresses of cloud storage, are passed over.
+	// Repositories are model repositories: folders of this machine. Other
+	// locations, such as addresses of cloud storage, are ignored.
 	Repositories []string
-	// Hub that ids of models are looked up in.
+	// Hub configures the lookup of model ids.
 	Hub HubConfig
 }
 
-// The hub is left alone after it couldn't be asked, twice as long after each failure.
+// Limits of the pause after the hub couldn't be reached. The pause doubles after each
+// failure.
 const (
 	firstRetry = 30 * time.Second
 	maxRetry   = 10 * time.Minute
 )
 
-// Library implements [inference.Library]. What the hub is asked for is fetched in the
+// Library implements [inference.Library]. It fetches files from the hub in the
 // background, by one goroutine a model, until Stop: one model's download must not delay
 // the lookup of another. It may be used concurrently.
 type Library struct {
@@ -40,7 +41,7 @@ type Library struct {
 	hub          *hub
 	log          *slog.Logger
 
-	ctx     context.Context //nolint:containedctx // ends what Open began, at Stop
+	ctx     context.Context //nolint:containedctx // ends the fetches of Open at Stop
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -48,16 +49,16 @@ type Library struct {
 	fetches map[string]*fetch
 }
 
-// fetch is the state of one id of the hub.
+// fetch is the state of the download of one hub id.
 type fetch struct {
-	running chan struct{} // closed at its end; nil when it doesn't run
+	running chan struct{} // closed when the download ends; nil if none is running
 	folder  string
 	err     error
-	pause   time.Duration // before it is asked again after an error that may pass; 0 for never
-	retry   time.Time     // its end
+	pause   time.Duration // until the retry after a temporary error; 0 for no retry
+	retry   time.Time     // the end of the pause
 }
 
-// New makes a library that has read nothing and asks nobody yet.
+// New returns a library that has read no file and sent no request yet.
 func New(config Config, log *slog.Logger) *Library {
 	l := &Library{hub: newHub(config.Hub), log: log, fetches: map[string]*fetch{}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
@@ -69,14 +70,14 @@ func New(config Config, log *slog.Logger) *Library {
 	return l
 }
 
-// Stop ends what is being fetched and waits for it.
+// Stop cancels the downloads and waits until they end.
 func (l *Library) Stop() {
 	l.stop()
 	l.running.Wait()
 }
 
-// Wait until nothing is being fetched, or ctx ends. What couldn't be fetched for now
-// is not waited for.
+// Wait blocks until no download is running, or until ctx ends. It doesn't wait for
+// the retry of a failed download.
 func (l *Library) Wait(ctx context.Context) error {
 	for {
 		done := l.inProgress()
@@ -91,7 +92,8 @@ func (l *Library) Wait(ctx context.Context) error {
 	}
 }
 
-// inProgress is closed when some fetch ends; nil when there is none.
+// inProgress returns a channel that is closed when one of the downloads ends.
+// It returns nil if no download is running.
 func (l *Library) inProgress() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +118,7 @@ func (l *Library) Locate(model, reference string) string {
 	return local
 }
 
-// Open reads what was published in a folder, or under an id of the hub.
+// Open reads the published files in a folder, or under an id of the hub.
 func (l *Library) Open(reference string) (*inference.Published, error) {
 	if info, err := os.Stat(reference); err == nil && info.IsDir() {
 		return readFolder(reference)
@@ -139,15 +141,16 @@ func (l *Library) Open(reference string) (*inference.Published, error) {
 	case f.err == nil:
 		return readFolder(f.folder)
 	case folder != "":
-		return readFolder(folder) // what there is of it
+		return readFolder(folder) // the snapshot may be incomplete
 	case f.pause > 0:
 		return nil, fmt.Errorf("%w, for now in vain: %w", inference.ErrFetching, f.err)
 	}
 	return nil, f.err
 }
 
-// fetched is the state of an id, which is fetched in the background the first time
-// and, after errors that may pass, from time to time.
+// fetched returns the state of an id's download. The first call starts the
+// download in the background. After temporary errors, later calls retry it once
+// the pause has passed.
 func (l *Library) fetched(repo repo) fetch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,8 +189,8 @@ func (l *Library) fetch(repo repo, f *fetch) {
 	f.retry = time.Now().Add(f.pause)
 }
 
-// folderOf is the folder of a model in the first repository that has one, empty for
-// none.
+// folderOf returns the folder of a model in the first repository that has one, or
+// an empty string.
 func (l *Library) folderOf(model string) string {
 	if model != filepath.Base(model) {
 		return ""

@@ -16,22 +16,24 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Files of adapters: the names with their paths, in a version's folder, and what
-// TensorRT-LLM's hf_lora_convert.py makes of an adapter.
+// Files of adapters. multi_lora.json is in the folder of a version and has the
+// adapters' names and paths. TensorRT-LLM's hf_lora_convert.py generates the
+// other two from an adapter.
 const (
 	fileLoRAs       = "multi_lora.json"
 	fileLoRAWeights = "model.lora_weights.npy"
 	fileLoRAConfig  = "model.lora_config.npy"
 )
 
-// maxLoRA bounds the weights of an adapter in bytes: gRPC's messages have less than
-// 2 GiB, and a request holds more than these.
+// maxLoRA is the maximum size of an adapter's weights, in bytes. gRPC messages have
+// less than 2 GiB, and a request has more content than the weights.
 const maxLoRA = 2<<30 - 64<<20
 
-// loras reads the names of adapters, which Triton's backends have in multi_lora.json.
-// The vLLM backend reads it only if its model.json says "enable_lora", a boolean or
-// the text of one. Nothing is found where the files aren't at hand. Only vLLM's paths
-// may be anywhere: those of other models are for Trident to read, or to tell.
+// loras reads the names of adapters from multi_lora.json, the file of Triton's
+// backends. The vLLM backend reads it only if its model.json has "enable_lora" as
+// true or as the string "true". No setting is found if the files aren't in a local
+// repository. Only vLLM's paths may lead anywhere: Trident itself reads the paths of
+// other models, or sends them to the model.
 func (d *detection) loras() {
 	switch vllm := d.config.GetBackend() == "vllm"; {
 	case d.folder == "" || d.version == "" || vllm && d.engine == nil:
@@ -66,8 +68,8 @@ func (d *detection) loras() {
 	d.found(inference.SettingLoRAs, strings.Join(names, ","), origin)
 }
 
-// loraCheck looks at an adapter of a model that is given weights or paths; nil for
-// other models.
+// loraCheck returns a function that checks an adapter of a model with an input for
+// weights or paths. It returns nil for other models.
 func (d *detection) loraCheck() func(path json.RawMessage, name string) error {
 	takes := func(input string) bool {
 		return slices.ContainsFunc(d.config.GetInput(), func(in *kserve.ModelInput) bool { return in.GetName() == input })
@@ -116,15 +118,16 @@ func (l *Library) LoRAWeights(model, version, adapter string) (*inference.LoRAWe
 	return folder.read(true)
 }
 
-// lora opens the folder of an adapter; nil for one that no file at hand lists.
+// lora opens the folder of an adapter. It returns nil if no local file lists
+// the adapter.
 func (l *Library) lora(model, version, adapter string) (*loraFolder, error) {
 	folder := l.folderOf(model)
 	if folder == "" || version == "" {
-		return nil, nil //nolint:nilnil // nothing is at hand
+		return nil, nil //nolint:nilnil // no local repository has the model
 	}
 	data, err := readFile(filepath.Join(folder, version, fileLoRAs))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // likewise
+		return nil, nil //nolint:nilnil // the version has no list of adapters
 	}
 	var paths map[string]json.RawMessage
 	if err == nil {
@@ -135,7 +138,7 @@ func (l *Library) lora(model, version, adapter string) (*loraFolder, error) {
 	}
 	given, listed := paths[adapter]
 	if !listed {
-		return nil, nil //nolint:nilnil // likewise
+		return nil, nil //nolint:nilnil // the list doesn't have the adapter
 	}
 	var path string
 	if err := json.Unmarshal(given, &path); err != nil {
@@ -144,11 +147,11 @@ func (l *Library) lora(model, version, adapter string) (*loraFolder, error) {
 	return openLoRA(filepath.Dir(folder), path)
 }
 
-// loraFolder is the folder of an adapter in a repository. What is opened in it is in
-// the repository too, wherever links lead.
+// loraFolder is the folder of an adapter in a repository. All files that are opened
+// through it are in the repository too, even if they are links.
 type loraFolder struct {
-	root *os.Root // the repository
-	name string   // in it, without links
+	root *os.Root // of the repository
+	name string   // relative to the root, without links
 }
 
 var errOutside = errors.New("is not in the model repository: its path must be relative to that, and links must not lead out of it")
@@ -186,8 +189,9 @@ func (f *loraFolder) close() { _ = f.root.Close() } // nothing was written
 
 func (f *loraFolder) path() string { return filepath.Join(f.root.Name(), f.name) }
 
-// resolve follows links to a name in the repository that has none. The root refuses
-// absolute ones even if they stay inside, and all that come up after this look.
+// resolve follows links and returns a name in the repository that has no links. The
+// root refuses absolute links even if they stay inside, and all links that are
+// created after the check.
 func (f *loraFolder) resolve(name string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(filepath.Join(f.root.Name(), name))
 	if err != nil {
@@ -200,7 +204,8 @@ func (f *loraFolder) resolve(name string) (string, error) {
 	return inside, nil
 }
 
-// read gives the adapter's tensors, or only looks at their headers.
+// read returns the adapter's tensors. If values is false, it checks their
+// headers only.
 func (f *loraFolder) read(values bool) (*inference.LoRAWeights, error) {
 	weights, shape, err := f.matrix(fileLoRAWeights, "<f2", 2, values)
 	if err != nil {
@@ -216,8 +221,8 @@ func (f *loraFolder) read(values bool) (*inference.LoRAWeights, error) {
 	return &inference.LoRAWeights{Rows: rows[0], Width: shape[1], Columns: rows[1], Weights: weights, Config: config}, nil
 }
 
-// matrix reads a file of two dimensions, or of three of which the first, the batch's,
-// has one element.
+// matrix reads a file of two dimensions, or of three dimensions if the first one (the
+// batch) has one element.
 func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byte, []int64, error) {
 	name, err := f.resolve(filepath.Join(f.name, file))
 	if err != nil {

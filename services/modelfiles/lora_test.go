@@ -14,18 +14,20 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// npy is a file of version 1.0 with a header and values.
+// npy returns a file of version 1.0 with a header and a number of bytes as
+// values.
 func npy(header string, values int) string {
 	return "\x93NUMPY\x01\x00" + string(binary.LittleEndian.AppendUint16(nil, uint16(len(header)))) + header + strings.Repeat("\x01", values)
 }
 
-// array is one as NumPy writes it: its values begin at a multiple of 64 bytes.
+// array returns a file as NumPy writes it: the values start at a multiple of 64
+// bytes.
 func array(descr, shape string, values int) string {
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape)
 	return npy(header+strings.Repeat(" ", 63-(10+len(header))%64)+"\n", values)
 }
 
-// adapter lays the files of one into a folder.
+// adapter adds the files of an adapter to a folder.
 func adapter(files map[string]string, folder, weights, config string) {
 	files[folder+"/"+fileLoRAWeights], files[folder+"/"+fileLoRAConfig] = weights, config
 }
@@ -73,8 +75,8 @@ func TestReadNPY(t *testing.T) {
 	}
 }
 
-// FuzzReadNPY holds what is read to what it takes to be so: the header says the same
-// when it is written as NumPy does.
+// FuzzReadNPY checks that readNPY reads the same header again after the header is
+// written as NumPy writes it.
 func FuzzReadNPY(f *testing.F) {
 	for _, file := range []string{array("<f2", "(1, 2, 8)", 32), array("<i4", "(2, 3)", 24), array("<f2", "(3,)", 6), array("|V2", "()", 2), npy("{}", 0), "\x93NUMPY\x02\x00\x01"} {
 		f.Add([]byte(file))
@@ -101,7 +103,7 @@ func FuzzReadNPY(f *testing.F) {
 	})
 }
 
-// takesLoRA is a configuration with an input of adapters.
+// takesLoRA returns a configuration with an input for adapters.
 func takesLoRA(input string) *kserve.ModelConfig {
 	return &kserve.ModelConfig{Name: "m", Backend: "python", Input: []*kserve.ModelInput{{Name: input}}}
 }
@@ -153,8 +155,8 @@ func TestLoRAWeights(t *testing.T) {
 
 func nothing(string) *kserve.ModelConfig { return nil }
 
-// TestLoRAsStayInTheRepository: what an adapter's path leads to is in the model
-// repository, or isn't read, listed or told.
+// TestLoRAsStayInTheRepository: an adapter whose path leads out of the model
+// repository isn't read, listed or sent to the model.
 func TestLoRAsStayInTheRepository(t *testing.T) {
 	weights, settings := array("<f2", "(1, 2, 8)", 32), array("<i4", "(1, 2, 3)", 24)
 	files := map[string]string{}
@@ -180,7 +182,7 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	link(filepath.Join(root, "away", fileLoRAWeights), "m/1/partly/"+fileLoRAWeights)
-	entry := filepath.Join(root, "entry") // the repository by a link
+	entry := filepath.Join(root, "entry") // a link to the repository
 	if err := os.Symlink(repository, entry); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +230,8 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 	}
 }
 
-// TestLoRAsElsewhere: adapters whose files aren't at hand are none and no error.
+// TestLoRAsElsewhere: an adapter whose files aren't in a local repository yields
+// nil and no error.
 func TestLoRAsElsewhere(t *testing.T) {
 	files := map[string]string{"m/1/multi_lora.json": `{"doll": "m/loras/doll"}`, "n/1/model.py": "", "bad/1/multi_lora.json": "{"}
 	l := New(Config{Repositories: []string{"gs://bucket", lay(t, files)}}, slog.New(slog.DiscardHandler))

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// npyArray is what stands before the values of a file of NumPy's: their type, as
-// NumPy writes it, and how many there are in each dimension. The values follow row
-// by row, little-endian where the type says so, to the end of the file.
+// npyArray is the header of a NumPy file. It has the type in NumPy's notation and
+// the length of each dimension. The values follow the header up to the end of the
+// file, row by row. They are little-endian if the type specifies that.
 //
 // Source: NumPy's documentation of numpy.lib.format, versions 1.0 and 2.0.
 type npyArray struct {
@@ -22,17 +22,17 @@ type npyArray struct {
 	shape []int64
 }
 
-// maxNPYHeader bounds the text of a header in bytes; NumPy's own bound for files that
-// aren't trusted is 10,000.
+// maxNPYHeader is the maximum size of a header, in bytes. NumPy's own limit for
+// untrusted files is 10,000.
 const maxNPYHeader = 10_000
 
 const npyMagic = "\x93NUMPY"
 
-// npyHeaders match a header, by which NumPy writes a dictionary of Python's: its keys
-// are in this order.
+// npyHeaders matches a header, which NumPy writes as a Python dictionary with the
+// keys in this order.
 var npyHeaders = regexp.MustCompile(`^\{ *'descr' *: *'([^'\\]+)' *, *'fortran_order' *: *(True|False) *, *'shape' *: *\(([0-9, ]*)\) *,? *\} *\n?$`)
 
-// readNPY reads a header. What follows in r are the values.
+// readNPY reads a header. The rest of r are the values.
 func readNPY(r io.Reader) (npyArray, error) {
 	var none npyArray
 	start := make([]byte, len(npyMagic)+2)
@@ -72,7 +72,7 @@ func parseNPY(header string) (npyArray, error) {
 	a := npyArray{descr: m[1]}
 	dims := strings.Split(m[3], ",")
 	if last := len(dims) - 1; strings.TrimSpace(dims[last]) == "" {
-		dims = dims[:last] // Python's comma after the only one, or nothing
+		dims = dims[:last] // Python's comma after a single dimension, or no dimension
 	}
 	for _, dim := range dims {
 		n, err := strconv.ParseInt(strings.TrimSpace(dim), 10, 64)
@@ -84,8 +84,8 @@ func parseNPY(header string) (npyArray, error) {
 	return a, nil
 }
 
-// bytes is how much the values take, in bytes, of which each takes width; -1 for more
-// than there can be.
+// bytes returns the size of the values in bytes, if each has width bytes. It returns
+// -1 on overflow.
 func (a npyArray) bytes(width int64) int64 {
 	size := width
 	for _, n := range a.shape {

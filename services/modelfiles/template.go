@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// LoadTemplate reads chat templates from a file of Jinja or, named .liquid, of Liquid;
-// from a tokenizer_config.json; or from a folder of Hugging Face's layout.
+// LoadTemplate reads chat templates. path is a file of Jinja, a file of Liquid with
+// the suffix .liquid, a tokenizer_config.json, or a folder of Hugging Face's layout.
 func LoadTemplate(path string) (inference.TemplateSource, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -32,7 +32,7 @@ func LoadTemplate(path string) (inference.TemplateSource, error) {
 	return inference.TemplateSource{Source: text, Liquid: filepath.Ext(path) == ".liquid"}, err
 }
 
-// templatesOf are those in a tokenizer_config.json.
+// templatesOf returns the templates in a tokenizer_config.json.
 func templatesOf(path string) (inference.TemplateSource, error) {
 	var config tokenizerConfig
 	data, err := readFile(path)
