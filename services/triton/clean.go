@@ -12,24 +12,25 @@ const (
 	hiddenPath    = "(path)"
 )
 
-// clean takes out of tritonserver's text what clients mustn't see: stacks of
-// Python, addresses, and absolute paths; and the request's id, which they know.
-// Names of models and tensors, shapes and ratios stay. Of an unquoted path that
-// holds spaces only the part before the first one is known to be a path.
+// clean removes from an error of tritonserver what clients mustn't see: Python
+// stacks, addresses and absolute paths. It also removes the request's id, which
+// clients know. Names of models and tensors, shapes and ratios stay. Of an
+// unquoted path with spaces, clean recognizes and hides only the part before
+// the first space.
 func clean(text string) string {
 	_, text = cutRequestID(text)
 	return strings.TrimSpace(hide(text))
 }
 
-// forTritonsClients is the text as tritonserver's own clients know it, with the
-// request's id, but for what they mustn't see.
+// forTritonsClients returns an error as tritonserver's own clients expect it,
+// with the request's id. Stacks, addresses and absolute paths are hidden.
 func forTritonsClients(text string) string {
 	id, text := cutRequestID(text)
 	return id + hide(text)
 }
 
-// cutRequestID returns what tritonserver writes before errors of requests that have an id, and
-// the error.
+// cutRequestID splits an error into its rest and the prefix that tritonserver writes if the
+// request has an id.
 func cutRequestID(text string) (id, rest string) {
 	const before, after = "[request id: ", "] "
 	if !strings.HasPrefix(text, before) {
@@ -43,9 +44,9 @@ func cutRequestID(text string) (id, rest string) {
 	return text[:end], text[end:]
 }
 
-// maxText is how many bytes of an error are searched and shown. tritonserver's errors repeat
-// names and values of the request, which may be as long as a body, and the search takes a
-// microsecond a byte.
+// maxText is the maximum number of bytes of an error that are searched and shown.
+// tritonserver's errors repeat names and values of the request, which may be as long as a
+// body. The search takes a microsecond a byte.
 const maxText = 8 << 10
 
 func hide(text string) string {
@@ -61,12 +62,12 @@ func hide(text string) string {
 	return ipv4.ReplaceAllString(text, hiddenAddress)
 }
 
-// traceback begins the stack of a Python exception. Its lines are indented up to
-// the one that names the exception.
+// traceback starts the stack of a Python exception. All lines of the stack are
+// indented up to the line that names the exception.
 const traceback = "Traceback (most recent call last)"
 
-// cutTraceback leaves what stands before the stacks and, of the exception that
-// came last, its own line.
+// cutTraceback removes Python stacks. It keeps the string before the first
+// stack, and the line that names the last exception.
 func cutTraceback(text string) string {
 	before, _, found := strings.Cut(text, traceback)
 	if !found {
@@ -81,17 +82,18 @@ func cutTraceback(text string) string {
 	return before
 }
 
-// The groups of slashed.
+// Indexes of the groups of slashed.
 const (
-	keep   = 1 + iota // the whole match is no path
+	keep   = 1 + iota // the whole match isn't a path
 	quoted            // a path with its quotes
 	before            // the character before a path
 )
 
 const (
-	// outside is what ends a segment of a path, in a class of characters.
+	// outside is a character class of the characters that end a path segment.
 	outside = "\\s'\"<>()\\[\\]{}`,;:|/"
-	// segment of a path, without the full stop of the sentence around it.
+	// segment matches a path segment, without the full stop of the sentence
+	// around it.
 	segment = "[^" + outside + "]*[^" + outside + ".!?]"
 )
 
@@ -99,15 +101,15 @@ var (
 	hostArgument = regexp.MustCompile(`(?i)\b(host(?:name)?)\s*=\s*(?:'[^'\n]*'|"[^"\n]*"|[^\s,;)\]}]+)(?:,\s*port\s*=\s*'?\d+'?)?`)
 	anyURL       = regexp.MustCompile("[A-Za-z][A-Za-z0-9+.-]*://" + `(?:\[[^]\s]*\])?` + "(?:[^\\s'\"<>()\\[\\]{}`]*[^\\s'\"<>()\\[\\]{}`.,;:!?])?")
 	ipv4         = regexp.MustCompile(`\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d{1,5})?\b`)
-	// colons finds words with colons, among which are the addresses of IPv6.
+	// colons matches words with colons, which may be IPv6 addresses.
 	colons  = regexp.MustCompile(`\[?[\w.:%]*:[\w.:%]*\]?(?::\d+)?`)
 	slashed = regexp.MustCompile(strings.Join([]string{
-		// What has a slash in front and is no path: names of tensors, as in ONNX,
-		// the keys of shared memory that clients name, and the closing tags of templates, </s> and [/INST].
+		// Strings with a slash at the start that aren't paths: tensor names, as in ONNX, keys of
+		// shared memory that clients choose, and closing tags of templates, </s> and [/INST].
 		`((?:inference (?:in|out)put|for input|(?:in|out)put tensor|shared memory region:?|with key|shm key) '[^'\n]*'|(?:in|out)put\(s\) \['[^]\n]*\]|</[^\s/<>]+>|\[/[A-Z_]+\])`,
-		// In quotes, where it may hold spaces.
+		// A quoted path, which may contain spaces.
 		`('/[^'\s/][^'\n]*/[^'\n]*'|"/[^"\s/][^"\n]*/[^"\n]*"|` + "`/[^`\\s/][^`\\n]*/[^`\\n]*`)",
-		// Anywhere but in a word, a ratio or a URL.
+		// A path that isn't part of a word, a ratio or a URL.
 		`(^|[^\pL\pN_)\]}%+*/])(?:/+` + segment + `)+/*`,
 	}, "|"))
 )

@@ -19,22 +19,23 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Parameters of Triton's streams: the request asks that each response tells
-// whether it is the last one, and the response tells.
+// Parameters of Triton's streams. With enableEmptyFinal, a request asks the
+// server to flag its final response. A response has the flag in finalResponse.
 const (
 	enableEmptyFinal = "triton_enable_empty_final_response"
 	finalResponse    = "triton_final_response"
 )
 
-// codec marshals *kserve.ModelInferRequest, or one that is encoded already, and
-// unmarshals *frame: the messages of ModelStreamInfer. Generated code would build a tree of some twenty objects
-// for each response; the frame has views into the message.
+// codec encodes and decodes the messages of ModelStreamInfer. It marshals *kserve.ModelInferRequest
+// or an encoded request, and unmarshals into *frame. Generated code would build a tree of some
+// twenty objects for each response. A frame has views into the message instead.
 type codec struct {
 	proto  encoding.CodecV2
 	suffix mem.SliceBuffer
 }
 
-// verbatim is an encoded request to which nothing is added.
+// verbatim is an encoded request that Marshal sends without a further
+// parameter.
 type verbatim mem.BufferSlice
 
 func newCodec() *codec {
@@ -49,11 +50,11 @@ func newCodec() *codec {
 	return &codec{proto: encoding.GetCodecV2("proto"), suffix: suffix}
 }
 
-// Name is the content subtype: the wire is plain protobuf.
+// Name returns the content subtype. The encoding is plain protobuf.
 func (*codec) Name() string { return "proto" }
 
-// Marshal adds a parameter to the request without changing it: on the wire a
-// map's later entry for the same key wins.
+// Marshal appends enableEmptyFinal to the encoded request and leaves v
+// unchanged. In protobuf's encoding, a later map entry for the same key wins.
 func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	switch encoded := v.(type) {
 	case mem.BufferSlice:
@@ -70,7 +71,7 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	return append(data, c.suffix), nil
 }
 
-// Unmarshal decodes a *frame, which keeps the data until it is freed.
+// Unmarshal decodes a *frame, which keeps the data until the frame is freed.
 func (*codec) Unmarshal(data mem.BufferSlice, v any) error {
 	f, ok := v.(*frame)
 	if !ok {
@@ -83,22 +84,22 @@ func (*codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return f.decode(f.buffer.ReadOnlyData())
 }
 
-// frame is a ModelStreamInferResponse: the response as a view into its buffer.
+// frame is a ModelStreamInferResponse. Its response is a view into its buffer.
 type frame struct {
 	response inference.Response
-	failure  string // error_message, empty for none
-	flagged  bool   // the response says whether it is final
+	failure  string // error_message; empty if there is no error
+	flagged  bool   // the response has the final flag
 
 	names  *names // shared by the frames of a stream
 	buffer mem.Buffer
-	whole  [1]mem.Buffer // the buffer alone
-	// What the response's slices point into, kept for reuse.
+	whole  [1]mem.Buffer // contains only the buffer
+	// Slices that are kept for reuse.
 	raws    [][]byte
 	tensors [][]byte // the encoded outputs
-	typed   bool     // an output has its contents typed
+	typed   bool     // an output has typed contents
 }
 
-// free lets go of the buffer and empties the frame.
+// free releases the buffer and empties the frame.
 func (f *frame) free() {
 	if f.buffer == nil {
 		return
@@ -113,7 +114,7 @@ func (f *frame) free() {
 	f.raws, f.tensors = f.raws[:0], f.tensors[:0]
 }
 
-// size is what the frame keeps in memory, in bytes.
+// size returns the size of the frame's message in bytes.
 func (f *frame) size() int { return f.buffer.Len() }
 
 var (
@@ -121,7 +122,8 @@ var (
 	errContents = errors.New("the number of raw contents isn't that of the outputs")
 )
 
-// decode reads the message as [proto.Unmarshal] would, in any order of fields.
+// decode reads the message as [proto.Unmarshal] does, with the fields in any
+// order.
 func (f *frame) decode(b []byte) error {
 	w := walker{rest: b}
 	for w.next() {
@@ -179,8 +181,8 @@ func firstError(a, b error) error {
 	return b
 }
 
-// decodeParameter reads an entry of the parameters: the final flag, or one of the
-// model's.
+// decodeParameter reads an entry of the parameters: the final flag, or a
+// parameter of the model.
 func (f *frame) decodeParameter(b []byte) error {
 	var key []byte
 	var value bool
@@ -203,7 +205,7 @@ func (f *frame) decodeParameter(b []byte) error {
 	return firstError(w.err, f.keepParameter(b))
 }
 
-// keepParameter adds an entry that is the model's own to the response's.
+// keepParameter adds a parameter of the model to the response.
 func (f *frame) keepParameter(b []byte) error {
 	entry := protowire.AppendTag(nil, 4, protowire.BytesType) // ModelInferResponse.parameters
 	var parsed kserve.ModelInferResponse
@@ -218,8 +220,8 @@ func (f *frame) keepParameter(b []byte) error {
 	return nil
 }
 
-// decodeBool gives InferParameter's bool_param, false when another member of the
-// oneof came last.
+// decodeBool returns InferParameter's bool_param. It returns false if another
+// member of the oneof comes last.
 func decodeBool(b []byte, value bool) (bool, error) {
 	w := walker{rest: b}
 	for w.next() {
@@ -233,7 +235,8 @@ func decodeBool(b []byte, value bool) (bool, error) {
 	return value, w.err
 }
 
-// assign gives the outputs their contents: raw ones for all, or typed ones.
+// assign sets the contents of the outputs, which are raw for all outputs, or
+// typed.
 func (f *frame) assign() error {
 	outputs := f.response.Outputs
 	if len(f.raws) == 0 && f.typed {
@@ -255,7 +258,7 @@ func (f *frame) assign() error {
 	return nil
 }
 
-// walker goes over the fields of a message.
+// walker iterates over the fields of a message.
 type walker struct {
 	rest   []byte
 	number protowire.Number
@@ -296,8 +299,9 @@ func (w *walker) next() bool {
 	return true
 }
 
-// short takes a field of BytesType whose tag and length are a byte each, as most
-// are in a token's response: protowire's way to them is several times as long.
+// short reads a field of BytesType whose tag and length take one byte each. Most
+// fields of a token's response are such fields, and protowire takes several
+// times as long for them.
 func (w *walker) short() bool {
 	const tagBytes, lengthAt, contentAt = 0x07, 1, 2
 	if len(w.rest) < contentAt || w.rest[0] >= 0x80 || protowire.Type(w.rest[0]&tagBytes) != protowire.BytesType || w.rest[0] < 1<<3 {
@@ -312,16 +316,16 @@ func (w *walker) short() bool {
 	return true
 }
 
-// names keeps what the latest response said of itself, as the next one mostly says
-// the same and then needs neither memory of its own nor another look. One goroutine
-// may use it.
+// names caches the strings and outputs of a stream's latest response. The next
+// response mostly has the same ones, and then needs no memory and no decoding. It
+// isn't safe for concurrent use.
 type names struct {
-	request interned // the request's id, which is its responses' too
+	request interned // the request's id, which its responses have too
 	version interned // of the model
 	outputs []description
 }
 
-// output is what the latest response said of its i-th output.
+// output returns the cached description of the i-th output.
 func (n *names) output(i int) *description {
 	if i == len(n.outputs) {
 		n.outputs = append(n.outputs, description{})
@@ -329,22 +333,23 @@ func (n *names) output(i int) *description {
 	return &n.outputs[i]
 }
 
-// maxDescription bounds what is kept of an output: one with typed contents may be of
-// any size.
+// maxDescription is the maximum size of a cached output, in bytes. An output with
+// typed contents may have any size.
 const maxDescription = 256
 
 // description is an InferOutputTensor: an output's name, type and shape.
 type description struct {
-	encoded        []byte // empty for one that isn't kept
+	encoded        []byte // empty if it isn't cached
 	output         inference.Output
-	typed          bool // it has its contents, too
+	typed          bool // the encoded output includes its contents
 	name, datatype interned
 }
 
 func (d *description) is(b []byte) bool { return len(d.encoded) > 0 && bytes.Equal(d.encoded, b) }
 
 func (d *description) decode(b []byte) (err error) {
-	// The shape is a new one: that of before may be in use.
+	// A response may still use the previous shape, so the new one needs its own
+	// memory.
 	d.encoded, d.output, d.typed = d.encoded[:0], inference.Output{Shape: []int64{}}, false
 	w := walker{rest: b}
 	for w.next() && err == nil {
@@ -379,10 +384,11 @@ func (d *description) decodeShape(b []byte) error {
 	return nil
 }
 
-// interned is a string that is kept for as long as it comes again.
+// interned is a string that is reused while the next values are equal.
 type interned string
 
-// intern gives the bytes as a string.
+// intern returns the bytes as a string, without an allocation if they equal the
+// previous ones. It returns an error if they aren't UTF-8.
 func (s *interned) intern(b []byte) (string, error) {
 	if string(b) == string(*s) {
 		return string(*s), nil

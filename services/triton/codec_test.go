@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// decodeFrame gives the codec a message in buffers of at most the size; 0 is one
-// buffer.
+// decodeFrame decodes a message that is split into buffers of at most size
+// bytes. A size of 0 means one buffer.
 func decodeFrame(f *frame, message []byte, size int) error {
 	var data mem.BufferSlice
 	if size == 0 {
@@ -50,7 +50,7 @@ func final(v bool) map[string]*kserve.InferParameter {
 
 type outputTensor = kserve.ModelInferResponse_InferOutputTensor
 
-// tokenMessage is what a chat model sends for each token.
+// tokenMessage returns the message that a chat model sends for each token.
 func tokenMessage() *kserve.ModelStreamInferResponse {
 	return &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{
 		ModelName: "chat", ModelVersion: "1", Id: "request",
@@ -173,8 +173,8 @@ func marshalOutput(t *testing.T, output []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), response)
 }
 
-// FuzzDecode compares the codec with the generated code: what that takes, the
-// codec takes with the same content, and nothing makes it panic.
+// FuzzDecode compares the codec with generated code. The codec must accept what
+// generated code accepts, with the same content, and must never panic.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(marshal(f, tokenMessage()))
@@ -186,7 +186,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(append(twice, twice...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := newFrame()
-		first, err := decodeFrame(got, b, 0), decodeFrame(got, b, 0) // the second finds what the first has kept
+		first, err := decodeFrame(got, b, 0), decodeFrame(got, b, 0) // the second call uses the cache of the first one
 		if (first == nil) != (err == nil) {
 			t.Errorf("first %v, then %v", first, err)
 		}
@@ -208,7 +208,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// viewOf is what a decoded frame must hold, false if it must not be taken.
+// viewOf returns the expected view of a response. It returns false if the codec
+// must reject it.
 func viewOf(r *kserve.ModelInferResponse) (inference.Response, bool) {
 	view := inference.Response{
 		ID: r.GetId(), Version: r.GetModelVersion(), Final: r.GetParameters()[finalResponse].GetBoolParam(),
@@ -280,7 +281,8 @@ func TestMarshalAsksForFinal(t *testing.T) {
 	}
 }
 
-// TestDecodeAllocates nothing: that is what the codec is for.
+// TestDecodeAllocates: the codec decodes a token's response without an
+// allocation, which is its purpose.
 func TestDecodeAllocates(t *testing.T) {
 	codec, f := newCodec(), newFrame()
 	data := mem.BufferSlice{mem.SliceBuffer(marshal(t, tokenMessage()))}
@@ -294,8 +296,8 @@ func TestDecodeAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkDecode asks what one token's response costs to decode. Compare lean
-// (this codec) with proto (the generated code).
+// BenchmarkDecode measures the cost of decoding one token's response. Compare
+// lean (this codec) with proto (the generated code).
 func BenchmarkDecode(b *testing.B) {
 	data := mem.BufferSlice{mem.SliceBuffer(marshal(b, tokenMessage()))}
 	b.Run("lean", func(b *testing.B) {

@@ -20,41 +20,44 @@ import (
 // defaultPort is the port of tritonserver's gRPC endpoint.
 const defaultPort = "8001"
 
-// Config says where a tritonserver is and how long to wait for it.
+// Config has a tritonserver's address and the time limits of its calls.
 type Config struct {
-	// Endpoint of tritonserver's gRPC service: host:port, dns:///host:port, or a
-	// URL whose scheme says whether the connection is plain (http) or TLS (https)
-	// as below. The port is 8001 when left out.
+	// Endpoint is the address of tritonserver's gRPC service: host:port,
+	// dns:///host:port, or a URL with the scheme http (plain) or https (TLS). The
+	// default port is 8001.
 	Endpoint string
-	// CAFile has the authorities, in PEM, one of which must have issued the server's
-	// certificate; the system's when empty.
+	// CAFile has the CA certificates, in PEM, that verify the server's certificate.
+	// If it is empty, the system's CA certificates apply.
 	CAFile string
-	// CertFile and KeyFile, in PEM, are what the server gets to see that wants a
-	// certificate. They are read for each connection.
+	// CertFile and KeyFile, in PEM, are the client certificate for servers that
+	// require one. They are read for each connection.
 	CertFile, KeyFile string
-	// KeepAlive is the silence after which a stream yields an idle response. The
-	// clock is coarse: it may take a quarter longer.
+	// KeepAlive is the idle time after which a stream yields an idle response.
+	// The clock is coarse: the response may come up to a quarter of KeepAlive
+	// later.
 	KeepAlive time.Duration
-	// FirstResponse is how long a request waits for its first response before it fails
-	// and is cancelled. As coarse as KeepAlive.
+	// FirstResponse is the time that a request waits for its first response. After
+	// that time it fails and is cancelled. The clock is as coarse as for KeepAlive.
 	FirstResponse time.Duration
-	// Inactivity is the silence after a response after which a stream fails, and its
-	// request is cancelled. While the first one is awaited, the server must give a sign
-	// of life that often. As coarse as KeepAlive.
+	// Inactivity is the time that a stream waits for each later response. After that
+	// time it fails, and its request is cancelled. While a stream waits for its first
+	// response, the server's health is checked at this interval. The clock is as coarse
+	// as for KeepAlive.
 	Inactivity time.Duration
-	// ConnectTimeout is how long a request waits for a connection when there is
-	// none. The attempt to connect may take longer and serve later requests.
+	// ConnectTimeout is the time that a request waits for a connection if there
+	// is none. The attempt to connect may take longer and serve later requests.
 	ConnectTimeout time.Duration
-	// CallTimeout bounds each call for health, metadata, configuration,
-	// statistics and the repository's index.
+	// CallTimeout is the time limit of each call for health, metadata,
+	// configuration, statistics and the repository's index.
 	CallTimeout time.Duration
-	// LoadTimeout bounds loading and unloading a model.
+	// LoadTimeout is the time limit for loading or unloading a model.
 	LoadTimeout time.Duration
-	// MaxMessage is the largest message taken from the server, in bytes.
+	// MaxMessage is the maximum size of a message from the server, in bytes.
 	MaxMessage int
 }
 
-// Default is the configuration but for the endpoint, which has no default.
+// Default returns the default configuration. The endpoint has no default and is
+// empty.
 func Default() Config {
 	return Config{
 		KeepAlive:      15 * time.Second,
@@ -67,7 +70,8 @@ func Default() Config {
 	}
 }
 
-// Validate names the first field that can't work, by its flag where it has one.
+// Validate returns an error for the first invalid field, which names the
+// field's flag if it has one.
 func (c Config) Validate() error {
 	_, secure, err := c.target()
 	if err != nil {
@@ -101,7 +105,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// credentials of the connection, which has TLS.
+// credentials returns the TLS credentials of the connection.
 func (c Config) credentials() (credentials.TransportCredentials, error) {
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
@@ -127,7 +131,7 @@ func (c Config) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(t), nil
 }
 
-// target gives grpc-go's name of the endpoint, and whether to use TLS.
+// target returns the endpoint as a grpc-go target, and whether to use TLS.
 func (c Config) target() (target string, secure bool, err error) {
 	address := c.Endpoint
 	scheme, rest, found := strings.Cut(address, "://")
@@ -147,7 +151,7 @@ func (c Config) target() (target string, secure bool, err error) {
 	return "dns:///" + address, secure, err
 }
 
-// hostPort checks an address and gives it a port.
+// hostPort checks an address and adds the default port if the address has none.
 func hostPort(address string) (string, error) {
 	u, err := url.Parse("//" + strings.TrimSuffix(address, "/"))
 	if err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {

@@ -7,8 +7,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// Flatten turns typed contents, which some KServe servers send, into raw ones.
-// Which field holds them follows from the datatype (KServe v2, "Tensor Data").
+// Flatten converts typed contents, which some KServe servers send, to raw
+// contents. The datatype determines the field that has the values (KServe v2,
+// "Tensor Data").
 func Flatten(datatype string, c *kserve.InferTensorContents) []byte {
 	switch datatype {
 	case "BOOL":
@@ -47,7 +48,7 @@ func Flatten(datatype string, c *kserve.InferTensorContents) []byte {
 			return append(binary.LittleEndian.AppendUint32(b, uint32(len(v))), v...)
 		})
 	}
-	// The other types (FP16, BF16) have no typed contents.
+	// Other types, such as FP16 and BF16, have no typed contents.
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 type client = kserve.GRPCInferenceServiceClient
 
-// call makes one unary call within the timeout.
+// call makes one unary call within a time limit.
 func call[Request, Response any](
 	ctx context.Context, e *Engine, timeout time.Duration,
 	method func(client, context.Context, *Request, ...grpc.CallOption) (*Response, error), req *Request,
@@ -43,8 +43,8 @@ func (e *Engine) ServerReady(ctx context.Context, req *kserve.ServerReadyRequest
 	return call(ctx, e, e.config.CallTimeout, client.ServerReady, req)
 }
 
-// ModelReady implements [inference.Describer]. An unknown model isn't an error:
-// it isn't ready.
+// ModelReady implements [inference.Describer]. For an unknown model it returns
+// "not ready" and no error.
 func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	answer, err := call(ctx, e, e.config.CallTimeout, client.ModelReady, req)
 	if err == nil && e.health.check(req.GetName()) != nil {
@@ -82,7 +82,7 @@ func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryInde
 	return index, err
 }
 
-// RepositoryModelLoad implements [inference.Repository]. It returns when the
+// RepositoryModelLoad implements [inference.Repository]. It returns after the
 // model has been loaded, which may take minutes.
 func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
 	answer, err := call(ctx, e, e.config.LoadTimeout, client.RepositoryModelLoad, req)

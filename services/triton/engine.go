@@ -1,5 +1,5 @@
-// Package triton is the engine that runs models on a tritonserver elsewhere,
-// over gRPC.
+// Package triton has the engine that runs models on a remote tritonserver over
+// gRPC.
 package triton
 
 import (
@@ -36,9 +36,9 @@ var (
 	_ inference.Sorter       = (*Engine)(nil)
 )
 
-// Engine is one remote tritonserver. The server may come and go: requests fail
-// with [inference.CodeUnavailable] while it is away, and the first one after its
-// return is served.
+// Engine is one remote tritonserver. While the server is down, requests fail
+// with [inference.CodeUnavailable]. The first request after the server is back
+// is served.
 type Engine struct {
 	config   Config
 	target   string
@@ -54,7 +54,7 @@ type Engine struct {
 	log   *slog.Logger
 }
 
-// New checks the configuration. The engine takes requests after Start.
+// New checks the configuration. The engine accepts requests after Start.
 func New(config Config, log *slog.Logger) (*Engine, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -82,7 +82,8 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// Start begins to connect and doesn't wait for it: the server may come later.
+// Start starts to connect and doesn't wait for the connection: the server may
+// start later.
 func (e *Engine) Start(context.Context) error {
 	conn, err := e.dial()
 	if err != nil {
@@ -103,8 +104,8 @@ func (e *Engine) dial() (*link, error) {
 	return &link{ClientConn: conn}, nil
 }
 
-// Stop closes the connection: streams in flight end with
-// [inference.CodeUnavailable]. Each ends in the goroutine that iterates over it.
+// Stop closes the connection. Streams in flight fail with
+// [inference.CodeUnavailable], each in the goroutine that iterates over it.
 func (e *Engine) Stop(context.Context) error {
 	conn := e.conn.Swap(nil)
 	if conn == nil {
@@ -117,7 +118,8 @@ func (e *Engine) Stop(context.Context) error {
 	return err
 }
 
-// bufferSize is that of reads and writes, in bytes: large tensors take fewer.
+// bufferSize is the size of reads and writes, in bytes. A large size needs
+// fewer system calls for large tensors.
 const bufferSize = 128 << 10
 
 func (e *Engine) options() []grpc.DialOption {
@@ -129,9 +131,9 @@ func (e *Engine) options() []grpc.DialOption {
 		),
 		grpc.WithReadBufferSize(bufferSize),
 		grpc.WithWriteBufferSize(bufferSize),
-		// Keepalive pings stay off: tritonserver answers frequent ones by closing
-		// the connection. A server that is gone without a word is found when something
-		// doesn't come in time, by a call (see links).
+		// Keep-alive pings stay off, because tritonserver closes a connection with
+		// frequent pings. If a server disappears without closing the connection, a
+		// call that checks its health detects that after a timeout (see links).
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
@@ -139,9 +141,9 @@ func (e *Engine) options() []grpc.DialOption {
 	}
 }
 
-// connection gives the connection once it stands, waiting for it for a while. A
-// server that has come back is tried at once, whatever the back-off; one that is
-// still away is told at once, too.
+// connection returns the connection once it is established, and waits at most
+// ConnectTimeout. After a failure it tries the server at once, regardless of the
+// back-off. If the server is still down, it returns the error at once.
 func (e *Engine) connection(ctx context.Context) (*link, error) {
 	conn := e.conn.Load()
 	if conn == nil {
@@ -171,13 +173,14 @@ func (e *Engine) connection(ctx context.Context) (*link, error) {
 	case state == connectivity.Idle || state == connectivity.Connecting:
 		return nil, unreachable(fmt.Errorf("%s after %s", state, e.config.ConnectTimeout))
 	}
-	// A connection that failed is handed out too: the call then fails at once,
-	// with the reason for the log.
+	// A failed connection is returned too. The call then fails at once, with
+	// the reason for the log.
 	return conn, nil
 }
 
-// knock tries whether anybody listens. A gRPC connection that has failed stays
-// in that state until it stands again, so that a further refusal can't be seen.
+// knock reports, as an error, that no server listens on the address. A failed
+// gRPC connection keeps its state until it is established again, so it doesn't
+// show that another attempt was refused.
 func (e *Engine) knock(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(e.target, "dns:///"))
 	if err != nil {
@@ -186,8 +189,8 @@ func (e *Engine) knock(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Ready is nil when the server says that it and its models are ready, and none of them is
-// known to be broken.
+// Ready returns nil if the server reports that it and its models are ready, and no model
+// is known to be broken.
 func (e *Engine) Ready(ctx context.Context) error {
 	answer, err := e.ServerReady(ctx, &kserve.ServerReadyRequest{})
 	if err != nil {

@@ -77,7 +77,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestAwayIsToldAtOnce: nobody listens, so a probe needs no patience.
+// TestAwayIsToldAtOnce: if no server listens, a call fails at once and ignores
+// ConnectTimeout.
 func TestAwayIsToldAtOnce(t *testing.T) {
 	config := triton.Default()
 	config.Endpoint, config.ConnectTimeout = "127.0.0.1:1", time.Hour
@@ -93,7 +94,7 @@ func TestAwayIsToldAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for range 3 { // the first may meet the attempt of the start, or the test times out
+	for range 3 { // the first may run during the connection attempt of Start; a hang fails the test by its time limit
 		if err := engine.Ready(t.Context()); inference.AsError(err).Reason != inference.ReasonEngineGone {
 			t.Errorf("got %v", err)
 		}

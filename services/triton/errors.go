@@ -14,31 +14,33 @@ import (
 )
 
 var (
-	// errStopped is the answer before Start and after Stop.
+	// errStopped is returned before Start and after Stop.
 	errStopped = kind{inference.CodeUnavailable, inference.ReasonShuttingDown}.because("the connection to the inference server is closed", nil)
-	// errTimeout ends a call that took longer than the configured limit.
+	// errTimeout is the cause of a call that took longer than the configured
+	// limit.
 	errTimeout = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server didn't answer in time", nil)
-	// errLifeless ends a request that waits for its first response from a server which
-	// answers nothing else either.
+	// errLifeless ends a request that waits for its first response if the server fails
+	// a health check too.
 	errLifeless = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server gives no sign of life", nil)
-	// errMixed ends a request to whose stream another request's response came.
+	// errMixed ends a request whose stream received another request's response.
 	errMixed = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server sent another request's response", nil)
-	// errNotReady is a server that answers, and says that it isn't ready.
+	// errNotReady is returned when the server responds that it isn't ready.
 	errNotReady = kind{inference.CodeUnavailable, inference.ReasonModelNotReady}.because("the inference server isn't ready yet", nil)
 )
 
-// Inactive is the error of a stream that was silent for too long.
+// Inactive returns the error of a stream that got no response for too long.
 func Inactive(limit time.Duration) *inference.Error {
 	return kind{inference.CodeUnavailable, inference.ReasonInactive}.because(fmt.Sprintf("the model sent nothing for %s", limit), nil)
 }
 
-// isInactive tells such an error.
+// isInactive reports whether the error is from [Inactive].
 func isInactive(err error) bool {
 	known, ok := errors.AsType[*inference.Error](err)
 	return ok && known.Reason == inference.ReasonInactive
 }
 
-// unreachable is a server that can't be reached, or was lost.
+// unreachable returns the error for a server that can't be reached, or whose
+// connection broke.
 func unreachable(cause error) *inference.Error {
 	return kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server can't be reached", cause)
 }
@@ -48,11 +50,12 @@ type kind struct {
 	reason string
 }
 
-// retryAfter is when to try again what failed by load or absence.
+// retryAfter is the time after which clients may retry a request that failed
+// because of overload or unavailability.
 const retryAfter = time.Second
 
-// because makes an error of this kind with what the client may read and what
-// only the log may.
+// because returns an error of this kind. The message is for clients, the cause
+// for the log only.
 func (k kind) because(message string, cause error) *inference.Error {
 	e := &inference.Error{Code: k.code, Reason: k.reason, Message: message, Err: cause}
 	if e.Message == "" {
@@ -64,9 +67,9 @@ func (k kind) because(message string, cause error) *inference.Error {
 	return e
 }
 
-// failure is why a call ended. The end of the caller's context wins over what
-// the wire says of it; what grpc-go itself says may hold addresses and stays in
-// the log.
+// failure returns the error of a call that ended. If the caller's context has
+// ended, its error takes precedence over the connection's. grpc-go's own
+// messages may contain addresses and appear in the log only.
 func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	if ctx.Err() != nil {
 		return Ended(ctx, err)
@@ -85,7 +88,7 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	found := fromStatus(answer.Code())
 	switch {
 	case found.code == inference.CodeDeadlineExceeded:
-		// The server sees the deadline too, and may be the first.
+		// The server knows the deadline too, and may detect it first.
 		return inference.AsError(fmt.Errorf("%w: %w", context.DeadlineExceeded, err))
 	case found.code == inference.CodeUnavailable && (local(answer.Message()) || ofConnection(answer.Message())):
 		return unreachable(err)
@@ -99,19 +102,21 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	return said(found.because(message, err), answer)
 }
 
-// said notes tritonserver's own code and words for its own clients.
+// said adds tritonserver's own code and message, for tritonserver's own
+// clients.
 func said(e *inference.Error, answer *status.Status) *inference.Error {
 	e.Triton, e.Text = tritonCode(answer.Code()), forTritonsClients(answer.Message())
 	return e
 }
 
-// ofConnection tells the texts of connections that can't be had or broke.
+// ofConnection reports whether an error is about a connection that can't be
+// established or broke.
 func ofConnection(text string) bool {
 	return strings.Contains(text, "connection") || strings.Contains(text, "transport") || strings.Contains(text, "resolver")
 }
 
-// unsendable is the error of a request that never left: grpc-go tells that by
-// its texts alone. It is nil for any other failure.
+// unsendable returns the error of a request that wasn't sent, and nil for any
+// other failure. grpc-go identifies these failures only by their messages.
 func unsendable(text string, err error) *inference.Error {
 	encoding := strings.HasPrefix(text, "grpc: error while marshaling")
 	wrong := kind{inference.CodeInvalid, inference.ReasonInvalidValue}
@@ -126,14 +131,15 @@ func unsendable(text string, err error) *inference.Error {
 	return nil
 }
 
-// Ended is the error of a context that has ended: its cause when that is an
-// error for clients, or else a deadline or a cancellation. The other error is for
-// the log.
+// Ended returns the error of a context that has ended. This is the context's
+// cause if that is an error for clients, or else a deadline or a cancellation.
+// err is for the log.
 func Ended(ctx context.Context, err error) *inference.Error {
 	return ended(ctx.Err(), context.Cause(ctx), err)
 }
 
-// EndedBy is the error of what was cancelled for a cause, as [Ended] has it.
+// EndedBy returns the error of work that was cancelled with a cause, as [Ended]
+// does.
 func EndedBy(cause error) *inference.Error {
 	return ended(context.Canceled, cause, context.Canceled)
 }
@@ -149,7 +155,8 @@ func ended(how, cause, err error) *inference.Error {
 	return inference.AsError(fmt.Errorf("%w: %w", how, cause))
 }
 
-// withCause gives a copy of the error its cause for the log, if it has none.
+// withCause returns a copy of the error with a cause for the log, or e itself
+// if it has a cause.
 func withCause(e *inference.Error, cause error) *inference.Error {
 	if e.Err != nil {
 		return e
@@ -159,8 +166,8 @@ func withCause(e *inference.Error, cause error) *inference.Error {
 	return &c
 }
 
-// Failure is an error of Triton's. Its text tells the kind of the error where it
-// is one of Triton's own; the code counts for the others.
+// Failure returns the error for an error message of Triton. Known messages
+// determine the kind of the error. For others the code applies.
 func Failure(code inference.Code, text string) *inference.Error {
 	message := clean(text)
 	known, ok := recognise(message)
@@ -175,21 +182,21 @@ func Failure(code inference.Code, text string) *inference.Error {
 	return e
 }
 
-// FailureOf is an error of Triton's with its own code.
+// FailureOf returns the error for Triton's message and its code.
 func FailureOf(code inference.TritonCode, text string) *inference.Error {
 	e := Failure(meaning(code), text)
 	e.Triton = code
 	return e
 }
 
-// meaning is what an error of Triton's is to Trident's clients.
+// meaning maps an error code of Triton to Trident's.
 func meaning(code inference.TritonCode) inference.Code {
 	switch code {
 	case inference.TritonNotFound:
 		return inference.CodeNotFound
 	case inference.TritonInvalidArg, inference.TritonAlreadyExists:
 		return inference.CodeInvalid
-	case inference.TritonUnavailable, inference.TritonCancelled: // cancelled while our context lives: the model gave up
+	case inference.TritonUnavailable, inference.TritonCancelled: // cancelled while the caller's context lives: the model gave up
 		return inference.CodeUnavailable
 	case inference.TritonUnsupported:
 		return inference.CodeUnsupported
@@ -198,7 +205,7 @@ func meaning(code inference.TritonCode) inference.Code {
 	return inference.CodeInternal
 }
 
-// tritonCode is Triton's code behind a status of tritonserver's.
+// tritonCode returns Triton's code for a gRPC status of tritonserver.
 func tritonCode(code codes.Code) inference.TritonCode {
 	switch code {
 	case codes.Unknown:
@@ -217,12 +224,12 @@ func tritonCode(code codes.Code) inference.TritonCode {
 		return inference.TritonAlreadyExists
 	case codes.Canceled:
 		return inference.TritonCancelled
-	default: // no status that tritonserver gives
+	default: // a status that tritonserver doesn't send
 		return inference.TritonNone
 	}
 }
 
-// fromStatus is tritonserver's mapping from its error codes to gRPC's, backwards.
+// fromStatus reverses tritonserver's mapping from its error codes to gRPC's.
 func fromStatus(code codes.Code) kind {
 	switch code {
 	case codes.InvalidArgument, codes.AlreadyExists, codes.OutOfRange, codes.FailedPrecondition:
@@ -243,8 +250,9 @@ func fromStatus(code codes.Code) kind {
 	}
 }
 
-// recognise finds the kind of an error by tritonserver's own texts. They matter
-// where the code is missing (in a stream) or says less than the text.
+// recognise finds the kind of an error by tritonserver's messages. The message
+// is needed in streams, where the code is missing, and where it is more
+// specific than the code.
 func recognise(text string) (kind, bool) {
 	texts := [...]struct {
 		part string
@@ -286,7 +294,7 @@ func recognise(text string) (kind, bool) {
 	return kind{}, false
 }
 
-// local tells the texts of grpc-go from those of the server.
+// local reports whether the message is from grpc-go, not from the server.
 func local(text string) bool {
 	for _, prefix := range [...]string{
 		"grpc: ", "transport: ", "rpc error: ", "stream terminated by RST_STREAM", "server closed the stream",

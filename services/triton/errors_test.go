@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// running is an engine that has been started, with a server that isn't there.
+// running returns a started engine whose server doesn't exist.
 func running(t *testing.T) *Engine {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///nowhere", grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -80,7 +80,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// checkRetry: who is told that a later try may work is told when.
+// checkRetry checks that an error that invites a retry has a retry time, and
+// that no other error has one.
 func checkRetry(t *testing.T, e *inference.Error) {
 	t.Helper()
 	want := time.Duration(0)
@@ -101,7 +102,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestUnencodable: protobuf's strings are UTF-8.
+// TestUnencodable: protobuf strings must be UTF-8.
 func TestUnencodable(t *testing.T) {
 	engine := serve(t, unchanged, func(grpc.ServerStream) error { return errors.New("the request came") })
 	failed := make(map[string]error)

@@ -28,7 +28,8 @@ func NotReady(model, fault string) *inference.Error {
 	}
 }
 
-// Err returns the error of the first broken model by name, and nil without one.
+// Err returns the error of the first broken model by name, or nil if no model
+// is broken.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Forward implements [inference.Forwarder]: the request goes out in the buffers that
-// it came in, and the responses are given as they came too.
+// Forward implements [inference.Forwarder]. The request is sent in the buffers that
+// it arrived in, and the responses keep their encoded form too.
 func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.Seq2[*inference.Response, error] {
 	if req.Encoded() == nil {
 		return e.stream(ctx, req.Head().GetModelName(), req.Head().GetId(), req.Head(), func(s *stream) {
@@ -22,7 +22,7 @@ func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.
 	}
 	var out any = req.Encoded()
 	if p := req.Head().GetParameters()[enableEmptyFinal]; p != nil && !isBool(p) {
-		out = verbatim(req.Encoded()) // the server has the word on it
+		out = verbatim(req.Encoded()) // the client has set the parameter, and the server checks it
 	}
 	return e.stream(ctx, req.Head().GetModelName(), req.Head().GetId(), out, func(s *stream) { s.forwards = true })
 }
@@ -32,8 +32,8 @@ func isBool(p *kserve.InferParameter) bool {
 	return ok
 }
 
-// Call implements [inference.Caller] by tritonserver's own ModelInfer, whose errors
-// have codes. All of its time is the wait for a first response.
+// Call implements [inference.Caller] with tritonserver's ModelInfer, whose errors
+// have codes. The time limit for the first response applies to the whole call.
 func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.BufferSlice, error) {
 	if err := e.health.check(req.Head().GetModelName()); err != nil {
 		return nil, err
@@ -61,14 +61,14 @@ func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.Buf
 	return answer, nil
 }
 
-// asIs is a codec of messages that are encoded: mem.BufferSlice, and a pointer to
-// one for what comes.
+// asIs is a codec of encoded messages. It sends a mem.BufferSlice and receives
+// into a *mem.BufferSlice.
 type asIs struct{}
 
-// Name is the content subtype: the wire is plain protobuf.
+// Name returns the content subtype. The encoding is plain protobuf.
 func (asIs) Name() string { return "proto" }
 
-// Marshal gives the message once more to the one who frees it.
+// Marshal returns the message with a further reference, which gRPC frees.
 func (asIs) Marshal(v any) (mem.BufferSlice, error) {
 	encoded, ok := v.(mem.BufferSlice)
 	if !ok {
@@ -78,7 +78,7 @@ func (asIs) Marshal(v any) (mem.BufferSlice, error) {
 	return encoded, nil
 }
 
-// Unmarshal keeps the data.
+// Unmarshal keeps the data with a reference of its own.
 func (asIs) Unmarshal(data mem.BufferSlice, v any) error {
 	to, ok := v.(*mem.BufferSlice)
 	if !ok {

@@ -14,27 +14,28 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// health knows which of the server's models are broken. tritonserver doesn't: a model
-// whose engine has ended stays ready there, and each request fails. A model is broken by
-// what [VerdictOn] says of its streams: the texts of an engine that has ended, or several
-// requests in a row without a response.
+// health detects which of the server's models are broken. tritonserver doesn't: it keeps
+// a model ready after the model's engine has ended, and each request fails. [VerdictOn]
+// judges each stream. A model is broken when an error shows that its engine has ended, or
+// when [StrikeLimit] requests in a row had no response and the server itself is healthy.
 //
-// A broken model is marked: its streams end, requests get an error at once, and the lists
-// of models and the readiness say why. It is unloaded and loaded where the server allows
-// that. Where it doesn't, the log says what to do, and the mark goes when the server or
-// the model has been started again, or when a request that is let through now and then is
+// A broken model is marked. Its streams end, and new requests get an error at once. The
+// lists of models and the readiness show the reason. If the server allows it, the model
+// is unloaded and loaded. If the server doesn't, the log has the remedy. The mark is then
+// removed when the server or the model has been started again, or when a trial request is
 // answered.
 //
 // Its methods may be called concurrently.
 type health struct {
 	engine *Engine
 	log    *slog.Logger
-	ctx    context.Context //nolint:containedctx // the lifetime of the engine: it bounds the bringing back
+	ctx    context.Context //nolint:containedctx // the lifetime of the engine, which limits the recovery
 	stop   context.CancelFunc
 	work   sync.WaitGroup
-	// broken is how many models have a fault: the check of each request.
+	// broken is the number of models with a fault. Each request checks it
+	// first.
 	broken atomic.Int32
-	// changed has an element once a model has broken down or is back.
+	// changed receives an element when a model breaks down or is back.
 	changed Changes
 
 	mu    sync.Mutex
@@ -43,33 +44,33 @@ type health struct {
 	back  time.Time // when a health check succeeded after a failed one
 }
 
-// ward is a model that requests were made for.
+// ward is the state of a model with requests or faults.
 type ward struct {
 	name string
-	// heard is the silences' tick of the last response.
+	// heard is the tick of the Silences at the last response.
 	heard atomic.Int64
 
-	// What follows is guarded by the mutex of health.
-	streams map[*stream]time.Time // with their begin
-	strikes int                   // requests without an answer in a row
+	// The mutex of health guards these fields.
+	streams map[*stream]time.Time // with their start times
+	strikes int                   // consecutive requests without a response
 	judged  bool                  // judge is running
-	fault   string                // why the model is broken; empty for a sound one
-	manual  bool                  // the server doesn't let it be loaded
-	trial   time.Time             // when a request was last let through
+	fault   string                // why the model is broken; empty for a working model
+	manual  bool                  // the server doesn't allow Trident to load the model
+	trial   time.Time             // when the latest trial request was admitted
 	sound   chan struct{}
 }
 
-// Pauses of a broken model.
+// Intervals and limits for a broken model.
 const (
-	healthPoll   = time.Second      // between two looks at the server's index
-	trialPause   = 10 * time.Second // between two requests that are let through
-	recoverFirst = time.Second      // before the second attempt to load it; then twice as long each time
+	healthPoll   = time.Second      // between two checks of the server's index
+	trialPause   = 10 * time.Second // between two trial requests
+	recoverFirst = time.Second      // before the second attempt to load the model; each later pause is twice as long
 	recoverLast  = time.Minute
 	unloadLimit  = 30 * time.Second // for requests in flight, which may never end
 	judgeLimit   = time.Second      // for a health check of the server
 )
 
-// byHand is what an operator has to do.
+// byHand describes the remedy for an operator.
 const byHand = "the inference server doesn't let models be loaded again: restart it, or run it with --model-control-mode=explicit"
 
 func newHealth(e *Engine, log *slog.Logger) *health {
@@ -78,7 +79,7 @@ func newHealth(e *Engine, log *slog.Logger) *health {
 	return h
 }
 
-// end stops the bringing back and waits for it.
+// end stops the recovery and waits for its goroutines.
 func (h *health) end() {
 	h.stop()
 	h.work.Wait()
@@ -93,8 +94,8 @@ func (h *health) ward(name string) *ward {
 	return w
 }
 
-// enter notes a stream of a model, unless that is broken. Now and then one is let through
-// to a model that nobody brings back.
+// enter adds a stream of a model. It returns an error if the model is broken. If Trident
+// can't load the model, one trial request each trialPause is admitted.
 func (h *health) enter(model string, s *stream) (*ward, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +110,7 @@ func (h *health) enter(model string, s *stream) (*ward, error) {
 	return w, nil
 }
 
-// leave takes note of the end of a stream: nil, or its error.
+// leave removes a stream. err is the error that ended it, or nil.
 func (h *health) leave(w *ward, s *stream, err error) {
 	verdict := VerdictOn(err)
 	h.mu.Lock()
@@ -122,7 +123,7 @@ func (h *health) leave(w *ward, s *stream, err error) {
 		w.strikes = 0
 	case SilentModel:
 		if h.engine.silences.since(w.heard.Load()) < h.engine.config.Inactivity {
-			w.strikes = 0 // others are answered
+			w.strikes = 0 // the model answers other requests
 		} else {
 			w.strikes++
 		}
@@ -187,7 +188,8 @@ func (h *health) awaitServer() (atOnce bool) {
 	}
 }
 
-// forget drops what says nothing: clients may name models without end.
+// forget deletes the state of a model without streams and faults. Otherwise
+// clients could fill the map with invented names.
 func (h *health) forget(w *ward) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,7 +198,7 @@ func (h *health) forget(w *ward) {
 	}
 }
 
-// fail marks a model, ends its streams and begins to bring it back.
+// fail marks a model as broken, ends its streams and starts its recovery.
 func (h *health) fail(w *ward, fault string) {
 	h.mu.Lock()
 	if w.fault != "" || h.ctx.Err() != nil {
@@ -219,7 +221,7 @@ func (h *health) fail(w *ward, fault string) {
 	h.work.Go(func() { h.bringBack(w, sound) })
 }
 
-// heal takes the mark off a model.
+// heal removes the mark from a model.
 func (h *health) heal(model, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -234,7 +236,7 @@ func (h *health) heal(model, why string) {
 	h.log.Info("model is back", "model", model, "why", why)
 }
 
-// bringBack unloads and loads a model until it is sound.
+// bringBack unloads and loads a model until it works.
 func (h *health) bringBack(w *ward, sound <-chan struct{}) {
 	for pause := recoverFirst; ; pause = min(2*pause, recoverLast) {
 		err := h.reload(w.name)
@@ -253,7 +255,8 @@ func (h *health) bringBack(w *ward, sound <-chan struct{}) {
 	}
 }
 
-// sleep is false when the model is sound first, or the engine stops.
+// sleep returns false if the model works again or the engine stops before the
+// pause has passed.
 func (h *health) sleep(pause time.Duration, sound <-chan struct{}) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -266,8 +269,9 @@ func (h *health) sleep(pause time.Duration, sound <-chan struct{}) bool {
 	return false
 }
 
-// reload unloads a model, unless somebody else has done so, and loads it. Another Trident
-// before the same server may do the same: to load a model that is ready changes nothing.
+// reload unloads a model, unless it is unloaded already, and loads it. Another Trident
+// with the same server may do the same at the same time. Loading a model that is ready
+// has no effect.
 func (h *health) reload(model string) error {
 	state, err := h.state(model)
 	if err != nil {
@@ -294,7 +298,8 @@ func (h *health) reload(model string) error {
 	return err
 }
 
-// state is the one of a model's versions that a request reaches.
+// state returns the state of the model's version that a request without a
+// version reaches.
 func (h *health) state(model string) (inference.ModelState, error) {
 	index, err := call(h.ctx, h.engine, h.engine.config.CallTimeout, client.RepositoryIndex, &kserve.RepositoryIndexRequest{})
 	if err != nil {
@@ -308,8 +313,9 @@ func (h *health) state(model string) (inference.ModelState, error) {
 	return inference.ModelNeverLoaded, nil
 }
 
-// await waits until a model that can't be loaded from here has been started again: the
-// server was away, or the model was in another state.
+// await waits until a model that Trident can't load has been started again. It detects
+// that when the model is ready after the server was unreachable or the model was in
+// another state.
 func (h *health) await(w *ward, sound <-chan struct{}) {
 	h.log.Error("model can't be brought back", "model", w.name, "remedy", byHand)
 	h.mu.Lock()
@@ -326,7 +332,7 @@ func (h *health) await(w *ward, sound <-chan struct{}) {
 	}
 }
 
-// check is nil for a model that isn't broken.
+// check returns an error if the model is broken.
 func (h *health) check(model string) error {
 	if h.broken.Load() == 0 {
 		return nil

@@ -28,19 +28,19 @@ const (
 	streamsUnderTest = 50
 )
 
-// mortal is a tritonserver with one model, whose engine may be killed. The server calls
-// the model ready all the same.
+// mortal is a tritonserver with one model, whose engine a test can kill. The server
+// still reports the model as ready.
 type mortal struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
 
 	explicit bool   // models may be loaded
-	text     string // of each request once the engine is dead
+	text     string // error of each request after the engine has ended
 
 	mu     sync.Mutex
 	dead   chan struct{} // closed when the engine ends
 	state  inference.ModelState
 	silent bool
-	frozen bool // health checks of the server get no answer
+	frozen bool // health checks of the server get no response
 	calls  []string
 }
 
@@ -50,7 +50,7 @@ func (m *mortal) kill() {
 	close(m.dead)
 }
 
-// revive is a start of the model.
+// revive starts the model.
 func (m *mortal) revive() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,8 +111,8 @@ func (*mortal) ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.M
 	return &kserve.ModelReadyResponse{Ready: true}, nil
 }
 
-// ModelStreamInfer answers a request with the id "short" at once. Others get one response,
-// and wait for the end of the engine.
+// ModelStreamInfer responds to a request with the id "short" at once. Other requests get
+// one response and then wait for the end of the engine.
 func (m *mortal) ModelStreamInfer(stream grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]) error {
 	req, err := stream.Recv()
 	if err != nil {
@@ -149,7 +149,7 @@ func (m *mortal) ModelStreamInfer(stream grpc.BidiStreamingServer[kserve.ModelIn
 	}
 }
 
-// serveMortal starts a server and an engine before it.
+// serveMortal starts a server and an engine that uses it.
 func serveMortal(t *testing.T, m *mortal, change func(*Config)) (*Engine, *strings.Builder) {
 	t.Helper()
 	m.revive()
@@ -189,7 +189,7 @@ func (l *lockedLog) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// ask makes a request and returns how it ended; begun is called at its first response.
+// ask makes a request and returns its error. It calls begun at the first response.
 func ask(ctx context.Context, e *Engine, id string, begun func()) error {
 	for _, err := range e.Stream(ctx, &kserve.ModelInferRequest{ModelName: testModel, Id: id}) {
 		if err != nil {
@@ -203,7 +203,8 @@ func ask(ctx context.Context, e *Engine, id string, begun func()) error {
 	return nil
 }
 
-// killUnderStreams kills the engine while streams are under way; each must be told so.
+// killUnderStreams kills the engine while streams are in flight, and checks that each
+// one fails.
 func killUnderStreams(t *testing.T, m *mortal, engine *Engine) {
 	t.Helper()
 	var begun sync.WaitGroup
@@ -231,8 +232,8 @@ func until(t *testing.T, what string, met func() bool) {
 	}
 }
 
-// TestDeadEngineIsLoadedAgain: where models may be loaded, the model is unloaded and
-// loaded, and serves again.
+// TestDeadEngineIsLoadedAgain: if the server allows loading, a model with a dead
+// engine is unloaded and loaded, and serves again.
 func TestDeadEngineIsLoadedAgain(t *testing.T) {
 	m := &mortal{explicit: true, text: deadEngineText}
 	engine, _ := serveMortal(t, m, nil)
@@ -248,8 +249,9 @@ func TestDeadEngineIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// TestDeadEngineIsShown: where models can't be loaded, the model isn't ready in any way
-// that is asked, with what an operator has to do, until it has been started again.
+// TestDeadEngineIsShown: if the server doesn't allow loading, all APIs report the model
+// as not ready, with the remedy for an operator, until the model has been started
+// again.
 func TestDeadEngineIsShown(t *testing.T) {
 	for name, text := range map[string]string{"by its words": deadEngineText, "by the health check": healthCheckText} {
 		t.Run(name, func(t *testing.T) {
@@ -284,8 +286,8 @@ func TestDeadEngineIsShown(t *testing.T) {
 	}
 }
 
-// TestSilentModel: a model that doesn't answer several requests in a row is broken; one
-// that answers others isn't.
+// TestSilentModel: a model that doesn't answer several requests in a row is broken. A
+// model that answers other requests meanwhile isn't.
 func TestSilentModel(t *testing.T) {
 	m := &mortal{explicit: true}
 	engine, _ := serveMortal(t, m, func(c *Config) {
@@ -360,7 +362,8 @@ func TestFrozenServer(t *testing.T) {
 	}
 }
 
-// TestTrial: a model that is started again unseen is found by a request that is let through.
+// TestTrial: a trial request detects that a model was started again between two checks of
+// the index.
 func TestTrial(t *testing.T) {
 	m := &mortal{text: deadEngineText}
 	engine, _ := serveMortal(t, m, nil)
@@ -384,7 +387,8 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// TestWardsAreForgotten: names that clients make up leave nothing.
+// TestWardsAreForgotten: the state of models that don't exist is deleted after
+// the request.
 func TestWardsAreForgotten(t *testing.T) {
 	m := &mortal{}
 	engine, _ := serveMortal(t, m, nil)

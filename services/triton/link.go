@@ -9,25 +9,26 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// link is a connection. What follows it is guarded by the links' mutex.
+// link is a connection. The links' mutex guards the fields below ClientConn.
 type link struct {
 	*grpc.ClientConn
 
-	streams int // on it
+	streams int // number of streams on the connection
 	probing bool
-	waiting []context.CancelCauseFunc // of streams that want to know whether the server lives
+	waiting []context.CancelCauseFunc // cancel functions of streams that end if the server fails the health check
 }
 
-// links replace a connection on which nothing comes back though nobody closes it, as
-// of a router that has forgotten it: gRPC would wait on it for ever. Pings can't find
-// it, as tritonserver takes no more than one in five minutes.
+// links replaces a dead connection that no side has closed, for example because a
+// router has dropped its state. gRPC would wait on it indefinitely. Pings can't
+// detect this, because tritonserver accepts at most one in five minutes.
 type links struct {
 	mu      sync.Mutex
-	retired map[*link]struct{} // with streams on them, that may yet end well
+	retired map[*link]struct{} // replaced connections with streams, which may still succeed
 	work    sync.WaitGroup
 }
 
-// hold counts a stream on a connection; the function that it gives ends that.
+// hold counts a stream on a connection. release removes the stream from the
+// count.
 func (e *Engine) hold(l *link) (release func()) {
 	e.links.mu.Lock()
 	defer e.links.mu.Unlock()
@@ -44,23 +45,23 @@ func (e *Engine) hold(l *link) (release func()) {
 func (r *links) bury(l *link) {
 	if _, retired := r.retired[l]; retired && l.streams == 0 {
 		delete(r.retired, l)
-		_ = l.Close() // nobody's any more
+		_ = l.Close() // no stream uses it
 	}
 }
 
-// suspect is for a connection on which something didn't come in time. Unless the
-// server says by it that it lives, new requests get another one, and the stream that
-// asks, if it gives how to cancel it, ends. The look outlives the one who asks for it.
+// suspect checks a connection after a timeout. If the server fails a health check on
+// it, new requests use a new connection, and the stream is cancelled if cancel isn't
+// nil. The check continues after ctx ends.
 func (e *Engine) suspect(ctx context.Context, l *link, cancel context.CancelCauseFunc) {
 	e.links.mu.Lock()
 	defer e.links.mu.Unlock()
 	switch present := e.conn.Load(); {
 	case present == nil:
-		return // everything on it ends
+		return // Stop ends all streams
 	case cancel != nil:
 		l.waiting = append(l.waiting, cancel)
 	case present != l:
-		return // it was found to be dead already
+		return // the connection has been replaced already
 	}
 	if l.probing {
 		return
@@ -69,11 +70,12 @@ func (e *Engine) suspect(ctx context.Context, l *link, cancel context.CancelCaus
 	e.links.work.Go(func() { e.probe(context.WithoutCancel(ctx), l) })
 }
 
-// probeShare is the part of a call's time limit that a sign of life may take.
+// probeShare divides CallTimeout: a health check may take this part of a call's
+// time limit.
 const probeShare = 2
 
 func (e *Engine) probe(ctx context.Context, l *link) {
-	// Stop ends it by closing the connection.
+	// Stop ends the health check by closing the connection.
 	ctx, cancel := context.WithTimeout(ctx, e.config.CallTimeout/probeShare)
 	defer cancel()
 	_, err := kserve.NewGRPCInferenceServiceClient(l).ServerLive(ctx, &kserve.ServerLiveRequest{})
@@ -81,7 +83,7 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 	defer e.links.mu.Unlock()
 	waiting := l.waiting
 	l.probing, l.waiting = false, nil
-	if err == nil || ctx.Err() == nil { // an answer, or a failure that gRPC sees too
+	if err == nil || ctx.Err() == nil { // the server responded, or gRPC detected the failure itself
 		return
 	}
 	for _, cancel := range waiting {
@@ -94,7 +96,7 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 	if err != nil {
 		return
 	}
-	if !e.conn.CompareAndSwap(l, fresh) { // stopped meanwhile
+	if !e.conn.CompareAndSwap(l, fresh) { // the engine was stopped meanwhile
 		_ = fresh.Close()
 		return
 	}
@@ -102,7 +104,7 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 	e.links.bury(l)
 }
 
-// end closes what is retired and waits for the probe.
+// end closes the retired connections and waits for the health checks.
 func (r *links) end() {
 	r.mu.Lock()
 	for l := range r.retired {

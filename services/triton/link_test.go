@@ -16,13 +16,13 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// router passes connections on to a server, and may forget those that it has: their
-// bytes come to nobody then, and nobody is told.
+// router forwards connections to a server. It can drop its state: then it discards
+// the bytes of its connections, and neither side is notified.
 type router struct {
 	net.Listener
 
 	accepted atomic.Int32
-	lost     atomic.Pointer[atomic.Bool] // of the present connections
+	lost     atomic.Pointer[atomic.Bool] // of the current connections
 	running  sync.WaitGroup
 	mu       sync.Mutex
 	open     []net.Conn
@@ -87,7 +87,7 @@ func carry(to io.WriteCloser, from io.Reader, lost *atomic.Bool) {
 
 func (r *router) forget() { r.lost.Swap(new(atomic.Bool)).Store(true) }
 
-// one makes a request and gives its failure.
+// one makes a streaming request and returns its error.
 func one(t *testing.T, e *Engine) error {
 	t.Helper()
 	for _, err := range e.Stream(t.Context(), &kserve.ModelInferRequest{ModelName: "m", Id: "request"}) {
@@ -98,7 +98,7 @@ func one(t *testing.T, e *Engine) error {
 	return nil
 }
 
-// unary makes a request by a call of its own and gives its failure.
+// unary makes a unary request and returns its error.
 func unary(t *testing.T, e *Engine) error {
 	t.Helper()
 	request, err := proto.Marshal(&kserve.ModelInferRequest{ModelName: "m", Id: "request"})
@@ -114,9 +114,9 @@ func unary(t *testing.T, e *Engine) error {
 	return err
 }
 
-// TestLostConnection: one that is dead though nobody has closed it is given up, with
-// all that waits on it for a first response, and one whose server only has nothing to
-// say is kept.
+// TestLostConnection: a dead connection that no side has closed is replaced, and the
+// requests that wait on it for a first response fail. A connection whose server is
+// only slow is kept.
 func TestLostConnection(t *testing.T) {
 	for name, ask := range map[string]func(*testing.T, *Engine) error{"streams": one, "calls": unary} {
 		t.Run(name, func(t *testing.T) { testLostConnection(t, ask) })
@@ -161,7 +161,7 @@ func testLostConnection(t *testing.T, one func(*testing.T, *Engine) error) {
 	silent.Store(true)
 	waiting.Store(0)
 	ended := make(chan error, 3)
-	for n := range int32(cap(ended)) { // the last ones when the first one asks for a sign of life, or after it
+	for n := range int32(cap(ended)) { // the last ones start while the first one's health check runs, or after it
 		go func() { ended <- one(t, engine) }()
 		for waiting.Load() != n+1 {
 			<-time.After(time.Millisecond)
@@ -192,8 +192,8 @@ func testLostConnection(t *testing.T, one func(*testing.T, *Engine) error) {
 	}
 }
 
-// TestLostConnectionFoundByCall: without requests it is the calls for the server's
-// state that find it.
+// TestLostConnectionFoundByCall: without requests, the calls for the server's
+// state detect a dead connection.
 func TestLostConnectionFoundByCall(t *testing.T) {
 	const limit = 300 * time.Millisecond
 	var r *router

@@ -12,13 +12,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// configCalls is how many configurations are fetched at a time.
+// configCalls is the maximum number of concurrent calls for configurations.
 const configCalls = 8
 
-// Models lists the server's models by name, with the configuration of those that
-// are ready. A model whose configuration the server doesn't give, be it unloaded
-// meanwhile or broken, is listed as unavailable with the reason. An error means
-// that the server is away, is too busy, or that ctx has ended.
+// Models returns the server's models by name, with the configurations of those
+// that are ready. If the server doesn't return a model's configuration, because
+// the model is broken or was unloaded meanwhile, the model is listed as
+// unavailable with the reason. Models returns an error if the server is down or
+// overloaded, or if ctx has ended.
 func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 	index, err := e.RepositoryIndex(ctx, &kserve.RepositoryIndexRequest{})
 	if err != nil {
@@ -56,8 +57,8 @@ func (e *Engine) configure(ctx context.Context, m *inference.Model) error {
 	return nil
 }
 
-// ofModel tells an answer about one model from a failure that any other call
-// would have met, too.
+// ofModel reports whether an error is about one model. Other errors would
+// affect any call.
 func ofModel(err *inference.Error) bool {
 	switch err.Code {
 	case inference.CodeUnavailable:
@@ -71,9 +72,9 @@ func ofModel(err *inference.Error) bool {
 
 type indexRow = kserve.RepositoryIndexResponse_ModelIndex
 
-// FromIndex makes one model of all versions that the index lists of it: the
-// latest ready one, which is the one that a request without a version reaches,
-// or else the latest.
+// FromIndex merges the versions of each model in the index into one model. It
+// uses the latest ready version, which serves requests without a version. If no
+// version is ready, it uses the latest.
 func FromIndex(rows []*indexRow) []inference.Model {
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b *indexRow) int {
 		return cmp.Or(
@@ -106,7 +107,8 @@ func readyRow(row *indexRow) bool {
 	return row.GetState() == string(inference.ModelReady)
 }
 
-// version orders versions as numbers, which Triton's are; 0 where there is none.
+// version returns the version as a number, for sorting. It returns 0 if the row
+// has no number.
 func version(row *indexRow) int64 {
 	n, err := strconv.ParseInt(row.GetVersion(), 10, 64)
 	if err != nil {

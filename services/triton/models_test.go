@@ -35,7 +35,8 @@ func TestFromIndex(t *testing.T) {
 	}
 }
 
-// shelf is a server with the models a, b and c, of which b's configuration fails.
+// shelf is a server with the models a, b and c. The call for b's configuration
+// fails.
 type shelf struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
 	failure error
@@ -56,7 +57,7 @@ func (s shelf) ModelConfig(_ context.Context, req *kserve.ModelConfigRequest) (*
 	return &kserve.ModelConfigResponse{Config: &kserve.ModelConfig{Name: req.GetName()}}, nil
 }
 
-// TestModelWithoutConfig: one broken model doesn't take the others with it.
+// TestModelWithoutConfig: one broken model doesn't hide the others.
 func TestModelWithoutConfig(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -5,30 +5,31 @@ import (
 )
 
 const (
-	// ringFrames is how many responses a stream holds at most.
+	// ringFrames is the maximum number of responses that a stream buffers.
 	ringFrames = 16
-	// ringBytes is the size from which on a stream reads no further response. One
-	// response of any size is always taken.
+	// ringBytes is the number of buffered bytes at which a stream stops reading.
+	// A single response of any size is always read.
 	ringBytes = 1 << 20
 )
 
-// ring hands frames from a stream's reader to its consumer, one goroutine each,
-// and stops the reader when it is full. The frames are reused, and so is the
-// ring once [ring.reset] has been called.
+// ring passes frames from a stream's reader to its consumer, one goroutine
+// each. It blocks the reader while it is full. The frames are reused. After
+// [ring.reset], so is the ring.
 type ring struct {
 	frames [ringFrames]frame
-	spare  frame // for what is read and dropped
+	spare  frame // for responses that are read and dropped
 	names  names
 
 	mu     sync.Mutex
-	taken  uint  // frames given back by the consumer
-	filled uint  // frames committed by the reader
-	bytes  int   // size of the frames in between
-	held   bool  // the consumer works on the frame at taken
-	err    error // why the reader ended, nil while it reads
+	taken  uint  // number of frames that the consumer has released
+	filled uint  // number of frames that the reader has committed
+	bytes  int   // total size of the frames between taken and filled
+	held   bool  // the consumer uses the frame at taken
+	err    error // why the reader ended; nil while it reads
 
-	// Who found nothing to do, and a token each to wake them with; one left over
-	// wakes in vain.
+	// starved and full are set while the consumer or the reader waits. A token
+	// in readable or writable wakes it. A leftover token causes one spurious
+	// wake-up.
 	starved, full      bool
 	readable, writable chan struct{}
 }
@@ -42,7 +43,7 @@ func newRing() *ring {
 	return r
 }
 
-// reset frees all frames. Neither side may be at work.
+// reset frees all frames. The reader and the consumer must have ended.
 func (r *ring) reset() {
 	for i := range r.frames {
 		r.frames[i].free()
@@ -52,8 +53,8 @@ func (r *ring) reset() {
 	r.starved, r.full = false, false
 }
 
-// reserve gives the reader an empty frame, waiting for room. It gives nil once
-// done is closed.
+// reserve returns an empty frame to the reader, and waits while the ring is
+// full. It returns nil when done is closed.
 func (r *ring) reserve(done <-chan struct{}) *frame {
 	for {
 		if f := r.empty(); f != nil {
@@ -77,7 +78,7 @@ func (r *ring) empty() *frame {
 	return &r.frames[r.filled%ringFrames]
 }
 
-// commit hands the reserved frame to the consumer.
+// commit passes the reserved frame to the consumer.
 func (r *ring) commit(f *frame) {
 	r.mu.Lock()
 	r.filled++
@@ -86,7 +87,7 @@ func (r *ring) commit(f *frame) {
 	r.mu.Unlock()
 }
 
-// end tells the consumer that no frame follows those committed.
+// end marks the end of the frames, with the reason.
 func (r *ring) end(err error) {
 	r.mu.Lock()
 	r.err = err
@@ -94,9 +95,9 @@ func (r *ring) end(err error) {
 	r.mu.Unlock()
 }
 
-// take gives the consumer the next frame, taking back the one before, and
-// whether another follows at once. It gives nil when there is none: for now, or
-// for good if err isn't nil.
+// take releases the consumer's previous frame and returns the next one. more
+// reports whether another frame is ready. take returns a nil frame if none is
+// ready. If err isn't nil, no frame follows.
 func (r *ring) take() (f *frame, more bool, err error) {
 	r.mu.Lock()
 	if r.held {
@@ -122,7 +123,7 @@ func (r *ring) giveBack() {
 	wake(&r.full, r.writable)
 }
 
-// wake gives its token to a side that waits. The ring is locked.
+// wake sends a token to a side that waits. The caller must hold the lock.
 func wake(waits *bool, token chan<- struct{}) {
 	if !*waits {
 		return

@@ -8,40 +8,40 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// SystemSharedMemoryStatus implements [inference.SharedMemory], as do the methods
-// after it. The memory is that of the server's host.
+// SystemSharedMemoryStatus implements [inference.SharedMemory], as do the
+// following methods. The memory is on the server's host.
 func (e *Engine) SystemSharedMemoryStatus(ctx context.Context, req *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error) {
 	return call(ctx, e, e.config.CallTimeout, client.SystemSharedMemoryStatus, req)
 }
 
-// SystemSharedMemoryRegister has the server map memory that the client shares.
+// SystemSharedMemoryRegister maps memory of the client in the server.
 func (e *Engine) SystemSharedMemoryRegister(ctx context.Context, req *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error) {
 	return call(ctx, e, e.config.CallTimeout, client.SystemSharedMemoryRegister, req)
 }
 
-// SystemSharedMemoryUnregister has it let go of the memory.
+// SystemSharedMemoryUnregister unmaps the memory in the server.
 func (e *Engine) SystemSharedMemoryUnregister(ctx context.Context, req *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error) {
 	return call(ctx, e, e.config.CallTimeout, client.SystemSharedMemoryUnregister, req)
 }
 
-// CudaSharedMemoryStatus tells of memory of GPUs.
+// CudaSharedMemoryStatus returns the registered regions of GPU memory.
 func (e *Engine) CudaSharedMemoryStatus(ctx context.Context, req *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error) {
 	return call(ctx, e, e.config.CallTimeout, client.CudaSharedMemoryStatus, req)
 }
 
-// CudaSharedMemoryRegister has the server open memory of a GPU.
+// CudaSharedMemoryRegister opens GPU memory of the client in the server.
 func (e *Engine) CudaSharedMemoryRegister(ctx context.Context, req *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error) {
 	return call(ctx, e, e.config.CallTimeout, client.CudaSharedMemoryRegister, req)
 }
 
-// CudaSharedMemoryUnregister has it let go of the memory.
+// CudaSharedMemoryUnregister closes the GPU memory in the server.
 func (e *Engine) CudaSharedMemoryUnregister(ctx context.Context, req *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error) {
 	return call(ctx, e, e.config.CallTimeout, client.CudaSharedMemoryUnregister, req)
 }
 
-// sharedOutputs are the places in shared memory of a request's outputs, of which
-// tritonserver's responses say nothing; nil for none. What is wrong with the
-// parameters the server says.
+// sharedOutputs returns the regions of shared memory for a request's outputs by
+// name, or nil if no output has one. tritonserver's responses don't contain
+// them. Invalid parameters are ignored here: the server returns the error.
 func sharedOutputs(req *kserve.ModelInferRequest) map[string]*inference.SharedRegion {
 	var shared map[string]*inference.SharedRegion
 	for _, out := range req.GetOutputs() {
@@ -57,7 +57,7 @@ func sharedOutputs(req *kserve.ModelInferRequest) map[string]*inference.SharedRe
 	return shared
 }
 
-// mark says of the outputs that are in shared memory where they are.
+// mark sets the region of each output that is in shared memory.
 func mark(outputs []inference.Output, shared map[string]*inference.SharedRegion) {
 	for i := range outputs {
 		if part := shared[outputs[i].Name]; part != nil {

@@ -8,26 +8,27 @@ import (
 )
 
 const (
-	// silenceTicks is how often the clock ticks in the shorter one of the limits.
+	// silenceTicks is the number of ticks in the shortest of the limits.
 	silenceTicks = 8
-	// earlyTicks don't count: the one under way when the silence begins.
+	// earlyTicks is subtracted, because the tick in progress when the wait
+	// starts is incomplete.
 	earlyTicks = 1
 )
 
-// Silences counts for an engine's streams how long each has waited for a response,
-// by one clock that ticks rarely and only while there are streams. With a timer of
-// its own each stream would have the runtime insert it, and wake a thread for it, at
-// each response that it waits for. All methods may be called concurrently.
+// Silences measures how long each stream of an engine has waited for a response. It
+// uses one clock, which ticks rarely and only while there are streams. With a timer
+// for each stream, the runtime would insert the timer, and wake a thread for it, for
+// each response that a stream waits for. All methods may be called concurrently.
 //
-// There are two limits, as a request's first response comes after its time in Triton's
-// queue, after its prompt, and, where the model answers in one piece, after all of the
-// work. Only what follows it comes steadily.
+// There are two limits. The first response takes the time in Triton's queue and the
+// time of the prompt. If the model doesn't stream, it takes the time of all work.
+// Later responses come steadily.
 type Silences struct {
 	first, inactivity time.Duration
 	tick              time.Duration
-	idleEvery         int64 // ticks from one idle response to the next
-	lookEvery         int64 // ticks from one look for a sign of life to the next
-	firstLimit, limit int64 // ticks after which a stream is inactive
+	idleEvery         int64 // ticks between two idle responses
+	lookEvery         int64 // ticks between two health checks
+	firstLimit, limit int64 // ticks after which a stream fails as inactive
 	now               atomic.Int64
 
 	mu      sync.Mutex
@@ -36,8 +37,9 @@ type Silences struct {
 	running bool
 }
 
-// NewSilences has idle responses due after keepAlive each. It ends streams without
-// their first response after first, and others after inactivity.
+// NewSilences returns a clock for streams. An idle response is due each keepAlive.
+// A stream without its first response ends after first, and another stream after
+// inactivity.
 func NewSilences(keepAlive, first, inactivity time.Duration) *Silences {
 	tick := max(min(keepAlive, first, inactivity)/silenceTicks, time.Millisecond)
 	return &Silences{
@@ -56,25 +58,25 @@ func ticksIn(d, tick time.Duration) int64 {
 	return int64((d + tick - 1) / tick)
 }
 
-// Silence is that of one stream, whose consumer calls its methods.
+// Silence is the wait of one stream. The stream's consumer calls its methods.
 type Silence struct {
 	all    *Silences
 	wake   chan<- struct{}
 	cancel context.CancelCauseFunc
 	look   func()
-	// since is the tick at which the wait began, from 1, and negative for the first
-	// response; 0 while the consumer waits for nothing.
+	// since is the tick at which the wait started, counted from 1. It is negative
+	// for the first response, and 0 while the consumer doesn't wait.
 	since    atomic.Int64
 	answered bool
-	told     int64 // idle responses in this silence
+	told     int64 // idle responses during this wait
 }
 
-// Watch begins to watch over a stream that waits for nothing yet. Its consumer is
-// woken by a token, if the channel has room for one, to ask [Silence.Idle]; the
-// stream is cancelled when it becomes inactive. While the first response is awaited,
-// look is called each time when the limit of the later ones has passed, to see whether
-// anybody lives who could answer; it must not block, and nil is for none. The watch ends
-// with [Silence.Stop].
+// Watch starts to watch a stream that doesn't wait yet. The clock sends a token on wake,
+// if the channel has room, when the consumer should call s.Idle. It cancels the
+// stream when the stream becomes inactive. While the stream waits for its first
+// response, the clock calls look each time the inactivity limit has passed, to check the
+// server's health. look must not block and may be nil. The watch ends with
+// [Silence.Stop].
 func (a *Silences) Watch(s *Silence, wake chan<- struct{}, cancel context.CancelCauseFunc, look func()) {
 	s.all, s.wake, s.cancel, s.look = a, wake, cancel, look
 	a.mu.Lock()
@@ -91,7 +93,7 @@ func (a *Silences) Watch(s *Silence, wake chan<- struct{}, cancel context.Cancel
 	}
 }
 
-// ticked is called by the clock.
+// ticked runs at each tick of the clock.
 func (a *Silences) ticked() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,13 +127,14 @@ func (a *Silences) ticked() {
 	}
 }
 
-// clockNow is the clock's tick.
+// clockNow returns the clock's current tick.
 func (a *Silences) clockNow() int64 { return a.now.Load() }
 
-// since is the time since a tick, as coarse as the clock.
+// since returns the time since a tick, with the clock's resolution.
 func (a *Silences) since(tick int64) time.Duration { return time.Duration(a.now.Load()-tick) * a.tick }
 
-// Begin says that the consumer waits for a response, unless it did already.
+// Begin marks that the consumer waits for a response. It has no effect during a
+// wait.
 func (s *Silence) Begin() {
 	if s.since.Load() != 0 {
 		return
@@ -143,7 +146,7 @@ func (s *Silence) Begin() {
 	s.since.Store(since)
 }
 
-// End says that a response has come.
+// End marks that a response has arrived.
 func (s *Silence) End() {
 	s.answered = true
 	if s.since.Load() != 0 {
@@ -152,7 +155,7 @@ func (s *Silence) End() {
 	}
 }
 
-// Idle tells whether an idle response is due, and counts it as given.
+// Idle reports whether an idle response is due, and counts it as sent.
 func (s *Silence) Idle() bool {
 	since := s.since.Load()
 	if since == 0 {
@@ -167,7 +170,7 @@ func (s *Silence) Idle() bool {
 	return true
 }
 
-// Stop ends the watch: after it the stream is neither woken nor cancelled.
+// Stop ends the watch. After Stop, the stream is neither woken nor cancelled.
 func (s *Silence) Stop() {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// drainTime is how long a stream that has had its last response waits for the
-// server to end it. Cancelling at once would be right too, but Triton has
-// crashed on cancellations that meet the end of a request (server #7368, #8034).
+// drainTime is how long a stream waits for the server's end after its last
+// response. The protocol allows cancelling at once. But Triton has crashed when
+// a cancellation met the end of a request (server #7368, #8034).
 const drainTime = 100 * time.Millisecond
 
-// leaveTime is how long a stream goes on whose consumer has had enough, as at a stop
-// text, though nobody has left: models that see it too end just then, and a
-// cancellation would meet that end.
+// leaveTime is how long a stream continues after its consumer stopped reading
+// without a cancellation, as at a stop sequence. Models that detect the stop
+// sequence too end at that moment, and a cancellation would meet that end.
 const leaveTime = 20 * time.Millisecond
 
 var (
@@ -29,8 +29,8 @@ var (
 	errCut  = errors.New("the stream ended without its final response")
 )
 
-// stream is one request under way: a goroutine reads its responses into the
-// ring, from where the iterator hands them out.
+// stream is one request in progress. A goroutine reads its responses into the
+// ring, and the iterator yields them.
 type stream struct {
 	engine *Engine
 	conn   *link
@@ -39,26 +39,26 @@ type stream struct {
 	ring   *ring
 	done   chan struct{} // closed when the reader has ended
 
-	shared   map[string]*inference.SharedRegion // outputs that come there
-	forwards bool                               // the model's errors are responses
+	shared   map[string]*inference.SharedRegion // regions of the outputs in shared memory
+	forwards bool                               // errors of the model are passed on as responses
 	silence  Silence
 	ward     *ward
-	outcome  error // what the stream says of its model; nil for a sound one
-	answered bool  // a response has come
-	last     bool  // the consumer has had its last response
-	flagged  bool  // the server says which response is final
+	outcome  error // the error that the verdict on the model uses; nil if the model answered
+	answered bool  // a response has arrived
+	last     bool  // the consumer has received the last response
+	flagged  bool  // the server flags the final response
 	idle     inference.Response
 }
 
 // Stream implements [inference.Engine] with one ModelStreamInfer call for each
-// request. At most ringFrames responses wait for the consumer, and no further one
-// is read once they have ringBytes. When the consumer is slower than the model, the
-// rest stays in the connection's window and in the server.
+// request. At most ringFrames responses wait for the consumer, and none is read
+// while ringBytes are buffered. If the consumer is slower than the model, the rest
+// stays in the connection's window and in the server.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
 	return e.stream(ctx, req.GetModelName(), req.GetId(), req, func(s *stream) { s.shared = sharedOutputs(req) })
 }
 
-// stream makes the call with a request that the codec takes.
+// stream makes the call. req must be a type that the codec accepts.
 func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare func(*stream)) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -103,29 +103,30 @@ func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare 
 	}
 }
 
-// send opens the call and sends the only request. With ClientStreams unset the
-// half-close travels with it. A connection that takes no more streams is waited
-// for as long as for a response.
+// send opens the call and sends the only request. Since ClientStreams is unset,
+// the half-close is sent with the request. If the connection is at its limit of
+// streams, send waits at most as long as for a response.
 //
-// The metadata triton_grpc_error, by which tritonserver ends a stream with a
-// status instead of an error text, isn't sent: tritonserver 2.51 then crashes
-// when a decoupled model ends a request that it has failed.
+// The metadata triton_grpc_error would make tritonserver end a failed stream
+// with a status instead of an error message. It isn't sent: tritonserver 2.51
+// then crashes when a decoupled model ends a request that it has failed.
 func (s *stream) send(ctx context.Context, req any) (grpc.ClientStream, error) {
-	s.silence.Begin() // which the first response ends
+	s.silence.Begin() // the first response ends the wait
 	e, conn := s.engine, s.conn
 	desc := &grpc.StreamDesc{StreamName: "ModelStreamInfer", ServerStreams: true}
 	rpc, err := conn.NewStream(withTrace(ctx), desc, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(e.codec))
 	if err != nil {
 		return nil, e.failure(ctx, err)
 	}
-	// io.EOF says that the call has failed already; the first receive says why.
+	// io.EOF means that the call has failed already. The first receive returns
+	// the reason.
 	if err := rpc.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
 		return nil, e.failure(ctx, err)
 	}
 	return rpc, nil
 }
 
-// ring gives an empty ring for a request.
+// ring returns an empty ring for a request.
 func (e *Engine) ring(id string) *ring {
 	r, ok := e.rings.Get().(*ring)
 	if !ok {
@@ -135,14 +136,14 @@ func (e *Engine) ring(id string) *ring {
 	return r
 }
 
-// giveBack keeps a ring for another request.
+// giveBack returns a ring to the pool.
 func (e *Engine) giveBack(r *ring) {
 	r.reset()
 	e.rings.Put(r)
 }
 
-// read fills the ring until the call ends. What follows the last response, or an
-// error, is read and dropped.
+// read fills the ring until the call ends. It drops responses after the last
+// response or an error.
 func (s *stream) read(ctx context.Context) {
 	defer close(s.done)
 	for {
@@ -166,12 +167,12 @@ func (s *stream) read(ctx context.Context) {
 	}
 }
 
-// goesOn is whether a failure may be followed by further responses. A request that
-// was refused has none; its failure doesn't tell whether it is final.
+// goesOn reports whether further responses may follow a failure. The failure of a
+// refused request has no final flag, and no response follows.
 func (s *stream) goesOn(f *frame) bool { return s.forwards && f.flagged }
 
-// deliver hands out the responses. It ends after the final one, an error, or
-// when the consumer leaves.
+// deliver yields the responses. It ends after the final response, an error, or
+// when the consumer stops.
 func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, error) bool) {
 	for {
 		response, err := s.next(ctx)
@@ -184,14 +185,15 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 		}
 		if !yield(response, nil) || response.Final {
 			if s.outcome == nil && !response.Final {
-				s.outcome = errLeft // which says nothing
+				s.outcome = errLeft // no verdict on the model
 			}
 			return
 		}
 	}
 }
 
-// next waits for the next response; an idle one stands for a while of silence.
+// next waits for the next response. It returns an idle response after each idle
+// period.
 func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 	for ctx.Err() == nil {
 		f, more, err := s.ring.take()
@@ -207,15 +209,15 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 			return &s.idle, nil
 		}
 		s.silence.Begin()
-		<-s.ring.readable // from the reader or the clock
+		<-s.ring.readable // a token from the reader or the clock
 	}
 	return nil, s.engine.failure(ctx, ctx.Err())
 }
 
-// open looks into a frame that has come.
+// open converts a received frame to a response.
 //
-// A response that says it is another request's is nobody's here, whatever went wrong in
-// the server: no client may read another's answer.
+// A response with another request's id is never passed on, whatever failed in the
+// server: no client may read another client's response.
 func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	if own := s.idle.ID; own != "" && f.response.ID != "" && f.response.ID != own {
 		s.engine.mix(own, f.response.ID)
@@ -238,7 +240,7 @@ func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	return &f.response, nil
 }
 
-// mix counts and tells of a response that came to another request than its own.
+// mix counts and logs a response that arrived on another request's stream.
 func (e *Engine) mix(own, other string) {
 	e.mixed.Add(1)
 	e.log.Error("the inference server sent another request's response", "id", short(own), "response_id", short(other))
@@ -247,27 +249,28 @@ func (e *Engine) mix(own, other string) {
 // Mixed implements [inference.Sorter].
 func (e *Engine) Mixed() uint64 { return e.mixed.Load() }
 
-// maxLoggedID bounds a client's id in the log, in bytes.
+// maxLoggedID is the maximum length of a client's id in the log, in bytes.
 const maxLoggedID = 128
 
 func short(id string) string { return strings.ToValidUTF8(id[:min(len(id), maxLoggedID)], "") }
 
-// finish is for a call that ended without a final response. To a server that
-// doesn't know of the final flag that is the regular end of its responses; no
-// server leaves a request without any.
+// finish handles a call that ended without a final response. A server without
+// the final flag ends each request like this. But no server ends a request
+// without any response.
 func (s *stream) finish(ctx context.Context, err error) (*inference.Response, error) {
 	s.last = true
 	switch {
 	case !errors.Is(err, io.EOF):
 		return nil, s.engine.failure(ctx, err)
-	case !s.answered, s.flagged && !s.forwards: // a plain model's one response may say that it isn't final
+	case !s.answered, s.flagged && !s.forwards: // the single response of a non-decoupled model may be flagged as not final
 		return nil, unreachable(errCut)
 	}
 	return &inference.Response{ID: s.idle.ID, Final: true}, nil
 }
 
-// close ends the call, waits for the reader, and gives the ring back. A stream
-// that is complete, or whose consumer has had enough, has a moment to end by itself.
+// close ends the call and waits for the reader. If the stream is complete, or its
+// consumer stopped reading, the server first has a short time to end the call
+// itself.
 func (s *stream) close(ctx context.Context) {
 	if !s.last && ctx.Err() == nil {
 		s.last = s.endsWithin(leaveTime)
@@ -278,7 +281,8 @@ func (s *stream) close(ctx context.Context) {
 	}
 }
 
-// endsWithin drops what comes, and tells whether the last response was there in time.
+// endsWithin drops responses, and reports whether the last one arrived within the
+// limit.
 func (s *stream) endsWithin(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

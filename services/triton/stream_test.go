@@ -26,7 +26,7 @@ import (
 	"github.com/trident-inference/trident/test/cputime"
 )
 
-// bytesCodec lets a test's server send what it likes.
+// bytesCodec lets a test's server send arbitrary bytes.
 type bytesCodec struct{}
 
 func (bytesCodec) Name() string { return "proto" }
@@ -40,8 +40,8 @@ func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// serve runs a server that reads the request of each stream and leaves the rest
-// to answer, and gives an engine connected to it.
+// serve runs a server that reads the request of each stream and then calls
+// answer. It returns an engine that is connected to the server.
 func serve(tb testing.TB, change func(*Config), answer func(stream grpc.ServerStream) error) *Engine {
 	tb.Helper()
 	before := goleak.IgnoreCurrent()
@@ -57,7 +57,7 @@ func serve(tb testing.TB, change func(*Config), answer func(stream grpc.ServerSt
 	return connect(tb, server, change)
 }
 
-// connect runs the server and gives an engine connected to it.
+// connect runs the server and returns an engine that is connected to it.
 func connect(tb testing.TB, server *grpc.Server, change func(*Config)) *Engine {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func connect(tb testing.TB, server *grpc.Server, change func(*Config)) *Engine {
 
 func unchanged(*Config) {}
 
-// messages answers with these messages and then the status.
+// messages returns a handler that sends these messages and then the status.
 func messages(end error, all ...*kserve.ModelStreamInferResponse) func(t *testing.T) func(grpc.ServerStream) error {
 	return func(t *testing.T) func(grpc.ServerStream) error {
 		t.Helper()
@@ -108,8 +108,8 @@ func messages(end error, all ...*kserve.ModelStreamInferResponse) func(t *testin
 	}
 }
 
-// message is a response to "request", with a version to know it by; the parameters may be
-// nil.
+// message returns a response to "request" with a version that identifies it. The
+// parameters may be nil.
 func message(version string, parameters map[string]*kserve.InferParameter) *kserve.ModelStreamInferResponse {
 	return &kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{Id: "request", ModelVersion: version, Parameters: parameters}}
 }
@@ -118,7 +118,7 @@ func TestStreamEnds(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer func(*testing.T) func(grpc.ServerStream) error
-		want   []string // versions, an exclamation mark after that of the final response
+		want   []string // versions, with an exclamation mark after the final response's
 		code   inference.Code
 		reason string
 		text   string
@@ -208,8 +208,8 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// TestMixed wants a response of another request to be counted, and both ids in the log,
-// of which a client's may be long. Where either has no id there is nothing to compare.
+// TestMixed: a response to another request is counted, and both ids are logged,
+// shortened if they are long. If either side has no id, nothing is compared.
 func TestMixed(t *testing.T) {
 	long := strings.Repeat("n", maxLoggedID+1)
 	for _, test := range []struct {
@@ -251,8 +251,9 @@ func TestMaxMessage(t *testing.T) {
 	}
 }
 
-// TestCompleteStreamIsNotCancelled: cancelling what has just ended has crashed
-// tritonservers. A server that doesn't end the stream is cancelled all the same.
+// TestCompleteStreamIsNotCancelled: cancelling a stream that has just ended has
+// crashed tritonservers. If the server doesn't end a complete stream, the stream
+// is cancelled.
 func TestCompleteStreamIsNotCancelled(t *testing.T) {
 	last := marshal(t, message("a", final(true)))
 	tests := []struct {
@@ -320,7 +321,7 @@ func TestHalfCloseTravelsWithTheRequest(t *testing.T) {
 
 func TestRingIsBounded(t *testing.T) {
 	done := make(chan struct{})
-	close(done) // reserve gives nil instead of waiting
+	close(done) // reserve returns nil instead of waiting
 	tests := []struct {
 		name  string
 		size  int
@@ -369,7 +370,7 @@ func TestRingIsBounded(t *testing.T) {
 	}
 }
 
-// TestSilences counts the ticks of the clock; a response between starts anew.
+// TestSilences counts the clock's ticks. A response restarts the wait.
 func TestSilences(t *testing.T) {
 	tests := []struct {
 		name                         string
@@ -394,7 +395,7 @@ func TestSilences(t *testing.T) {
 					} else {
 						testSilence(t, all, true, test.idle, test.tooLong, nil)
 					}
-					<-time.After(2 * all.tick) // the clock has nothing to look at any more
+					<-time.After(2 * all.tick) // the clock stops, because no stream is left
 					all.mu.Lock()
 					if all.running || len(all.streams) != 0 {
 						t.Errorf("the clock runs for %d streams", len(all.streams))
@@ -406,8 +407,9 @@ func TestSilences(t *testing.T) {
 	}
 }
 
-// testSilence has a stream wait for its first response until that is too late, or, after
-// a response and then almost too late another one, for a third.
+// testSilence lets a stream wait for its first response until the limit. With answered,
+// the stream first gets one response, then another one just before the limit, and then
+// waits for a third.
 func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong int, looks []int) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -425,12 +427,12 @@ func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong
 	}
 	idle = slices.DeleteFunc(slices.Clone(idle), func(tick int) bool { return tick >= tooLong })
 	for round := range rounds {
-		<-time.After(3 * all.tick) // the consumer works on what it has
+		<-time.After(3 * all.tick) // the consumer processes the response
 		s.Begin()
 		var got, gotLooks []int
 		last := round == rounds-1
 		for tick := 1; tick <= tooLong && (last || tick < tooLong); tick++ {
-			s.Begin() // no new silence
+			s.Begin() // doesn't restart the wait
 			before := looked.Load()
 			<-time.After(all.tick)
 			synctest.Wait()
@@ -464,10 +466,10 @@ func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong
 	}
 }
 
-// BenchmarkStream asks what a token's response costs from the socket to the
-// consumer. Compare lean (this engine) with proto (the generated client) on the
-// same server, whose costs are in both: the difference is what the codec saves.
-// cpu-ns/op counts all threads.
+// BenchmarkStream measures the cost of a token's response from the socket to
+// the consumer. Compare lean (this engine) with proto (the generated client) on
+// the same server. Both include the server's cost, so the difference is the
+// saving of the codec. cpu-ns/op includes all threads.
 func BenchmarkStream(b *testing.B) {
 	token := marshal(b, tokenMessage())
 	last := marshal(b, message("id", final(true)))
@@ -508,8 +510,7 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
-// BenchmarkRequest asks what a request with one response costs, beyond its
-// responses.
+// BenchmarkRequest measures the cost of a request with one response.
 func BenchmarkRequest(b *testing.B) {
 	last := marshal(b, message("id", final(true)))
 	engine := serve(b, unchanged, func(stream grpc.ServerStream) error { return stream.SendMsg(last) })

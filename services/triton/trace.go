@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// withTrace passes the trace of a request on to tritonserver, whose own spans then are
-// below ours if it makes any (--trace-config mode=opentelemetry). A client's trace is
-// passed on also where Trident makes no spans.
+// withTrace sends the trace context of a request to tritonserver. If tritonserver
+// records spans (--trace-config mode=opentelemetry), they are children of Trident's
+// span. A client's trace context is sent even if Trident records no spans.
 func withTrace(ctx context.Context) context.Context {
 	header := TraceHeader(ctx)
 	if header == nil {
@@ -23,8 +23,8 @@ func withTrace(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }
 
-// TraceHeader is W3C's header of the trace that a request is of: traceparent and, if the
-// client sent one, tracestate. It is nil for a request of none.
+// TraceHeader returns the W3C trace context headers of a request: traceparent and, if
+// the client sent one, tracestate. It returns nil for a request without a trace.
 func TraceHeader(ctx context.Context) map[string]string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestTracePassedOn: tritonserver gets the trace that a request is of, and no header
-// without one.
+// TestTracePassedOn: tritonserver receives the trace context of a request. It
+// receives no header if the request has none.
 func TestTracePassedOn(t *testing.T) {
 	got := make(chan []string, 1)
 	e := serve(t, func(*Config) {}, func(stream grpc.ServerStream) error {
@@ -22,7 +22,7 @@ func TestTracePassedOn(t *testing.T) {
 	of := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
 	for _, context := range []trace.SpanContext{of, {}} {
 		for _, err := range e.Stream(trace.ContextWithRemoteSpanContext(t.Context(), context), &kserve.ModelInferRequest{ModelName: "m"}) {
-			_ = err // the server says nothing more
+			_ = err // the server sends no response
 		}
 		want := ""
 		if context.IsValid() {

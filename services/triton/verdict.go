@@ -7,22 +7,22 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Verdict is what the end of a stream says about its model.
+// Verdict is the conclusion about a model from the end of a stream.
 type Verdict uint8
 
-// The verdicts.
+// Possible verdicts.
 const (
 	NoVerdict   Verdict = iota // the client disconnected, or the request never reached the model
 	SoundModel                 // the model answered
-	SilentModel                // the model may be hung: a few of these count
+	SilentModel                // the model may be hung: StrikeLimit of these in a row mean that it is
 	DeadEngine                 // the model can't answer any more
 )
 
-// VerdictOn judges by Triton's and the engines' own texts, which stand at the
-// beginning of an error: what a client wrote may be quoted further on. Errors that
-// are the request's fault, or that may pass, as a lack of shared memory, are
-// answers. A CUDA error that spoils a process for good is known by the end of the
-// process or of its engine, which follows.
+// VerdictOn judges the model by the messages of Triton and the engines. It matches
+// the start of an error only, because the rest may quote a client. Errors that the
+// request caused count as answers. So do temporary errors, such as a lack of
+// shared memory. A CUDA error that breaks a process permanently is detected by the
+// following end of the process or of its engine.
 func VerdictOn(err error) Verdict {
 	if err == nil {
 		return SoundModel
@@ -50,30 +50,32 @@ func VerdictOn(err error) Verdict {
 // saysDead reports whether a model's error says that its engine has ended.
 func saysDead(text string) bool { return engineDied.MatchString(text) || healthCheck.MatchString(text) }
 
-// Texts before an error that comes from a model's process, or of it.
+// Prefixes of an error that comes from a model's process, or is about it.
 const (
 	inProcess = `^Failed to process the request\(s\) for model instance '[^']*', message: `
 	ofProcess = `^(?:Failed to process the request\(s\) for model instance '[^']*', message: )?`
 )
 
 var (
-	// engineDied are the errors of an engine that runs apart from the model's
-	// process, or in its background, and has ended: vLLM's EngineDeadError and
-	// what its earlier versions said, and what its backend for Triton says of it.
+	// engineDied matches the errors of an engine that runs outside the model's
+	// process, or in its background, and has ended. These are vLLM's
+	// EngineDeadError, messages of earlier vLLM versions, and a message of its
+	// Triton backend.
 	engineDied = regexp.MustCompile(ofProcess + `(?:Error generating stream: )?(?:[\w.]*EngineDeadError: )?(?:` +
 		`EngineCore encountered an issue|` +
 		`Background loop (?:has errored already|is stopped)|` +
 		`Engine loop (?:is not running|has died)|` +
 		`Task finished unexpectedly|` +
 		`Model is unavailable due to unhealthy vLLM engine)`)
-	// healthCheck is how the vLLM backend fails when its health check has found the
-	// engine dead and wants the model to be unloaded, where the server's control mode
-	// doesn't allow that.
+	// healthCheck matches the vLLM backend's failure to unload its model. The backend
+	// tries that after its health check found the engine dead. It fails if the
+	// server's control mode doesn't allow unloading.
 	healthCheck = regexp.MustCompile(inProcess + `(?:[\w.]*(?:Exception|Error): )?explicit model load / unload is not allowed`)
-	// stubSilent is Triton's word that the process didn't give a sign of life for
-	// a second. On a busy machine it may live all the same: its end is told apart.
+	// stubSilent matches Triton's error for a process that didn't update its
+	// heartbeat for a second. On a busy machine the process may be alive. The end
+	// of the process is detected separately.
 	stubSilent = regexp.MustCompile(ofProcess + `(?:Stub process (?:'[^']*' )?is not healthy|Failed to obtain the health mutex)`)
 )
 
-// deadText is what clients read of an engine that has ended.
+// deadText is the message for clients when a model's engine has ended.
 const deadText = "the model's engine has ended"

@@ -18,7 +18,8 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"final response", nil, SoundModel},
 		{"silence", Inactive(time.Second), SilentModel},
-		// What the kernel's word of a dead process has not made an end of before.
+		// Triton's errors, if the kernel's notice of the process's end doesn't
+		// end the request first.
 		{"stub", Failure(inference.CodeInternal, of+"Stub process 'chat_0_0' is not healthy."), SilentModel},
 		{"stub of a send", Failure(inference.CodeInternal, of+"Stub process is not healthy."), SilentModel},
 		{"mutex", Failure(inference.CodeInternal, of+"Failed to obtain the health mutex."), SilentModel},
