@@ -10,21 +10,22 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// maxClasses is how many elements of a tensor Triton sorts.
+// maxClasses is the maximum number of elements that Triton sorts.
 const maxClasses = 1_000_000
 
-// Labels gives the label of a class of an output, empty for none.
+// Labels returns the label of a class of an output, or an empty string if it
+// has none.
 type Labels func(class int) string
 
-// Classify turns an output of scores into a BYTES tensor of the n best classes,
-// each `value:index` or `value:index:label`, best first (KServe v2, Triton's
-// classification extension). The first dimension of a model that batches stays:
-// each of its rows is sorted for itself. There are fewer than n classes where the
-// row is shorter. Of equal scores the lower index comes first, and NaN last;
-// Triton leaves both to chance.
+// Classify converts an output of scores to a BYTES tensor of the n best classes,
+// best first. Each class is `value:index` or `value:index:label` (KServe v2,
+// Triton's classification extension). If the model batches, the first dimension
+// stays, and each of its rows is sorted separately. A row with fewer than n
+// scores yields fewer classes. Of equal scores the lower index comes first, and
+// NaN comes last. Triton doesn't specify either order.
 //
-// The raw form of the result is as [inference.Output] has it. Types other than
-// integers, FP32 and FP64 are an error.
+// The result is encoded as [inference.Output] specifies for raw contents. Types
+// other than integers, FP32 and FP64 are an error.
 func Classify(out *inference.Output, n uint32, batched bool, label Labels) (classes []byte, classShape []int64, err error) {
 	width, format := scores(out.Type)
 	if width == 0 {
@@ -47,7 +48,7 @@ func Classify(out *inference.Output, n uint32, batched bool, label Labels) (clas
 	for range max(batch, 1) {
 		bytes := int(length) * width
 		if count == 0 || bytes > len(raw) {
-			break // what isn't there has no classes
+			break // missing data has no classes
 		}
 		classes = appendBest(classes, format(raw[:bytes]), int(length), int(count), label)
 		raw = raw[bytes:]
@@ -55,14 +56,15 @@ func Classify(out *inference.Output, n uint32, batched bool, label Labels) (clas
 	return classes, classShape, nil
 }
 
-// row is what a row of scores can do: compare two of them, the better one first,
-// and write one as std::to_string does.
+// row has the operations on a row of scores. better compares two scores and
+// orders the better one first. text appends one score as std::to_string formats
+// it.
 type row struct {
 	better func(a, b int) int
 	text   func(b []byte, i int) []byte
 }
 
-// appendBest adds the best classes of a row as elements of a BYTES tensor.
+// appendBest appends the best classes of a row as elements of a BYTES tensor.
 func appendBest(to []byte, scores row, length, count int, label Labels) []byte {
 	order := make([]int, length)
 	for i := range order {
@@ -81,8 +83,8 @@ func appendBest(to []byte, scores row, length, count int, label Labels) []byte {
 	return to
 }
 
-// scores gives the bytes of one element and how to read a row of them; 0 for a
-// type that isn't sorted.
+// scores returns the size of one element in bytes and a function that reads a
+// row of elements. The size is 0 for a type that can't be sorted.
 func scores(datatype string) (width int, format func(raw []byte) row) {
 	little := binary.LittleEndian
 	switch datatype {
@@ -128,7 +130,7 @@ func float(at func([]byte, int) float64) func([]byte) row {
 	}
 }
 
-// appendFixed writes a number as printf's %f.
+// appendFixed appends a number in printf's format %f.
 func appendFixed(to []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v) && math.Signbit(v):

@@ -9,13 +9,13 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// ErrNoGPU says that this process can't reach a GPU.
+// ErrNoGPU is returned when this process can't use a GPU.
 var ErrNoGPU = errors.New("GPUs not supported")
 
-// HandleSize is that of a cudaIpcMemHandle_t, in bytes.
+// HandleSize is the size of a cudaIpcMemHandle_t in bytes.
 const HandleSize = 64
 
-// CudaSharedMemoryRegister opens memory of a GPU that the client has exported.
+// CudaSharedMemoryRegister opens GPU memory that the client has exported.
 func (r *Registry) CudaSharedMemoryRegister(_ context.Context, req *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error) {
 	if r.cuda == nil {
 		return nil, errNoGPU(req.GetName())
@@ -50,7 +50,8 @@ func (r *Registry) openCUDA(req *kserve.CudaSharedMemoryRegisterRequest) (*regio
 	return &region{cuda: r.cuda, device: req.GetDeviceId(), handle: handle, address: address, size: req.GetByteSize()}, nil
 }
 
-// CudaSharedMemoryStatus tells of one region of a GPU's memory, or of all.
+// CudaSharedMemoryStatus returns one registered region of GPU memory, or all of
+// them.
 func (r *Registry) CudaSharedMemoryStatus(_ context.Context, req *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error) {
 	answer := &kserve.CudaSharedMemoryStatusResponse{Regions: map[string]*kserve.CudaSharedMemoryStatusResponse_RegionStatus{}}
 	err := r.status(req.GetName(), true, func(name string, found *region) {
@@ -64,8 +65,8 @@ func (r *Registry) CudaSharedMemoryStatus(_ context.Context, req *kserve.CudaSha
 	return answer, nil
 }
 
-// CudaSharedMemoryUnregister forgets one region of a GPU's memory, or all. One
-// that isn't there is no error.
+// CudaSharedMemoryUnregister removes one region of GPU memory, or all of them.
+// A missing region isn't an error.
 func (r *Registry) CudaSharedMemoryUnregister(_ context.Context, req *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error) {
 	return &kserve.CudaSharedMemoryUnregisterResponse{}, r.unregister(req.GetName(), true)
 }

@@ -6,25 +6,25 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// LogValues is what Triton logs, and how.
+// LogValues are the values of the log settings.
 type LogValues struct {
 	Info, Warning, Error bool
-	// Verbose is the level of detail, 0 for none.
+	// Verbose is the level of detail. The value 0 turns verbose messages off.
 	Verbose uint32
 	// Format is LogFormatDefault or LogFormatISO8601.
 	Format string
 }
 
-// The formats of a log line's beginning: LMMDD hh:mm:ss.ssssss, or
-// YYYY-MM-DDThh:mm:ssZ L.
+// Formats of the prefix of a log line. The default is LMMDD hh:mm:ss.ssssss,
+// and ISO8601 is YYYY-MM-DDThh:mm:ssZ L.
 const (
 	LogFormatDefault = "default"
 	LogFormatISO8601 = "ISO8601"
 )
 
-// Logs holds tritonserver's log settings. What a setting means, and what is said
-// of a wrong one, is as in tritonserver 2.51 (src/grpc/grpc_server.cc of its
-// sources). Setting may be called concurrently.
+// Logs has tritonserver's log settings. The settings' meaning and error messages
+// are those of tritonserver 2.51 (src/grpc/grpc_server.cc of its sources).
+// Setting may be called concurrently.
 type Logs struct {
 	apply func(LogValues) error
 
@@ -32,15 +32,15 @@ type Logs struct {
 	values LogValues
 }
 
-// NewLogs makes the settings of a server that logs by the values. Others are put
-// into force by apply, which is called by one goroutine at a time.
+// NewLogs returns the settings of a server that logs with these values. It calls
+// apply to put other values into effect, from one goroutine at a time.
 func NewLogs(values LogValues, apply func(LogValues) error) *Logs {
 	return &Logs{values: values, apply: apply}
 }
 
-// Setting changes what the request names, one by one up to the first that can't
-// be, and tells the settings as they are then. Unknown settings mean nothing, as
-// to tritonserver. The log's file can't be changed.
+// Setting changes the settings of the request, one by one up to the first
+// invalid one, and returns the resulting settings. As in tritonserver, unknown
+// settings are ignored. The log file can't be changed.
 func (l *Logs) Setting(req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,8 @@ func (l *Logs) Setting(req *kserve.LogSettingsRequest) (*kserve.LogSettingsRespo
 	return l.values.answer(), nil
 }
 
-// changed is the values after a change, or after the part of it that could be.
+// changed returns the values after a change. If a setting is invalid, it
+// returns the values with the changes before that setting, and an error.
 func (v LogValues) changed(settings map[string]*kserve.LogSettingsRequest_SettingValue) (LogValues, error) {
 	if _, there := settings["log_file"]; there {
 		return v, unsupported("log file location can not be updated through network protocol")
@@ -81,7 +82,7 @@ func (v LogValues) changed(settings map[string]*kserve.LogSettingsRequest_Settin
 		if !right {
 			return v, invalid("expect int32 for 'log_verbose_level'")
 		}
-		v.Verbose = uint32(max(int32(choice.Uint32Param), 0)) // Triton takes it as an int32
+		v.Verbose = uint32(max(int32(choice.Uint32Param), 0)) // Triton reads the value as an int32
 	}
 	if value, there := settings["log_format"]; there {
 		choice, right := value.GetParameterChoice().(*kserve.LogSettingsRequest_SettingValue_StringParam)
@@ -96,7 +97,7 @@ func (v LogValues) changed(settings map[string]*kserve.LogSettingsRequest_Settin
 	return v, nil
 }
 
-// answer tells the values as tritonserver does.
+// answer returns the values in tritonserver's form.
 func (v LogValues) answer() *kserve.LogSettingsResponse {
 	type value = kserve.LogSettingsResponse_SettingValue
 	truth := func(b bool) *value {

@@ -7,7 +7,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestLogsApply: what is told of the settings is what has been put into force.
+// TestLogsApply: the settings that Setting returns are the ones that were
+// applied.
 func TestLogsApply(t *testing.T) {
 	start := LogValues{Info: true, Format: LogFormatDefault}
 	applied, failure := start, error(nil)

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestOracle asks the same of a real tritonserver's own frontends and of this
-// package.
+// TestOracle sends the same requests to a real tritonserver's frontends and to
+// this package, and compares the responses.
 func TestOracle(t *testing.T) {
 	server := tritontest.StartServer(t, tritonserver.Options{
 		Repositories: []string{tritontest.ExtensionRepository(t)}, Args: []string{"--model-control-mode=explicit", "--load-model=types"},
@@ -73,9 +73,10 @@ type step struct {
 	do   func(context.Context, inference.SharedMemory) (proto.Message, error)
 }
 
-// steps are taken one after the other. Triton 2.51 doesn't yet refuse keys of its
-// own memory, nor empty ones, and fails at a second region of one key. This one is
-// built for GPUs, of which the machine may have none: another text.
+// steps returns requests that run one after the other. Triton 2.51 doesn't yet
+// refuse empty keys and keys of its own memory, and it fails to register a second
+// region with the same key. This build of it supports GPUs. On a machine without a
+// GPU its error message differs.
 func steps(keys []string, page uint64) []step {
 	register := func(name, key string, offset, size uint64) step {
 		return step{"register " + name, func(ctx context.Context, m inference.SharedMemory) (proto.Message, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// The parameters of inputs and requested outputs that mean something to Triton.
+// Parameters of inputs and requested outputs that Triton interprets.
 const (
 	regionKey         = "shared_memory_region"
 	offsetKey         = "shared_memory_offset"
@@ -15,10 +15,11 @@ const (
 	classificationKey = "classification"
 )
 
-// Parameters of an input or a requested output, as KServe has them.
+// Parameters are the parameters of an input or a requested output.
 type Parameters map[string]*kserve.InferParameter
 
-// Shared gives the part of a region that the parameters of a tensor name, or nil.
+// Shared returns the part of a region that a tensor's parameters name, or nil
+// without a region.
 func (p Parameters) Shared(tensor string) (*inference.SharedRegion, error) {
 	region, shared := p[regionKey]
 	name, text := region.GetParameterChoice().(*kserve.InferParameter_StringParam)
@@ -34,15 +35,15 @@ func (p Parameters) Shared(tensor string) (*inference.SharedRegion, error) {
 	case err != nil:
 		return nil, err
 	case !shared:
-		return nil, nil //nolint:nilnil // no region
+		return nil, nil //nolint:nilnil // the tensor isn't in a region
 	case !sized:
 		return nil, invalid("'%s' must be specified along with '%s' parameter for tensor '%s'", sizeKey, regionKey, tensor)
 	}
 	return &inference.SharedRegion{Name: name.StringParam, Offset: offset, Size: size}, nil
 }
 
-// whole reads a number that only means something beside a region. A negative one
-// becomes as large as in C, beyond any region.
+// whole reads a number that is only valid together with a region. A negative
+// number is converted to a large one, as in C, which is beyond any region.
 func (p Parameters) whole(key, tensor string) (number uint64, there bool, err error) {
 	parameter, there := p[key]
 	if !there {
@@ -62,8 +63,8 @@ func wrongType(key, tensor, want string) error {
 	return invalid("invalid value type for '%s' parameter for tensor '%s', expected %s.", key, tensor, want)
 }
 
-// Classes gives how many classes the parameters of a requested output ask for; 0
-// for the tensor itself.
+// Classes returns the number of classes that a requested output's parameters ask
+// for. It returns 0 if they ask for the tensor itself.
 func (p Parameters) Classes() (uint32, error) {
 	parameter, there := p[classificationKey]
 	if !there {

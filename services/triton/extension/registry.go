@@ -15,29 +15,30 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// CUDA opens memory of GPUs that other processes have exported. Its methods may
-// be called concurrently.
+// CUDA opens GPU memory that other processes have exported. Its methods may be
+// called concurrently.
 type CUDA interface {
-	// Open maps the memory behind a cudaIpcMemHandle_t of 64 bytes and gives its
-	// address on the device and how many bytes follow it. The error is for the
-	// log; [ErrNoGPU] says that there is no GPU, or no CUDA runtime.
+	// Open maps the memory of a cudaIpcMemHandle_t of 64 bytes. It returns the
+	// memory's address on the device and its size in bytes. The error is for the
+	// log. It is [ErrNoGPU] if there is no GPU or no CUDA runtime.
 	Open(handle []byte, device int64) (address unsafe.Pointer, size uint64, err error)
-	// Close ends what Open began.
+	// Close unmaps the memory that Open mapped.
 	Close(address unsafe.Pointer) error
 }
 
-// Registry holds the regions of shared memory that clients have registered. All
+// Registry has the regions of shared memory that clients have registered. All
 // methods may be called concurrently.
 //
-// A region that is unregistered is gone for new requests at once, and its name
-// free; the requests that use it keep the mapping until they end. (Triton 2.51
-// refuses to unregister it, later ones keep the name until then.)
+// After a region is unregistered, new requests can't use it, and its name is
+// free. Requests that use the region keep the mapping until they end. (Triton
+// 2.51 refuses to unregister a region in use. Later versions keep the name until
+// those requests end.)
 //
-// The memory stays the client's, who can change it at any time. The one thing
-// that can hurt this process is that the client makes the file of a system region
-// smaller: to touch what was cut off raises SIGBUS. [Registry.Use] looks at the
-// size each time, so that only a client that does it while its own request runs
-// can; let only clients that you trust reach the service.
+// The memory belongs to the client, which can change it at any time. One action
+// of a client can crash this process: if it truncates the file of a system
+// region, an access to the removed part raises SIGBUS. [Registry.Use] checks the
+// size each time, so only a client that truncates the file during its own request
+// can cause that. Allow access to the service only to clients that you trust.
 type Registry struct {
 	cuda     CUDA
 	reserved []string
@@ -46,8 +47,8 @@ type Registry struct {
 	regions map[string]*region
 }
 
-// pythonPrefix begins the names of the Python backend's own regions, unless it is
-// told another prefix.
+// pythonPrefix is the default prefix of the names of the Python backend's own
+// regions.
 const pythonPrefix = "triton_python_backend_shm_region_"
 
 // region is one registration. The registry's lock guards users and gone.
@@ -62,21 +63,21 @@ type region struct {
 
 	address unsafe.Pointer
 	size    uint64 // bytes
-	users   int    // leases
+	users   int    // number of leases
 	gone    bool   // unregistered
 }
 
 var _ inference.SharedMemory = (*Registry)(nil)
 
-// NewRegistry gives an empty registry. cuda is nil where there are no GPUs. Keys
-// that begin with one of the reserved prefixes, or the Python backend's, are
-// refused: they name memory of Triton's own.
+// NewRegistry returns an empty registry. cuda is nil on machines without GPUs.
+// Keys with one of the reserved prefixes, or with the Python backend's prefix,
+// are refused, because they name Triton's own memory.
 func NewRegistry(cuda CUDA, reserved ...string) *Registry {
 	return &Registry{cuda: cuda, reserved: append(reserved, pythonPrefix), regions: make(map[string]*region)}
 }
 
-// SystemSharedMemoryRegister maps a POSIX shared memory object, as by
-// shm_open(3) of the key. The offset must be a multiple of the page size.
+// SystemSharedMemoryRegister maps a POSIX shared memory object, as shm_open(3)
+// opens it by the key. The offset must be a multiple of the page size.
 func (r *Registry) SystemSharedMemoryRegister(_ context.Context, req *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error) {
 	name, key := req.GetName(), req.GetKey()
 	if err := r.checkKey(name, key); err != nil {
@@ -104,7 +105,7 @@ func (r *Registry) checkKey(name, key string) error {
 	return nil
 }
 
-// add makes a region under a name that is free.
+// add creates a region. It returns an error if the name is in use.
 func (r *Registry) add(name string, open func() (*region, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +122,8 @@ func (r *Registry) add(name string, open func() (*region, error)) error {
 	return err
 }
 
-// SystemSharedMemoryStatus tells of one system region, or of all.
+// SystemSharedMemoryStatus returns one registered system region, or all of
+// them.
 func (r *Registry) SystemSharedMemoryStatus(_ context.Context, req *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error) {
 	answer := &kserve.SystemSharedMemoryStatusResponse{Regions: map[string]*kserve.SystemSharedMemoryStatusResponse_RegionStatus{}}
 	err := r.status(req.GetName(), false, func(name string, found *region) {
@@ -135,7 +137,8 @@ func (r *Registry) SystemSharedMemoryStatus(_ context.Context, req *kserve.Syste
 	return answer, nil
 }
 
-// status shows a region of the kind, or all of them.
+// status calls show for one region of the kind, or for all of them if name is
+// empty.
 func (r *Registry) status(name string, cuda bool, show func(string, *region)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,8 +167,8 @@ func (r *Registry) status(name string, cuda bool, show func(string, *region)) er
 
 func (g *region) isCUDA() bool { return g.cuda != nil }
 
-// SystemSharedMemoryUnregister forgets one system region, or all. One that isn't
-// there is no error.
+// SystemSharedMemoryUnregister removes one system region, or all of them. A
+// missing region isn't an error.
 func (r *Registry) SystemSharedMemoryUnregister(_ context.Context, req *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error) {
 	return &kserve.SystemSharedMemoryUnregisterResponse{}, r.unregister(req.GetName(), false)
 }
@@ -194,7 +197,7 @@ func (r *Registry) unregister(name string, cuda bool) error {
 	return nil
 }
 
-// remove takes a region out; its last user frees it.
+// remove removes a region. The last request that uses the region frees it.
 func (r *Registry) remove(name string) error {
 	found := r.regions[name]
 	delete(r.regions, name)
@@ -215,16 +218,16 @@ func (g *region) free() error {
 	return nil
 }
 
-// Close unregisters everything.
+// Close unregisters all regions.
 func (r *Registry) Close() error {
 	return errors.Join(r.unregister("", false), r.unregister("", true))
 }
 
-// Lease is memory of a region in use by a request.
+// Lease is the use of a region's memory by a request.
 type Lease struct {
 	Address unsafe.Pointer
-	// CUDA says that the address is one of the GPU with the number Device, and
-	// Handle what the memory was opened by.
+	// CUDA reports whether the address is on the GPU with the number Device.
+	// Handle is the handle that the memory was opened with.
 	CUDA   bool
 	Device int64
 	Handle []byte
@@ -233,8 +236,8 @@ type Lease struct {
 	region   *region
 }
 
-// Use gives a part of a region to a request, which calls Release when it has
-// ended.
+// Use leases a part of a region to a request, which must call Release when it
+// has ended.
 func (r *Registry) Use(part inference.SharedRegion) (*Lease, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,7 +250,7 @@ func (r *Registry) Use(part inference.SharedRegion) (*Lease, error) {
 	case part.Size > math.MaxUint64-part.Offset:
 		return nil, invalid("Integer overflow detected: byte_size (%d) + offset (%d) exceeds maximum value (%d) for region '%s'",
 			part.Size, part.Offset, uint64(math.MaxUint64), part.Name)
-	case part.Offset+part.Size > found.size, part.Offset+part.Size == 0: // Triton counts to the last byte
+	case part.Offset+part.Size > found.size, part.Offset+part.Size == 0: // Triton checks the last byte
 		return nil, invalid("Invalid offset + byte size for shared memory region: '%s'", part.Name)
 	}
 	if !found.isCUDA() && !found.system.holds(found.offset+part.Offset+part.Size) {
@@ -264,12 +267,12 @@ func (r *Registry) Use(part inference.SharedRegion) (*Lease, error) {
 	}, nil
 }
 
-// Release ends the use; once.
+// Release ends the lease. It must be called once.
 func (l *Lease) Release() {
 	l.registry.mu.Lock()
 	defer l.registry.mu.Unlock()
 	l.region.users--
 	if l.region.users == 0 && l.region.gone {
-		_ = l.region.free() // the client that unregistered it has had its answer
+		_ = l.region.free() // the client that unregistered the region has its response already
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// object makes a shared memory object of some pages and gives its key.
+// object creates a shared memory object of some pages and returns its key.
 func object(tb testing.TB, pages int) string {
 	tb.Helper()
 	file, err := os.CreateTemp("/dev/shm", "trident-test-")
@@ -45,7 +45,7 @@ func unregister(tb testing.TB, r *Registry, name string) {
 	}
 }
 
-// wantError compares a text; empty for success.
+// wantError checks an error's code and message. An empty text means success.
 func wantError(tb testing.TB, err error, code inference.Code, text string) {
 	tb.Helper()
 	var e *inference.Error
@@ -169,8 +169,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestRegionInUse unregisters a region, whose memory stays until its last user is
-// done.
+// TestRegionInUse: the memory of an unregistered region stays mapped until its
+// last user has released it.
 func TestRegionInUse(t *testing.T) {
 	key := object(t, 1)
 	r := NewRegistry(nil)
@@ -206,7 +206,7 @@ func TestRegionInUse(t *testing.T) {
 	}
 }
 
-// mapped is whether something of this process is at the address.
+// mapped reports whether this process has memory mapped at the address.
 func mapped(tb testing.TB, address unsafe.Pointer) bool {
 	tb.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -216,7 +216,7 @@ func mapped(tb testing.TB, address unsafe.Pointer) bool {
 	return strings.Contains(string(maps), fmt.Sprintf("%x-", uintptr(address)))
 }
 
-// TestShrunk finds an object that its owner has made smaller since.
+// TestShrunk: an object that its owner has truncated is refused.
 func TestShrunk(t *testing.T) {
 	key := object(t, 2)
 	page := uint64(os.Getpagesize())
@@ -237,7 +237,7 @@ func TestShrunk(t *testing.T) {
 	lease.Release()
 }
 
-// TestRegistryAtOnce has all methods meet; the race detector looks on.
+// TestRegistryAtOnce calls all methods concurrently, for the race detector.
 func TestRegistryAtOnce(t *testing.T) {
 	key := object(t, 1)
 	r := NewRegistry(nil)
@@ -245,7 +245,7 @@ func TestRegistryAtOnce(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for range 200 {
-				_ = register(t, r, "r", key, 0, 8) // another may have been first
+				_ = register(t, r, "r", key, 0, 8) // another goroutine may have registered the name
 				if lease, err := r.Use(inference.SharedRegion{Name: "r", Size: 8}); err == nil {
 					lease.Release()
 				}
@@ -263,7 +263,8 @@ func TestRegistryAtOnce(t *testing.T) {
 	}
 }
 
-// gpu stands for a GPU: memory of the host, by the first byte of the handle.
+// gpu simulates a GPU with host memory. The first byte of a handle is the index
+// of the memory.
 type gpu struct {
 	memory [2]byte
 	open   int
@@ -318,7 +319,7 @@ func TestCUDA(t *testing.T) {
 	if err != nil || !lease.CUDA || lease.Address != unsafe.Pointer(&g.memory[1]) || len(lease.Handle) != HandleSize {
 		t.Errorf("got %+v, %v", lease, err)
 	}
-	unregister(t, r, "all") // is no system region
+	unregister(t, r, "all") // isn't a system region
 	if _, err := r.CudaSharedMemoryUnregister(t.Context(), &kserve.CudaSharedMemoryUnregisterRequest{}); err != nil || g.open != 1 {
 		t.Errorf("%d are open: %v", g.open, err)
 	}
@@ -331,7 +332,7 @@ func TestCUDA(t *testing.T) {
 	}
 }
 
-// checkKinds asks for regions of the other kind.
+// checkKinds requests regions with the methods of the other kind.
 func checkKinds(t *testing.T, r *Registry) {
 	t.Helper()
 	_, err := r.SystemSharedMemoryStatus(t.Context(), &kserve.SystemSharedMemoryStatusRequest{Name: "all"})

@@ -9,11 +9,11 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// LatestVersion stands for the version that a model's policy chooses.
+// LatestVersion selects the version that a model's version policy chooses.
 const LatestVersion = -1
 
-// Version reads a model's version as a client names it; empty is [LatestVersion].
-// As in tritonserver what follows the digits doesn't count.
+// Version parses the model version of a request. An empty string means
+// [LatestVersion]. As in tritonserver, characters after the digits are ignored.
 func Version(text string) (int64, error) {
 	if text == "" {
 		return LatestVersion, nil
@@ -33,13 +33,14 @@ func Version(text string) (int64, error) {
 	return n, nil
 }
 
-// enableEmptyFinal is the one parameter of Triton's own that requests may have.
+// enableEmptyFinal is the only reserved parameter that requests may have.
 const enableEmptyFinal = "triton_enable_empty_final_response"
 
-// Check says what is wrong with the parameters of a request. Of several faults the
-// first by name is told; tritonserver leaves that to chance.
+// Check returns an error if a request has an invalid parameter. If several
+// parameters are invalid, it returns the error of the first one by name.
+// tritonserver's order is random.
 func (p Parameters) Check() error {
-	if len(p) == 0 { // mostly, and sorting nothing takes memory too
+	if len(p) == 0 { // the usual case, and sorting an empty map allocates memory too
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(p)) {
@@ -77,7 +78,7 @@ func wants(key, kinds string, right bool) error {
 	return invalid("invalid value type for '%s' parameter, expected %s", key, kinds)
 }
 
-// kind of a parameter's value.
+// kind is the type of a parameter's value.
 type kind int
 
 const (
@@ -105,8 +106,8 @@ func kindOf(p *kserve.InferParameter) kind {
 	return nothing
 }
 
-// CheckContents says what is wrong with the typed contents of a request's input, if
-// it has any.
+// CheckContents returns an error if the typed contents of a request's input are
+// invalid. An input without typed contents is valid.
 func CheckContents(req *kserve.ModelInferRequest, in *kserve.ModelInferRequest_InferInputTensor) error {
 	c := in.GetContents()
 	if c == nil {
@@ -118,7 +119,7 @@ func CheckContents(req *kserve.ModelInferRequest, in *kserve.ModelInferRequest_I
 	supplied := false
 	for _, field := range []struct {
 		filled bool
-		types  []string // whose contents stand there; the last one is told of
+		types  []string // datatypes that use the field; the error message names the last one
 	}{
 		{len(c.GetBoolContents()) > 0, []string{"BOOL"}},
 		{len(c.GetIntContents()) > 0, []string{"INT8", "INT16", "INT32"}},
@@ -143,7 +144,7 @@ func CheckContents(req *kserve.ModelInferRequest, in *kserve.ModelInferRequest_I
 	return nil
 }
 
-// knownType is a datatype as Triton reads it.
+// knownType returns a datatype as Triton prints it.
 func knownType(name string) string {
 	known := []string{"BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "FP32", "FP64", "BYTES", "BF16"}
 	if slices.Contains(known, name) {

@@ -12,7 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// requestCheck is a request and the error message that tritonserver answers, empty for none.
+// requestCheck is a request and tritonserver's error message for it, empty if it is
+// accepted.
 type requestCheck struct {
 	name    string
 	request *kserve.ModelInferRequest
@@ -117,10 +118,11 @@ func TestCheckParameters(t *testing.T) {
 	}
 }
 
-// emptyFinal is the one parameter that the remote engine sets itself.
+// emptyFinal is the only parameter that the remote engine sets itself.
 const emptyFinal = "triton_enable_empty_final_response"
 
-// testRequests sends the same requests to tritonserver.
+// testRequests sends the same requests to tritonserver and compares the error
+// messages.
 func testRequests(t *testing.T, engine *triton.Engine) {
 	t.Helper()
 	for _, check := range append(requestChecks(), parameterChecks()...) {

@@ -11,18 +11,18 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// folder is where Linux shows POSIX shared memory.
+// folder is the folder in which Linux shows POSIX shared memory objects.
 const folder = "/dev/shm/"
 
-// system is a mapped part of a shared memory object. The file stays open so that
-// its size can be looked at.
+// system is a mapped part of a shared memory object. The file stays open for
+// checks of its size.
 type system struct {
 	file    int
 	address unsafe.Pointer
 	length  uintptr
 }
 
-// openSystem maps a part of the object behind a key.
+// openSystem maps a part of the object that a key names.
 func openSystem(name, key string, offset, size uint64) (s system, err error) {
 	if s.file, err = openKey(key); err != nil {
 		return s, failed(inference.CodeInternal, "Unable to open shared memory region: '%s'", key)
@@ -31,7 +31,8 @@ func openSystem(name, key string, offset, size uint64) (s system, err error) {
 		_ = unix.Close(s.file)
 		return s, invalid("failed to register shared memory region '%s': invalid args", name)
 	}
-	// The file holds offset and size, so that they fit.
+	// The file is at least offset+size bytes long, so both values fit the
+	// narrower types.
 	s.length = uintptr(size)
 	s.address, err = unix.MmapPtr(s.file, int64(offset), nil, s.length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -41,7 +42,8 @@ func openSystem(name, key string, offset, size uint64) (s system, err error) {
 	return s, nil
 }
 
-// openKey is shm_open(3) with O_RDWR: the key names a file of one folder.
+// openKey opens a key as shm_open(3) does with O_RDWR. The key names a file in
+// the folder.
 func openKey(key string) (int, error) {
 	name := strings.TrimLeft(key, "/")
 	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
@@ -50,7 +52,7 @@ func openKey(key string) (int, error) {
 	return unix.Open(folder+name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }
 
-// holds is whether the file has that many bytes.
+// holds reports whether the file has at least this number of bytes.
 func (s system) holds(bytes uint64) bool {
 	var stat unix.Stat_t
 	return unix.Fstat(s.file, &stat) == nil && stat.Size >= 0 && bytes <= uint64(stat.Size)
@@ -67,7 +69,7 @@ func (s system) close() error {
 	return nil
 }
 
-// capital writes an error of the system as the C library does.
+// capital formats a system error as the C library does.
 func capital(err error) string {
 	text := err.Error()
 	first, size := utf8.DecodeRuneInString(text)

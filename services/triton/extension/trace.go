@@ -10,63 +10,63 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// Traces holds tritonserver's trace settings, global ones and a model's own, and
-// says by them which requests are traced; it writes their traces to files in
-// Triton's format. What a setting means, and what is said of a wrong one, is as in
-// tritonserver 2.51 (src/tracer.cc and src/grpc/grpc_server.cc of its sources,
-// docs/user_guide/trace.md). All methods may be called concurrently.
+// Traces has tritonserver's trace settings, the global ones and those of models. It
+// selects by them the requests to trace, and writes the traces to files in Triton's
+// format. The settings' meaning and error messages are those of tritonserver 2.51
+// (src/tracer.cc and src/grpc/grpc_server.cc of its sources, docs/user_guide/trace.md).
+// All methods may be called concurrently.
 //
-// It differs in this: tritonserver keeps all traces in memory until its end when neither
-// a count nor a log frequency is set, here they are written one by one. The activities
-// are Triton's own, without those of tritonserver's connections. There is no mode
-// "opentelemetry": Trident's own traces go to a collector.
+// There are three differences. If neither a count nor a log frequency is set,
+// tritonserver keeps all traces in memory until it ends, but Traces writes them one by
+// one. The activities are Triton's own, without those of tritonserver's connections.
+// There is no mode "opentelemetry": Trident's own traces go to a collector.
 type Traces struct {
 	log  *slog.Logger
 	file traceFile
-	on   atomic.Bool // whether any setting traces
+	on   atomic.Bool // whether any setting enables traces
 
 	mu      sync.Mutex
-	initial traceValues // what a cleared global value falls back to
+	initial traceValues // fallback for cleared global values
 	global  *traceSetting
 	models  map[string]*traceSetting
 }
 
-// traceValues are what can be set.
+// traceValues are the values of the settings that clients can change.
 type traceValues struct {
 	level        TraceLevel
 	rate         uint32
-	count        int32 // that are left to make
+	count        int32 // remaining number of traces to record; -1 for no limit
 	logFrequency uint32
 }
 
 // traceFields marks some of the values.
 type traceFields struct{ level, rate, count, logFrequency bool }
 
-// traceSetting is the values for a model, or for all others, and what has been
-// traced by them. A change puts another one in its place: traces under way keep
-// the one that they began with.
+// traceSetting has the values for one model, or for all other models, and the
+// state of their traces. A change replaces the whole traceSetting. Traces in
+// progress keep the one that they started with.
 type traceSetting struct {
 	traceValues
 
-	own traceFields // the values that were set, and don't follow the fallback
+	own traceFields // values that were set, and don't follow the fallback
 
-	seen     uint64 // requests
-	underWay int    // traces
+	seen     uint64 // number of requests
+	underWay int    // number of traces in progress
 	replaced bool
-	waiting  []byte // traces for the file, with commas between them
-	waits    uint32 // how many
+	waiting  []byte // comma-separated traces for the file
+	waits    uint32 // number of traces in waiting
 }
 
-// traceChange sets the values that are marked in set, and lets go of those marked
-// in cleared.
+// traceChange sets the values that are marked in set, and clears those marked in
+// cleared.
 type traceChange struct {
 	traceValues
 
 	set, cleared traceFields
 }
 
-// NewTraces makes the settings that a server starts with. What can't be written
-// is logged.
+// NewTraces returns the settings that a server starts with. Errors of writing
+// traces are logged.
 func NewTraces(config TraceConfig, log *slog.Logger) *Traces {
 	values := traceValues{config.Level, config.Rate, config.Count, config.LogFrequency}
 	t := &Traces{
@@ -80,9 +80,10 @@ func NewTraces(config TraceConfig, log *slog.Logger) *Traces {
 	return t
 }
 
-// Setting changes what the request names, and tells the settings of the request's
-// model as they are then, or the global ones without a model. The caller knows
-// that the model exists. Unknown settings mean nothing, as to tritonserver.
+// Setting changes the settings of the request. It returns the resulting settings
+// of the request's model, or the global settings if the request has no model. The
+// caller must check that the model exists. As in tritonserver, unknown settings
+// are ignored.
 func (t *Traces) Setting(req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,8 +99,9 @@ func (t *Traces) Setting(req *kserve.TraceSettingRequest) (*kserve.TraceSettingR
 	return t.setting(req.GetModelName()).answer(t.file.path), nil
 }
 
-// change updates one setting; after the global one also those that follow it in
-// some of their values. The first that can't be ends it.
+// change updates one setting. After a change of the global one, it also updates
+// the models' settings, whose values may follow the global ones. It stops at
+// the first invalid setting.
 func (t *Traces) change(model string, change traceChange) error {
 	defer t.updateOn()
 	if err := t.update(model, change); err != nil || model != "" {
@@ -136,7 +138,8 @@ func (t *Traces) update(model string, change traceChange) error {
 	return nil
 }
 
-// changed is the setting after a change; the old one may be nil.
+// changed returns the setting after a change. s is the previous setting and may
+// be nil.
 func (s *traceSetting) changed(change traceChange, fallback traceValues) *traceSetting {
 	var old traceSetting
 	if s != nil {
@@ -164,7 +167,8 @@ func (s *traceSetting) changed(change traceChange, fallback traceValues) *traceS
 	return next
 }
 
-// invalid is why nothing can be traced by the values, empty if it can.
+// invalid returns the reason why the values record no trace, or an empty string
+// if they do.
 func (v *traceValues) invalid(file string) string {
 	switch {
 	case v.level == TraceOff:
@@ -177,7 +181,7 @@ func (v *traceValues) invalid(file string) string {
 	return ""
 }
 
-// replace is done with a setting, but for its traces under way.
+// replace marks a setting as replaced. Its traces in progress still use it.
 func (t *Traces) replace(s *traceSetting) {
 	if s == nil {
 		return
@@ -194,7 +198,7 @@ func (t *Traces) updateOn() {
 	t.on.Store(on)
 }
 
-// setting is the one for a model.
+// setting returns the setting that applies to a model.
 func (t *Traces) setting(model string) *traceSetting {
 	if s := t.models[model]; s != nil {
 		return s
@@ -202,20 +206,20 @@ func (t *Traces) setting(model string) *traceSetting {
 	return t.global
 }
 
-// On is whether any request may be traced.
+// On reports whether any request may be traced.
 func (t *Traces) On() bool { return t.on.Load() }
 
-// Trace is a request that is traced.
+// Trace is the trace of one request.
 type Trace struct {
-	// Level is what to record of the request.
+	// Level selects the data to record.
 	Level TraceLevel
 
 	traces  *Traces
 	setting *traceSetting
 }
 
-// Sample counts a request to the model and gives its trace, if it is to be traced:
-// nil otherwise. A trace must be ended.
+// Sample counts a request to the model and returns its trace, or nil if the
+// request isn't traced. The caller must end the trace.
 func (t *Traces) Sample(model string) *Trace {
 	if !t.On() {
 		return nil
@@ -237,8 +241,9 @@ func (t *Traces) Sample(model string) *Trace {
 	return &Trace{Level: s.level, traces: t, setting: s}
 }
 
-// End takes what was recorded, in the order of time, and writes it to the file by
-// the log frequency. Without records it only ends the trace.
+// End adds the records, sorted by time, to the traces for the file. The log
+// frequency determines when they are written. Without records, End only ends the
+// trace.
 func (t *Trace) End(records []TraceRecord) {
 	text := appendTrace(nil, records)
 	t.traces.mu.Lock()
@@ -255,10 +260,10 @@ func (t *Trace) End(records []TraceRecord) {
 	t.traces.flush(s)
 }
 
-// flush writes the traces of a setting that needn't wait any longer. Those that
-// are so many as the log frequency wants, or all of a count, go to a file of
-// their own. Without either, tritonserver keeps all in memory until its end; here
-// they go to the file one by one.
+// flush writes the traces of a setting if they are due. If the log frequency is
+// reached, or all traces of a count are complete, they go to an indexed file of
+// their own. If neither value is set, tritonserver keeps all traces in memory
+// until it ends, but flush adds them to the file one by one.
 func (t *Traces) flush(s *traceSetting) {
 	indexed := s.logFrequency != 0
 	switch {
@@ -279,8 +284,8 @@ func (t *Traces) flush(s *traceSetting) {
 	}
 }
 
-// Close writes what still waits and closes the file. Traces that end later are
-// lost.
+// Close writes the remaining traces and closes the file. Traces that end later
+// are lost.
 func (t *Traces) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

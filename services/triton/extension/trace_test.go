@@ -61,7 +61,7 @@ func TestParseTraceConfig(t *testing.T) {
 	}
 }
 
-// traceRun is a store and its files.
+// traceRun has the settings under test and the folder of their files.
 type traceRun struct {
 	*Traces
 
@@ -78,14 +78,14 @@ func newRun(t *testing.T, config TraceConfig) *traceRun {
 	return run
 }
 
-// request runs a request to the model, whose name its trace bears.
+// request runs a request to the model. The trace has the model's name.
 func (r *traceRun) request(model string) {
 	if trace := r.Sample(model); trace != nil {
 		trace.End([]TraceRecord{{ID: 1, Model: model, Version: 1, Activity: "REQUEST_START"}})
 	}
 }
 
-// files are the models in each file that was written.
+// files returns the models of the traces in each file.
 func (r *traceRun) files() map[string]string {
 	r.t.Helper()
 	entries, err := os.ReadDir(r.dir)
@@ -225,7 +225,7 @@ func TestTraceFileFails(t *testing.T) {
 	traces.Close()
 }
 
-// TestTraceText has requests of each kind, as tritonserver writes them.
+// TestTraceText checks records of each kind in tritonserver's format.
 func TestTraceText(t *testing.T) {
 	records := []TraceRecord{
 		{ID: 4, Activity: "REQUEST_START", Nanoseconds: 10, Model: "a", Version: 2, RequestID: `"quoted"`},
@@ -281,7 +281,7 @@ func TestTraceTensors(t *testing.T) {
 	}
 }
 
-// BenchmarkSampleOff asks what a request costs that can't be traced.
+// BenchmarkSampleOff measures the cost of a request while tracing is off.
 func BenchmarkSampleOff(b *testing.B) {
 	traces := NewTraces(DefaultTraceConfig(), slog.New(slog.DiscardHandler))
 	for b.Loop() {

@@ -10,22 +10,22 @@ import (
 	"strconv"
 )
 
-// TraceRecord is something that happened to a traced request, or to one that its
-// model made of it.
+// TraceRecord is an event of a traced request, or of a request that its model
+// derived from it.
 type TraceRecord struct {
-	// ID tells the requests of a trace apart; Parent is the one that it was made
-	// for, 0 for none.
+	// ID identifies the request within a trace. Parent is the request that it
+	// was derived from, or 0.
 	ID, Parent uint64
-	// Activity is Triton's name of what happened, such as COMPUTE_START.
+	// Activity is Triton's name of the event, such as COMPUTE_START.
 	Activity string
-	// Nanoseconds of the monotonic clock.
+	// Nanoseconds is a time of the monotonic clock.
 	Nanoseconds int64
-	// Model is the request's model. Like Version and RequestID it counts in the
-	// record that begins a request, and is empty in the others.
+	// Model is the request's model. Model, Version and RequestID are set in the
+	// first record of a request, and are empty in the others.
 	Model     string
 	Version   int64
 	RequestID string
-	// Tensor is set in a record of a tensor, which has no time.
+	// Tensor is set in the record of a tensor, which has no time.
 	Tensor *TraceTensor
 }
 
@@ -33,12 +33,12 @@ type TraceRecord struct {
 type TraceTensor struct {
 	Name, Datatype string // KServe v2 datatype
 	Shape          []int64
-	// Data in row-major order, little-endian; BYTES elements are each a
-	// little-endian u32 length and that many bytes.
+	// Data has the elements in row-major order, little-endian. Each BYTES
+	// element is a little-endian u32 length and that many bytes.
 	Data []byte
 }
 
-// traceLine is one object of the file; the fields are in the file's order.
+// traceLine is one object of the file. Its fields are in the file's order.
 type traceLine struct {
 	ID         uint64           `json:"id"`
 	Model      string           `json:"model_name,omitempty"`
@@ -55,7 +55,7 @@ type traceTimestamp struct {
 	Nanoseconds int64  `json:"ns"`
 }
 
-// traceTensor has its numbers as a text.
+// traceTensor is a tensor in the file. Its elements and shape are strings.
 type traceTensor struct {
 	Name     string `json:"name"`
 	Data     string `json:"data"`
@@ -63,8 +63,8 @@ type traceTensor struct {
 	Datatype string `json:"dtype"`
 }
 
-// appendTrace appends the records as JSON objects with commas between them, those
-// of the same request together.
+// appendTrace appends the records as comma-separated JSON objects, grouped by
+// request.
 func appendTrace(to []byte, records []TraceRecord) []byte {
 	records = slices.Clone(records)
 	slices.SortStableFunc(records, func(a, b TraceRecord) int { return int(int64(a.ID) - int64(b.ID)) })
@@ -86,7 +86,7 @@ func appendTrace(to []byte, records []TraceRecord) []byte {
 
 func appendLine(to []byte, line traceLine) []byte {
 	text, err := json.Marshal(line)
-	if err != nil { // its types can't fail
+	if err != nil { // these types always marshal
 		return to
 	}
 	if len(to) > 0 {
@@ -106,8 +106,8 @@ func joined(shape []int64) string {
 	return string(text)
 }
 
-// text is the tensor's elements with commas between them. Halves have none, as in
-// tritonserver.
+// text returns the tensor's elements, comma-separated. As in tritonserver, it
+// returns none for FP16 and BF16.
 func (t *TraceTensor) text() string {
 	if t.Datatype == "BYTES" {
 		return t.strings()
@@ -157,7 +157,7 @@ func (t *TraceTensor) text() string {
 	return string(text)
 }
 
-// strings is the elements of BYTES in quotes.
+// strings returns the elements of a BYTES tensor in quotes.
 func (t *TraceTensor) strings() string {
 	var text []byte
 	for raw := t.Data; len(raw) >= 4; {
@@ -176,18 +176,18 @@ func (t *TraceTensor) strings() string {
 	return string(text)
 }
 
-// traceFile writes traces: an array of JSON objects in each file.
+// traceFile writes traces to files. Each file has an array of JSON objects.
 type traceFile struct {
 	path  string
-	index int // of the next file that has one
+	index int // index of the next indexed file
 
-	open   *os.File // the one without
-	end    int64    // where its closing bracket stands
+	open   *os.File // the file without an index
+	end    int64    // offset of the closing bracket in open
 	closed bool
 }
 
-// save writes traces to a file with the next index, or adds them to the one
-// without.
+// save writes traces to a new indexed file, or appends them to the file without
+// an index.
 func (f *traceFile) save(traces []byte, indexed bool) error {
 	if f.closed {
 		return os.ErrClosed
@@ -205,7 +205,8 @@ func (f *traceFile) save(traces []byte, indexed bool) error {
 		}
 		separator = '['
 	}
-	// The bracket is overwritten, so that the file is whole after each write.
+	// The write replaces the closing bracket, so the file is valid after each
+	// write.
 	text := slices.Concat([]byte{separator}, traces, []byte{']'})
 	n, err := f.open.WriteAt(text, f.end)
 	if n == len(text) {
@@ -214,7 +215,8 @@ func (f *traceFile) save(traces []byte, indexed bool) error {
 	return err
 }
 
-// tracePermissions are the permissions of the files: traces may hold tensors.
+// tracePermissions are the permissions of the files. They are strict, because
+// traces may contain tensors.
 const tracePermissions = 0o600
 
 func (f *traceFile) close() error {

@@ -10,45 +10,45 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TraceLevel is what is recorded of a traced request: a set of bits, those of
+// TraceLevel is the set of data to record of a request, as bits of
 // TRITONSERVER_InferenceTraceLevel.
 type TraceLevel uint32
 
-// What can be recorded.
+// Bits of a TraceLevel.
 const (
 	TraceOff        TraceLevel = 0
-	TraceTimestamps TraceLevel = 4 // when the request reached which point
+	TraceTimestamps TraceLevel = 4 // times of the request's activities
 	TraceTensors    TraceLevel = 8 // the inputs and outputs, with their contents
 )
 
-// TraceConfig is what a server starts with.
+// TraceConfig has the settings that a server starts with.
 type TraceConfig struct {
-	// File takes the traces; with a LogFrequency, or when a Count is reached,
-	// files do whose names are this one with .0, .1 and so on. Without it nothing
-	// can be traced.
+	// File is the path of the traces' file. With a LogFrequency, or when a Count
+	// is reached, traces go to files with this name and the suffixes .0, .1 and
+	// so on. If File is empty, no request is traced.
 	File string
-	// Level is what to record.
+	// Level selects the data to record.
 	Level TraceLevel
-	// Rate traces one of so many requests.
+	// Rate is the number of requests of which one is traced.
 	Rate uint32
-	// Count is how many traces to make, -1 for no bound.
+	// Count is the number of traces to record; -1 means no limit.
 	Count int32
-	// LogFrequency is how many traces a file takes, 0 for no bound.
+	// LogFrequency is the number of traces in a file; 0 means no limit.
 	LogFrequency uint32
 }
 
-// DefaultTraceConfig traces nothing, until a level is set; then one request of
-// 1000.
+// DefaultTraceConfig traces no request until a level is set, and then one
+// request of 1000.
 func DefaultTraceConfig() TraceConfig {
 	return TraceConfig{Rate: 1000, Count: -1}
 }
 
-// The one mode that there is; tritonserver has "opentelemetry" too.
+// traceMode is the only mode. tritonserver has "opentelemetry" too.
 const traceMode = "triton"
 
-// ParseTraceConfig reads the values of tritonserver's flag --trace-config:
+// ParseTraceConfig parses the values of tritonserver's flag --trace-config:
 // SETTING=VALUE for level, rate, count and mode, and triton,SETTING=VALUE for file
-// and log-frequency. Levels add up, but for OFF, which wins.
+// and log-frequency. Levels are combined, but OFF overrides all others.
 func ParseTraceConfig(values []string) (TraceConfig, error) {
 	config := DefaultTraceConfig()
 	off := false
@@ -125,7 +125,7 @@ const (
 	traceModeSetting      = "trace_mode"
 )
 
-// traceParser reads a change; its first error stays.
+// traceParser parses a change and keeps the first error.
 type traceParser struct {
 	settings map[string]*kserve.TraceSettingRequest_SettingValue
 	change   traceChange
@@ -149,7 +149,7 @@ func parseTraceChange(settings map[string]*kserve.TraceSettingRequest_SettingVal
 	return p.change, p.err
 }
 
-// minTraceCount stands for no bound.
+// minTraceCount means no limit.
 const minTraceCount = -1
 
 func (p *traceParser) level() {
@@ -169,15 +169,16 @@ func (p *traceParser) level() {
 			p.change.level |= TraceTimestamps
 		case "TENSORS":
 			p.change.level |= TraceTensors
-		default: // means nothing to tritonserver
+		default: // tritonserver ignores it
 			continue
 		}
 		p.change.set.level = true
 	}
 }
 
-// number reads a number as tritonserver does, which takes any int32 and has the
-// bounds only in its text: a negative rate is a very large one.
+// number parses a number as tritonserver does. tritonserver accepts any int32,
+// although its error message names the bounds. A negative rate becomes a very
+// large one.
 func (p *traceParser) number(name string, low, high int64, set, cleared *bool) int32 {
 	value, there := p.settings[name]
 	if !there || p.err != nil {
@@ -204,8 +205,8 @@ func (p *traceParser) number(name string, low, high int64, set, cleared *bool) i
 	return n
 }
 
-// leadingInt reads the number that a text begins with, as std::stoi: after space,
-// with a sign, and whatever follows.
+// leadingInt parses the number at the start of a string, as std::stoi does: after
+// white space, with an optional sign, and with any suffix.
 func leadingInt(text string) (int32, error) {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	end := 0
@@ -216,7 +217,7 @@ func leadingInt(text string) (int32, error) {
 	return int32(n), err
 }
 
-// answer tells the values as tritonserver does.
+// answer returns the values in tritonserver's form.
 func (v *traceValues) answer(file string) *kserve.TraceSettingResponse {
 	var levels []string
 	if v.level == TraceOff {
