@@ -2,9 +2,9 @@ package tritonserver
 
 import "syscall"
 
-// attributes gives the server a process group of its own, so that signals reach
-// its models' processes and the terminal's Ctrl-C doesn't, and ends it with the
-// thread that started it.
+// attributes puts the server into its own process group. Signals to the group
+// reach the processes of its models, and the terminal's Ctrl-C doesn't reach
+// the server. The kernel ends the server when the thread that started it ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

@@ -4,8 +4,8 @@ package tritonserver
 
 import "syscall"
 
-// attributes gives the server a process group of its own. It doesn't end with
-// this process: only Linux knows how.
+// attributes puts the server into its own process group. The server doesn't end
+// with this process: only Linux supports that.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

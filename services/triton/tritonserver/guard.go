@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Guarded runs a program that has Triton in it, with standard streams and
-// environment as the command says, and gives how it ended. Signals for this
-// process's group aren't for it. Nothing of it is left then: neither its models'
-// Python processes nor their shared memory, whose names have the prefix that
-// follows from the program's process id. When this process dies, the program is
-// told to end, and killed after grace.
+// Guarded runs a program that contains Triton, with the standard streams and
+// environment of cmd, and sends the program's result on exited. Signals to this
+// process's group don't reach it. After it ends, its models' Python processes
+// are killed, and their shared memory is removed. prefix returns the prefix of
+// the shared memory's names for the program's process id. If this process dies,
+// the program gets SIGTERM, and SIGKILL after grace.
 func Guarded(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration) (exited <-chan error, err error) {
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -26,12 +26,14 @@ func Guarded(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration) (e
 	return ended, <-started
 }
 
-// keepThread keeps a goroutine on its thread: the kernel ends a child with the
-// thread that started it. It must be undone in the end. A goroutine that ends
-// without that takes its thread along, and all children that others started on it.
+// keepThread locks a goroutine to its thread, because the kernel ends a child with
+// the thread that started it. The caller must unlock the thread in the end. A
+// goroutine that ends without that ends its thread, and with it all children that
+// other goroutines started on the thread.
 func keepThread() { runtime.LockOSThread() }
 
-// live runs a program to its end. Its thread must live as long.
+// live runs a program until it ends. The calling thread must exist as long as
+// the program.
 func live(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration, started chan<- error) error {
 	cmd.SysProcAttr = attributes()
 	if err := cmd.Start(); err != nil {
@@ -51,8 +53,8 @@ func live(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration, start
 	return err
 }
 
-// sweep removes what a program that didn't stop by itself leaves behind: Python
-// processes and their shared memory.
+// sweep removes what a program leaves behind if it didn't stop by itself:
+// Python processes and their shared memory.
 func sweep(group int, prefix string) {
 	_ = syscall.Kill(-group, syscall.SIGKILL)
 	left, _ := filepath.Glob("/dev/shm/" + prefix + "*")
@@ -61,13 +63,15 @@ func sweep(group int, prefix string) {
 	}
 }
 
-// guardSlack is what the guard gives a server beyond its own exit timeout.
+// guardSlack is the time that the guard grants a server in addition to the
+// server's exit timeout.
 const guardSlack = 2 * time.Second
 
-// guardScript waits for a line that says that all ended well. When its input
-// ends without one, this process has died: it gives the program's process group
-// a while to end by itself, and then sees to it. A server that is told to end
-// while it loads leaves its models' processes behind for ever.
+// guardScript waits for a line, which means that the program has ended and was
+// cleaned up. If its input ends without a line, this process has died. Then the
+// script waits a while for the program's process group to end, and kills it.
+// This is needed because a server that is terminated during a load leaves its
+// models' processes behind.
 const guardScript = `read -r _ && exit 0
 seconds=$3
 while kill -s 0 -- "-$1" 2>/dev/null; do
@@ -77,23 +81,23 @@ while kill -s 0 -- "-$1" 2>/dev/null; do
 done
 rm -f /dev/shm/"$2"*`
 
-// guard is a process that outlives this one for as long as the program might.
+// guard is a process that survives this one until the program has ended.
 type guard struct {
 	cmd  *exec.Cmd
 	line *os.File
 }
 
-// newGuard watches over a process group.
+// newGuard starts a guard of a process group.
 func newGuard(group int, prefix string, grace time.Duration) (*guard, error) {
 	input, line, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer input.Close() //nolint:errcheck // the guard has its own
+	defer input.Close() //nolint:errcheck // the guard has its own copy
 	seconds := strconv.Itoa(int(grace.Seconds()))
-	cmd := exec.Command("/bin/sh", "-c", guardScript, "guard", strconv.Itoa(group), prefix, seconds) //nolint:noctx,gosec // it ends by its input; no argument is of anybody else
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "guard", strconv.Itoa(group), prefix, seconds) //nolint:noctx,gosec // the guard ends with its input; no argument is from a client
 	cmd.Stdin = input
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals for us aren't for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to this process's group don't reach the guard
 	if err := cmd.Start(); err != nil {
 		_ = line.Close()
 		return nil, err
@@ -101,9 +105,9 @@ func newGuard(group int, prefix string, grace time.Duration) (*guard, error) {
 	return &guard{cmd: cmd, line: line}, nil
 }
 
-// release ends the guard: the program has ended, and nothing of it is left.
+// release ends the guard, after the program has ended and was cleaned up.
 func (g *guard) release() {
-	_, _ = g.line.WriteString("\n") // fails when somebody has killed the guard
+	_, _ = g.line.WriteString("\n") // fails if the guard was killed
 	_ = g.line.Close()
 	_ = g.cmd.Wait()
 }

@@ -1,6 +1,6 @@
 // Package tritonserver runs a real tritonserver as a child process on this
-// machine's loopback, for tests; and programs that have Triton in them, for
-// trying Trident out. Nothing of either is left when it ends.
+// machine's loopback, for tests. It also runs programs that contain Triton, for
+// trying Trident out. It removes what either of them leaves behind.
 package tritonserver
 
 import (
@@ -22,38 +22,39 @@ import (
 	"time"
 )
 
-// Environment names the variable that overrides where tritonserver is.
+// Environment is the environment variable that overrides the path of
+// tritonserver.
 const Environment = "TRIDENT_TRITONSERVER"
 
-// installed is where `make setup` leaves tritonserver, from the top of the
-// source tree.
+// installed is the path at which `make setup` installs tritonserver, relative
+// to the root of the source tree.
 const installed = ".venv/triton/tritonserver"
 
-// readyPoll is how often a starting server is asked whether it is ready.
+// readyPoll is the interval of readiness checks of a starting server.
 const readyPoll = 50 * time.Millisecond
 
-// Options says what to run. The zero value of each field but Repositories has a
-// use.
+// Options configures a server. All fields except Repositories may be zero.
 type Options struct {
-	// Binary is the tritonserver to execute; empty for [Find].
+	// Binary is the path of tritonserver. If it is empty, [Find] applies.
 	Binary string
 	// Repositories are the model repositories to serve.
 	Repositories []string
-	// Args are further arguments, after those that follow from the options.
+	// Args are further arguments, after the arguments that the options produce.
 	Args []string
-	// Env is added to this process's environment, as NAME=value.
+	// Env has variables to add to this process's environment, as NAME=value.
 	Env []string
-	// Log takes the server's output; nil for a temporary file.
+	// Log receives the server's output. If it is nil, a temporary file does.
 	Log *os.File
-	// ReadyTimeout bounds each start, model loading included; 0 for two minutes.
+	// ReadyTimeout is the time limit of each start, model loading included; 0
+	// means two minutes.
 	ReadyTimeout time.Duration
-	// ExitTimeout is how long a server that is told to stop waits for requests in
-	// flight; 0 for five seconds.
+	// ExitTimeout is how long a stopping server waits for requests in flight; 0
+	// means five seconds.
 	ExitTimeout time.Duration
 }
 
-// Server is one tritonserver on three loopback ports, which it keeps over
-// restarts. It dies with this process. The methods that change its state
+// Server is one tritonserver on three loopback ports, which stay the same after
+// restarts. It ends with this process. The methods that change its state
 // (Restart, Stop, Kill, Pause, Resume, Close) may be called by one goroutine at
 // a time.
 type Server struct {
@@ -76,8 +77,8 @@ type process struct {
 	exited  chan struct{}
 }
 
-// Find gives the tritonserver to run: the one that the environment names, or the
-// one that `make setup` installed in the source tree around the working
+// Find returns the path of tritonserver: the value of the environment variable,
+// or the one that `make setup` installed in the source tree around the working
 // directory.
 func Find() (string, error) {
 	if path := os.Getenv(Environment); path != "" {
@@ -94,7 +95,7 @@ func Find() (string, error) {
 	return path, nil
 }
 
-// SourceRoot is the top of the source tree around the working directory.
+// SourceRoot returns the root of the source tree around the working directory.
 func SourceRoot() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -111,7 +112,8 @@ func SourceRoot() (string, error) {
 }
 
 // Launch starts a tritonserver on free ports and waits until it is ready. The
-// context bounds the start only. An error shows the end of the server's log.
+// context applies to the start only. An error contains the end of the server's
+// log.
 func Launch(ctx context.Context, options Options) (*Server, error) {
 	s, err := newServer(ctx, options)
 	if err != nil {
@@ -154,7 +156,7 @@ func newServer(ctx context.Context, options Options) (*Server, error) {
 	return s, nil
 }
 
-// freeAddresses finds loopback ports that nobody listens on.
+// freeAddresses returns loopback addresses with free ports.
 func freeAddresses(ctx context.Context, n int) ([]string, error) {
 	var addresses []string
 	for range n {
@@ -168,9 +170,9 @@ func freeAddresses(ctx context.Context, n int) ([]string, error) {
 	return addresses, nil
 }
 
-// Free ports are looked for below those that Linux assigns to connections and to listeners without
-// a port of their own (net.ipv4.ip_local_port_range). Otherwise one of those could take the port
-// before the server does.
+// Range of the free ports. It is below the ports that Linux assigns to connections, and to
+// listeners without a given port (net.ipv4.ip_local_port_range). Otherwise one of those could take
+// the port before the server does.
 const (
 	lowestPort, highestPort = 10_000, 32_000
 	portAttempts            = 100
@@ -188,7 +190,7 @@ func listenFree(ctx context.Context) (net.Listener, error) {
 	}
 }
 
-// FreePort finds a loopback port that nobody listens on, for another program to listen on.
+// FreePort returns a free loopback port, on which another program can listen.
 func FreePort(ctx context.Context) (int, error) {
 	listener, err := listenFree(ctx)
 	if err != nil {
@@ -202,19 +204,20 @@ func FreePort(ctx context.Context) (int, error) {
 	return number, errors.Join(err, listener.Close())
 }
 
-// GRPC is the address (host:port) of the gRPC service.
+// GRPC returns the address (host:port) of the gRPC service.
 func (s *Server) GRPC() string { return s.grpc }
 
-// HTTP is the address (host:port) of the HTTP service.
+// HTTP returns the address (host:port) of the HTTP service.
 func (s *Server) HTTP() string { return s.http }
 
-// Pid is the process of the last start.
+// Pid returns the process id of the last start.
 func (s *Server) Pid() int { return s.run().cmd.Process.Pid }
 
-// MetricsURL is where the server shows its Prometheus metrics.
+// MetricsURL returns the URL of the server's Prometheus metrics.
 func (s *Server) MetricsURL() string { return "http://" + s.metrics + "/metrics" }
 
-// Exited is closed when the process of the last start has ended.
+// Exited returns a channel that is closed when the process of the last start
+// has ended.
 func (s *Server) Exited() <-chan struct{} { return s.run().exited }
 
 func (s *Server) run() *process {
@@ -224,13 +227,13 @@ func (s *Server) run() *process {
 }
 
 // keep starts the processes and waits for them, all on one thread: the kernel
-// ends a child when the thread that started it ends, so it must live as long.
+// ends a child when the thread that started it ends.
 func (s *Server) keep() {
 	keepThread()
 	defer runtime.UnlockOSThread()
 	defer close(s.kept)
 	for p := range s.starts {
-		// How it ended is nobody's question.
+		// No caller needs the exit status.
 		_ = live(p.cmd, func(int) string { return s.prefix }, s.options.ExitTimeout+guardSlack, p.started)
 		close(p.exited)
 	}
@@ -297,23 +300,23 @@ func (s *Server) ready(ctx context.Context, client *http.Client) bool {
 	return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 }
 
-// Restart stops the server if it runs, kills it where it doesn't stop in time,
-// starts it on the same ports, and waits until it is ready.
+// Restart stops the server if it runs, and kills it if it doesn't stop in time.
+// Then it starts the server on the same ports and waits until it is ready.
 func (s *Server) Restart(ctx context.Context) error {
-	_ = s.end(ctx) // it has ended, one way or the other
+	_ = s.end(ctx) // after an error the server has ended too
 	return s.start(ctx)
 }
 
-// end stops the server in bounded time: 2.51 may hang on a lock of its heap when
-// it finds that damaged.
+// end stops the server within a time limit. Version 2.51 may hang on a lock of
+// its heap when it finds the heap damaged.
 func (s *Server) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ExitTimeout+5*time.Second)
 	defer cancel()
 	return s.Stop(ctx)
 }
 
-// Stop tells the server to stop and waits for it. When the context ends first
-// the server is killed.
+// Stop sends SIGTERM and waits for the server's end. If the context ends first,
+// Stop kills the server.
 func (s *Server) Stop(ctx context.Context) error {
 	s.Resume()
 	s.signal(syscall.SIGTERM, alone)
@@ -326,27 +329,28 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 }
 
-// Kill ends the server at once, and waits for that.
+// Kill kills the server and waits for its end.
 func (s *Server) Kill() {
 	s.signal(syscall.SIGKILL, group)
 	<-s.Exited()
 }
 
-// Pause freezes the server with its models: it keeps its connections and says
-// nothing.
+// Pause stops the server and its models with SIGSTOP. The server keeps its
+// connections and sends nothing.
 func (s *Server) Pause() { s.signal(syscall.SIGSTOP, group) }
 
-// Resume ends a pause.
+// Resume continues the server after Pause.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT, group) }
 
-// Whom a signal is for: the server alone, or with its models' processes too. The
-// factor makes a process id what kill(2) takes.
+// Receivers of a signal: the server alone, or also its models' processes. The
+// process id is multiplied by the value to get the argument of kill(2).
 const (
 	alone = 1
 	group = -1
 )
 
-// signal reaches the last process started, unless it has ended.
+// signal sends a signal to the last process that was started, unless it has
+// ended.
 func (s *Server) signal(signal syscall.Signal, whom int) {
 	p := s.run()
 	select {
@@ -356,7 +360,7 @@ func (s *Server) signal(signal syscall.Signal, whom int) {
 	}
 }
 
-// Close stops the server and frees what it holds.
+// Close stops the server and releases its resources.
 func (s *Server) Close() error {
 	return s.close(context.Background())
 }
@@ -371,10 +375,11 @@ func (s *Server) close(ctx context.Context) error {
 	return err
 }
 
-// tailBytes is how much of the log is read for its last lines.
+// tailBytes is the number of bytes at the end of the log that are searched for
+// its last lines.
 const tailBytes = 64 << 10
 
-// LogTail gives the last lines of the server's output.
+// LogTail returns the last lines of the server's output.
 func (s *Server) LogTail(lines int) string {
 	file, err := os.Open(s.options.Log.Name())
 	if err != nil {

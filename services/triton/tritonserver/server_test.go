@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// script is a program that stands in for tritonserver.
+// script returns the path of a program that replaces tritonserver.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tritonserver")
@@ -85,7 +85,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFreePort wants a port that can be listened on, and that no connection gets by chance.
+// TestFreePort: FreePort returns a port that is free, and outside the range of the ports
+// that Linux assigns to connections.
 func TestFreePort(t *testing.T) {
 	port, err := FreePort(t.Context())
 	if err != nil || port < lowestPort || port >= highestPort {
@@ -129,8 +130,8 @@ func parent() {
 	_, _ = io.ReadAll(os.Stdin)
 }
 
-// TestDiesWithItsParent kills a process that runs a server, as a test that
-// panics or a terminal that is closed would.
+// TestDiesWithItsParent kills a process that runs a server, as a test's panic
+// or a closed terminal does.
 func TestDiesWithItsParent(t *testing.T) {
 	tests := []struct{ name, binary string }{
 		{"tritonserver that is ready", ""},
@@ -163,7 +164,8 @@ func TestDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// awaitStarted finds the process id and the prefix in the log.
+// awaitStarted waits for the process id and the prefix in the log and returns
+// them.
 func awaitStarted(t *testing.T, log string) (pid int, prefix string) {
 	t.Helper()
 	until(t, log, func() bool {
@@ -175,7 +177,8 @@ func awaitStarted(t *testing.T, log string) (pid int, prefix string) {
 	return pid, prefix
 }
 
-// until waits for a condition, and shows the log when it doesn't come.
+// until waits for a condition. If the condition isn't met in 30 s, the test
+// fails with the log.
 func until(t *testing.T, log string, condition func() bool) {
 	t.Helper()
 	if !pause.Until(30*time.Second, condition) {
@@ -184,7 +187,7 @@ func until(t *testing.T, log string, condition func() bool) {
 	}
 }
 
-// TestRestartsWhatHangs has a server that doesn't hear that it is to stop.
+// TestRestartsWhatHangs restarts a server that ignores the signal to stop.
 func TestRestartsWhatHangs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestOtherChildrenLive: the end of a guarded program ends no thread, and so no
-// other child of this process that asked to be ended with the thread it came from.
+// TestOtherChildrenLive: the end of a guarded program doesn't end its thread. So
+// other children that are configured to end with the thread that started them stay
+// alive.
 func TestOtherChildrenLive(t *testing.T) {
 	for range 20 {
 		other := exec.CommandContext(t.Context(), "sleep", "60")
