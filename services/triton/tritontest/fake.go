@@ -1,5 +1,5 @@
-// Package tritontest holds the suite that every engine passes, the models it
-// runs on, and a tritonserver in memory.
+// Package tritontest has the suite of tests that every engine must pass, the
+// suite's models, and an in-memory tritonserver.
 package tritontest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// Repository is the directory of the suite's models in the source tree.
+// Repository returns the directory of the suite's models in the source tree.
 func Repository(tb testing.TB) string {
 	tb.Helper()
 	root, err := tritonserver.SourceRoot()
@@ -30,22 +30,24 @@ func Repository(tb testing.TB) string {
 	return filepath.Join(root, "test", "models")
 }
 
-// ExtensionRepository is the directory of the models that the tests of Triton's
-// extensions use.
+// ExtensionRepository returns the directory of the models for the tests of
+// Triton's extensions.
 func ExtensionRepository(tb testing.TB) string {
 	tb.Helper()
 	return filepath.Join(filepath.Dir(Repository(tb)), "models-ext")
 }
 
-// KServeRepository is the directory of the models for the rules of KServe's streams.
+// KServeRepository returns the directory of the models for the tests of KServe's
+// stream rules.
 func KServeRepository(tb testing.TB) string {
 	tb.Helper()
 	return filepath.Join(filepath.Dir(Repository(tb)), "models-kserve")
 }
 
-// Fake answers as tritonserver 2.51 does, in this process, with the suite's
-// models written in Go. It reads their declarations from [Repository] and
-// refuses what tritonserver refuses, in its words.
+// Fake is an in-memory server that responds as tritonserver 2.51 does,
+// with the suite's models written in Go. It reads their configurations from
+// [Repository]. It refuses the requests that tritonserver refuses, with
+// tritonserver's messages.
 type Fake struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
 	configs map[string]*kserve.ModelConfig
@@ -53,14 +55,14 @@ type Fake struct {
 	gate    gate
 
 	mu     sync.Mutex
-	counts map[string]uint64 // requests served, by model
+	counts map[string]uint64 // number of served requests by model
 	stream *streamModel
 	set    settings
 	server *grpc.Server
 	served chan struct{} // closed when the server has ended
 }
 
-// settings of a fake that runs.
+// settings are the settings of a running fake.
 type settings struct {
 	traces *extension.Traces
 	logs   *extension.Logs
@@ -72,7 +74,7 @@ func (f *Fake) settings() settings {
 	return f.set
 }
 
-// NewFake starts a fake on a free port of the loopback. It ends with the test.
+// NewFake starts a fake on a free loopback port. The fake ends with the test.
 func NewFake(tb testing.TB) *Fake {
 	tb.Helper()
 	f := &Fake{configs: readConfigs(tb), address: "127.0.0.1:0", gate: newGate()}
@@ -104,10 +106,11 @@ func readConfigs(tb testing.TB) map[string]*kserve.ModelConfig {
 	return configs
 }
 
-// Address is the host:port of the gRPC service; it stays over restarts.
+// Address returns the host:port of the gRPC service, which stays the same after
+// restarts.
 func (f *Fake) Address() string { return f.address }
 
-// Restart starts the server anew, with models that remember nothing.
+// Restart starts the server again, with models in their initial state.
 func (f *Fake) Restart(ctx context.Context) error {
 	f.Kill()
 	var config net.ListenConfig
@@ -130,12 +133,12 @@ func (f *Fake) Restart(ctx context.Context) error {
 	f.counts, f.stream = make(map[string]uint64), &streamModel{records: make(map[string]record)}
 	go func() {
 		defer close(served)
-		_ = server.Serve(listener) // ends by Kill
+		_ = server.Serve(listener) // Kill ends it
 	}()
 	return nil
 }
 
-// Kill ends the server at once: its connections break.
+// Kill ends the server at once and breaks its connections.
 func (f *Fake) Kill() {
 	f.mu.Lock()
 	server, served := f.server, f.served
@@ -147,16 +150,16 @@ func (f *Fake) Kill() {
 	}
 }
 
-// Pause makes the server keep its connections and say nothing.
+// Pause stops all responses of the server. Its connections stay open.
 func (f *Fake) Pause() { f.gate.close() }
 
-// Resume ends a pause.
+// Resume continues the responses after Pause.
 func (f *Fake) Resume() { f.gate.open() }
 
-// gate lets everything pass, or nothing.
+// gate blocks responses while it is closed.
 type gate struct {
 	mu   *sync.Mutex
-	pass chan struct{} // closed while everything passes
+	pass chan struct{} // closed while the gate is open
 }
 
 func newGate() gate {

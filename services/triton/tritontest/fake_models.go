@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// find gives a model's configuration, or tritonserver's error.
+// find returns a model's configuration, or tritonserver's error.
 func (f *Fake) find(name, version string) (*kserve.ModelConfig, error) {
 	config, ok := f.configs[name]
 	if version != "" {
@@ -35,7 +35,8 @@ func (f *Fake) find(name, version string) (*kserve.ModelConfig, error) {
 	return config, nil
 }
 
-// check refuses what tritonserver refuses before a model sees the request.
+// check returns tritonserver's error for a request that tritonserver refuses
+// before the model receives it.
 func check(config *kserve.ModelConfig, req *kserve.ModelInferRequest) error {
 	declared := make(map[string]*kserve.ModelInput)
 	for _, in := range config.GetInput() {
@@ -124,7 +125,7 @@ func shape(dims []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(dims), " ", ",")
 }
 
-// tensor is a named array of a model's.
+// tensor is a named tensor of a model.
 type tensor struct {
 	name, datatype string
 	shape          []int64
@@ -148,7 +149,8 @@ func texts(name string, values ...string) tensor {
 	return tensor{name, "BYTES", []int64{int64(len(values))}, raw}
 }
 
-// elements splits the contents of a BYTES tensor, up to where they are cut off.
+// elements returns the elements of a BYTES tensor. It stops at a truncated
+// element.
 func elements(raw []byte) []string {
 	var values []string
 	for len(raw) >= 4 {
@@ -162,7 +164,7 @@ func elements(raw []byte) []string {
 	return values
 }
 
-// echo is test/models/echo.
+// echo implements test/models/echo.
 func echo(a *answer) error {
 	if fail := a.input("FAIL"); fail != nil {
 		_, text, _ := strings.Cut(elements(fail)[0], ": ")
@@ -179,7 +181,7 @@ func echo(a *answer) error {
 	return a.send(true, outputs...)
 }
 
-// streamModel is test/models/stream.
+// streamModel implements test/models/stream.
 type streamModel struct {
 	mu      sync.Mutex
 	records map[string]record
@@ -243,7 +245,8 @@ func (m *streamModel) recordOf(key string) record {
 	return record{state: "unknown"}
 }
 
-// number is an INT32 tensor's only element.
+// number returns the single element of an INT32 tensor, or otherwise if raw has
+// another size.
 func number(raw []byte, otherwise int32) int32 {
 	if len(raw) != 4 {
 		return otherwise

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// fakeVersion is the one version of each of the fake's models.
+// fakeVersion is the only version of each of the fake's models.
 const fakeVersion = "1"
 
 // ServerLive implements the KServe v2 service, as do the methods below.
@@ -24,23 +24,23 @@ func (f *Fake) ServerLive(ctx context.Context, _ *kserve.ServerLiveRequest) (*ks
 	return &kserve.ServerLiveResponse{Live: true}, f.gate.wait(ctx)
 }
 
-// ServerReady is true from the start.
+// ServerReady returns true from the start.
 func (f *Fake) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
 	return &kserve.ServerReadyResponse{Ready: true}, f.gate.wait(ctx)
 }
 
-// ModelReady is false for unknown models.
+// ModelReady returns false for unknown models.
 func (f *Fake) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	_, err := f.find(req.GetName(), req.GetVersion())
 	return &kserve.ModelReadyResponse{Ready: err == nil}, f.gate.wait(ctx)
 }
 
-// ServerMetadata names the server "triton", as the real one does.
+// ServerMetadata returns the server name "triton", as the real one does.
 func (f *Fake) ServerMetadata(ctx context.Context, _ *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
 	return &kserve.ServerMetadataResponse{Name: "triton", Version: "2.51.0"}, f.gate.wait(ctx)
 }
 
-// ModelMetadata follows from the configuration.
+// ModelMetadata derives the metadata from the configuration.
 func (f *Fake) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
 	config, err := f.find(req.GetName(), req.GetVersion())
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *Fake) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataReque
 	return metadata, f.gate.wait(ctx)
 }
 
-// datatype is a configuration's type in KServe's words.
+// datatype returns the KServe datatype of a type in a configuration.
 func datatype(t kserve.DataType) string {
 	if t == kserve.DataType_TYPE_STRING {
 		return "BYTES"
@@ -68,7 +68,7 @@ func datatype(t kserve.DataType) string {
 	return strings.TrimPrefix(t.String(), "TYPE_")
 }
 
-// ModelConfig gives the configuration as the repository has it.
+// ModelConfig returns the configuration as it is in the repository.
 func (f *Fake) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
 	config, err := f.find(req.GetName(), req.GetVersion())
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *Fake) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) 
 	return &kserve.ModelConfigResponse{Config: config}, f.gate.wait(ctx)
 }
 
-// ModelStatistics counts requests.
+// ModelStatistics returns the number of requests of each model.
 func (f *Fake) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
 	if _, known := f.configs[req.GetName()]; !known && req.GetName() != "" {
 		return nil, status.Errorf(codes.InvalidArgument, "requested model '%s' is not available", req.GetName())
@@ -95,7 +95,7 @@ func (f *Fake) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsR
 	return answer, f.gate.wait(ctx)
 }
 
-// TraceSetting changes and tells settings that nothing is traced by.
+// TraceSetting changes and returns the settings. The fake traces no request.
 func (f *Fake) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
 	if _, known := f.configs[req.GetModelName()]; !known && req.GetModelName() != "" {
 		return nil, status.Error(codes.NotFound, "Request for unknown model: '"+req.GetModelName()+"' is not found")
@@ -108,7 +108,7 @@ func (f *Fake) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest
 	return answer, settingError(err)
 }
 
-// LogSettings changes and tells settings that nothing is logged by.
+// LogSettings changes and returns the settings. The fake logs nothing.
 func (f *Fake) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
 	if err := f.gate.wait(ctx); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (f *Fake) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) 
 	return answer, settingError(err)
 }
 
-// settingError is tritonserver's status for an error of the settings.
+// settingError returns tritonserver's status for an error of the settings.
 func settingError(err error) error {
 	if err == nil {
 		return nil
@@ -130,7 +130,7 @@ func settingError(err error) error {
 	return status.Error(code, err.Error())
 }
 
-// RepositoryIndex lists the models, all of them ready.
+// RepositoryIndex lists all models as ready.
 func (f *Fake) RepositoryIndex(ctx context.Context, _ *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
 	index := &kserve.RepositoryIndexResponse{}
 	for _, name := range slices.Sorted(maps.Keys(f.configs)) {
@@ -139,12 +139,14 @@ func (f *Fake) RepositoryIndex(ctx context.Context, _ *kserve.RepositoryIndexReq
 	return index, f.gate.wait(ctx)
 }
 
-// RepositoryModelLoad is refused, as outside of the explicit control mode.
+// RepositoryModelLoad returns the error of a server outside the explicit
+// control mode.
 func (*Fake) RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
 	return nil, errNotExplicit()
 }
 
-// RepositoryModelUnload is refused, as outside of the explicit control mode.
+// RepositoryModelUnload returns the error of a server outside the explicit
+// control mode.
 func (*Fake) RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	return nil, errNotExplicit()
 }
@@ -155,8 +157,8 @@ func errNotExplicit() error {
 
 type inferStream = grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]
 
-// ModelStreamInfer serves a stream's requests one after the other. Errors go
-// into the stream as texts.
+// ModelStreamInfer serves a stream's requests one after the other. Errors are
+// sent as error messages in the stream.
 func (f *Fake) ModelStreamInfer(stream inferStream) error {
 	for {
 		req, err := stream.Recv()
@@ -191,7 +193,7 @@ func (f *Fake) serve(stream inferStream, req *kserve.ModelInferRequest) error {
 	return model.serve(a)
 }
 
-// answer is one request's way back to the client.
+// answer sends the responses of one request.
 type answer struct {
 	fake    *Fake
 	stream  inferStream
@@ -200,7 +202,8 @@ type answer struct {
 
 func (a *answer) ctx() context.Context { return a.stream.Context() }
 
-// input gives the contents of an input, nil if there is none.
+// input returns the contents of an input, or nil if the request doesn't have
+// it.
 func (a *answer) input(name string) []byte {
 	for i, in := range a.request.GetInputs() {
 		if in.GetName() == name {
@@ -210,7 +213,7 @@ func (a *answer) input(name string) []byte {
 	return nil
 }
 
-// send sends one response, with the flag that says whether it is the last one.
+// send sends one response, with the flag that marks the final response.
 func (a *answer) send(final bool, tensors ...tensor) error {
 	response := a.response(final)
 	if len(tensors) > 0 {
@@ -230,7 +233,7 @@ func (a *answer) fail(final bool, text string) error {
 	return a.write(&kserve.ModelStreamInferResponse{ErrorMessage: text, InferResponse: a.response(final)})
 }
 
-// refuse sends the error of a request that reaches no model.
+// refuse sends the error of a request that doesn't reach a model.
 func (a *answer) refuse(text string) error {
 	return a.write(&kserve.ModelStreamInferResponse{
 		ErrorMessage:  text,

@@ -9,9 +9,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// StartServer runs a real tritonserver until the test ends; of a test that
-// failed it shows the end of the server's log. Without repositories it serves
-// the suite's. It skips the test under -short only.
+// StartServer runs a real tritonserver until the test ends. If the test fails,
+// it logs the end of the server's log. Without repositories it serves the
+// suite's models. It skips the test only with -short.
 func StartServer(tb testing.TB, options tritonserver.Options) *tritonserver.Server {
 	tb.Helper()
 	if testing.Short() {
@@ -28,7 +28,7 @@ func StartServer(tb testing.TB, options tritonserver.Options) *tritonserver.Serv
 		if tb.Failed() {
 			tb.Logf("tritonserver's log ends with:\n%s", server.LogTail(60))
 		}
-		server.Kill() // to stop takes it seconds
+		server.Kill() // a regular stop takes seconds
 		if err := server.Close(); err != nil {
 			tb.Error(err)
 		}
@@ -36,7 +36,8 @@ func StartServer(tb testing.TB, options tritonserver.Options) *tritonserver.Serv
 	return server
 }
 
-// Connect gives an engine of a running tritonserver until the test ends.
+// Connect returns an engine for a running tritonserver. The engine stops at the
+// end of the test.
 func Connect(tb testing.TB, server *tritonserver.Server) *triton.Engine {
 	tb.Helper()
 	config := triton.Default()

@@ -24,50 +24,51 @@ type Engine interface {
 	Stop(context.Context) error
 }
 
-// Server is what the suite does to the server behind an engine.
+// Server controls the server behind an engine.
 type Server interface {
 	// Kill ends the server at once.
 	Kill()
-	// Restart starts it again, where it was, and waits until it is ready.
+	// Restart starts the server again at the same address and waits until it is
+	// ready.
 	Restart(context.Context) error
-	// Pause makes the server say nothing any more until Resume, as a process that
-	// hangs.
+	// Pause stops all responses of the server until Resume, as if its process
+	// hung.
 	Pause()
 	Resume()
 }
 
 // Limits are the engine's settings that the suite chooses.
 type Limits struct {
-	// KeepAlive is the silence after which a stream yields an idle response.
+	// KeepAlive is the idle time after which a stream yields an idle response.
 	KeepAlive time.Duration
-	// FirstResponse is how long its first response may take.
+	// FirstResponse is the time limit for the first response of a stream.
 	FirstResponse time.Duration
-	// Inactivity is the silence after a response after which it fails.
+	// Inactivity is the time limit for each later response of a stream.
 	Inactivity time.Duration
-	// Call bounds calls for the server's state; 0 for the engine's default.
+	// Call is the time limit of calls for the server's state; 0 means the
+	// engine's default.
 	Call time.Duration
 }
 
-// Subject is what the suite tests: an engine that serves the models of
-// [Repository].
+// Subject is an engine under test, which serves the models of [Repository].
 type Subject struct {
 	// Open starts an engine; the suite stops it.
 	Open func(testing.TB, Limits) Engine
-	// Server behind the engine; nil if the engine has none that can fail by
-	// itself.
+	// Server is the server behind the engine. It is nil if the engine has no
+	// server that can fail separately.
 	Server Server
 }
 
-// patient are limits that no test reaches by chance.
+// patient returns limits that no test reaches by chance.
 func patient() Limits {
 	return Limits{KeepAlive: time.Minute, FirstResponse: time.Minute, Inactivity: time.Minute}
 }
 
-// cancelTime is how soon a model must see that its request was cancelled.
+// cancelTime is the time limit within which a model must detect a cancellation.
 const cancelTime = 200 * time.Millisecond
 
-// RunSuite runs every test of the suite as a subtest, on the subject that start
-// gives for it. None may leave a goroutine behind.
+// RunSuite runs every test of the suite as a subtest, with a subject that start
+// returns. A test must not leave a goroutine behind.
 func RunSuite(t *testing.T, start func(testing.TB) Subject) {
 	t.Helper()
 	tests := []struct {
@@ -125,7 +126,7 @@ func open(t *testing.T, s Subject, limits Limits) Engine {
 	return engine
 }
 
-// request builds a request with the test's name as its id.
+// request returns a request with the test's name as its id.
 func request(tb testing.TB, model string, tensors ...tensor) *kserve.ModelInferRequest {
 	tb.Helper()
 	req := &kserve.ModelInferRequest{ModelName: model, Id: tb.Name()}
@@ -142,13 +143,13 @@ func floats(name string, rows int, raw []byte) tensor {
 	return tensor{name, "FP32", []int64{int64(rows), 4}, raw}
 }
 
-// numbered streams count responses from the model stream.
+// numbered returns a request for count responses of the model stream.
 func numbered(tb testing.TB, count int32, more ...tensor) *kserve.ModelInferRequest {
 	tb.Helper()
 	return request(tb, "stream", append([]tensor{int32s("COUNT", count)}, more...)...)
 }
 
-// collected is a response with its own memory.
+// collected is a copy of a response with its own memory.
 type collected struct {
 	id      string
 	outputs map[string]tensor
@@ -165,7 +166,7 @@ func copyOf(r *inference.Response) collected {
 	return c
 }
 
-// collect reads a stream to its end.
+// collect reads a stream until it ends and returns its responses.
 func collect(ctx context.Context, engine inference.Engine, req *kserve.ModelInferRequest) (all []collected, err error) {
 	for response, failed := range engine.Stream(ctx, req) {
 		if failed != nil {
@@ -185,8 +186,8 @@ func mustCollect(t *testing.T, engine inference.Engine, req *kserve.ModelInferRe
 	return all
 }
 
-// checkNumbered wants responses 0 to count-1 of the given size, then an empty
-// final one.
+// checkNumbered checks that the responses are 0 to count-1 of the given size,
+// and then an empty final one.
 func checkNumbered(all []collected, count, size int) error {
 	if len(all) != count+1 {
 		return fmt.Errorf("got %d responses, want %d and a final one", len(all), count)
@@ -231,15 +232,15 @@ func equalTensors(got, want map[string]tensor) error {
 	return nil
 }
 
-// recorded is what the model stream knows of a request with the key.
+// recorded returns the model stream's record of the request with the key.
 func recorded(t *testing.T, engine inference.Engine, key string) (state string, sent int) {
 	t.Helper()
 	all := mustCollect(t, engine, request(t, "stream", texts("KEY", key)))
 	return elements(all[0].outputs["STATE"].raw)[0], int(binary.LittleEndian.Uint32(all[0].outputs["INDEX"].raw))
 }
 
-// settleTime is more than the model takes to see a cancellation: tritonserver 2.51 may die
-// of a request that meets the end of a cancelled one.
+// settleTime is longer than the model needs to detect a cancellation. tritonserver 2.51
+// may crash if a request arrives when a cancelled one ends.
 const settleTime = 200 * time.Millisecond
 
 // awaitState waits until the model's record of a request has the state.
@@ -255,7 +256,7 @@ func awaitState(t *testing.T, engine inference.Engine, key, want string, limit t
 	}, func() string { return fmt.Sprintf("the model's request is %s, want %s", state, want) })
 }
 
-// eventually asks until the answer is yes, and once more after the limit.
+// eventually waits until yes returns true. After the limit it checks once more.
 func eventually(t *testing.T, limit time.Duration, yes func() bool, otherwise func() string) {
 	t.Helper()
 	if !pause.Until(limit, yes) {
@@ -263,7 +264,7 @@ func eventually(t *testing.T, limit time.Duration, yes func() bool, otherwise fu
 	}
 }
 
-// asError wants an error of the core.
+// asError checks that err is an *inference.Error and returns it.
 func asError(t *testing.T, err error) *inference.Error {
 	t.Helper()
 	var e *inference.Error
@@ -273,8 +274,8 @@ func asError(t *testing.T, err error) *inference.Error {
 	return e
 }
 
-// wantError checks an error's code and reason, and that its message is fit for
-// clients.
+// wantError checks an error's code and reason, and that its message reveals no
+// internals to clients.
 func wantError(t *testing.T, err error, code inference.Code, reason string) {
 	t.Helper()
 	e := asError(t, err)

@@ -90,7 +90,7 @@ func testStatistics(t *testing.T, s Subject) {
 	for range 3 {
 		mustCollect(t, engine, request(t, "echo", texts("TEXT", "x")))
 	}
-	// tritonserver answers first and counts then.
+	// tritonserver responds before it updates its statistics.
 	var got uint64
 	eventually(t, 5*time.Second, func() bool {
 		got = count() - before
@@ -123,8 +123,8 @@ func testRepository(t *testing.T, s Subject) {
 	}
 }
 
-// wantNoControl holds how Triton's own words refuse to load and unload outside of
-// the explicit control mode, on every engine.
+// wantNoControl checks that every engine returns Triton's message for loads and
+// unloads outside the explicit control mode.
 func wantNoControl(t *testing.T, err error) {
 	t.Helper()
 	wantError(t, err, inference.CodeUnsupported, inference.ReasonNotImplemented)

@@ -82,8 +82,8 @@ func version(version string, req *kserve.ModelInferRequest) *kserve.ModelInferRe
 	return req
 }
 
-// testModelFails looks at the text of a model's error: not every way to
-// tritonserver brings its code.
+// testModelFails checks the message of a model's error. It doesn't check the
+// code, because not every protocol of tritonserver transmits it.
 func testModelFails(t *testing.T, s Subject) {
 	engine := open(t, s, patient())
 	for _, code := range []string{"INTERNAL", "INVALID_ARG", "UNAVAILABLE"} {
@@ -97,7 +97,7 @@ func testModelFails(t *testing.T, s Subject) {
 
 func testFailsInside(t *testing.T, s Subject) {
 	engine := open(t, s, patient())
-	for range 50 { // a server may not survive it often
+	for range 50 { // repeated, because a server may crash only sometimes
 		all, err := collect(t.Context(), engine, numbered(t, 5, int32s("FAIL_AT", 2)))
 		wantError(t, err, inference.CodeInternal, "")
 		if e := asError(t, err); e.Message != "response 2 failed, as asked" {
@@ -112,11 +112,12 @@ func testFailsInside(t *testing.T, s Subject) {
 	}
 }
 
-// pace is the time between a request's responses, in milliseconds, where it is to be
-// cancelled: tritonserver 2.51 may die of a cancellation that meets a response.
+// pace is the time between a request's responses, in milliseconds, in tests that
+// cancel the request. tritonserver 2.51 may crash if a cancellation meets a
+// response.
 const pace = 50
 
-// endless is a request for more responses than any test waits for.
+// endless returns a request for more responses than any test waits for.
 func endless(tb testing.TB, delay int32) *kserve.ModelInferRequest {
 	return numbered(tb, 1_000_000, int32s("DELAY", delay), texts("KEY", tb.Name()))
 }
@@ -125,7 +126,7 @@ func testCancel(t *testing.T, s Subject) {
 	tests := []struct {
 		name  string
 		delay int32
-		after int // responses
+		after int // number of responses before the cancellation
 	}{
 		{"while responses come", pace, 3},
 		{"while the stream is silent", 60_000, 0},

@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// TraceFile is where the suite's subjects write traces. They trace nothing by
-// themselves, and log information.
+// TraceFile returns the path at which the suite's subjects must write traces. A
+// subject must start with tracing off and info logs on.
 func TraceFile(tb testing.TB) string {
 	tb.Helper()
 	return filepath.Join(tb.TempDir(), traceFile)
@@ -22,19 +22,20 @@ func TraceFile(tb testing.TB) string {
 
 const traceFile = "suite-traces.json"
 
-// traceSettings is a request's settings; nil clears one.
+// traceSettings are the settings of a request. A nil value clears a setting.
 type traceSettings map[string][]string
 
-// traced is what the answer to a request tells, but for the file and the mode.
+// traced has the settings in a response, without the file and the mode.
 type traced struct{ level, rate, count, frequency string }
 
-// traceStep is a request, and what tritonserver answers to it after those before.
+// traceStep is a request and tritonserver's response to it after the previous
+// steps.
 type traceStep struct {
 	name   string
 	model  string
 	change traceSettings
 	want   traced
-	// Of a request that is refused:
+	// Fields of a refused request.
 	code  inference.Code
 	error string
 }

@@ -61,8 +61,9 @@ func testRequestUnchanged(t *testing.T, s Subject) {
 	}
 }
 
-// testSent: an engine tells once when Triton has a request, before the first response,
-// and needs its tensors no more.
+// testSent: an engine calls the function of [inference.WhenSent] once when Triton has
+// a request, before the first response. After the call it doesn't use the request's
+// tensors.
 func testSent(t *testing.T, s Subject) {
 	req, calls := request(t, "echo", texts("TEXT", "mine")), 0
 	ctx := inference.WhenSent(t.Context(), func() { req.RawInputContents = nil; calls++ })
@@ -182,8 +183,8 @@ func testInactive(t *testing.T, s Subject) {
 	}
 }
 
-// testLongWait has a model take longer for its first response than it may take for any
-// further one.
+// testLongWait: the first response may take longer than the limit for each later
+// response.
 func testLongWait(t *testing.T, s Subject) {
 	limits := patient()
 	limits.Inactivity = 100 * time.Millisecond
@@ -197,8 +198,8 @@ func testLongWait(t *testing.T, s Subject) {
 	}
 }
 
-// testSlow lets a model send far more than a consumer takes. What waits for it
-// here is bounded; tritonserver itself has no bound.
+// testSlow: if a consumer is slower than the model, the engine buffers a
+// limited amount. tritonserver itself has no limit.
 func testSlow(t *testing.T, s Subject) {
 	const (
 		count = 2000
@@ -230,7 +231,8 @@ func testSlow(t *testing.T, s Subject) {
 	}
 }
 
-// awaitStill waits until the model sends no more: it has sent all, or is held up.
+// awaitStill waits until the model stops sending: it has sent all responses, or
+// is blocked.
 func awaitStill(t *testing.T, engine inference.Engine) {
 	t.Helper()
 	last, same := 0, 0
@@ -255,7 +257,7 @@ func testLarge(t *testing.T, s Subject) {
 	const size = 8 << 20
 	engine := open(t, s, patient())
 	raw := make([]byte, size)
-	_, _ = rand.NewChaCha8([32]byte{1}).Read(raw) // data to compare, the same in each run; it never fails
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(raw) // the same data in each run; Read never fails
 	inputs := []tensor{texts("TEXT", "large"), floats("DATA", size/16, raw)}
 	all := mustCollect(t, engine, request(t, "echo", inputs...))
 	if len(all) != 1 {
