@@ -76,7 +76,7 @@ type Silence struct {
 // stream when the stream becomes inactive. While the stream waits for its first
 // response, the clock calls look each time the inactivity limit has passed, to check the
 // server's health. look must not block and may be nil. The watch ends with
-// [Silence.Stop].
+// s.Stop.
 func (a *Silences) Watch(s *Silence, wake chan<- struct{}, cancel context.CancelCauseFunc, look func()) {
 	s.all, s.wake, s.cancel, s.look = a, wake, cancel, look
 	a.mu.Lock()

@@ -263,8 +263,8 @@ func TestRegistryAtOnce(t *testing.T) {
 	}
 }
 
-// gpu simulates a GPU with host memory. The first byte of a handle is the index
-// of the memory.
+// gpu simulates a GPU with host memory. A handle is valid if its first byte is
+// zero.
 type gpu struct {
 	memory [2]byte
 	open   int

@@ -12,10 +12,10 @@ import (
 	"github.com/trident-inference/trident/test/cputime"
 )
 
-// BenchmarkStreams asks what a response costs from Triton's core to the loop over
-// a stream, in CPU time of the whole process: the model's, Triton's and ours. Run
-// it with TRIDENT_TEST_LOCAL=1; compare two commits with benchstat, on the column
-// cpu-ns/response.
+// BenchmarkStreams measures the cost of a response from Triton's core to the loop
+// over a stream. The cost is the CPU time of the whole process, which includes
+// the model, Triton and the engine. Run it with TRIDENT_TEST_LOCAL=1. Compare two
+// commits with benchstat on the column cpu-ns/response.
 func BenchmarkStreams(b *testing.B) {
 	engine := start(b, burstConfig(b, burst.Model{Name: "burst"}))
 	defer func() {

@@ -26,7 +26,7 @@ func burstConfig(tb testing.TB, models ...burst.Model) Config {
 	return config
 }
 
-// generation is a request to a model of package burst.
+// generation returns a request to a model of package burst.
 func generation(model string, tokens int) *kserve.ModelInferRequest {
 	sampling := fmt.Sprintf(`{"max_tokens":%d}`, tokens)
 	req := request(
@@ -44,7 +44,7 @@ func element(text string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// generate gives the text of a stream, and what is wrong with it.
+// generate returns the text of a stream and the stream's error.
 func generate(t *testing.T, engine *Engine, req *kserve.ModelInferRequest) (text string, err error) {
 	t.Helper()
 	var all strings.Builder
@@ -61,12 +61,13 @@ func generate(t *testing.T, engine *Engine, req *kserve.ModelInferRequest) (text
 	return all.String(), nil
 }
 
-// TestFlat streams 200,000 responses: neither the process grows nor anything of
-// the shim's is left.
+// TestFlat streams 200,000 responses. The process must not grow, and the shim
+// must free all its objects.
 func TestFlat(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "burst"}))
 	defer stop(t, engine)
-	// Short rounds, as the responses that wait are part of the size.
+	// Rounds are short, because waiting responses are part of the process's
+	// size.
 	const rounds, streams, tokens, warm = 200, 10, 100, 40
 	var grown int64
 	for round := range rounds {
@@ -81,7 +82,8 @@ func TestFlat(t *testing.T) {
 	awaitLive(t, engine)
 }
 
-// generateAll runs streams at once; each must have the whole text, in order.
+// generateAll runs streams concurrently. Each stream must yield the whole text
+// in order.
 func generateAll(t *testing.T, engine *Engine, model string, streams, tokens int) {
 	t.Helper()
 	want := burst.Text(tokens)
@@ -100,8 +102,8 @@ func generateAll(t *testing.T, engine *Engine, model string, streams, tokens int
 	}
 }
 
-// TestMislabelledOutput has a model say that its outputs lie in a GPU's memory,
-// where nobody may look. Elsewhere all goes on.
+// TestMislabelledOutput: a model reports that its outputs are in GPU memory,
+// which the engine can't read. The request fails, and other models still serve.
 func TestMislabelledOutput(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "burst"}, burst.Model{Name: "wrong", Outputs: burst.Mislabelled}))
 	defer stop(t, engine)

@@ -1,7 +1,7 @@
-// Package local is the engine that runs models by libtritonserver in this
-// process. The library is opened at run time, so that a binary with this engine
-// runs without it too; builds without cgo, or for another system than Linux, have
-// no such engine and say so.
+// Package local has the engine that runs models by libtritonserver in process. It
+// opens the library at run time, so a binary with this engine also runs on
+// machines without the library. Builds without cgo, or for another system than
+// Linux, don't have the engine, and New returns an error.
 package local
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// ControlMode says who chooses the models that are loaded.
+// ControlMode selects how models are chosen for loading.
 type ControlMode string
 
-// The control modes of Triton's own frontend.
+// Control modes of Triton's own frontend.
 const (
 	// ControlNone loads all models at start and refuses to load or unload later.
 	ControlNone ControlMode = "none"
@@ -24,63 +24,70 @@ const (
 	ControlExplicit ControlMode = "explicit"
 )
 
-// AllModels stands for every model of the repositories in [Config.LoadModels].
+// AllModels in [Config.LoadModels] means every model of the repositories.
 const AllModels = "*"
 
-// Config says what to run and how long to wait for it.
+// Config has the models' locations, the options of Triton and the time limits.
 type Config struct {
-	// Repositories are the model repositories: folders, or what else Triton takes.
+	// Repositories are the model repositories: folders, or other locations that
+	// Triton supports.
 	Repositories []string
-	// Library is libtritonserver's path or its folder; empty to look for it in the
-	// usual places.
+	// Library is the path of libtritonserver or of its folder. If it is empty, the
+	// engine searches the usual places.
 	Library string
-	// BackendDirectory holds a folder for each of Triton's backends; empty for the
-	// one that belongs to the library.
+	// BackendDirectory has a folder for each of Triton's backends. If it is empty,
+	// the directory that belongs to the library applies.
 	BackendDirectory string
-	// ControlMode says who chooses the models that are loaded.
+	// ControlMode selects how models are chosen for loading.
 	ControlMode ControlMode
-	// LoadModels are loaded at start under [ControlExplicit]; [AllModels] alone
-	// means all.
+	// LoadModels are the models to load at start under [ControlExplicit]. A
+	// list of [AllModels] alone means all models.
 	LoadModels []string
-	// ExitOnError makes a model that can't be loaded at start a failure of
-	// [Engine.AwaitModels].
+	// ExitOnError makes [Engine.AwaitModels] fail if a model can't be loaded at
+	// start.
 	ExitOnError bool
-	// KeepAlive is the silence after which a stream yields an idle response. The
-	// clock is coarse: it may take a quarter longer.
+	// KeepAlive is the idle time after which a stream yields an idle response.
+	// The clock is coarse: the response may come up to a quarter of KeepAlive
+	// later.
 	KeepAlive time.Duration
-	// FirstResponse is how long a request waits for its first response before it fails
-	// and is cancelled. As coarse as KeepAlive.
+	// FirstResponse is the time that a request waits for its first response. After
+	// that time it fails and is cancelled. The clock is as coarse as for KeepAlive.
 	FirstResponse time.Duration
-	// Inactivity is the silence after a response after which a stream fails, and its
-	// request is cancelled. As coarse as KeepAlive.
+	// Inactivity is the time that a stream waits for each later response. After that
+	// time it fails, and its request is cancelled. The clock is as coarse as for
+	// KeepAlive.
 	Inactivity time.Duration
-	// LoadTimeout bounds the load of a model: then its Python processes are killed,
-	// so that the load fails, and is tried again if it was one of the start.
+	// LoadTimeout is the time limit for loading a model. After that time the
+	// model's Python processes are killed, so that the load fails. A load at start
+	// is then tried again.
 	LoadTimeout time.Duration
-	// ExitTimeout bounds the wait for requests that the models don't end and, when a
-	// model is unloaded, for its end; then its Python processes are killed. Whole
-	// seconds (--exit-timeout-secs).
+	// ExitTimeout limits the wait for requests that models don't end and, for an
+	// unload, the wait for the model's end. After that time the model's Python
+	// processes are killed. Triton uses whole seconds (--exit-timeout-secs).
 	ExitTimeout time.Duration
-	// QueueBytes is how much of a stream's responses may wait for a consumer that
-	// is slower than the model. Beyond it the stream fails and the request is
-	// cancelled, as Triton knows no way to hold a model up.
+	// QueueBytes is the maximum size of a stream's responses that wait for a
+	// consumer slower than the model. If a stream exceeds it, the stream fails
+	// and its request is cancelled, because Triton can't pause a model.
 	QueueBytes int
-	// TotalQueueBytes bounds what waits in all streams together. Beyond it those
-	// fail that have most waiting, as above; streams whose consumers keep up go on.
+	// TotalQueueBytes is the maximum size of the waiting responses of all streams
+	// together. If it is exceeded, the streams with the most waiting bytes fail as
+	// above. Streams with fast consumers continue.
 	TotalQueueBytes int
-	// Options are tritonserver's own.
+	// Options are tritonserver's options.
 	Options Options
-	// Trace is what to trace from the start (--trace-config).
+	// Trace has the trace settings at start (--trace-config).
 	Trace extension.TraceConfig
-	// LogInfo lets Triton write its informational messages, to standard error as
-	// its errors and warnings.
+	// LogInfo enables Triton's informational messages. Like errors and warnings,
+	// they go to standard error.
 	LogInfo bool
 }
 
-// killTime is what Triton, or the kernel, gets to notice that processes were killed.
+// killTime is the time that Triton, or the kernel, has to detect that processes were
+// killed.
 const killTime = 3 * time.Second
 
-// Default is the configuration but for the repositories, which have no default.
+// Default returns the default configuration. The repositories have no default
+// and are empty.
 func Default() Config {
 	return Config{
 		ControlMode:   ControlNone,
@@ -91,15 +98,17 @@ func Default() Config {
 		LoadTimeout:   30 * time.Minute,
 		ExitTimeout:   5 * time.Second,
 		QueueBytes:    256 << 20,
-		// Four streams at their own bound: what a host has to spare that runs
-		// models, and 1 MiB for each of 1024 requests in flight.
+		// This is four streams at their own limit. A host that runs models can
+		// spare that memory, and it is 1 MiB for each of 1024 requests in
+		// flight.
 		TotalQueueBytes: 1 << 30,
 		Options:         DefaultOptions(),
 		Trace:           extension.DefaultTraceConfig(),
 	}
 }
 
-// Validate names the first flag, or field without one, that can't work.
+// Validate returns an error for the first invalid field, which names the
+// field's flag if it has one.
 func (c Config) Validate() error {
 	if len(c.Repositories) == 0 {
 		return configfield.Errorf("local.Repositories", "must name a model repository")
@@ -133,8 +142,8 @@ func (c Config) Validate() error {
 	return c.Options.Validate()
 }
 
-// StopLimit is how long [Engine.Stop] may take: for the requests, the models and
-// the server, one after the other.
+// StopLimit returns the maximum duration of [Engine.Stop]. It is the sum for the
+// requests, the models and the server.
 func (c Config) StopLimit() time.Duration { return 3*c.ExitTimeout + 3*killTime }
 
 func (c Config) validateModels() error {

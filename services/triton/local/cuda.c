@@ -10,7 +10,7 @@
 
 #include "shim_api.h"
 
-// cudaIpcMemHandle_t, which is passed by value.
+// ipc_handle is cudaIpcMemHandle_t, which CUDA's functions take by value.
 typedef struct {
   char bytes[64];
 } ipc_handle;
@@ -23,7 +23,7 @@ static struct {
   int (*IpcOpenMemHandle)(void **address, ipc_handle, unsigned int flags);
   int (*IpcCloseMemHandle)(void *address);
   const char *(*GetErrorString)(int error);
-  int (*AddressRange)(uint64_t *base, size_t *size, uint64_t address); // of the driver
+  int (*AddressRange)(uint64_t *base, size_t *size, uint64_t address); // a function of the driver
 } cuda;
 
 static char *text_of(const char *what, const char *why) {
@@ -33,7 +33,8 @@ static char *text_of(const char *what, const char *why) {
 
 static char *check(const char *what, int error) { return error == 0 ? NULL : text_of(what, cuda.GetErrorString(error)); }
 
-// The runtime that Triton has loaded, whatever its file is called, comes first.
+// find_runtime prefers the runtime that Triton has loaded, which may have any
+// file name.
 static bool find_runtime(void **runtime) {
   static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"};
   *runtime = RTLD_DEFAULT;

@@ -17,13 +17,14 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// cudaRuntime opens memory of GPUs by libcudart, which a process has once.
+// cudaRuntime opens GPU memory with libcudart, which is loaded once in a
+// process.
 type cudaRuntime struct{}
 
 var _ extension.CUDA = cudaRuntime{}
 
-// loadCUDA opens the library when a client first registers memory of a GPU.
-var loadCUDA = sync.OnceValue(func() error { //nolint:gochecknoglobals // the library is the process's
+// loadCUDA opens the library when a client first registers GPU memory.
+var loadCUDA = sync.OnceValue(func() error { //nolint:gochecknoglobals // the process has one library
 	if text := C.tr_cuda_load(); text != nil {
 		return fmt.Errorf("%w: %s", extension.ErrNoGPU, takeText(text))
 	}

@@ -1,16 +1,16 @@
-// Memory of GPUs that other processes have exported, by the CUDA runtime, which
-// is opened when it is first needed.
+// Access to GPU memory that other processes have exported. It uses the CUDA
+// runtime, which is opened when it is first needed.
 #ifndef TRIDENT_CUDA_H
 #define TRIDENT_CUDA_H
 
 #include "shim.h"
 
-// tr_cuda_load opens the runtime and the driver; the text, to free, says why that
-// isn't possible. Not to be called twice at once.
+// tr_cuda_load opens the runtime and the driver. It returns NULL, or an error
+// message, which the caller must free. Calls must not be concurrent.
 char *tr_cuda_load(void);
 
-// tr_cuda_open maps what a cudaIpcMemHandle_t stands for and tells how many bytes
-// follow the address.
+// tr_cuda_open maps the memory of a cudaIpcMemHandle_t. It returns the address
+// and the number of bytes from there to the end of the memory.
 char *tr_cuda_open(const void *handle, int device, void **address, size_t *size);
 char *tr_cuda_close(void *address);
 

@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// TestCUDA opens memory by a library that stands for CUDA's, in a process of its
-// own, which looks for it where this one says.
+// TestCUDA opens memory with a library that simulates CUDA's. It runs in a
+// process of its own, whose library search path is set by the test's process.
 func TestCUDA(t *testing.T) {
 	const variable = "TRIDENT_TEST_CUDA"
 	if os.Getenv(variable) != "" {

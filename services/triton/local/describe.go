@@ -26,10 +26,10 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// indexReady asks for the models that are ready only (TRITONSERVER_ModelIndexFlag).
+// indexReady restricts the index to ready models (TRITONSERVER_ModelIndexFlag).
 const indexReady = 1
 
-// with runs a call on the running server.
+// with calls a function with the running server.
 func with[T any](ctx context.Context, e *Engine, call func(*core) (T, error)) (answer T, err error) {
 	if ctx.Err() != nil {
 		return answer, triton.Ended(ctx, ctx.Err())
@@ -42,8 +42,9 @@ func with[T any](ctx context.Context, e *Engine, call func(*core) (T, error)) (a
 	return call(c)
 }
 
-// describe asks for a message that Triton gives as JSON. Its fields are those of
-// the protobuf message; the index comes as a bare list.
+// describe decodes a message that Triton returns as JSON. The JSON's fields are
+// those of the protobuf message. The index is a list without the enclosing
+// object.
 func describe[T proto.Message](c *core, what C.tr_what, model string, version C.int64_t, into T) (T, error) {
 	name := C.CString(model)
 	defer C.free(unsafe.Pointer(name))
@@ -63,13 +64,14 @@ func describe[T proto.Message](c *core, what C.tr_what, model string, version C.
 	return into, nil
 }
 
-// versioned is a request that names a model's version.
+// versioned is a request with a model and its version.
 type versioned interface {
 	GetName() string
 	GetVersion() string
 }
 
-// describeModel does so for a model's version, as a client names it.
+// describeModel decodes a message about a model in the version that the
+// client's request names.
 func describeModel[T proto.Message](ctx context.Context, e *Engine, what C.tr_what, req versioned, into T) (T, error) {
 	return with(ctx, e, func(c *core) (T, error) {
 		number, err := parseVersion(req.GetVersion())
@@ -98,8 +100,8 @@ func (e *Engine) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) 
 	})
 }
 
-// ModelReady implements [inference.Describer]. An unknown model isn't an error:
-// it isn't ready.
+// ModelReady implements [inference.Describer]. For an unknown model it returns
+// "not ready" and no error.
 func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	return with(ctx, e, func(c *core) (*kserve.ModelReadyResponse, error) {
 		version, err := parseVersion(req.GetVersion())
@@ -115,7 +117,7 @@ func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) 
 	})
 }
 
-// modelReady is Triton's word on a version of a model.
+// modelReady reports whether Triton considers a version of a model ready.
 func (c *core) modelReady(model string, version C.int64_t) (bool, error) {
 	name := C.CString(model)
 	defer C.free(unsafe.Pointer(name))
@@ -145,8 +147,8 @@ func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatistic
 	return describeModel(ctx, e, C.tr_model_statistics, req, &kserve.ModelStatisticsResponse{})
 }
 
-// RepositoryIndex implements [inference.Repository]. All repositories are one:
-// the request may not name one.
+// RepositoryIndex implements [inference.Repository]. Triton merges all
+// repositories, so the request must not name one.
 func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
 	return with(ctx, e, func(c *core) (*kserve.RepositoryIndexResponse, error) {
 		if req.GetRepositoryName() != "" {
@@ -160,7 +162,7 @@ func errRepositoryName() error {
 	return unsupported("'repository_name' specification is not supported")
 }
 
-// index is Triton's, in which models that are broken aren't ready.
+// index returns Triton's index, in which broken models are marked as not ready.
 func (c *core) index(ready bool) (*kserve.RepositoryIndexResponse, error) {
 	index, err := c.describeIndex(ready)
 	if err == nil {
@@ -177,8 +179,8 @@ func (c *core) describeIndex(ready bool) (*kserve.RepositoryIndexResponse, error
 	return describe(c, C.tr_index, "", flags, &kserve.RepositoryIndexResponse{})
 }
 
-// Models lists the models of the repositories by name, with the configuration of
-// those that are ready.
+// Models returns the models of the repositories by name, with the configurations
+// of ready models.
 func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 	return with(ctx, e, func(c *core) ([]inference.Model, error) {
 		index, err := c.index(false)
@@ -199,8 +201,8 @@ func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 	})
 }
 
-// configure reads a model's configuration. A model that is unloaded meanwhile is
-// listed as unavailable.
+// configure reads a model's configuration. A model that was unloaded meanwhile
+// is listed as unavailable.
 func (c *core) configure(m *inference.Model) error {
 	version, err := parseVersion(m.Version)
 	if err != nil {
@@ -219,7 +221,7 @@ func (c *core) configure(m *inference.Model) error {
 	return nil
 }
 
-// RepositoryModelLoad implements [inference.Repository]. It returns when the
+// RepositoryModelLoad implements [inference.Repository]. It returns after the
 // model has been loaded, which may take minutes.
 func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
 	if req.GetRepositoryName() != "" {
@@ -234,7 +236,7 @@ func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.Repository
 }
 
 // RepositoryModelUnload implements [inference.Repository]. It returns when Triton
-// has begun; requests in flight end first.
+// has started the unload. Requests in flight end first.
 func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	if req.GetRepositoryName() != "" {
 		return nil, errRepositoryName()
@@ -244,13 +246,13 @@ func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.Reposito
 	return &kserve.RepositoryModelUnloadResponse{}, err
 }
 
-// control runs what changes the loaded models, where that is allowed. Triton
-// can't be stopped in it: at the end of the context it goes on alone, and a stop
-// of the engine waits for it.
+// control calls a function that changes the loaded models, if the control mode
+// allows that. Triton can't interrupt a change. When the context ends, the
+// change continues in the background, and Stop waits for it.
 func (e *Engine) control(ctx context.Context, change func(*core) error) error {
 	if e.config.ControlMode != ControlExplicit {
 		refused := triton.Failure(inference.CodeUnsupported, "explicit model load / unload is not allowed if polling is enabled")
-		refused.Triton = inference.TritonUnavailable // so Triton calls it
+		refused.Triton = inference.TritonUnavailable // Triton's own code for this error
 		return refused
 	}
 	if ctx.Err() != nil {
@@ -275,15 +277,15 @@ func (e *Engine) control(ctx context.Context, change func(*core) error) error {
 	}
 }
 
-// override is a parameter of a load.
+// override is a parameter of a request to load a model.
 type override struct {
 	name  string
 	value []byte
 	file  bool
 }
 
-// overridesOf reads the parameters that Triton knows: "config", a configuration
-// as JSON, and files as "file:<path>".
+// overridesOf returns the parameters that Triton knows: "config", a
+// configuration as JSON, and files as "file:<path>".
 func overridesOf(req *kserve.RepositoryModelLoadRequest) ([]override, error) {
 	var all []override
 	for name, p := range req.GetParameters() {
@@ -314,13 +316,14 @@ func errOverride(name string) error {
 	return invalid("unrecognized load parameter '" + name + "'.")
 }
 
-// load loads a model and looks after the signal handlers that came with it.
+// load loads a model and fixes the signal handlers of libraries that were
+// loaded with it.
 func (c *core) load(model string, overrides []override) error {
 	var texts cTexts
 	defer texts.free()
 	list := make([]C.tr_override, len(overrides)+1)
 	for i, o := range overrides {
-		// A text ends with a zero byte, which counts for nothing in a file.
+		// C strings end with a zero byte, which isn't part of a file's size.
 		list[i] = C.tr_override{
 			name: texts.add(o.name),
 			base: unsafe.Pointer(texts.add(string(o.value))),
@@ -334,8 +337,8 @@ func (c *core) load(model string, overrides []override) error {
 	return err
 }
 
-// fixSignals gives signal handlers of libraries the alternate stack, without
-// which they would crash on a goroutine's.
+// fixSignals makes signal handlers of libraries use the alternate stack.
+// Without it they would crash on a goroutine's stack.
 func (c *core) fixSignals() {
 	fixed := uint64(C.tr_fix_signals())
 	for number := 1; fixed != 0 && number < 64; number++ {

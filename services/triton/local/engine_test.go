@@ -43,7 +43,8 @@ func suiteConfig(tb testing.TB) Config {
 	return config
 }
 
-// start gives an engine whose models have been loaded. Whoever asked stops it.
+// start returns an engine whose models have been loaded. The caller must stop
+// it.
 func start(tb testing.TB, config Config) *Engine {
 	tb.Helper()
 	engine := begin(tb, config)
@@ -66,8 +67,8 @@ func begin(tb testing.TB, config Config) *Engine {
 	return engine
 }
 
-// needsTriton skips what starts Triton in the test's process. That takes minutes
-// in all, so it is a suite of its own.
+// needsTriton skips a test that starts Triton in the test's process. These tests
+// take minutes in total, so they are a separate suite.
 func needsTriton(tb testing.TB) {
 	tb.Helper()
 	if os.Getenv("TRIDENT_TEST_LOCAL") == "" && os.Getenv("TRIDENT_TEST_GPU") == "" {
@@ -82,7 +83,8 @@ func stop(tb testing.TB, engine *Engine) {
 	}
 }
 
-// leftovers are the processes and the shared memory of this process's servers.
+// leftovers returns the processes and the shared memory of this process's
+// servers.
 func leftovers(tb testing.TB) []string {
 	tb.Helper()
 	prefix := "trident_" + strconv.Itoa(os.Getpid()) + "_"
@@ -119,7 +121,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// awaitLive waits until Triton and the shim have let go of everything.
+// awaitLive waits until Triton and the shim have freed all objects.
 func awaitLive(t *testing.T, engine *Engine) {
 	t.Helper()
 	if !pause.Until(5*time.Second, func() bool { return engine.core.queue.live() == 0 }) {
@@ -127,7 +129,8 @@ func awaitLive(t *testing.T, engine *Engine) {
 	}
 }
 
-// resident is the memory of this process, after what can be freed was.
+// resident returns the resident memory of this process in bytes, after a
+// garbage collection.
 func resident(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -142,7 +145,7 @@ func resident(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// numbered is a request to the suite's decoupled model.
+// numbered returns a request to the suite's decoupled model.
 func numbered(count int32, inputs ...input) *kserve.ModelInferRequest {
 	return request(append(inputs, number("COUNT", count))...)
 }
@@ -185,10 +188,10 @@ func TestOverflow(t *testing.T) {
 	if e := inference.AsError(failed); e != errOverflow && e.Message != errOverflow.Message {
 		t.Errorf("got %v", failed)
 	}
-	if got > 2 { // a response, unless the queue was faster, and the failure
+	if got > 2 { // a response, if the consumer was faster than the overflow, and the failure
 		t.Errorf("%d more responses were handed out", got-2)
 	}
-	// One response of any size is always taken.
+	// A single response of any size is accepted.
 	for response, err := range engine.Stream(t.Context(), numbered(1, number("SIZE", 3<<20))) {
 		if err != nil || !response.Final && len(response.Outputs[0].Raw)+len(response.Outputs[1].Raw) != 3<<20+4 {
 			t.Errorf("got %v, %v", response, err)
@@ -196,7 +199,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// awaitCancelled waits until the model has seen that its request was cancelled.
+// awaitCancelled waits until the model has detected that its request was
+// cancelled.
 func awaitCancelled(t *testing.T, engine *Engine) {
 	t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
@@ -258,7 +262,8 @@ func reload(t *testing.T, engine *Engine, parameters map[string]*kserve.ModelRep
 	return err
 }
 
-// loadNonsense fails, and gives the error.
+// loadNonsense loads a model with an invalid configuration and returns the
+// error.
 func loadNonsense(t *testing.T, engine *Engine) *inference.Error {
 	t.Helper()
 	config := &kserve.ModelRepositoryParameter_StringParam{StringParam: `{"backend": "nonsense"}`}
@@ -309,8 +314,8 @@ func TestFailedModels(t *testing.T) {
 	}
 }
 
-// TestStopAfterFailedReload has Triton wait in vain for a model: the stop ends all
-// the same.
+// TestStopAfterFailedReload: Stop ends although Triton waits indefinitely for a
+// model whose reload failed.
 func TestStopAfterFailedReload(t *testing.T) {
 	if alone(t) {
 		return
@@ -329,7 +334,7 @@ func TestStopAfterFailedReload(t *testing.T) {
 	}
 }
 
-// TestStopWhileLoading ends an engine before it is ready.
+// TestStopWhileLoading stops an engine before it is ready.
 func TestStopWhileLoading(t *testing.T) {
 	engine := begin(t, suiteConfig(t))
 	if err := inference.AsError(engine.Ready(t.Context())); err.Reason != inference.ReasonModelNotReady {

@@ -14,7 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// The answers that don't depend on the request.
+// Errors that don't depend on the request.
 var (
 	errStopped = &inference.Error{
 		Code:    inference.CodeUnavailable,
@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// failure takes over an error of the shim's.
+// failure converts an error of the shim and frees it.
 func failure(e C.tr_error) error {
 	if e.text == nil {
 		return nil
@@ -46,7 +46,7 @@ func failure(e C.tr_error) error {
 	return triton.FailureOf(codeOf(e.code), takeText(e.text))
 }
 
-// codeOf reads a TRITONSERVER_Error_Code.
+// codeOf returns the code for a TRITONSERVER_Error_Code.
 func codeOf(code C.int) inference.TritonCode {
 	switch code {
 	case 0:
@@ -68,7 +68,8 @@ func codeOf(code C.int) inference.TritonCode {
 	}
 }
 
-// logged gives Triton's own words, paths included, of an error for clients.
+// logged returns Triton's own message, with its paths, for an error that
+// clients see without them.
 func logged(err error) error {
 	var e *inference.Error
 	if errors.As(err, &e) && e.Err != nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// sharing is an engine that has shared memory.
+// sharing is an engine with shared memory.
 type sharing interface {
 	inference.Engine
 	inference.SharedMemory
@@ -49,7 +49,7 @@ func remoteEngine(t *testing.T) *triton.Engine {
 	return tritontest.Connect(t, server)
 }
 
-// object is a shared memory object of the test's, one page long.
+// object is a shared memory object of the test, one page long.
 type object struct{ path string }
 
 func newObject(t *testing.T, content []byte) object {
@@ -73,7 +73,8 @@ func (o object) register(t *testing.T, engine inference.SharedMemory, name strin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// A busy tritonserver has let the client know before it lets go of the region.
+		// A busy tritonserver may send the last response before it releases the
+		// region.
 		late := time.Now().Add(5 * time.Second)
 		for {
 			_, err := engine.SystemSharedMemoryUnregister(context.Background(), &kserve.SystemSharedMemoryUnregisterRequest{Name: name})
@@ -104,8 +105,8 @@ func in(region string, offset, size int64) parameters {
 	return parameters{"shared_memory_region": inferencetest.Text(region), "shared_memory_offset": inferencetest.Whole(offset), "shared_memory_byte_size": inferencetest.Whole(size)}
 }
 
-// tensors is a request to a model of test/models-ext: an input, which may have
-// parameters instead of content, and the same as an output.
+// tensors is a request to a model of test/models-ext. It has one input, which
+// may have parameters instead of contents, and an output with the same name.
 type tensors struct {
 	model, name, datatype string
 	shape                 []int64
@@ -125,7 +126,8 @@ func (x tensors) request() *kserve.ModelInferRequest {
 	return req
 }
 
-// answerOf is the one response's one output, as a text, and the error.
+// answerOf returns the only output of the only response as a string, and the
+// error.
 func answerOf(t *testing.T, engine inference.Engine, req *kserve.ModelInferRequest) (string, *inference.Error) {
 	t.Helper()
 	answer := ""
@@ -152,8 +154,9 @@ func fp32(values ...float32) []byte {
 	return raw
 }
 
-// TestExtensionsAlike asks both engines the same and wants the same answers:
-// classification and shared memory are tritonserver's in one and ours in the other.
+// TestExtensionsAlike sends the same requests to both engines and compares the
+// responses. One engine uses tritonserver's classification and shared memory, the
+// other Trident's.
 func TestExtensionsAlike(t *testing.T) {
 	local := extensionEngine(t)
 	remote := remoteEngine(t)
@@ -232,7 +235,8 @@ func alikes(content []byte) map[string]tensors {
 	}
 }
 
-// TestSharedOutput finds the tensor in the memory, and only there.
+// TestSharedOutput: an output in shared memory is only there, and not in the
+// response.
 func TestSharedOutput(t *testing.T) {
 	engines := map[string]func(*testing.T) sharing{
 		"local":  func(t *testing.T) sharing { t.Helper(); return extensionEngine(t) },
@@ -255,8 +259,9 @@ func TestSharedOutput(t *testing.T) {
 	}
 }
 
-// TestRegionOutlivesStream unregisters a region while a model holds a request whose
-// client has left: its memory stays until the model is done, and no longer.
+// TestRegionOutlivesStream unregisters a region while a model has a request whose
+// client has disconnected. The memory stays mapped until the model has released the
+// request, and no longer.
 func TestRegionOutlivesStream(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
@@ -291,11 +296,11 @@ func TestRegionOutlivesStream(t *testing.T) {
 	awaitLive(t, engine)
 	await(t, "still mapped", func() bool { return !object.mapped(t) })
 	if got := object.read(t, 64, 16); !bytes.Equal(got, fp32(4, 3, 2, 1)) && !bytes.Equal(got, make([]byte, 16)) {
-		t.Errorf("the memory holds %v", got) // the model may have been told in time
+		t.Errorf("the memory holds %v", got) // the model may have detected the cancellation in time
 	}
 }
 
-// mapped is whether this process has the object in its memory.
+// mapped reports whether the object is mapped into this process.
 func (o object) mapped(t *testing.T) bool {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -313,8 +318,8 @@ func await(t *testing.T, otherwise string, met func() bool) {
 	}
 }
 
-// TestSharedFlat sends many requests through shared memory: nothing is left of
-// them, and no bytes of theirs are copied into this process for good.
+// TestSharedFlat sends many requests with shared memory. All objects must be
+// freed, and this process must not keep a copy of the tensors.
 func TestSharedFlat(t *testing.T) {
 	engine := extensionEngine(t)
 	object := newObject(t, fp32(4, 3, 2, 1))

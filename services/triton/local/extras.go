@@ -16,30 +16,32 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// extras are what the parameters of a request's inputs and outputs ask for.
+// extras are the extensions that the parameters of a request's inputs and
+// outputs ask for.
 type extras struct {
 	inputs  []place // one for each input
 	outputs []asked // one for each requested output
-	batches bool    // the model does, where a classification must know
+	batches bool    // whether the model batches; set if an output is classified
 }
 
-// place is a tensor's in shared memory; its lease is nil elsewhere.
+// place is a tensor's region in shared memory. lease is nil if the tensor isn't
+// in shared memory.
 type place struct {
 	lease *extension.Lease
 	part  *inference.SharedRegion
 }
 
-// asked is how a requested output is to come.
+// asked describes how to return a requested output.
 type asked struct {
 	place
 	classes uint32 // 0 for the tensor itself
 }
 
-// extrasOf is nil for a request without such parameters, which pays nothing for
-// them. Parameters that mean nothing to Triton are left alone, as it does.
+// extrasOf returns nil for a request without such parameters, which then has no
+// further cost. As in Triton, unknown parameters are ignored.
 func (c *core) extrasOf(req *kserve.ModelInferRequest, version C.int64_t) (*extras, error) {
 	if !parametrised(req) {
-		return nil, nil //nolint:nilnil // nothing asked for
+		return nil, nil //nolint:nilnil // the request has no such parameters
 	}
 	x := &extras{inputs: make([]place, len(req.GetInputs())), outputs: make([]asked, len(req.GetOutputs()))}
 	err := x.read(c.regions, req)
@@ -106,7 +108,7 @@ func (x *extras) classifies() bool {
 	return false
 }
 
-// leases are those of all regions in use.
+// leases returns the leases of all regions that the request uses.
 func (x *extras) leases() []*extension.Lease {
 	if x == nil {
 		return nil
@@ -131,7 +133,8 @@ func release(leases []*extension.Lease) {
 	}
 }
 
-// shared is the input's place, without a lease for one that comes with the request.
+// shared returns the input's place. It has no lease if the contents are in the
+// request.
 func (x *extras) shared(input int) place {
 	if x == nil {
 		return place{}
@@ -139,7 +142,8 @@ func (x *extras) shared(input int) place {
 	return x.inputs[input]
 }
 
-// modelBatches is whether the first dimension of the model's tensors is the batch.
+// modelBatches reports whether the first dimension of the model's tensors is the
+// batch.
 func (c *core) modelBatches(model string, version C.int64_t) (bool, error) {
 	name := C.CString(model)
 	defer C.free(unsafe.Pointer(name))
@@ -148,7 +152,7 @@ func (c *core) modelBatches(model string, version C.int64_t) (bool, error) {
 	return bool(batches), err
 }
 
-// size is what the places take of a block.
+// size returns the size of the places in a block, in bytes.
 func (x *extras) size() int {
 	if x == nil {
 		return 0
@@ -156,7 +160,7 @@ func (x *extras) size() int {
 	return (len(x.inputs) + len(x.outputs)) * padded(C.sizeof_tr_place+extension.HandleSize+align)
 }
 
-// put lays the places of the outputs out for the shim.
+// put writes the places of the outputs into the block for the shim.
 func (x *extras) put(b *block, to *C.tr_inference, outputs []*C.char) {
 	if x == nil {
 		return
@@ -173,7 +177,7 @@ func (x *extras) put(b *block, to *C.tr_inference, outputs []*C.char) {
 	to.places, to.place_count = unsafe.SliceData(places), C.uint32_t(n)
 }
 
-// at describes the place of a tensor to the shim.
+// at returns the place of a tensor in the shim's form.
 func (p place) at(b *block, name *C.char) C.tr_place {
 	to := C.tr_place{
 		name:      name,
@@ -189,7 +193,7 @@ func (p place) at(b *block, name *C.char) C.tr_place {
 	return to
 }
 
-// extend finishes the view of a response whose request asked for extras.
+// extend completes the view of a response whose request has extras.
 func (s *stream) extend(req *kserve.ModelInferRequest, x *extras, outputs []C.tr_output) error {
 	for i := range s.response.Outputs {
 		out := &s.response.Outputs[i]
@@ -224,7 +228,7 @@ func (s *stream) classify(out *inference.Output, index, classes uint32, batches 
 	return err
 }
 
-// parametersOf reads what the model gave its response.
+// parametersOf returns the parameters of a model's response.
 func parametersOf(event *C.tr_event) (map[string]*kserve.InferParameter, error) {
 	all := make(map[string]*kserve.InferParameter, event.parameter_count)
 	for i := range event.parameter_count {

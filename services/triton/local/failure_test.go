@@ -13,8 +13,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// alone runs the test in a process of its own, where it gets false: after it no
-// other engine can be started.
+// alone runs the test in a process of its own and returns true. In that process
+// alone returns false. It is for tests after which no other engine can be
+// started in the process.
 func alone(t *testing.T) (elsewhere bool) {
 	t.Helper()
 	const variable = "TRIDENT_TEST_ALONE"
@@ -23,16 +24,17 @@ func alone(t *testing.T) (elsewhere bool) {
 		return false
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	// The address sanitizer's search for leaks doesn't survive a Triton that was abandoned.
+	// The leak detection of the address sanitizer crashes after a Triton that was
+	// abandoned.
 	cmd.Env = append(os.Environ(), variable+"="+t.Name(), "ASAN_OPTIONS="+os.Getenv("ASAN_OPTIONS")+":detect_leaks=0")
-	cmd.WaitDelay = time.Second // a process that it leaves holds the pipe
+	cmd.WaitDelay = time.Second // a remaining child of the process holds the pipe open
 	if text, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(text), "--- PASS: "+t.Name()) {
 		t.Errorf("%v:\n%s", err, text)
 	}
 	return true
 }
 
-// hanging never answers and never looks whether it is cancelled.
+// hanging is a model that never responds and never checks for a cancellation.
 const hanging = `import time
 
 class TritonPythonModel:
@@ -40,7 +42,8 @@ class TritonPythonModel:
         time.sleep(3600)
 `
 
-// repositoryOf writes Python models that take a number IN and give a number OUT.
+// repositoryOf writes Python models with an input number IN and an output number
+// OUT.
 func repositoryOf(t *testing.T, sources map[string]string) string {
 	t.Helper()
 	repository := t.TempDir()
@@ -65,7 +68,7 @@ func configOf(t *testing.T, sources map[string]string) Config {
 	return config
 }
 
-// stopped stops an engine in which Triton may not end.
+// stopped stops an engine whose Triton may not end.
 func stopped(t *testing.T, engine *Engine, limit time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -81,8 +84,8 @@ func stopped(t *testing.T, engine *Engine, limit time.Duration) {
 	}
 }
 
-// TestStopWithHangingModel ends in bounded time whatever a model does, and
-// leaves no process of it.
+// TestStopWithHangingModel: Stop ends within its limit although a model hangs,
+// and leaves no process of the model.
 func TestStopWithHangingModel(t *testing.T) {
 	if alone(t) {
 		return
@@ -99,7 +102,7 @@ func TestStopWithHangingModel(t *testing.T) {
 	stopped(t, engine, config.ExitTimeout+2*killTime)
 }
 
-// ask sends a number to a model and gives the error.
+// ask sends a number to a model and returns the error.
 func ask(t *testing.T, engine *Engine, model string, n int32) error {
 	t.Helper()
 	req := request(number("IN", n))

@@ -16,32 +16,33 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// container is where NVIDIA's container images have Triton.
+// container is the folder of Triton in NVIDIA's container images.
 const container = "/opt/tritonserver"
 
-// stubName is the program that runs a Python model, one process a model instance.
+// stubName is the program that runs a Python model, one process for each model
+// instance.
 const stubName = "triton_python_backend_stub"
 
 // installation is a Triton on this machine.
 type installation struct {
 	library  string
 	backends string
-	caches   string // empty if none belong to the library
-	// python is nil where the backends bring all that they need.
+	caches   string // empty if the library has none
+	// python is nil if the backends contain all that they need.
 	python *python
-	// overlay is a temporary backend directory, empty if there is none.
+	// overlay is a temporary backend directory, or empty.
 	overlay string
 }
 
-// python is what is known of the Python that a Triton was installed into.
+// python describes the Python into which a Triton was installed.
 type python struct {
 	Executable string   `json:"executable"`
-	Site       string   `json:"site"`    // the folder of its packages
-	Minor      string   `json:"minor"`   // 3.11
-	Folders    []string `json:"folders"` // where libpython may be
+	Site       string   `json:"site"`    // folder of its packages
+	Minor      string   `json:"minor"`   // such as 3.11
+	Folders    []string `json:"folders"` // folders that may have libpython
 }
 
-// pythonProbe asks a Python for the above.
+// pythonProbe is a program that prints these fields.
 const pythonProbe = `import json, os, sys, sysconfig
 print(json.dumps({
     "executable": sys.executable,
@@ -50,11 +51,11 @@ print(json.dumps({
     "folders": [d for d in (sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib")) if d],
 }))`
 
-// probeTimeout bounds the start of a Python.
+// probeTimeout is the time limit for running pythonProbe.
 const probeTimeout = 10 * time.Second
 
-// find looks for a Triton where the configuration says, or else in the usual
-// places. Its error names all places that were tried.
+// find looks for a Triton in the configured place, or else in the usual places.
+// Its error names all places that were tried.
 func find(ctx context.Context, config Config) (*installation, error) {
 	library, tried := findLibrary(ctx, config.Library)
 	if library == "" {
@@ -76,7 +77,8 @@ func find(ctx context.Context, config Config) (*installation, error) {
 	return found, nil
 }
 
-// findLibrary gives the path of the first library found, or the places tried.
+// findLibrary returns the path of the first library found, or the places that
+// were tried.
 func findLibrary(ctx context.Context, named string) (library string, tried []string) {
 	places := []func(context.Context) []string{usual, active}
 	if named != "" {
@@ -96,13 +98,13 @@ func findLibrary(ctx context.Context, named string) (library string, tried []str
 	return "", tried
 }
 
-// inFolder are the places of a folder that is the library's, or one laid out as
-// /opt/tritonserver.
+// inFolder returns the patterns for a folder that contains the library, or that
+// has the layout of /opt/tritonserver.
 func inFolder(folder string) []string {
 	return []string{filepath.Join(folder, "libtritonserver*.so"), filepath.Join(folder, "lib", "libtritonserver*.so")}
 }
 
-// usual are the places that have fixed names.
+// usual returns the patterns of places with fixed names.
 func usual(context.Context) []string {
 	all := []string{filepath.Join(container, "lib", "libtritonserver.so")}
 	for _, venv := range environments() {
@@ -111,7 +113,8 @@ func usual(context.Context) []string {
 	return all
 }
 
-// active are the places in the active Python, which has to be started for them.
+// active returns the patterns for the active Python. It has to run Python to
+// find them.
 func active(ctx context.Context) []string {
 	p, err := probe(ctx, "python3")
 	if err != nil {
@@ -120,15 +123,15 @@ func active(ctx context.Context) []string {
 	return inSite(p.Site)
 }
 
-// inSite are the places below a folder of Python packages: that of
-// nvidia-pytriton. PyPI's package tritonserver is bindings alone, for the library
-// of a container.
+// inSite returns the patterns below a folder of Python packages, which are those
+// of nvidia-pytriton. PyPI's package tritonserver isn't searched: it has only
+// bindings for a container's library.
 func inSite(site string) []string {
 	return []string{filepath.Join(site, "nvidia_pytriton.libs", "libtritonserver*.so")}
 }
 
-// environments are the .venv folders nearest to the working directory and to
-// this binary, at it or above.
+// environments returns the nearest .venv folders. The search goes up from the
+// working directory and from this binary's folder.
 func environments() []string {
 	var starts []string
 	if dir, err := os.Getwd(); err == nil {
@@ -168,8 +171,8 @@ func first(pattern string) string {
 	return found[0]
 }
 
-// pythonOf gives the Python into which the library was installed, nil if it
-// wasn't installed into one.
+// pythonOf returns the Python into which the library was installed, or nil if
+// it wasn't installed into one.
 func pythonOf(ctx context.Context, library string) *python {
 	site, packaged := upTo(library, "site-packages")
 	if !packaged {
@@ -185,7 +188,7 @@ func pythonOf(ctx context.Context, library string) *python {
 	return nil
 }
 
-// upTo cuts a path behind the last folder of the name.
+// upTo cuts a path after the last folder with the name.
 func upTo(path, folder string) (string, bool) {
 	i := strings.LastIndex(path, "/"+folder+"/")
 	if i < 0 {
@@ -194,7 +197,7 @@ func upTo(path, folder string) (string, bool) {
 	return path[:i+1+len(folder)], true
 }
 
-// probe starts a Python to ask it about itself.
+// probe runs pythonProbe with a Python.
 func probe(ctx context.Context, executable string) (*python, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -206,8 +209,8 @@ func probe(ctx context.Context, executable string) (*python, error) {
 	return &p, json.Unmarshal(text, &p)
 }
 
-// findBackends gives the backend directory that is configured or belongs to the
-// library.
+// findBackends returns the configured backend directory, or the one that
+// belongs to the library.
 func findBackends(named, library string) (string, error) {
 	if named != "" {
 		if !isDir(named) {
@@ -230,8 +233,8 @@ func findBackends(named, library string) (string, error) {
 	return "", configfield.Textf("no backends belong to %s (tried %s): name them with %s", library, strings.Join(tried, ", "), configfield.Field("local.BackendDirectory"))
 }
 
-// findCaches gives the folder of caches that is configured or lies beside the
-// backends, empty where none does.
+// findCaches returns the configured folder of caches, or the one beside the
+// backends. It returns an empty string if there is none.
 func findCaches(named, backends string) (string, error) {
 	if named == "" {
 		if beside := filepath.Join(backends, "..", "caches"); isDir(beside) {
@@ -245,8 +248,8 @@ func findCaches(named, backends string) (string, error) {
 	return absolute(named), nil
 }
 
-// addStub gives the python backend the stub of this Python, which the wheel has
-// aside, by a backend directory of links.
+// addStub adds the stub for this Python to the python backend, in a backend
+// directory of links. The wheel has the stubs in another folder.
 func (i *installation) addStub() error {
 	backend := filepath.Join(i.backends, "python")
 	if i.python == nil || !isDir(backend) || exists(filepath.Join(backend, stubName)) {
@@ -275,14 +278,14 @@ func (i *installation) addStub() error {
 	return nil
 }
 
-// remove deletes what was made for the installation.
+// remove deletes the overlay.
 func (i *installation) remove() {
 	if i.overlay != "" {
 		_ = os.RemoveAll(i.overlay)
 	}
 }
 
-// linkAll links the entries of a folder into another, but for one.
+// linkAll links all entries of a folder into another one, except one entry.
 func linkAll(from, into, except string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -299,8 +302,8 @@ func linkAll(from, into, except string) error {
 	return nil
 }
 
-// setEnvironment lets the python stubs, which inherit it, find their libraries
-// and their Python.
+// setEnvironment sets the environment in which the python stubs find their
+// libraries and their Python. The stubs inherit it.
 func (i *installation) setEnvironment() error {
 	libraries := []string{filepath.Dir(i.library)}
 	if i.python == nil {
@@ -318,7 +321,8 @@ func (i *installation) setEnvironment() error {
 	)
 }
 
-// prepend puts folders before those of a variable, unless they begin it already.
+// prepend adds folders at the start of a variable's value, unless it starts with
+// them already.
 func prepend(variable string, folders ...string) error {
 	value, old := strings.Join(folders, ":"), os.Getenv(variable)
 	if old == value || strings.HasPrefix(old, value+":") {

@@ -12,7 +12,7 @@ import (
 func TestLibraryIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	t.Setenv("PATH", dir) // no Python either
+	t.Setenv("PATH", dir) // so that no Python is found
 	tests := []struct {
 		name    string
 		library string
@@ -42,7 +42,7 @@ func TestLibraryIsMissing(t *testing.T) {
 	}
 }
 
-// TestFindLibrary lays out empty files as the places have them.
+// TestFindLibrary creates empty files at the usual places.
 func TestFindLibrary(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -115,7 +115,7 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// TestStub gives the python backend of a fresh wheel its stub.
+// TestStub: addStub adds the stub to the python backend of an unmodified wheel.
 func TestStub(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())

@@ -12,8 +12,7 @@ import (
 )
 
 // TestGPU runs the engine suite on a Triton with a GPU, and a model whose outputs
-// are made there. NVIDIA's containers have such a Triton where the engine looks
-// for one.
+// are in GPU memory. The engine finds such a Triton in NVIDIA's containers.
 func TestGPU(t *testing.T) {
 	if os.Getenv("TRIDENT_TEST_GPU") == "" {
 		t.Skip("needs a GPU: make test-gpu runs it")

@@ -14,60 +14,62 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// health knows which models are broken, and brings them back. Triton itself
-// doesn't: a model whose process has died stays ready, its streams never end, and
-// to load it changes nothing. What breaks a model is
-//   - the end of a process that it runs in, which the kernel tells at once;
-//   - an error that says that the engine inside the model has died;
-//   - silence: several requests in a row end by the limits of silence, or by
-//     Triton's word that the process doesn't answer, and no response comes meanwhile.
+// health detects broken models and recovers them. Triton doesn't: it keeps a model
+// ready after the model's process has died, the model's streams never end, and
+// loading the model has no effect. These events break a model:
+//   - A process of the model ends. The kernel reports that at once.
+//   - An error shows that the engine inside the model has died.
+//   - Several requests in a row time out, or fail because Triton reports that the process doesn't respond,
+//     and no other response arrives meanwhile.
 //
-// A broken model is marked: requests get an error at once, and the lists of models
-// and the readiness say why. Its streams end. Then it is unloaded and loaded, by
-// force and again and again with growing pauses, until that succeeds or a client
-// of the repository unloads it.
+// A broken model is marked. Its streams end, and new requests get an error at once.
+// The lists of models and the readiness show the reason. Then the model is unloaded,
+// by force if needed, and loaded. This is repeated with growing pauses until it
+// succeeds or a client of the repository unloads the model.
 //
 // Its methods may be called concurrently.
 type health struct {
 	core *core
-	// ctx ends with the server: it bounds the watching and the bringing back.
+	// ctx ends with the server. It limits the watching of processes and the
+	// recovery.
 	ctx  context.Context //nolint:containedctx // the lifetime of the server
 	stop context.CancelFunc
-	// broken is how many models have a fault: the check of each request.
+	// broken is the number of models with a fault. Each request checks it
+	// first.
 	broken atomic.Int32
-	// Triton 2.51 never gives back the requests of a process that died at work, and
-	// counts a ready model whose reload failed, or one whose load hangs, as live for
-	// ever. lost is set when there may be such requests, leaked when there is such a
-	// model.
+	// Triton 2.51 never releases the requests of a process that died while it
+	// worked. It also counts a ready model whose reload failed, or whose load hangs,
+	// as live forever. lost is set if there may be such requests, and leaked if
+	// there is such a model.
 	lost, leaked atomic.Bool
 
 	mu    sync.Mutex
 	wards map[string]*ward
 }
 
-// ward is a model that was loaded, or is to be.
+// ward is the state of a model that was loaded or is to be loaded.
 type ward struct {
 	name string
-	// busy holds a token while somebody loads or unloads the model.
+	// busy contains a token while a goroutine loads or unloads the model.
 	busy chan struct{}
 
-	// What follows is guarded by the mutex of health.
+	// The mutex of health guards these fields.
 	overrides []override       // of the last load
 	stubs     map[int]*watched // by process id
-	python    bool             // it has, or had, processes
-	crashed   string           // what happened to them while the model was busy
-	hung      bool             // Triton doesn't return from its load
-	strikes   int              // requests without an answer in a row
-	fault     string           // why the model is broken; empty for a sound one
-	sound     chan struct{}    // closed when it is brought back, or given up
-	attempts  int              // to bring it back, since it last was sound for a while
-	faults    int              // since the start
+	python    bool             // whether the model has, or had, processes
+	crashed   string           // how a process of the model ended while the model was busy
+	hung      bool             // Triton doesn't return from the model's load
+	strikes   int              // consecutive requests without a response
+	fault     string           // why the model is broken; empty for a working model
+	sound     chan struct{}    // closed when the model works again or is given up
+	attempts  int              // recovery attempts since the model last worked for a while
+	faults    int              // number of faults since the start
 	healed    time.Time
 }
 
 // watched is a process of a model.
 type watched struct {
-	segment string // its shared memory
+	segment string // name of its shared memory
 	old     bool   // a later load has replaced it, and Triton may end it
 }
 
@@ -88,7 +90,7 @@ func (h *health) ward(name string) *ward {
 	return w
 }
 
-// check is nil for a model that isn't broken.
+// check returns an error if the model is broken.
 func (h *health) check(model string) error {
 	if h.broken.Load() == 0 {
 		return nil
@@ -117,7 +119,7 @@ func (h *health) faults() triton.Faults {
 	return all
 }
 
-// ended takes note of how a stream of a model has ended: nil, or its error.
+// ended records the end of a stream. err is the error that ended it, or nil.
 func (h *health) ended(model string, err error) {
 	switch triton.VerdictOn(err) {
 	case triton.SoundModel:
@@ -138,7 +140,8 @@ func (h *health) forgive(model string) {
 	}
 }
 
-// strike counts a request that got no answer, unless the model has one for others.
+// strike counts a request without a response, unless the model responds to other
+// requests.
 func (h *health) strike(model string) {
 	if h.core.queue.heard(model) {
 		h.forgive(model)
@@ -149,13 +152,13 @@ func (h *health) strike(model string) {
 	w.strikes++
 	silent := w.strikes >= triton.StrikeLimit
 	h.mu.Unlock()
-	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // the models that it is made of are to blame
+	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // one of the ensemble's models is broken instead
 		h.fail(model, "it doesn't answer")
 	}
 }
 
-// fail has a model recover, unless it is being loaded or unloaded: that tells how
-// it is.
+// fail starts the recovery of a model, unless it is being loaded or unloaded. In
+// that case the load or unload shows its state.
 func (h *health) fail(model, fault string) {
 	w := h.ward(model)
 	if len(w.busy) == 0 {
@@ -163,7 +166,8 @@ func (h *health) fail(model, fault string) {
 	}
 }
 
-// tookTooLong brings back a model whose load failed for its time.
+// tookTooLong starts the recovery of a model whose load exceeded its time
+// limit.
 func (h *health) tookTooLong(model string, err error) {
 	if errors.Is(err, errCut) || errors.Is(err, errHung) {
 		h.recover(h.ward(model), inference.AsError(err).Message)

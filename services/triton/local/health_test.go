@@ -15,7 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// backTime is what a model needs to be loaded on a busy machine.
+// backTime is the time limit for loading a model on a busy machine.
 const backTime = 30 * time.Second
 
 // until waits for a condition.
@@ -26,7 +26,7 @@ func until(t *testing.T, engine *Engine, what string, met func() bool) {
 	}
 }
 
-// model gives what the engine lists of one.
+// model returns the engine's list entry of a model.
 func model(t *testing.T, engine *Engine, name string) inference.Model {
 	t.Helper()
 	models, err := engine.Models(t.Context())
@@ -42,7 +42,7 @@ func model(t *testing.T, engine *Engine, name string) inference.Model {
 	return inference.Model{}
 }
 
-// checkBroken holds what is shown of a model that broke down.
+// checkBroken checks the list entry and the errors of a broken model.
 func checkBroken(t *testing.T, engine *Engine, name, fault string) {
 	t.Helper()
 	if m := model(t, engine, name); m.State != inference.ModelUnavailable || !m.Recovering || !strings.Contains(m.Reason, fault) || m.Config != nil {
@@ -80,8 +80,8 @@ func killStubs(t *testing.T, engine *Engine, model string) {
 	}
 }
 
-// TestStubDies takes the process of a model away under its streams: they end at
-// once, and the model comes back by itself.
+// TestStubDies kills the process of a model with streams in flight. The streams
+// end at once, and the model recovers.
 func TestStubDies(t *testing.T) {
 	if alone(t) {
 		return
@@ -96,7 +96,7 @@ func TestStubDies(t *testing.T) {
 			go func() {
 				got := 0
 				var failed error
-				for _, failed = range engine.Stream(t.Context(), numbered(1_000_000, number("DELAY", int32(i)))) { // one of them flat out
+				for _, failed = range engine.Stream(t.Context(), numbered(1_000_000, number("DELAY", int32(i)))) { // the first one without a delay
 					got++
 					if got == 3 {
 						running <- struct{}{}
@@ -134,7 +134,7 @@ func TestStubDies(t *testing.T) {
 	stopped(t, engine, config.StopLimit())
 }
 
-// moody is a model that obeys the number that it is sent.
+// moody is a model that behaves as the number in the request demands.
 const moody = `import os, time
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -176,7 +176,7 @@ class TritonPythonModel:
         return responses
 `
 
-// raise sets a flag of the moody model and gives what takes it down.
+// raise sets a flag of the moody model and returns a function that clears it.
 func raise(t *testing.T, config Config, flag string) (lower func()) {
 	t.Helper()
 	path := touch(t, config.Repositories[0], "moody", "1", flag)
@@ -192,7 +192,7 @@ func TestModelBreaksDown(t *testing.T) {
 		return
 	}
 	config := configOf(t, map[string]string{"moody": moody})
-	config.FirstResponse = 2 * time.Second // a busy machine is slow
+	config.FirstResponse = 2 * time.Second // longer than a response takes on a busy machine
 	engine := start(t, config)
 	defer stopped(t, engine, config.StopLimit())
 	t.Run("a process that it forked ends", func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestModelBreaksDown(t *testing.T) {
 		{"it hangs", 2, triton.StrikeLimit, "it doesn't answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			lower := raise(t, config, "slow") // so that it doesn't come back too soon to be seen
+			lower := raise(t, config, "slow") // so that the model isn't back before the checks
 			for range test.times {
 				if err := ask(t, engine, "moody", test.wish); err == nil {
 					t.Fatal("the model answered")
@@ -253,7 +253,7 @@ func TestModelBreaksDown(t *testing.T) {
 	})
 }
 
-// calmDown makes a model's last breakdown one of long ago.
+// calmDown moves the time of a model's last recovery into the past.
 func calmDown(engine *Engine, name string) {
 	h := engine.core.health
 	h.mu.Lock()
@@ -261,7 +261,7 @@ func calmDown(engine *Engine, name string) {
 	h.wards[name].healed = time.Time{}
 }
 
-// TestControlBroken loads and unloads a model that can't be brought back.
+// TestControlBroken loads and unloads a model that can't be recovered.
 func TestControlBroken(t *testing.T) {
 	config := configOf(t, map[string]string{"moody": moody})
 	config.ControlMode, config.LoadModels = ControlExplicit, []string{"moody"}
@@ -315,7 +315,7 @@ func TestControlBroken(t *testing.T) {
 	}
 }
 
-// TestEnsemble takes the process of a model away that an ensemble is made of.
+// TestEnsemble kills the process of a model that is part of an ensemble.
 func TestEnsemble(t *testing.T) {
 	if alone(t) {
 		return

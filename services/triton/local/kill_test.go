@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestKillBelow kills a process's children and theirs, and none else. What a second signal
-// does to the whole program the end-to-end tests show.
+// TestKillBelow kills a process's descendants, and no other process. The end-to-end tests
+// cover the effect of a second signal on the whole program.
 func TestKillBelow(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `sh -c 'sleep 600 & echo $!; wait; :' & echo $!; wait; echo ended; read line`)
 	input, err := cmd.StdinPipe()
@@ -45,8 +45,8 @@ func TestKillBelow(t *testing.T) {
 			t.Fatal("some processes don't end")
 		}
 	}
-	// A grandchild whose parent has ended is no longer below the process: it was killed, and
-	// may take a moment to end. Trident adopts such processes.
+	// A grandchild whose parent has ended is no longer a descendant. It was killed and may
+	// take a moment to end. Trident adopts such processes.
 	ctx, cancel := context.WithDeadline(t.Context(), late)
 	defer cancel()
 	for _, pid := range family {
@@ -54,7 +54,7 @@ func TestKillBelow(t *testing.T) {
 			t.Fatalf("process %d lives: %v", pid, err)
 		}
 	}
-	if !lines.Scan() || strings.TrimSpace(lines.Text()) != "ended" { // it lives, and sees that they have ended
+	if !lines.Scan() || strings.TrimSpace(lines.Text()) != "ended" { // the process is alive and has detected the end of its children
 		t.Errorf("the process itself says %q", lines.Text())
 	}
 	_ = input.Close()

@@ -17,16 +17,16 @@ import (
 	"unsafe"
 )
 
-// The version of the C API that the shim is written against. A later minor
-// version only adds to it.
+// Version of the C API for which the shim is written. A later minor version
+// only adds to it.
 const (
 	apiMajor = 1
 	apiMinor = 34
 )
 
-// load opens libtritonserver and what it and the backends need from beside it.
-// The loader finds those only by full path, as the library's own search path
-// doesn't count for its neighbours.
+// load opens libtritonserver and the libraries beside it that it and the
+// backends need. It opens them by full path, because the loader doesn't apply
+// the library's own search path to them.
 func load(i *installation) error {
 	opened := map[string]bool{}
 	folder := filepath.Dir(i.library)
@@ -55,15 +55,15 @@ func load(i *installation) error {
 	return nil
 }
 
-// openNeeded opens the libraries that one needs and that lie in the folder,
-// those first that others need. What isn't there is the system's.
+// openNeeded opens the libraries in the folder that a library needs,
+// dependencies first. A library that isn't in the folder is the system's.
 func openNeeded(library, folder string, opened map[string]bool) error {
 	file, err := elf.Open(library)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", library, err)
 	}
 	needed, err := file.ImportedLibraries()
-	_ = file.Close() // only read
+	_ = file.Close() // the file was only read
 	if err != nil {
 		return fmt.Errorf("read %s: %w", library, err)
 	}
@@ -86,7 +86,7 @@ func openNeeded(library, folder string, opened map[string]bool) error {
 	return nil
 }
 
-// takeText gives a text of the shim's and frees it.
+// takeText converts a string of the shim and frees it.
 func takeText(text *C.char) string {
 	defer C.free(unsafe.Pointer(text))
 	return C.GoString(text)

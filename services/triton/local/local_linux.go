@@ -42,12 +42,12 @@ var (
 	_ inference.Notifier     = (*Engine)(nil)
 )
 
-// BuiltIn says whether this binary has the engine.
+// BuiltIn reports whether this binary has the engine.
 const BuiltIn = true
 
-// Engine is Triton in this process. It can be started again after a stop, always
+// Engine is an in-process Triton. It can be started again after a stop, always
 // with the same library. The models' Python processes inherit LD_LIBRARY_PATH and
-// PATH, which Start changes for them in this process.
+// PATH. Start changes both variables for its own process.
 type Engine struct {
 	config Config
 	log    *slog.Logger
@@ -55,11 +55,11 @@ type Engine struct {
 	mu   sync.Mutex
 	core *core // nil before Start and after Stop
 
-	remains atomic.Pointer[remains] // of the latest start; nil before
+	remains atomic.Pointer[remains] // of the latest start; nil before the first
 	changed triton.Changes
 }
 
-// core is a server that runs.
+// core is a running server.
 type core struct {
 	config       Config
 	log          *slog.Logger
@@ -74,15 +74,15 @@ type core struct {
 	regions      *extension.Registry
 	tracer       *tracer
 	logs         *extension.Logs
-	users        sync.WaitGroup // streams, calls and what watches over the models
+	users        sync.WaitGroup // streams, calls, and goroutines that watch the models
 
-	cancel    context.CancelCauseFunc   // of the models' loading
-	lastLoad  atomic.Pointer[time.Time] // when a load has ended, nil before the first
-	loaded    chan struct{}             // closed when the models of the start are there
-	loadError error                     // set before that
+	cancel    context.CancelCauseFunc   // cancels the loading at start
+	lastLoad  atomic.Pointer[time.Time] // the end of the latest load; nil before the first
+	loaded    chan struct{}             // closed when the loading at start has ended
+	loadError error                     // set before loaded is closed
 }
 
-// New checks the configuration. The engine takes requests after Start.
+// New checks the configuration. The engine accepts requests after Start.
 func New(config Config, log *slog.Logger) (*Engine, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -93,8 +93,9 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 // Changed implements [inference.Notifier].
 func (e *Engine) Changed() <-chan struct{} { return e.changed }
 
-// Start opens the library, makes the server and begins to load the models, for
-// which it doesn't wait. The context bounds the search for the library.
+// Start opens the library, creates the server and starts to load the models. It
+// doesn't wait for the models. The context limits only the search for the
+// library.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -109,8 +110,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// open makes a server without models and begins to load them. It notes what a sudden end
-// would leave behind.
+// open creates a server and starts to load the models. It stores in left what a sudden
+// end of the process would leave behind.
 func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Pointer[remains], changed triton.Changes) (*core, error) {
 	found, err := find(ctx, config)
 	if err != nil {
@@ -132,7 +133,7 @@ func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Poi
 	if err := c.makeServer(); err != nil {
 		found.remove()
 		sweep(c.prefix)
-		_ = c.lease.Close() // nil is fine
+		_ = c.lease.Close() // Close accepts a nil file
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -164,7 +165,7 @@ func (c *core) makeServer() error {
 	return nil
 }
 
-// loadModels loads the models of the start and joins what fails.
+// loadModels loads the models at start and joins the errors.
 func (c *core) loadModels(ctx context.Context) {
 	defer close(c.loaded)
 	names, err := c.startModels()
@@ -186,11 +187,11 @@ func (c *core) loadModels(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = group.Wait() // its functions give no error
+	_ = group.Wait() // the functions return no error
 	c.loadError = errors.Join(failed...)
 }
 
-// startModels are the names of the models to load at start.
+// startModels returns the names of the models to load at start.
 func (c *core) startModels() ([]string, error) {
 	all := c.config.ControlMode == ControlNone || len(c.config.LoadModels) == 1 && c.config.LoadModels[0] == AllModels
 	if !all {
@@ -211,15 +212,15 @@ func (c *core) startModels() ([]string, error) {
 	return names, nil
 }
 
-// AwaitModels waits for the models that are loaded at start, and joins the
-// errors of those that failed, with Triton's own texts: for the log. With
-// [Config.ExitOnError] unset they are no reason to stop.
+// AwaitModels waits until the models at start have been loaded. It returns the
+// joined errors of those that failed, with Triton's own messages, for the log.
+// If [Config.ExitOnError] is unset, these errors are no reason to stop.
 func (e *Engine) AwaitModels(ctx context.Context) error {
 	c, err := e.enter()
 	if err != nil {
 		return err
 	}
-	c.users.Done() // nothing of Triton's is touched
+	c.users.Done() // no object of Triton is used
 	select {
 	case <-c.loaded:
 		return c.loadError
@@ -228,9 +229,9 @@ func (e *Engine) AwaitModels(ctx context.Context) error {
 	}
 }
 
-// Ready is nil when the models of the start have been loaded, or have failed,
-// none has broken down, and Triton says that all is ready. The error names a model
-// that isn't.
+// Ready returns nil if the loading at start has ended, no model is broken, and
+// Triton reports that all models are ready. The error names a model that isn't
+// ready.
 func (e *Engine) Ready(ctx context.Context) error {
 	c, err := e.enter()
 	if err != nil {
@@ -255,8 +256,8 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return nil
 }
 
-// unready names the first model that keeps Triton from being ready. One that was
-// unloaded doesn't.
+// unready returns an error for the first model that isn't ready. An unloaded
+// model is ignored.
 func (c *core) unready() error {
 	for _, m := range triton.FromIndex(c.triton(false).GetModels()) {
 		switch {
@@ -270,7 +271,7 @@ func (c *core) unready() error {
 	return errLoading
 }
 
-// enter gives the running server to a caller that calls Done of its users.
+// enter returns the running server. The caller must call Done of its users.
 func (e *Engine) enter() (*core, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -281,11 +282,11 @@ func (e *Engine) enter() (*core, error) {
 	return e.core, nil
 }
 
-// Stop cancels the requests in flight, whose streams end with
-// [inference.CodeUnavailable], and deletes the server with its models, in no longer
-// than [Config.StopLimit]. Processes of models that don't end are killed; what
-// Triton then holds in this process stays until its end, no engine can be started
-// in it again, and the log says so. An error means that a process is left.
+// Stop cancels the requests in flight and deletes the server with its models. The
+// streams end with [inference.CodeUnavailable]. Stop takes at most
+// [Config.StopLimit]. It kills processes of models that don't end. In that case
+// Triton's memory isn't freed, no other engine can be started in the same process,
+// and the log reports that. An error means that a process is left.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	c := e.core
@@ -297,14 +298,15 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return c.close(context.WithoutCancel(ctx))
 }
 
-// close leaves the queue to the callbacks of a server that can't be deleted.
+// close doesn't free the queue of a server that can't be deleted, because
+// callbacks may still use it.
 func (c *core) close(ctx context.Context) error {
 	c.cancel(errStopped)
 	c.health.stop()
 	c.queue.cancelAll(errStopped)
 	defer c.installation.remove()
 	defer c.tracer.close()
-	defer c.lease.Close() //nolint:errcheck // nil is fine
+	defer c.lease.Close() //nolint:errcheck // Close accepts a nil file
 	err := c.end(ctx)
 	killed := sweep(c.prefix)
 	var left error
@@ -322,8 +324,8 @@ func (c *core) close(ctx context.Context) error {
 	return left
 }
 
-// end lets go of the models and deletes the server. What Triton never gives back
-// isn't waited for.
+// end releases the models and deletes the server. It doesn't wait for objects
+// that Triton never releases.
 func (c *core) end(ctx context.Context) error {
 	if err := c.awaitUsers(ctx); err != nil {
 		return err
@@ -347,13 +349,13 @@ func (c *core) end(ctx context.Context) error {
 	}
 }
 
-// unloadAll unloads the models. Triton does so too when it is deleted, but looks
-// for their end once a second only.
+// unloadAll unloads the models. A deletion of the server does that too, but
+// checks for the models' end only once a second.
 func (c *core) unloadAll(ctx context.Context) {
 	for _, row := range c.triton(true).GetModels() {
-		_ = c.unload(row.GetName(), false) // what fails is left to the deletion
+		_ = c.unload(row.GetName(), false) // the deletion handles models that fail to unload
 	}
-	keeps := c.health.lost.Load() || c.health.leaked.Load() // what Triton never gives back isn't waited for
+	keeps := c.health.lost.Load() || c.health.leaked.Load() // Triton never releases some objects, so their end isn't awaited
 	unloaded := func() bool {
 		return !slices.ContainsFunc(c.triton(false).GetModels(), func(row *kserve.RepositoryIndexResponse_ModelIndex) bool {
 			return row.GetState() == unloading && (!keeps || len(c.stubsOfModel(row.GetName())) > 0)
@@ -362,11 +364,11 @@ func (c *core) unloadAll(ctx context.Context) {
 	c.await(ctx, c.config.ExitTimeout, unloaded)
 }
 
-// lostTime is what requests get to end that may never do so.
+// lostTime is how long Stop waits for requests that may never end.
 const lostTime = 500 * time.Millisecond
 
 // awaitUsers waits for the calls, the streams and the requests that models still
-// hold. What hangs in a Python process is given up with the process.
+// have. It kills the Python processes if that doesn't end in time.
 func (c *core) awaitUsers(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
@@ -397,7 +399,7 @@ func (c *core) awaitUsers(ctx context.Context) error {
 	}
 	killed := sweep(c.prefix)
 	if killed > 0 && c.await(ctx, killTime, idle) {
-		c.health.leaked.Store(true) // most likely
+		c.health.leaked.Store(true) // probably
 		return nil
 	}
 	return fmt.Errorf("%d requests or a model's loading didn't end", c.queue.requests())

@@ -10,26 +10,26 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// BuiltIn says whether this binary has the engine.
+// BuiltIn reports whether this binary has the engine.
 const BuiltIn = false
 
-// Engine isn't there in this build.
+// Engine can't be created in this build.
 type Engine struct{ inference.Engine }
 
-// New says that this build has no such engine.
+// New returns an error: this build doesn't have the engine.
 func New(Config, *slog.Logger) (*Engine, error) {
 	return nil, configfield.Textf("built without the in-process engine: use a build for Linux with CGO_ENABLED=1, "+
 		"or a running tritonserver with %s", configfield.Field("triton.Endpoint"))
 }
 
-// Start is never reached.
+// Start is never called.
 func (*Engine) Start(context.Context) error { return nil }
 
-// AwaitModels is never reached.
+// AwaitModels is never called.
 func (*Engine) AwaitModels(context.Context) error { return nil }
 
-// Stop is never reached.
+// Stop is never called.
 func (*Engine) Stop(context.Context) error { return nil }
 
-// Kill is never reached.
+// Kill is never called.
 func (*Engine) Kill() {}

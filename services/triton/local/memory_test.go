@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMissingMemory runs the shim in a program whose malloc fails when it is told to: an answer of Triton's
-// that can't be copied is an error, and leaves no size behind without its bytes.
+// TestMissingMemory runs the shim in a program whose malloc fails on demand. A response of Triton
+// that can't be copied must be an error, and must not set a size without the bytes.
 func TestMissingMemory(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "memory")
 	compile := exec.CommandContext(t.Context(), "cc", "-Wall", "-Wextra", "-Werror", "-I.", "-Wl,--wrap=malloc", "-o", program,

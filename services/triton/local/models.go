@@ -18,10 +18,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// unloading is the state of a model that Triton is about to let go.
+// unloading is the state of a model that Triton is about to release.
 const unloading = string(inference.ModelUnloading)
 
-// unload begins to unload a model. Requests in flight end first.
+// unload starts to unload a model. Requests in flight end first.
 func (c *core) unload(model string, dependents bool) error {
 	c.settle()
 	name := C.CString(model)
@@ -29,13 +29,13 @@ func (c *core) unload(model string, dependents bool) error {
 	return failure(C.tr_model_unload(c.server, name, C.bool(dependents)))
 }
 
-// settleTime is how long a model is left alone after a load. A thread of Triton
-// 2.51's says that a model instance is ready before it has put it on its list, and
-// to end the model in between crashes the process.
+// settleTime is the minimum time between a load and an unload. A thread of Triton
+// 2.51 reports that a model instance is ready before it has added the instance to
+// its list. An unload in between crashes the process.
 const settleTime = 200 * time.Millisecond
 
-// settle waits out the [settleTime] of the latest load. A wall clock that is set back
-// doesn't make it longer.
+// settle waits until settleTime has passed since the latest load. A wall clock that
+// is set back doesn't extend the wait.
 func (c *core) settle() {
 	ended := c.lastLoad.Load()
 	if ended == nil {
@@ -46,7 +46,7 @@ func (c *core) settle() {
 	}
 }
 
-// states are those that Triton gives the versions of a model.
+// states returns Triton's states of the versions of a model.
 func (c *core) states(model string) map[string]bool {
 	states := map[string]bool{}
 	for _, row := range c.triton(false).GetModels() {
@@ -57,16 +57,16 @@ func (c *core) states(model string) map[string]bool {
 	return states
 }
 
-// serves tells whether Triton takes a model for ready.
+// serves reports whether Triton considers a model ready.
 func (c *core) serves(model string) bool { return c.states(model)[string(inference.ModelReady)] }
 
-// triton is Triton's own index, empty where it gives none.
+// triton returns Triton's own index, or an empty one after an error.
 func (c *core) triton(ready bool) *kserve.RepositoryIndexResponse {
 	index, _ := c.describeIndex(ready)
 	return index
 }
 
-// modelConfig is the configuration of a model that Triton serves, or nil.
+// modelConfig returns the configuration of a model that Triton serves, or nil.
 func (c *core) modelConfig(model string) *kserve.ModelConfig {
 	config, err := describe(c, C.tr_model_config, model, -1, &kserve.ModelConfig{})
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *core) modelConfig(model string) *kserve.ModelConfig {
 	return config
 }
 
-// steps are the models that an ensemble is made of.
+// steps returns the models of an ensemble.
 func (c *core) steps(model string) []string {
 	var names []string
 	for _, step := range c.modelConfig(model).GetEnsembleScheduling().GetStep() {
@@ -84,7 +84,7 @@ func (c *core) steps(model string) []string {
 	return names
 }
 
-// affected are a model and the ensembles that it is a part of.
+// affected returns a model and the ensembles that contain it.
 func (c *core) affected(model string) []string {
 	names := []string{model}
 	for _, row := range c.triton(true).GetModels() {
@@ -95,11 +95,11 @@ func (c *core) affected(model string) []string {
 	return names
 }
 
-// threadsLost is how many threads of Triton's wait for ever because a process died,
-// in this process.
+// threadsLost returns the number of Triton's threads in the engine's process that
+// are blocked forever because another process died.
 func (*core) threadsLost() int { return int(C.tr_parked()) }
 
-// await polls for a condition, and tells whether it was met in time.
+// await polls for a condition and reports whether it was met in time.
 func (c *core) await(ctx context.Context, limit time.Duration, met func() bool) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()

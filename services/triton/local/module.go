@@ -10,9 +10,9 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// Module provides the in-process engine. It takes its
-// [Config] from the graph. Models that can't be loaded at start are logged; under
-// [Config.ExitOnError] they end the application by the graph's CancelCauseFunc.
+// Module provides the in-process engine. It takes its [Config] from the graph.
+// Models that can't be loaded at start are logged. With [Config.ExitOnError] they
+// end the application by the graph's CancelCauseFunc.
 var Module = fx.Module("local", fx.Provide(provide))
 
 func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFunc, log *slog.Logger) (*Engine, error) {
@@ -54,7 +54,7 @@ func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFun
 	return engine, nil
 }
 
-// each takes apart what errors.Join has joined.
+// each returns the errors that errors.Join has joined.
 func each(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()

@@ -9,7 +9,8 @@
 
 enum { code_unsupported = 5 };
 
-// IF_THERE calls an optional function.
+// IF_THERE calls an optional function, or returns an error if the library lacks
+// it.
 #define IF_THERE(function, ...) \
   (api.function != NULL ? api.function(__VA_ARGS__) : api.ErrorNew(code_unsupported, "it has no TRITONSERVER_" #function))
 
@@ -70,8 +71,9 @@ tr_error tr_metrics(ts_server *server, char **text, size_t *size) {
   return error;
 }
 
-// The library's logger belongs to no server: the functions of the options reach
-// it at once, which tritonserver itself relies on.
+// The library has one logger, which doesn't belong to a server. The functions
+// that set log options take effect at once, without a server. tritonserver
+// relies on that too.
 tr_error tr_log(const tr_log_values *values) {
   ts_error *failed = api.ServerOptionsSetLogInfo(NULL, values->info);
   if (failed == NULL) failed = api.ServerOptionsSetLogWarn(NULL, values->warning);

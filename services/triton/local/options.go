@@ -9,52 +9,58 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// RateLimit says whether the models' instances compete for resources.
+// RateLimit selects whether the models' instances compete for resources.
 type RateLimit string
 
-// The modes of tritonserver's flag --rate-limit.
+// Modes of tritonserver's flag --rate-limit.
 const (
 	// RateLimitOff runs a request as soon as an instance is free.
 	RateLimitOff RateLimit = "off"
-	// RateLimitExecutionCount runs it when the resources are there that the
-	// instance wants, by priority and the number of executions.
+	// RateLimitExecutionCount runs a request when the resources that the
+	// instance needs are free. The order is by priority and by the number of
+	// executions.
 	RateLimitExecutionCount RateLimit = "execution_count"
 )
 
-// Options are tritonserver's, by the names of its flags.
+// Options are tritonserver's options, with the names of its flags in
+// parentheses.
 type Options struct {
 	// Backends are settings of the backends (--backend-config).
 	Backends []BackendSetting
-	// Caches are settings of the response cache; one of them turns it on
-	// (--cache-config).
+	// Caches are settings of the response cache. At least one setting enables
+	// the cache (--cache-config).
 	Caches []CacheSetting
-	// CacheDirectory holds a folder for each kind of cache; empty for the one that
-	// belongs to the library (--cache-directory).
+	// CacheDirectory has a folder for each kind of cache. If it is empty, the
+	// directory that belongs to the library applies (--cache-directory).
 	CacheDirectory string
-	// RateLimit is the mode of the rate limiter, and RateLimitResources what there
-	// is of each resource; of others there is as much as an instance wants.
+	// RateLimit is the mode of the rate limiter. RateLimitResources has the
+	// available amount of each resource. Of a resource that isn't listed, the
+	// largest amount that an instance needs is available.
 	RateLimit          RateLimit
 	RateLimitResources []RateLimitResource
-	// PinnedMemoryPool is how much host memory is kept for transfers to GPUs, in
-	// bytes; CUDAMemoryPools is how much of a GPU's (64 MiB where it isn't said).
+	// PinnedMemoryPool is the size of the host memory that is reserved for
+	// transfers to GPUs, in bytes. CUDAMemoryPools has the reserved memory of
+	// each GPU; the default is 64 MiB.
 	PinnedMemoryPool int64
 	CUDAMemoryPools  []MemoryPool
-	// StrictModelConfig takes a model's configuration as it is: nothing is
-	// completed (--disable-auto-complete-config).
+	// StrictModelConfig uses a model's configuration unchanged, without
+	// auto-completion (--disable-auto-complete-config).
 	StrictModelConfig bool
-	// ModelLoadThreads is how many models are loaded at a time.
+	// ModelLoadThreads is the maximum number of models that are loaded at the
+	// same time.
 	ModelLoadThreads int
-	// LogVerbose is the level of detail of Triton's log, 0 for none.
+	// LogVerbose is the level of detail of Triton's log. The value 0 turns
+	// verbose messages off.
 	LogVerbose int
-	// GPUMetrics and CPUMetrics are among the metrics, read once in each
-	// MetricsInterval (whole milliseconds). Metrics are further settings
-	// (--metrics-config).
+	// GPUMetrics and CPUMetrics enable the metrics of GPUs and of the CPU. They
+	// are read once each MetricsInterval (whole milliseconds). Metrics are
+	// further settings (--metrics-config).
 	GPUMetrics, CPUMetrics bool
 	MetricsInterval        time.Duration
 	Metrics                []MetricsSetting
 }
 
-// DefaultOptions are tritonserver's.
+// DefaultOptions returns tritonserver's defaults.
 func DefaultOptions() Options {
 	return Options{
 		RateLimit:        RateLimitOff,
@@ -66,7 +72,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate names the first flag that can't work.
+// Validate returns an error for the first invalid field, which names the
+// field's flag.
 func (o Options) Validate() error {
 	switch {
 	case o.RateLimit != RateLimitOff && o.RateLimit != RateLimitExecutionCount:
@@ -87,10 +94,12 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// BackendSetting is a setting of a backend, or of all without a name.
+// BackendSetting is a setting of a backend, or of all backends if Backend is
+// empty.
 type BackendSetting struct{ Backend, Key, Value string }
 
-// UnmarshalText reads BACKEND,KEY=VALUE or KEY=VALUE. The value may hold commas.
+// UnmarshalText parses BACKEND,KEY=VALUE or KEY=VALUE. The value may contain
+// commas.
 func (s *BackendSetting) UnmarshalText(text []byte) error {
 	var named, ok bool
 	s.Backend, s.Key, s.Value, named, ok = setting(string(text))
@@ -106,7 +115,7 @@ func (s BackendSetting) MarshalText() ([]byte, error) { return settingText(s.Bac
 // CacheSetting is a setting of a cache implementation, such as local or redis.
 type CacheSetting struct{ Cache, Key, Value string }
 
-// UnmarshalText reads CACHE,KEY=VALUE.
+// UnmarshalText parses CACHE,KEY=VALUE.
 func (s *CacheSetting) UnmarshalText(text []byte) error {
 	var ok bool
 	s.Cache, s.Key, s.Value, _, ok = setting(string(text))
@@ -122,7 +131,7 @@ func (s CacheSetting) MarshalText() ([]byte, error) { return settingText(s.Cache
 // MetricsSetting is a setting of the metrics.
 type MetricsSetting struct{ Key, Value string }
 
-// UnmarshalText reads KEY=VALUE.
+// UnmarshalText parses KEY=VALUE.
 func (s *MetricsSetting) UnmarshalText(text []byte) error {
 	var named, ok bool
 	_, s.Key, s.Value, named, ok = setting(string(text))
@@ -142,8 +151,8 @@ func settingText(name, key, value string) ([]byte, error) {
 	return []byte(key + "=" + value), nil
 }
 
-// setting takes NAME,KEY=VALUE or KEY=VALUE apart. Commas behind the equals sign
-// are the value's.
+// setting splits NAME,KEY=VALUE or KEY=VALUE. Commas after the equals sign are
+// part of the value.
 func setting(text string) (name, key, value string, named, ok bool) {
 	key, value, ok = strings.Cut(text, "=")
 	if name, rest, found := strings.Cut(key, ","); found {
@@ -152,17 +161,17 @@ func setting(text string) (name, key, value string, named, ok bool) {
 	return "", key, value, false, ok && key != "" && value != ""
 }
 
-// EveryDevice stands for all devices in a [RateLimitResource].
+// EveryDevice means all devices in a [RateLimitResource].
 const EveryDevice = -1
 
-// RateLimitResource is how much there is of a resource that instances want.
+// RateLimitResource is the available amount of a resource that instances need.
 type RateLimitResource struct {
 	Name   string
 	Count  int
 	Device int // a GPU, or EveryDevice
 }
 
-// UnmarshalText reads NAME:COUNT or NAME:COUNT:DEVICE.
+// UnmarshalText parses NAME:COUNT or NAME:COUNT:DEVICE.
 func (r *RateLimitResource) UnmarshalText(text []byte) error {
 	wrong := fmt.Errorf("must be NAME:COUNT or NAME:COUNT:DEVICE, not %q", text)
 	parts := strings.Split(string(text), ":")
@@ -190,13 +199,13 @@ func (r RateLimitResource) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%s:%d:%d", r.Name, r.Count, r.Device), nil
 }
 
-// MemoryPool is memory of a GPU that Triton keeps.
+// MemoryPool is GPU memory that Triton reserves.
 type MemoryPool struct {
 	Device int
 	Bytes  uint64
 }
 
-// UnmarshalText reads DEVICE:BYTES.
+// UnmarshalText parses DEVICE:BYTES.
 func (p *MemoryPool) UnmarshalText(text []byte) error {
 	device, size, found := strings.Cut(string(text), ":")
 	n, badDevice := strconv.ParseUint(device, 10, 31)

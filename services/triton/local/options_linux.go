@@ -18,19 +18,19 @@ import (
 	"unsafe"
 )
 
-// prefixSetting is the python backend's setting for the names of its shared
-// memory.
+// prefixSetting is the python backend's setting for the prefix of the names of
+// its shared memory.
 const (
 	pythonBackend = "python"
 	prefixSetting = "shm-region-prefix-name"
 )
 
-// prefixOf is what the names of a server's shared memory begin with: what the
-// user wants, and then something that no other server has. What a server leaves
-// behind is removed by it.
+// prefixOf returns the prefix of the names of a server's shared memory: the
+// user's prefix, and then a unique one. The unique prefix identifies the memory
+// that a server leaves behind, so that it can be removed.
 func (o Options) prefixOf(unique string) string {
 	wanted := ""
-	for _, backend := range []string{"", pythonBackend} { // the backend's own setting wins over that for all
+	for _, backend := range []string{"", pythonBackend} { // the backend's own setting overrides the one for all backends
 		for _, s := range o.Backends {
 			if s.Backend == backend && s.Key == prefixSetting {
 				wanted = s.Value
@@ -40,7 +40,7 @@ func (o Options) prefixOf(unique string) string {
 	return wanted + unique
 }
 
-// options lays out what the server starts with.
+// options returns the options that the server starts with.
 func (c *core) options(texts *cTexts) *C.tr_options {
 	o := c.config.Options
 	rateLimit := C.int(0)
@@ -65,8 +65,8 @@ func (c *core) options(texts *cTexts) *C.tr_options {
 	return options
 }
 
-// settings are the options that are repeated, or that not every library knows.
-// One that nobody asked for has no flag.
+// settings returns the options that may be repeated, or that a library may
+// lack. An option with its default value has no flag.
 func (c *core) settings(texts *cTexts) []C.tr_option {
 	o, usual := c.config.Options, DefaultOptions()
 	asked := func(flag string, differs bool) *C.char {
@@ -108,12 +108,12 @@ func (c *core) settings(texts *cTexts) []C.tr_option {
 	return append(append(all, c.backendSettings(texts)...), c.cacheSettings(texts)...)
 }
 
-// hasGPU is whether a driver of NVIDIA's is there. Without one, the library that
-// reads the metrics of GPUs writes an error on the terminal.
+// hasGPU reports whether NVIDIA's driver is installed. Without it, the library
+// that reads GPU metrics writes an error to the terminal.
 func hasGPU() bool { return exists("/dev/nvidiactl") || exists("/dev/dxg") }
 
-// backendSettings ends with the prefix of the shared memory: of equal settings
-// Triton takes the last.
+// backendSettings returns the backends' settings. The prefix of the shared
+// memory is the last one, because of equal settings Triton uses the last.
 func (c *core) backendSettings(texts *cTexts) []C.tr_option {
 	flag := texts.add("--backend-config")
 	var all []C.tr_option
@@ -125,7 +125,7 @@ func (c *core) backendSettings(texts *cTexts) []C.tr_option {
 	return all
 }
 
-// cacheSettings gives each cache its settings as JSON.
+// cacheSettings returns the settings of each cache as JSON.
 func (c *core) cacheSettings(texts *cTexts) []C.tr_option {
 	flag := texts.add("--cache-config")
 	caches := map[string]map[string]string{}
@@ -140,21 +140,21 @@ func (c *core) cacheSettings(texts *cTexts) []C.tr_option {
 		all = append(all, C.tr_option{kind: C.tr_option_cache_directory, flag: flag, text: texts.add(c.installation.caches)})
 	}
 	for name, settings := range caches {
-		text, _ := json.Marshal(settings) //nolint:errchkjson // texts can't fail
+		text, _ := json.Marshal(settings) //nolint:errchkjson // a map of strings always marshals
 		all = append(all, C.tr_option{kind: C.tr_option_cache, flag: flag, name: texts.add(name), text: texts.add(string(text))})
 	}
 	return all
 }
 
-// The shared memory that Python models and their backend exchange tensors in, and
-// how much of it a host should have.
+// Path of the shared memory through which Python models and their backend
+// exchange tensors, and its recommended minimum size in bytes.
 const (
 	sharedMemory    = "/dev/shm"
 	minSharedMemory = 1 << 30
 )
 
-// warnSharedMemory says when a file system for shared memory is so small that
-// Python models may fail in it.
+// warnSharedMemory logs a warning if the file system for shared memory is so
+// small that Python models may fail.
 func warnSharedMemory(path string, least uint64, log *slog.Logger) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {

@@ -61,8 +61,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestBackendPrefix has the user's own prefix before the names of shared memory,
-// and nothing of it left.
+// TestBackendPrefix: the names of shared memory start with the user's prefix,
+// and no shared memory is left after the stop.
 func TestBackendPrefix(t *testing.T) {
 	config := suiteConfig(t)
 	config.Options.Backends = []BackendSetting{{pythonBackend, prefixSetting, "trident_test_"}}
@@ -81,15 +81,15 @@ func TestBackendPrefix(t *testing.T) {
 	}
 }
 
-// TestOptionsReachTriton starts servers whose one model fails, or not, by an
-// option. Settings of backends stay for the life of a process, so that each has
-// one of its own.
+// TestOptionsReachTriton starts servers with one model, which fails or loads
+// depending on an option. Each server runs in a process of its own, because
+// settings of backends stay until the process ends.
 func TestOptionsReachTriton(t *testing.T) {
 	const limited = "backend: \"python\"\ninstance_group [ { kind: KIND_CPU rate_limiter { resources [ { name: \"R\" count: 4 } ] } } ]\n"
 	for _, test := range []struct {
 		name, settings string
 		change         func(*Options)
-		want           string // of the error, empty for none
+		want           string // start of the error; empty for success
 	}{
 		{"nothing", "", func(*Options) {}, ""},
 		{"strict_configuration", "", func(o *Options) { o.StrictModelConfig = true }, "failed to load 'one'"},
@@ -119,7 +119,8 @@ func TestOptionsReachTriton(t *testing.T) {
 	}
 }
 
-// oneModel is a repository with a model that completes its own configuration.
+// oneModel returns a repository with a model that completes its own
+// configuration.
 func oneModel(t *testing.T, settings string) string {
 	t.Helper()
 	const code = `import triton_python_backend_utils as pb
@@ -147,14 +148,15 @@ class TritonPythonModel:
 	return repository
 }
 
-// seven is a request to that model, which gives the number back.
+// seven returns a request to that model, which returns the number.
 func seven() *kserve.ModelInferRequest {
 	req := request(number("IN", 7))
 	req.ModelName = "one"
 	return req
 }
 
-// TestCache asks a model twice that may answer from the cache.
+// TestCache sends the same request twice, so that the second response may come
+// from the cache.
 func TestCache(t *testing.T) {
 	if alone(t) {
 		return
@@ -177,7 +179,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestMetrics reads Triton's metrics, with a setting of theirs.
+// TestMetrics reads Triton's metrics with a setting of the metrics.
 func TestMetrics(t *testing.T) {
 	if alone(t) {
 		return
@@ -204,8 +206,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestShapedAsContainer starts the library in a folder that is laid out as
-// /opt/tritonserver, of links to where it is installed.
+// TestShapedAsContainer starts the library from a folder with the layout of
+// /opt/tritonserver. The folder has links to the installed files.
 func TestShapedAsContainer(t *testing.T) {
 	if alone(t) {
 		return
@@ -223,8 +225,9 @@ func TestShapedAsContainer(t *testing.T) {
 	}
 }
 
-// TestLibraryLacksAnOption takes a function's name out of a copy of the library:
-// the flag that needs it is refused, and without the flag nothing is missing.
+// TestLibraryLacksAnOption removes a function's name from a copy of the library.
+// The flag that needs the function is refused. Without the flag the engine
+// starts.
 func TestLibraryLacksAnOption(t *testing.T) {
 	if alone(t) {
 		return
@@ -251,8 +254,8 @@ func TestLibraryLacksAnOption(t *testing.T) {
 	}
 }
 
-// shaped is a folder that is laid out as /opt/tritonserver, of links to where the
-// library was installed by pip. The library itself is brought there by a function.
+// shaped returns a folder with the layout of /opt/tritonserver, with links to the
+// files that pip installed. bring copies or links the library itself.
 func shaped(t *testing.T, bring func(from, to string) error) string {
 	t.Helper()
 	found, err := find(t.Context(), Default())
@@ -263,7 +266,7 @@ func shaped(t *testing.T, bring func(from, to string) error) string {
 	if found.python == nil {
 		t.Skip("the library wasn't installed by pip")
 	}
-	if err := found.setEnvironment(); err != nil { // a container has libpython in the system's place
+	if err := found.setEnvironment(); err != nil { // in a container, libpython is in the system's library path
 		t.Fatal(err)
 	}
 	dir := t.TempDir()

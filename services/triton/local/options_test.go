@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// TestOptionTexts reads the values of flags as tritonserver writes them.
+// TestOptionTexts parses values of flags in tritonserver's form.
 func TestOptionTexts(t *testing.T) {
 	for _, test := range []struct {
 		text string
 		into encoding.TextUnmarshaler
-		want any    // nil for an error that begins with:
-		err  string // and ends with the text
+		want any    // nil if parsing must fail
+		err  string // start of the error, which ends with text
 	}{
 		{"python,a=b", &BackendSetting{}, &BackendSetting{"python", "a", "b"}, ""},
 		{"tensorrt,plugins=/a.so;/b,c=d.so", &BackendSetting{}, &BackendSetting{"tensorrt", "plugins", "/a.so;/b,c=d.so"}, ""},

@@ -16,16 +16,18 @@ import (
 )
 
 const (
-	// ownedBytes is from which size on an output isn't copied for who keeps it: below,
-	// a copy takes less time than what else is to be done.
+	// ownedBytes is the minimum size of an output that Take returns without a copy. A
+	// copy of a smaller output takes less time than the other work.
 	ownedBytes = 64 << 10
-	// mostOwned bounds the bytes of all outputs that are kept: more are copied. It is
-	// memory that the garbage collector doesn't see, and may be kept until it runs.
+	// mostOwned is the maximum total size of the taken outputs, in bytes. Further
+	// outputs are copied. The garbage collector doesn't see this memory, and may keep
+	// it until its next run.
 	mostOwned = 256 << 20
 )
 
-// ownedNow is how many bytes of outputs are kept, of all engines, which they outlive.
-var ownedNow atomic.Int64 //nolint:gochecknoglobals // memory is the process's
+// ownedNow is the total size of the taken outputs of all engines. Outputs may outlive
+// their engine.
+var ownedNow atomic.Int64 //nolint:gochecknoglobals // the limit applies to the whole process
 
 // Take implements [inference.Owner].
 func (s *stream) Take(output int) mem.Buffer {
@@ -35,7 +37,7 @@ func (s *stream) Take(output int) mem.Buffer {
 	}
 	from := &unsafe.Slice(s.current.outputs, s.current.count)[output]
 	if unsafe.Pointer(unsafe.SliceData(raw)) != from.base {
-		return nil // it is an extension's, or shared
+		return nil // the output is from an extension, or in shared memory
 	}
 	if ownedNow.Add(int64(len(raw))) > mostOwned || !bool(C.tr_output_take(s.current, from)) {
 		ownedNow.Add(-int64(len(raw)))
@@ -46,11 +48,12 @@ func (s *stream) Take(output int) mem.Buffer {
 	return mem.NewBuffer(&o.raw, o)
 }
 
-// owned is the memory of an output that its one buffer has, beside Triton's response as
-// long as there is one. It is the pool of the buffer, which gives it back.
+// owned is the memory of a taken output, which one buffer uses. Triton's response uses
+// it too, as long as the response exists. owned is also the pool of the buffer, to
+// which the buffer returns the memory.
 type owned struct {
 	raw  []byte
-	lost runtime.Cleanup // frees what grpc-go forgets when a connection breaks
+	lost runtime.Cleanup // frees memory that grpc-go doesn't release when a connection breaks
 }
 
 func free(raw []byte) {
@@ -58,13 +61,13 @@ func free(raw []byte) {
 	ownedNow.Add(-int64(len(raw)))
 }
 
-// Get implements [mem.BufferPool]. Nobody asks.
+// Get implements [mem.BufferPool]. It is never called.
 func (*owned) Get(length int) *[]byte {
 	b := make([]byte, length)
 	return &b
 }
 
-// Put implements it.
+// Put implements [mem.BufferPool]. It frees the output.
 func (o *owned) Put(*[]byte) {
 	o.lost.Stop()
 	free(o.raw)

@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// TestTake: what is taken of a response stays as it is after the stream, and after the
-// engine; what isn't freed is, once nobody has it.
+// TestTake: a taken output stays valid after the stream and after the engine. An
+// output that isn't freed explicitly is freed when no reference is left.
 func TestTake(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	stopped := false
@@ -44,8 +44,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeFirst: what is taken may be freed while the response is still there, whose
-// memory another request must not get meanwhile.
+// TestTakeFirst: a taken output may be freed before its response. Another request
+// must not get the memory while the response exists.
 func TestTakeFirst(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	defer stop(t, engine)
@@ -78,7 +78,8 @@ func TestTakeFirst(t *testing.T) {
 	}
 }
 
-// TestTakeBound: what is kept is bounded; more is to be copied.
+// TestTakeBound: the total size of taken outputs is limited. Further outputs
+// must be copied.
 func TestTakeBound(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	defer stop(t, engine)
@@ -98,7 +99,7 @@ func TestTakeBound(t *testing.T) {
 	}
 }
 
-// TestTakeLost: memory that grpc-go drops without a word comes back.
+// TestTakeLost: memory that grpc-go drops without a release is freed.
 func TestTakeLost(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	defer stop(t, engine)
@@ -129,8 +130,8 @@ func TestTakeLost(t *testing.T) {
 	}
 }
 
-// take asks the echo model and takes its output, which can be taken once; nil for one
-// that is to be copied.
+// take sends a request to the echo model and takes its output. It checks that a
+// second Take returns nil. It returns nil if the output must be copied.
 func take(t *testing.T, engine *Engine, content []byte) (taken mem.Buffer) {
 	t.Helper()
 	var responses int

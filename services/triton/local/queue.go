@@ -19,21 +19,21 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// queue brings the responses from Triton's threads to the streams: the shim's
-// callbacks put them on a list, and one goroutine hands them out.
+// queue passes the responses from Triton's threads to the streams. The shim's
+// callbacks add them to a list, and one goroutine dispatches them.
 type queue struct {
 	c    *C.tr_queue
 	wake *os.File
 	done chan struct{} // closed when the goroutine has ended
 
-	traced func(*C.tr_trace) // takes over a trace that has ended
-	limit  int64             // of the bytes that wait
-	waits  atomic.Int64      // bytes of the events that no consumer is done with
+	traced func(*C.tr_trace) // receives a trace that has ended
+	limit  int64             // maximum of waits
+	waits  atomic.Int64      // bytes of the events that consumers haven't released
 	last   atomic.Uint64     // number of the latest stream
 
 	mu      sync.Mutex
 	streams map[uint64]*stream
-	leases  map[uint64][]*extension.Lease // by the number of the stream, which may have ended
+	leases  map[uint64][]*extension.Lease // by stream id; the stream may have ended
 	closing bool
 }
 
@@ -42,7 +42,7 @@ func newQueue(limit int64, traced func(*C.tr_trace)) (*queue, error) {
 	if err := failure(C.tr_queue_new(&c)); err != nil {
 		return nil, fmt.Errorf("queue of responses: %w", err)
 	}
-	file := os.NewFile(uintptr(c.wake), "eventfd") // non-blocking: waits in the runtime's poller
+	file := os.NewFile(uintptr(c.wake), "eventfd") // non-blocking, so the runtime's poller waits for it
 	wake, err := file.SyscallConn()
 	if err != nil {
 		return nil, fmt.Errorf("queue of responses: %w", err)
@@ -60,33 +60,34 @@ func newQueue(limit int64, traced func(*C.tr_trace)) (*queue, error) {
 	return q, nil
 }
 
-// close frees the queue. No callback may come any more: a late one would write to
-// its memory, and to an eventfd whose number may be another file's by then. A
-// queue of which that isn't known is left as it is, with its goroutine.
+// close frees the queue. The caller must make sure that no callback follows: a
+// late one would write to freed memory, and to an eventfd whose number may belong
+// to another file. Otherwise the queue and its goroutine must be kept.
 func (q *queue) close() {
 	_ = q.wake.Close()
 	<-q.done
-	q.c.wake = -1                                              // what a trace's end pushes now must not write to another file
+	q.c.wake = -1                                              // an end of a trace must not write to another file
 	for left := q.takeAll(); left != nil; left = q.takeAll() { // freed responses may end a trace
 		q.dispatch(left)
 	}
 	C.tr_queue_delete(q.c)
 }
 
-// drain hands out what there is whenever the eventfd has been written, until it is
-// closed. It never reads it: the runtime's poller tells of each write, whatever the
-// counter is at, which takes half an eternity to be full.
+// drain dispatches the waiting events after each write to the eventfd, until the
+// eventfd is closed. It never reads the eventfd: the runtime's poller reports each
+// write regardless of the counter. The counter takes practically forever to
+// overflow.
 func (q *queue) drain(wake syscall.RawConn) {
 	defer close(q.done)
 	_ = wake.Read(func(uintptr) bool {
 		for list := q.takeAll(); list != nil; list = q.takeAll() {
 			q.dispatch(list)
 		}
-		return false // for more
+		return false // wait for the next write
 	})
 }
 
-// takeAll empties the list and gives it, oldest first.
+// takeAll empties the list and returns its events, oldest first.
 func (q *queue) takeAll() *C.tr_event {
 	head := (*unsafe.Pointer)(unsafe.Pointer(&q.c.head))
 	newest := (*C.tr_event)(atomic.SwapPointer(head, nil))
@@ -97,8 +98,8 @@ func (q *queue) takeAll() *C.tr_event {
 	return list
 }
 
-// dispatch hands the events to their streams. Those of streams that are gone are
-// dropped.
+// dispatch passes the events to their streams. It drops the events of streams
+// that have ended.
 func (q *queue) dispatch(list *C.tr_event) {
 	var lost *C.tr_event
 	var ended []*extension.Lease
@@ -113,7 +114,7 @@ func (q *queue) dispatch(list *C.tr_event) {
 			event.next, lost = lost, event
 			continue
 		}
-		s, size := q.streams[uint64(event.stream)], int64(event.bytes) // once pushed, the event is the stream's
+		s, size := q.streams[uint64(event.stream)], int64(event.bytes) // after push the stream owns the event
 		if s != nil && s.push(event) {
 			added += size
 		} else {
@@ -130,8 +131,8 @@ func (q *queue) dispatch(list *C.tr_event) {
 	}
 }
 
-// hold keeps the memory that a request uses until nothing of Triton's touches it
-// any longer, which may be after the stream's end.
+// hold keeps the leases of a request until Triton doesn't use the memory any
+// more, which may be after the stream's end.
 func (q *queue) hold(stream uint64, leases []*extension.Lease) {
 	if len(leases) == 0 {
 		return
@@ -141,8 +142,8 @@ func (q *queue) hold(stream uint64, leases []*extension.Lease) {
 	q.leases[stream] = leases
 }
 
-// relieve ends the streams that have most waiting, until all have no more than the
-// limit or none has anything that it wasn't about to take.
+// relieve ends the streams with the most waiting bytes, until the total is within
+// the limit or no stream has responses waiting behind another one.
 func (q *queue) relieve() {
 	for q.waits.Load() > q.limit {
 		var slowest *stream
@@ -159,7 +160,7 @@ func (q *queue) relieve() {
 	}
 }
 
-// drop frees events that no stream takes, among them those that bring a trace.
+// drop frees events that no stream receives. It passes on the traces in them.
 func (q *queue) drop(list *C.tr_event) {
 	for event := list; event != nil; event = event.next {
 		if event.trace != nil {
@@ -169,10 +170,11 @@ func (q *queue) drop(list *C.tr_event) {
 	C.tr_events_free(q.c, list)
 }
 
-// number gives a stream the number that its events bear.
+// number returns a unique number for a stream and its events.
 func (q *queue) number() uint64 { return q.last.Add(1) }
 
-// add makes the stream get its events; not when the queue is closing.
+// add registers a stream for its events. It returns false if the queue is
+// closing.
 func (q *queue) add(s *stream) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -188,7 +190,8 @@ func (q *queue) remove(s *stream) {
 	delete(q.streams, s.id)
 }
 
-// cancelAll ends all streams with the cause, and takes no more.
+// cancelAll ends all streams with the cause. The queue accepts no further
+// streams.
 func (q *queue) cancelAll(cause error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -198,7 +201,7 @@ func (q *queue) cancelAll(cause error) {
 	}
 }
 
-// fail ends the streams of some models with the cause, and counts them.
+// fail ends the streams of some models with the cause and returns their number.
 func (q *queue) fail(models []string, cause error) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -212,7 +215,7 @@ func (q *queue) fail(models []string, cause error) int {
 	return failed
 }
 
-// heard tells whether a model has sent anything since the last question.
+// heard reports whether a model has sent a response since the previous call.
 func (q *queue) heard(model string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,12 +228,13 @@ func (q *queue) heard(model string) bool {
 	return heard
 }
 
-// requests is how many requests Triton or a stream holds.
+// requests returns the number of requests that Triton or a stream holds.
 func (q *queue) requests() int64 {
 	return atomic.LoadInt64((*int64)(unsafe.Pointer(&q.c.requests)))
 }
 
-// live counts what the shim has allocated: requests, events and output buffers.
+// live returns the number of the shim's objects: requests, events and output
+// buffers.
 func (q *queue) live() int64 {
 	events := atomic.LoadInt64((*int64)(unsafe.Pointer(&q.c.events)))
 	buffers := atomic.LoadInt64((*int64)(unsafe.Pointer(&q.c.buffers)))

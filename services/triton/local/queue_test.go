@@ -12,9 +12,9 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// TestTotalQueue bounds what waits in all streams together: the one that has left
-// most lying is ended, and its responses are freed while its consumer still waits.
-// The others go on.
+// TestTotalQueue limits the waiting bytes of all streams together. The stream with
+// the most waiting bytes ends, and its responses are freed while its consumer
+// still waits. Other streams continue.
 func TestTotalQueue(t *testing.T) {
 	config := suiteConfig(t)
 	config.QueueBytes, config.TotalQueueBytes = 1<<20, 5<<18
@@ -23,7 +23,7 @@ func TestTotalQueue(t *testing.T) {
 	const size = 64 << 10
 	hold := func(count int32) (*lying, func() error) {
 		held := &lying{release: make(chan struct{}), begun: make(chan struct{}), ended: make(chan error, 1)}
-		// Slow enough for the first response to be taken alone.
+		// The delay lets the consumer take the first response alone.
 		go held.stream(t.Context(), engine, numbered(count, number("SIZE", size), number("DELAY", 10)))
 		<-held.begun
 		return held, func() error {
@@ -34,8 +34,8 @@ func TestTotalQueue(t *testing.T) {
 	_, readFirst := hold(13)
 	awaitWaiting(t, engine, 13*size)
 	second, readSecond := hold(11)
-	awaitWaiting(t, engine, 11*size)                                             // without the first one's
-	if err := run(t, engine, numbered(200, number("SIZE", 1<<10))); err != nil { // less in all than there is room for
+	awaitWaiting(t, engine, 11*size)                                             // without the bytes of the first stream
+	if err := run(t, engine, numbered(200, number("SIZE", 1<<10))); err != nil { // the total is less than the limit
 		t.Errorf("a stream that is read: %v", err)
 	}
 	if err := inference.AsError(readFirst()); err.Message != errOverflow.Message {
@@ -48,7 +48,7 @@ func TestTotalQueue(t *testing.T) {
 	awaitLive(t, engine)
 }
 
-// lying is a stream whose consumer stops after the first response for a while.
+// lying is a stream whose consumer pauses after the first response.
 type lying struct {
 	begun, release chan struct{}
 	ended          chan error
@@ -73,7 +73,7 @@ func (l *lying) stream(ctx context.Context, engine *Engine, req *kserve.ModelInf
 	l.ended <- nil
 }
 
-// awaitWaiting waits until about so many bytes of responses wait.
+// awaitWaiting waits until the waiting responses have about this size in bytes.
 func awaitWaiting(t *testing.T, engine *Engine, want int64) {
 	t.Helper()
 	var got int64

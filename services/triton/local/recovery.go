@@ -11,7 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// recover marks a model, ends its streams and begins to bring it back.
+// recover marks a model as broken, ends its streams and starts its recovery.
 func (h *health) recover(w *ward, fault string) {
 	h.mu.Lock()
 	if w.fault != "" || h.ctx.Err() != nil {
@@ -39,15 +39,15 @@ func (h *health) recover(w *ward, fault string) {
 	h.core.users.Go(func() { h.bringBack(w, sound) })
 }
 
-// The pauses between attempts: the first attempt is made at once, if the model was
-// sound for a while before.
+// Pauses between recovery attempts. The first attempt has no pause if the model
+// worked for the time calm before.
 const (
 	firstPause = time.Second
 	lastPause  = time.Minute
 	calm       = time.Minute
 )
 
-// bringBack unloads and loads the model until it is sound.
+// bringBack unloads and loads the model until it works.
 func (h *health) bringBack(w *ward, sound <-chan struct{}) {
 	began := time.Now()
 	for h.take(w, h.pause(w), sound) {
@@ -73,8 +73,8 @@ func (h *health) pause(w *ward) time.Duration {
 	return min(firstPause<<min(w.attempts-1, 10), lastPause)
 }
 
-// take waits for a while and then for whoever else loads or unloads the model; not
-// when the server stops first, or the model is sound.
+// take waits for a pause and then until no other goroutine loads or unloads the
+// model. It returns false if the server stops first, or if the model works again.
 func (h *health) take(w *ward, pause time.Duration, sound <-chan struct{}) bool {
 	wait := time.NewTimer(pause)
 	defer wait.Stop()
@@ -93,7 +93,7 @@ func (h *health) take(w *ward, pause time.Duration, sound <-chan struct{}) bool 
 		return false
 	}
 	select {
-	case <-sound: // since then
+	case <-sound: // the model works again meanwhile
 		h.release(w)
 		return false
 	case <-h.ctx.Done():
@@ -104,7 +104,7 @@ func (h *health) take(w *ward, pause time.Duration, sound <-chan struct{}) bool 
 	}
 }
 
-// release is for whoever took the model; one whose load hangs stays taken.
+// release ends a successful take. A model whose load hangs stays taken.
 func (h *health) release(w *ward) {
 	h.mu.Lock()
 	if w.hung {
@@ -120,7 +120,7 @@ func (h *health) release(w *ward) {
 	}
 }
 
-// revive unloads a model, whatever it does, and loads it.
+// revive unloads a model, by force if needed, and loads it.
 func (h *health) revive(w *ward, overrides []override) error {
 	h.mu.Lock()
 	w.attempts++
@@ -135,12 +135,12 @@ func (h *health) revive(w *ward, overrides []override) error {
 	return h.load(w, overrides)
 }
 
-// unloadPoll is how often Triton is asked for the end of an unload.
+// unloadPoll is the interval at which Triton is asked for the end of an unload.
 const unloadPoll = 20 * time.Millisecond
 
-// awaitUnload waits for the end of an unload. The model's processes that it
-// doesn't bring to an end are killed. Triton may hold on to what is left of a model
-// whose process died at work; it loads the model beside that.
+// awaitUnload waits for the end of an unload. It kills the model's processes that
+// don't end. If a process died while it worked, Triton may keep the rest of the
+// model. Triton then loads the model beside it.
 func (h *health) awaitUnload(w *ward) {
 	c := h.core
 	if c.await(h.ctx, c.config.ExitTimeout, func() bool { return h.gone(w) }) {
@@ -153,7 +153,7 @@ func (h *health) awaitUnload(w *ward) {
 	c.await(h.ctx, killTime, func() bool { return h.gone(w) })
 }
 
-// gone tells whether nothing of a model is at work.
+// gone reports whether the model has ended.
 func (h *health) gone(w *ward) bool {
 	h.mu.Lock()
 	python := w.python
@@ -164,7 +164,7 @@ func (h *health) gone(w *ward) bool {
 	return python && len(h.core.stubsOfModel(w.name)) == 0
 }
 
-// heal takes the mark off a model.
+// heal removes the mark from a model.
 func (h *health) heal(w *ward) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,8 +177,8 @@ func (h *health) heal(w *ward) {
 	h.core.changed.Notify()
 }
 
-// control loads or unloads a model for a client of the repository. A model that is
-// broken is brought back at once by a load, and left alone after an unload.
+// control loads or unloads a model for a client of the repository. A load recovers
+// a broken model at once. An unload ends its recovery.
 func (h *health) control(model string, change func(*ward) error) error {
 	w := h.ward(model)
 	h.mu.Lock()
@@ -200,7 +200,7 @@ func (h *health) loadModel(model string, overrides []override) error {
 			return h.revive(w, overrides)
 		}
 		reload := h.core.serves(model)
-		if reload { // Triton ends what it has of the model
+		if reload { // Triton ends the model's current instances
 			h.core.settle()
 		}
 		err := h.load(w, overrides)
@@ -227,8 +227,7 @@ func (h *health) unloadModel(model string, dependents bool) error {
 	})
 }
 
-// loaded takes note of a load that has succeeded, and watches the processes that
-// it has brought.
+// loaded records a successful load and watches the processes that it started.
 func (h *health) loaded(w *ward, overrides []override) {
 	stubs := h.core.stubsOfModel(w.name)
 	h.mu.Lock()
@@ -247,14 +246,14 @@ func (h *health) loaded(w *ward, overrides []override) {
 	}
 	w.overrides = overrides
 	if len(fresh) > 0 {
-		w.crashed = "" // of those before; else the load has changed nothing
+		w.crashed = "" // a previous process ended; without new processes the load has changed nothing
 	}
 	h.mu.Unlock()
 	h.heal(w)
 }
 
-// died takes note of the end of a process: it breaks a model that Triton is to
-// serve.
+// died records the end of a process. The model is broken if Triton still serves
+// it.
 func (h *health) died(w *ward, pid int, how exit) {
 	h.mu.Lock()
 	was := w.stubs[pid]
@@ -269,7 +268,7 @@ func (h *health) died(w *ward, pid int, how exit) {
 		return
 	}
 	if !how.clean() {
-		sweep(was.segment) // what it has forked, and what Triton may never remove
+		sweep(was.segment) // the process's children, and memory that Triton may never remove
 	}
 	h.fail(w.name, fault)
 }

@@ -19,20 +19,20 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// Flags of a request, by the parameters that set them.
+// Flags of a request, which parameters of the same names set.
 const (
 	flagSequenceStart = 1
 	flagSequenceEnd   = 2
 )
 
-// block is C memory that a request is laid out in, from front to back.
+// block is C memory for a request. Its pieces are allocated from front to back.
 type block struct {
 	memory []byte
 	used   int
 }
 
-// align is what every piece of a block is aligned to: enough for any type of a
-// tensor's elements, and for vectors of them.
+// align is the alignment of each piece of a block, in bytes. It is sufficient
+// for the elements of any tensor type, and for vectors of elements.
 const align = 16
 
 func newBlock(size int) *block {
@@ -42,7 +42,8 @@ func newBlock(size int) *block {
 
 func (b *block) free() { C.free(unsafe.Pointer(&b.memory[0])) }
 
-// carve takes a piece; a block that is too small is a defect and panics.
+// carve returns the next piece. It panics if the block is too small, which is a
+// defect.
 func (b *block) carve(size int) []byte {
 	piece := b.memory[b.used : b.used+size]
 	b.used += padded(size)
@@ -58,7 +59,7 @@ func (b *block) text(s string) *C.char {
 	return (*C.char)(unsafe.Pointer(&piece[0]))
 }
 
-// array is a piece for n values of a type, all zero.
+// array returns a piece for n values of a type, all zero.
 func array[T any](b *block, n int) []T {
 	if n == 0 {
 		return nil
@@ -69,8 +70,8 @@ func array[T any](b *block, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&piece[0])), n)
 }
 
-// newRequest makes Triton's request, of which the caller owns a part. Its raw
-// contents come apart.
+// newRequest creates Triton's request, of which the caller is one owner. raw
+// has the raw contents, which are separate from req.
 func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest, raw []inference.Content) (*C.tr_request, *extras, error) {
 	if err := checkRequest(req); err != nil {
 		return nil, nil, err
@@ -95,7 +96,7 @@ func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest, raw []in
 	return request, x, nil
 }
 
-// layOut puts the request into memory of C's.
+// layOut copies the request into C memory.
 func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRequest, raw []inference.Content, x *extras) (*C.tr_request, error) {
 	contents, err := contentsOf(req, raw, x)
 	if err != nil {
@@ -116,7 +117,7 @@ func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRe
 	return request, nil
 }
 
-// checkRequest refuses what the C API can't take.
+// checkRequest returns an error for a request that the C API can't represent.
 func checkRequest(req *kserve.ModelInferRequest) error {
 	ends := hasZero(req.GetModelName()) || hasZero(req.GetId())
 	for _, in := range req.GetInputs() {
@@ -136,9 +137,9 @@ func checkRequest(req *kserve.ModelInferRequest) error {
 
 func hasZero(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// contentsOf gives the inputs' contents as raw bytes, in the inputs' order; nil for
-// those in shared memory, which have none in the request. Raw contents that are left
-// over mean nothing, as in tritonserver.
+// contentsOf returns the inputs' contents as raw bytes, in the order of the inputs.
+// An input in shared memory has no contents in the request and gets nil. As in
+// tritonserver, surplus raw contents are ignored.
 func contentsOf(req *kserve.ModelInferRequest, raw []inference.Content, x *extras) ([]inference.Content, error) {
 	contents := make([]inference.Content, len(req.GetInputs()))
 	for i, in := range req.GetInputs() {
@@ -160,7 +161,7 @@ func contentsOf(req *kserve.ModelInferRequest, raw []inference.Content, x *extra
 	return contents, nil
 }
 
-// sizeOf is how large a block the request needs.
+// sizeOf returns the size of the block that the request needs, in bytes.
 func sizeOf(req *kserve.ModelInferRequest, contents []inference.Content) int {
 	text := func(s string) int { return padded(len(s) + 1) }
 	size := padded(C.sizeof_tr_inference) + text(req.GetModelName()) + text(req.GetId())
@@ -212,8 +213,8 @@ func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, con
 	x.put(b, to, outputs)
 }
 
-// putParameters sets what Triton's frontends read from the parameters, which have
-// been checked, and passes the others on to the model.
+// putParameters sets the fields that Triton's frontends derive from parameters,
+// which have been checked. It passes the other parameters on to the model.
 func putParameters(b *block, to *C.tr_inference, parameters map[string]*kserve.InferParameter) {
 	list := array[C.tr_parameter](b, len(parameters))
 	n := 0
@@ -226,7 +227,8 @@ func putParameters(b *block, to *C.tr_inference, parameters map[string]*kserve.I
 	to.parameters, to.parameter_count = unsafe.SliceData(list), C.uint32_t(n)
 }
 
-// putKnown sets a parameter that means something to Triton.
+// putKnown sets the field for a parameter that Triton interprets. It returns
+// false for other parameters.
 func putKnown(b *block, to *C.tr_inference, key string, p *kserve.InferParameter) bool {
 	switch key {
 	case "sequence_id":
@@ -243,7 +245,7 @@ func putKnown(b *block, to *C.tr_inference, key string, p *kserve.InferParameter
 		to.priority = C.uint64_t(p.GetInt64Param()) + C.uint64_t(p.GetUint64Param())
 	case "timeout":
 		to.timeout = C.uint64_t(p.GetInt64Param())
-	default: // the engine always says which response is final
+	default: // the engine always flags the final response
 		return key == "triton_enable_empty_final_response"
 	}
 	return true
@@ -255,7 +257,7 @@ func putFlag(to *C.tr_inference, flag C.uint32_t, p *kserve.InferParameter) {
 	}
 }
 
-// parameter is one of the model's own.
+// parameter returns a parameter of the model in the shim's form.
 func parameter(b *block, key string, p *kserve.InferParameter) C.tr_parameter {
 	to := C.tr_parameter{name: b.text(key)}
 	switch choice := p.GetParameterChoice().(type) {
@@ -274,7 +276,8 @@ func parameter(b *block, key string, p *kserve.InferParameter) C.tr_parameter {
 	return to
 }
 
-// parseVersion gives a version as a number, -1 for the model's policy to choose.
+// parseVersion returns a version as a number. The number -1 selects the version
+// by the model's policy.
 func parseVersion(version string) (C.int64_t, error) {
 	n, err := extension.Version(version)
 	return C.int64_t(n), err
@@ -290,7 +293,8 @@ func unsupported(message string) error {
 	}
 }
 
-// datatypes are KServe v2's, at the place of Triton's number for each.
+// datatypes are the KServe v2 datatypes. The index of each one is Triton's
+// number for it.
 func datatypes() [15]string {
 	return [...]string{
 		"INVALID", "BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64",
@@ -305,7 +309,8 @@ func datatypeName(number C.int) string {
 	return "INVALID"
 }
 
-// datatypeNumber is 0, which Triton refuses, for a name that isn't known.
+// datatypeNumber returns Triton's number for a datatype. For an unknown name it
+// returns 0, which Triton refuses.
 func datatypeNumber(name string) C.int {
 	all := datatypes()
 	return C.int(max(slices.Index(all[:], name), 0))

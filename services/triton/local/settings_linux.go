@@ -18,8 +18,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// TraceSetting implements [inference.Settings], as tritonserver does: for a model
-// that is ready, or for all. The file is that of [Config.Trace].
+// TraceSetting implements [inference.Settings] as tritonserver does: for a ready
+// model, or for all models. The file is the one of [Config.Trace].
 func (e *Engine) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
 	return with(ctx, e, func(c *core) (*kserve.TraceSettingResponse, error) {
 		if model := req.GetModelName(); model != "" {
@@ -35,13 +35,13 @@ func (e *Engine) TraceSetting(ctx context.Context, req *kserve.TraceSettingReque
 	})
 }
 
-// LogSettings implements [inference.Settings]. The settings are the library's:
-// they last until the next start.
+// LogSettings implements [inference.Settings]. The library has one set of log
+// settings, which apply until the next start.
 func (e *Engine) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
 	return with(ctx, e, func(c *core) (*kserve.LogSettingsResponse, error) { return c.logs.Setting(req) })
 }
 
-// startLogs puts the log settings of the start into force.
+// startLogs applies the log settings of the configuration.
 func (c *core) startLogs() error {
 	values := extension.LogValues{
 		Info:    c.config.LogInfo,
@@ -62,8 +62,8 @@ func applyLog(v extension.LogValues) error {
 	return failure(C.tr_log(&values))
 }
 
-// Metrics implements [inference.Metrics]: those of Triton, of all servers that
-// this process has had.
+// Metrics implements [inference.Metrics]. It returns the metrics of all Triton
+// servers that this process has had.
 func (e *Engine) Metrics(ctx context.Context) ([]byte, error) {
 	return with(ctx, e, func(c *core) ([]byte, error) {
 		var text *C.char

@@ -52,16 +52,19 @@ static char *fill(void *library) {
   return NULL;
 }
 
-// The shared memory of a Python model has robust mutexes. When its process dies
-// while it holds one, Triton's next lock throws, and nothing of Triton's catches
-// that: the C++ runtime would end this process with all other models. These
-// threads hold nothing but what belongs to the broken model, so they are kept
-// where they are instead. Any other exception ends the process as before.
+// on_terminate keeps some exceptions of Triton's threads from ending this
+// process. The shared memory of a Python model has robust mutexes. If the
+// model's process dies while it holds one, Triton's next lock throws an
+// exception that Triton doesn't catch. The C++ runtime would then end this
+// process with all other models. These threads hold only resources of the broken
+// model, so on_terminate blocks them instead. Any other exception ends the
+// process.
 static uint64_t parked; // atomic
 static void (*terminate)(void);
-static void *(*exception_type)(void); // std::type_info *
+static void *(*exception_type)(void); // returns a std::type_info *
 
-// Once this process is frozen, forks wait for ever: who kills its children misses none.
+// In a frozen process all forks block, so that the code that kills its children misses
+// none.
 static bool frozen;  // atomic
 static int forking;  // atomic
 
@@ -79,11 +82,12 @@ bool tr_freeze(void) {
   return __atomic_load_n(&forking, __ATOMIC_SEQ_CST) == 0;
 }
 
-// system replaces the C library's for the libraries that are loaded here: Triton's python
-// backend calls it for each model that it starts. The C library's ignores SIGINT in the whole
-// process meanwhile, so that a signal to stop can get lost, and calls no handlers of forks.
+// system replaces the C library's function for the libraries that are loaded here. Triton's
+// python backend calls it for each model that it starts. The C library's version ignores
+// SIGINT in the whole process during the call, so a signal to stop may be lost. It also
+// doesn't call the handlers of forks.
 int system(const char *command) {
-  if (command == NULL) return 1; // there is a shell
+  if (command == NULL) return 1; // reports that a shell exists
   char *arguments[] = {"sh", "-c", (char *)command, NULL};
   pid_t child;
   before_fork();
@@ -100,7 +104,8 @@ int system(const char *command) {
 }
 
 static void on_terminate(void) {
-  // After the table of virtual functions comes the mangled name.
+  // The mangled name of the type follows the pointer to the virtual function
+  // table.
   const char *const *type = exception_type();
   bool parks = type != NULL && strstr(type[1], "5boost12interprocess") != NULL;
   if (parks || __atomic_load_n(&frozen, __ATOMIC_SEQ_CST)) {
@@ -113,7 +118,7 @@ static void on_terminate(void) {
 
 uint64_t tr_parked(void) { return __atomic_load_n(&parked, __ATOMIC_RELAXED); }
 
-// survive does so where the C++ runtime is the one that backends share.
+// survive installs on_terminate if the backends share the C++ runtime.
 static void survive(void) {
   void (*(*set_terminate)(void (*)(void)))(void) = NULL;
   *(void **)&set_terminate = dlsym(RTLD_DEFAULT, "_ZSt13set_terminatePFvvE");
@@ -133,7 +138,7 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
     return tr_duplicate("a Triton of this process didn't end: start a new process");
   pthread_mutex_lock(&lock);
   if (loaded == NULL) {
-    // Backends may leave it to their host that its symbols are there.
+    // Backends may expect that the process provides the library's symbols.
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     failure = library != NULL ? fill(library) : tr_duplicate(dlerror());
     if (failure == NULL) {
@@ -159,7 +164,7 @@ tr_error tr_take(ts_error *error) {
   return taken;
 }
 
-// TRY returns the first error of several calls.
+// TRY returns the error of a call if it fails.
 #define TRY(call)                          \
   do {                                     \
     ts_error *failed_ = (call);            \
@@ -175,7 +180,7 @@ static void count(int64_t *live, int64_t change) { __atomic_add_fetch(live, chan
 struct tr_request {
   ts_request *request;
   tr_queue *queue;
-  void *block; // what the request's inputs lie in, and places
+  void *block; // memory of the request's inputs and places
   const tr_place *places;
   uint32_t place_count;
   bool shares, keeps;
@@ -184,7 +189,7 @@ struct tr_request {
   int release; // atomic
 };
 
-// What is known of a request's release, and whether anybody waits for it.
+// State of a request's release, and whether Go awaits it.
 enum { release_unknown, release_awaited, release_done };
 
 static const tr_place *find_place(const tr_request *r, const char *tensor) {
@@ -204,8 +209,9 @@ static ts_error *too_small(const tr_place *place, size_t size) {
   return api.ErrorNew(1, text);
 }
 
-// What lies before the bytes of an output, as far as malloc aligns them. They are
-// Triton's response's and, once taken, somebody else's too: either may let go first.
+// Header before the bytes of an output, with malloc's alignment. The owners are
+// Triton's response and, once the output is taken, Go. They may release the memory
+// in any order.
 typedef struct {
   _Alignas(16) int owners; // atomic
 } buffer_head;
@@ -216,8 +222,8 @@ static void let_go(buffer_head *head) {
   if (__atomic_sub_fetch(&head->owners, 1, __ATOMIC_ACQ_REL) == 0) free(head);
 }
 
-// Outputs are put into host memory whatever the model prefers: the backend
-// copies from where they are. Those that go to shared memory have no
+// allocate places outputs in host memory, whatever memory the model prefers.
+// The backend copies them from their location. Outputs in shared memory have no
 // buffer_user.
 static ts_error *allocate(ts_allocator *allocator, const char *tensor, size_t size, int memory, int64_t memory_id,
                           void *user, void **buffer, void **buffer_user, int *actual_memory,
@@ -317,13 +323,15 @@ void tr_push(tr_queue *queue, tr_event *event) {
   } while (!__atomic_compare_exchange_n(&queue->head, &head, event, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
   if (head == NULL) {
     uint64_t one = 1;
-    // Fails only when the counter is full: then there is a wake-up under way.
+    // The write fails only if the counter is at its maximum. Then a wake-up is
+    // pending already.
     ssize_t written = write(queue->wake, &one, sizeof one);
     (void)written;
   }
 }
 
-// event_room is for the contents of a small response: a token's take half of it.
+// event_room is the room for the contents of a small response, in bytes. A
+// token's response takes half of it.
 enum { event_room = 256 };
 
 static size_t padded(size_t size) { return (size + 7) / 8 * 8; }
@@ -337,7 +345,7 @@ static void describe_outputs(tr_event *event) {
     ts_error *failed = api.InferenceResponseOutput(event->response, i, &out->name, &out->datatype, &out->shape,
                                                    &out->dims, &out->base, &out->size, &memory, &memory_id, &user);
     tr_drop(failed);
-    // What goes to shared memory has no owner here, and may well be on a GPU.
+    // An output in shared memory has no buffer_user, and may be in GPU memory.
     out->shared = failed == NULL && user == NULL;
     if (failed != NULL || (memory == ts_memory_gpu && !out->shared)) {
       event->failure_code = 1;
@@ -349,7 +357,7 @@ static void describe_outputs(tr_event *event) {
   }
 }
 
-// put copies a piece to where the next one of an event goes.
+// put copies bytes into an event and advances the pointer for the next copy.
 static const void *put(char **at, const void *from, size_t size) {
   void *to = *at;
   if (size > 0) memcpy(to, from, size);
@@ -357,9 +365,10 @@ static const void *put(char **at, const void *from, size_t size) {
   return to;
 }
 
-// copy_outputs puts those of a small response into the event and deletes the
-// response. It consists of many small objects, which cost the thread that made
-// them, just now, little to free, and another one, later, much.
+// copy_outputs copies the outputs of a small response into the event and
+// deletes the response. A response has many small objects. Freeing them is
+// cheap in the thread that has just created them, and expensive in another
+// thread later.
 static void copy_outputs(tr_event *event) {
   size_t size = 0;
   for (uint32_t i = 0; i < event->count; i++) {
@@ -379,9 +388,10 @@ static void copy_outputs(tr_event *event) {
 }
 
 tr_event *tr_event_new(ts_response *response, uint32_t outputs) {
-  // In this order in memory.
+  // The memory has the event, the outputs and the room, in this order.
   size_t size = sizeof(tr_event) + outputs * sizeof(tr_output) + (outputs > 0 ? event_room : 0);
-  // A stream that lacks a response without a word would be worse than no process.
+  // A stream that silently lacks a response would be worse than the end of the
+  // process.
   tr_event *event = tr_need(malloc(size), "a response");
   memset(event, 0, sizeof *event);
   event->response = response;
@@ -410,7 +420,8 @@ static void on_response(ts_response *response, uint32_t flags, void *user) {
   tr_request *r = user;
   bool final = (flags & ts_response_final) != 0;
   if (response != NULL || final) {
-    // Triton's header says that the response owns it, but each call makes one that nobody else frees.
+    // Triton's header says that the response owns the error. But each call creates an error that
+    // the caller must free.
     ts_error *failure = response != NULL ? api.InferenceResponseError(response) : NULL;
     uint32_t outputs = 0;
     if (response != NULL && failure == NULL) tr_drop(api.InferenceResponseOutputCount(response, &outputs));
@@ -465,8 +476,8 @@ static ts_error *set_parameter(ts_request *request, const tr_parameter *p) {
   }
 }
 
-// append_gpu appends memory of a GPU, which its handle belongs to: a model in
-// another process can open it by no other.
+// append_gpu appends GPU memory as an input, with its own handle. A model in
+// another process can open the memory only by that handle.
 static ts_error *append_gpu(ts_request *request, const tr_tensor *in) {
   ts_attributes *attributes = NULL;
   TRY(api.BufferAttributesNew(&attributes));
@@ -543,7 +554,7 @@ tr_error tr_request_send(ts_server *server, tr_request *r, tr_trace *trace) {
   __atomic_store_n(&r->owners, 3, __ATOMIC_RELEASE);
   ts_error *failed = api.ServerInferAsync(server, r->request, trace != NULL ? trace->handle : NULL);
   if (trace != NULL) tr_trace_sent(trace, failed != NULL);
-  // After an error no callback comes.
+  // After an error no callback is called.
   if (failed != NULL) __atomic_store_n(&r->owners, 1, __ATOMIC_RELEASE);
   return tr_take(failed);
 }
@@ -579,14 +590,15 @@ const char *tr_label(const tr_event *event, uint32_t output, size_t class) {
   return label;
 }
 
-// Some options have no value until they are set: tritonserver sets each.
+// set_options sets each option, as tritonserver does, because some options have
+// no default in the library.
 static ts_error *set_options(ts_options *options, const tr_options *o) {
   TRY(api.ServerOptionsSetServerId(options, "triton"));
   for (uint32_t i = 0; i < o->repository_count; i++)
     TRY(api.ServerOptionsSetModelRepositoryPath(options, o->repositories[i]));
   TRY(api.ServerOptionsSetModelControlMode(options, ts_control_explicit));
   TRY(api.ServerOptionsSetStrictModelConfig(options, o->strict_model_config));
-  TRY(api.ServerOptionsSetExitOnError(options, true)); // at a repository: no model is loaded yet
+  TRY(api.ServerOptionsSetExitOnError(options, true)); // for an error of a repository; no model is loaded yet
   TRY(api.ServerOptionsSetExitTimeout(options, o->exit_timeout));
   TRY(api.ServerOptionsSetStrictReadiness(options, true));
   TRY(api.ServerOptionsSetModelNamespacing(options, false));
@@ -599,9 +611,10 @@ static ts_error *set_options(ts_options *options, const tr_options *o) {
   return api.ServerOptionsSetBackendDirectory(options, o->backend_directory);
 }
 
-// Large tensors come and go at the rate of requests. By default malloc gives the memory of each back to the kernel,
-// which must clear it before it is lent again. It may keep as much as it comes to by itself once a tensor of 32 MiB
-// has been freed.
+// keep_memory makes malloc keep freed memory. Large tensors are allocated and freed with each
+// request. By default malloc returns the memory of each one to the kernel, which must clear the
+// memory before it is used again. The thresholds are the ones that malloc reaches by itself after a
+// tensor of 32 MiB has been freed.
 static void keep_memory(void) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

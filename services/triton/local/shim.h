@@ -1,6 +1,6 @@
 // The part of libtritonserver's C API (version 1) that the engine uses, declared
-// here by signature, and the shim between it and Go. The library is opened at run
-// time: nothing links against it.
+// by signature, and the shim between that API and Go. The library is opened at
+// run time. No binary links to it.
 #ifndef TRIDENT_SHIM_H
 #define TRIDENT_SHIM_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Handles that only the library looks into.
+// Opaque handles of the library.
 typedef struct ts_error ts_error;
 typedef struct ts_server ts_server;
 typedef struct ts_options ts_options;
@@ -18,10 +18,10 @@ typedef struct ts_allocator ts_allocator;
 typedef struct ts_message ts_message;
 typedef struct ts_parameter ts_parameter;
 typedef struct ts_trace ts_trace;
-typedef struct ts_attributes ts_attributes; // of a buffer
+typedef struct ts_attributes ts_attributes; // attributes of a buffer
 typedef struct ts_metrics ts_metrics;
 
-// Enumerations cross the API as int.
+// The API passes enumerations as int.
 enum { ts_memory_cpu = 0, ts_memory_gpu = 2 };
 enum { ts_batch_first_dimension = 2 };
 enum { ts_control_explicit = 2 };
@@ -44,7 +44,8 @@ typedef void (*ts_tensor_activity_fn)(ts_trace *, int activity, const char *tens
                                       void *user);
 typedef void (*ts_trace_release_fn)(ts_trace *, void *user);
 
-// TS_API lists the functions: F(result, name without TRITONSERVER_, parameters).
+// TS_API lists the required functions: F(result, name without TRITONSERVER_,
+// parameters).
 #define TS_API(F)                                                                                             \
   F(ts_error *, ApiVersion, (uint32_t *major, uint32_t *minor))                                               \
   F(ts_error *, ErrorNew, (int code, const char *message))                                                    \
@@ -143,8 +144,9 @@ typedef void (*ts_trace_release_fn)(ts_trace *, void *user);
   F(ts_error *, ServerUnloadModelAndDependents, (ts_server *, const char *model))                             \
   F(ts_error *, ServerInferAsync, (ts_server *, ts_request *, ts_trace *))
 
-// TS_OPTIONAL_API lists those that only serve what a user may ask for. All are in
-// the API from 1.34 on; a later one may drop some.
+// TS_OPTIONAL_API lists functions that are needed only for options that a user
+// may set. The API has all of them since version 1.34. A later version may drop
+// some.
 #define TS_OPTIONAL_API(F)                                                                                    \
   F(ts_error *, ServerOptionsSetCacheDirectory, (ts_options *, const char *))                                 \
   F(ts_error *, ServerOptionsSetCacheConfig, (ts_options *, const char *cache, const char *json))             \
@@ -164,7 +166,7 @@ typedef void (*ts_trace_release_fn)(ts_trace *, void *user);
   F(ts_error *, MetricsDelete, (ts_metrics *))                                                                \
   F(ts_error *, InferenceTraceSetContext, (ts_trace *, const char *json))
 
-// TS_TRACE_API lists those of traces, optional too.
+// TS_TRACE_API lists the functions of traces, which are optional too.
 #define TS_TRACE_API(F)                                                                                       \
   F(ts_error *, InferenceTraceTensorNew,                                                                      \
     (ts_trace **, int level, uint64_t parent, ts_activity_fn, ts_tensor_activity_fn, ts_trace_release_fn,     \
@@ -178,34 +180,37 @@ typedef void (*ts_trace_release_fn)(ts_trace *, void *user);
   F(ts_error *, InferenceTraceContext, (ts_trace *, const char **))                                           \
   F(const char *, InferenceTraceActivityString, (int activity))
 
-// What can go wrong here carries a text that the caller frees; NULL is success.
+// Functions that return char * return NULL on success, or an error message that
+// the caller must free.
 
-// tr_open opens a library that another one needs. It stays open.
+// tr_open opens a library that another library needs. The library stays open.
 char *tr_open(const char *path);
 
 // tr_load opens libtritonserver and fills the table of its functions, once in a
-// process: a second call is for the same path, or fails.
+// process. A second call must have the same path, or it fails.
 char *tr_load(const char *path, uint32_t *major, uint32_t *minor);
 
-// tr_abandon says that a server of this process couldn't be deleted. Its backends
-// keep their state, the names of their shared memory among it, so that tr_load
-// refuses from then on.
+// tr_abandon records that a server of this process couldn't be deleted. Its
+// backends keep their state, including the names of their shared memory. So
+// tr_load fails from then on.
 void tr_abandon(void);
 
-// tr_freeze keeps threads of this process from starting others by fork from now on, and
-// those that end by an exception from ending it. It reports whether no fork is under way.
+// tr_freeze blocks all further forks of this process's threads. It also keeps a thread
+// that ends with an exception from ending the process. It reports whether no fork is in
+// progress.
 bool tr_freeze(void);
 
-// tr_parked is how many threads of Triton's were kept from ending this process.
+// tr_parked returns the number of Triton's threads that were blocked to keep
+// them from ending this process.
 uint64_t tr_parked(void);
 
-// tr_error is an error of the library, taken over; the text is NULL on success.
+// tr_error is a copy of an error of the library. text is NULL on success.
 typedef struct {
   int code;
-  char *text; // to free
+  char *text; // the caller must free it
 } tr_error;
 
-// tr_output is one tensor of a response, in memory that the event owns, or in
+// tr_output is one tensor of a response. Its memory belongs to the event, or is
 // shared memory that the request has named.
 typedef struct {
   const char *name;
@@ -217,16 +222,16 @@ typedef struct {
   bool shared;
 } tr_output;
 
-// tr_event is one response on its way to Go, or the word that the request has
-// been released, for who awaits that. Of a request that uses shared memory one more
-// event says that nothing touches that any longer.
+// tr_event passes one response to Go, or reports that a request has been released,
+// if that was awaited. For a request with shared memory, one more event reports
+// that Triton doesn't use that memory any more.
 typedef struct tr_event {
   struct tr_event *next;
   uint64_t stream;
-  ts_response *response; // NULL in an empty final one, and when its outputs have been copied
-  size_t bytes;          // what it holds in memory, about
+  ts_response *response; // NULL in an empty final event, and if the outputs have been copied
+  size_t bytes;          // approximate size of the event and its outputs
   ts_error *error;       // of a failed response, or NULL
-  const char *failure;   // text, or NULL
+  const char *failure;   // error message, or NULL
   int failure_code;
   bool final;
   bool released;
@@ -237,14 +242,14 @@ typedef struct tr_event {
   struct tr_trace *trace; // of a request that is no stream's any more, or NULL
 } tr_event;
 
-// tr_queue takes the events of an engine. Its callbacks never wait: they push
-// onto a list without locks, newest first, and write the eventfd when the list
-// was empty. Go swaps head for NULL to take all.
+// tr_queue receives the events of an engine. Its callbacks never block: they
+// push events onto a lock-free list, newest first, and write to the eventfd if
+// the list was empty. Go swaps head with NULL to take all events.
 typedef struct {
   tr_event *head; // atomic
-  int wake;       // eventfd, which Go closes
+  int wake;       // eventfd, closed by Go
   ts_allocator *allocator;
-  // Live objects of the library's side; atomic.
+  // Numbers of live objects; atomic.
   int64_t requests, events, buffers;
 } tr_queue;
 
@@ -252,23 +257,24 @@ tr_error tr_queue_new(tr_queue **queue);
 void tr_queue_delete(tr_queue *);
 void tr_events_free(tr_queue *, tr_event *list);
 
-// tr_output_take makes the bytes of an event's output the caller's too, who lets go of
-// them by tr_output_free, before the event is freed or after it, whatever has become of
-// queue and server by then. It is false for bytes that lie elsewhere, or are taken.
+// tr_output_take makes the caller a second owner of an output's memory. The caller must
+// release the memory by tr_output_free, before or after the event, the queue and the
+// server are freed. It returns false if the memory isn't the event's, or is already
+// taken.
 bool tr_output_take(const tr_event *, const tr_output *);
 void tr_output_free(void *base);
 
-// tr_place is where a tensor lies in memory that its client shares: of the system
-// or, with a handle (cudaIpcMemHandle_t), of a GPU.
+// tr_place is the location of a tensor in memory that its client shares. The
+// memory is system memory or, with a handle (cudaIpcMemHandle_t), GPU memory.
 typedef struct {
-  const char *name; // of the tensor
+  const char *name; // name of the tensor
   void *base;
   void *handle;
   size_t size;
   int64_t memory_id;
 } tr_place;
 
-// tr_tensor is an input, tr_parameter a parameter of a request.
+// tr_tensor is an input of a request.
 typedef struct {
   const char *name;
   const int64_t *shape;
@@ -283,44 +289,45 @@ typedef struct {
   const char *name;
   const char *text;
   double number;
-  int64_t integer; // and truth value
+  int64_t integer; // or a boolean
   int type;
 } tr_parameter;
 
-// tr_inference describes a request. All of it lies in one block of malloc's,
-// which tr_request_new takes over when it succeeds.
+// tr_inference describes a request. It is one block of memory from malloc,
+// which tr_request_new takes over if it succeeds.
 typedef struct {
   const char *model, *id;
-  const char *correlation; // or NULL for correlation_id
+  const char *correlation; // string id of the sequence, or NULL if correlation_id applies
   const tr_tensor *inputs;
   const char **outputs;
   const tr_parameter *parameters;
-  const tr_place *places; // of outputs that go to shared memory
+  const tr_place *places; // places of outputs in shared memory
   uint64_t stream, correlation_id, priority, timeout;
   int64_t version;
   uint32_t flags, input_count, output_count, parameter_count, place_count;
-  bool shares; // shared memory, for inputs or outputs
-  bool keeps;  // responses whole, to ask them for more than outputs
+  bool shares; // inputs or outputs are in shared memory
+  bool keeps;  // keep responses whole, because their outputs are looked up later
 } tr_inference;
 
-// tr_request is a request with three owners: who made it, the library until it
-// releases it, and the callback until the final response. It is deleted when the
-// last of them is done.
+// tr_request is a request with three owners: its creator, the library until it
+// releases the request, and the callback until the final response. The last
+// owner to release it deletes it.
 typedef struct tr_request tr_request;
 
 tr_error tr_request_new(ts_server *, tr_queue *, tr_inference *, void *block, tr_request **);
 
-// tr_request_send sends it, with a trace or NULL. The trace is the library's then.
+// tr_request_send sends a request, with a trace or NULL. The library then owns the
+// trace.
 tr_error tr_request_send(ts_server *, tr_request *, struct tr_trace *);
 void tr_request_cancel(tr_request *);
 void tr_request_unref(tr_request *);
 
-// tr_request_await asks for an event when the request is released: the model is done
-// with it then, and has counted it. False where it has been released already, as it
-// mostly has when its last response is looked at.
+// tr_request_await asks for an event when the model has released the request and
+// Triton has updated its statistics. It returns false if the request has been
+// released already, which is the usual case after its last response.
 bool tr_request_await(tr_request *);
 
-// tr_option is one of those that are repeated, or that a library may lack.
+// tr_option is an option that may be repeated, or that a library may lack.
 typedef enum {
   tr_option_backend,
   tr_option_cache_directory,
@@ -337,13 +344,13 @@ typedef enum {
 
 typedef struct {
   tr_option_kind kind;
-  const char *flag;              // that asks for it, or NULL for a default
-  const char *name, *key, *text; // what each kind takes of them
+  const char *flag;              // flag that set it, or NULL for a default value
+  const char *name, *key, *text; // each kind uses some of them
   uint64_t number;
   int device; // -1 for all
 } tr_option;
 
-// tr_options is what a server starts with.
+// tr_options has the options that a server starts with.
 typedef struct {
   const char **repositories;
   const char *backend_directory;
@@ -355,17 +362,21 @@ typedef struct {
   bool strict_model_config;
 } tr_options;
 
-// tr_response_parameter reads a parameter of a response; its text is the event's.
+// tr_response_parameter reads a parameter of a response. The event owns the
+// parameter's strings.
 tr_error tr_response_parameter(const tr_event *, uint32_t index, tr_parameter *);
 
-// tr_label gives the label of a class of an output, which is the event's, or NULL.
+// tr_label returns the label of a class of an output, or NULL. The event owns the
+// label.
 const char *tr_label(const tr_event *, uint32_t output, size_t class);
 
 tr_error tr_server_new(const tr_options *, ts_server **);
-// tr_server_delete waits for a number of seconds for what is at work.
+// tr_server_delete deletes a server. It waits at most timeout seconds for its
+// models and requests.
 tr_error tr_server_delete(ts_server *, unsigned int timeout);
 
-// tr_what is what tr_describe gives as JSON, to free.
+// tr_what selects the JSON that tr_describe returns. The caller must free the
+// JSON.
 typedef enum { tr_server_metadata, tr_model_metadata, tr_model_config, tr_model_statistics, tr_index } tr_what;
 
 tr_error tr_describe(ts_server *, tr_what, const char *model, int64_t version, char **json, size_t *size);
@@ -374,8 +385,8 @@ tr_error tr_is_ready(ts_server *, bool *);
 tr_error tr_model_is_ready(ts_server *, const char *model, int64_t version, bool *);
 tr_error tr_model_batches(ts_server *, const char *model, int64_t version, bool *);
 
-// tr_override is a parameter of a load: the text of a JSON configuration, or a
-// file's contents.
+// tr_override is a parameter of a load: a model configuration as JSON, or the
+// contents of a file.
 typedef struct {
   const char *name;
   const void *base;
@@ -383,10 +394,12 @@ typedef struct {
   bool file;
 } tr_override;
 
-// tr_metrics gives the metrics as Prometheus's text, to free.
+// tr_metrics returns the metrics in Prometheus's text format. The caller must
+// free them.
 tr_error tr_metrics(ts_server *, char **text, size_t *size);
 
-// tr_log puts log settings into force. They are the process's: a server has none.
+// tr_log_values are log settings. They apply to the whole process, because the
+// library has one logger.
 typedef struct {
   bool info, warning, error;
   int verbose, format; // TRITONSERVER_LogFormat
@@ -397,8 +410,8 @@ tr_error tr_log(const tr_log_values *);
 tr_error tr_model_load(ts_server *, const char *model, const tr_override *, uint32_t count);
 tr_error tr_model_unload(ts_server *, const char *model, bool dependents);
 
-// tr_fix_signals gives the alternate signal stack, which Go needs, to signal
-// handlers that came without it; a bit for each signal changed.
+// tr_fix_signals sets the alternate signal stack, which Go needs, for signal
+// handlers without it. It returns a bit for each signal that it changed.
 uint64_t tr_fix_signals(void);
 
 #endif

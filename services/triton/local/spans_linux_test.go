@@ -20,8 +20,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestSpans: what Triton's core tells of a request is below the span of it, and at its
-// time; without a span nothing is traced.
+// TestSpans: spans of Triton's core are below the engine's span and have its times.
+// Without a span, no request is traced.
 func TestSpans(t *testing.T) {
 	engine := start(t, suiteConfig(t))
 	recorder := tracetest.NewSpanRecorder()
@@ -38,7 +38,7 @@ func TestSpans(t *testing.T) {
 	}
 	above.End()
 	ended := time.Now()
-	if err := engine.Stop(t.Context()); err != nil { // the trace has ended then
+	if err := engine.Stop(t.Context()); err != nil { // the trace has ended after Stop
 		t.Fatal(err)
 	}
 	spans := recorder.Ended()
@@ -61,7 +61,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// telling is a model that notes the context of each request's trace.
+// telling is a model that writes the trace context of each request to a file.
 const telling = `import os
 import triton_python_backend_utils as pb_utils
 
@@ -78,8 +78,8 @@ class TritonPythonModel:
         return responses
 `
 
-// TestTraceContext: a model sees which trace its request is of, be it that Trident makes
-// spans of it or not, and nothing without one.
+// TestTraceContext: a model receives the trace context of its request, whether Trident
+// records spans or not. It receives none if the request has none.
 func TestTraceContext(t *testing.T) {
 	config := configOf(t, map[string]string{"telling": telling})
 	engine := start(t, config)

@@ -22,60 +22,60 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// Used responses are freed several at a time, to save calls into C.
+// Limits of used responses. They are freed in batches, to save calls into C.
 const (
 	usedEvents = 16
 	usedBytes  = 64 << 10
 )
 
-// releaseTime is how long a stream that has had its last response waits for the
-// model to let go of the request. Only then has Triton counted it.
+// releaseTime is how long a stream waits after its last response until the
+// model releases the request. Only then has Triton updated its statistics.
 const releaseTime = 20 * time.Millisecond
 
-// stream is one request under way. The queue's goroutine pushes its events, the
-// goroutine that iterates takes them.
+// stream is one request in progress. The queue's goroutine pushes its events,
+// and the goroutine that iterates takes them.
 type stream struct {
 	core    *core
 	id      uint64
 	model   string
 	request *C.tr_request
 	asked   *kserve.ModelInferRequest
-	extras  *extras // that it asked for, or nil
+	extras  *extras // extensions that the request asks for, or nil
 	limit   int64   // bytes
-	heard   bool    // a response came lately, guarded by the queue's mutex
+	heard   bool    // a response arrived since the last [queue.heard]; guarded by the queue's mutex
 
-	readable chan struct{} // a token when there is something to look at
-	waiting  atomic.Int64  // bytes of the events that the consumer isn't done with
+	readable chan struct{} // receives a token when an event or an end needs attention
+	waiting  atomic.Int64  // bytes of the events that the consumer hasn't released
 	mu       sync.Mutex
-	over     bool        // too much has waited; the queue's goroutine's
-	first    *C.tr_event // pushed and not taken, guarded by mu
-	last     *C.tr_event // guarded by mu
-	released bool        // the model has let go of the request, for who awaits that; guarded by mu
+	over     bool        // too many bytes have waited; used by the queue's goroutine only
+	first    *C.tr_event // oldest pushed event that isn't taken; guarded by mu
+	last     *C.tr_event // newest such event; guarded by mu
+	released bool        // the model has released the request, if that was awaited; guarded by mu
 
-	cause    atomic.Pointer[error] // why the engine ends the stream; nil while it doesn't
-	followed atomic.Bool           // the consumer may be at anything, and the model is to be told of an end
-	leaving  sync.WaitGroup        // of those who tell it
+	cause    atomic.Pointer[error] // why the engine ends the stream; nil until then
+	followed atomic.Bool           // an end must cancel the request, because the consumer may be busy
+	leaving  sync.WaitGroup        // goroutines that cancel the request
 
-	// What follows is the consumer's.
-	forwards bool        // the model's errors are responses
-	unfollow func() bool // of [stream.follow]; nil before it
-	batch    *C.tr_event // taken and not handed out
-	current  *C.tr_event // handed out
-	used     *C.tr_event // to free
-	uses     int         // how many
+	// The consumer's goroutine uses these fields.
+	forwards bool        // errors of the model are passed on as responses
+	unfollow func() bool // ends [stream.follow]; nil before it
+	batch    *C.tr_event // taken events that aren't yielded yet
+	current  *C.tr_event // event that is yielded
+	used     *C.tr_event // events to free
+	uses     int         // number of used events
 	useBytes int
-	ended    bool // the final event has been handed out
+	ended    bool // the final event has been yielded
 	version  C.int64_t
 	silence  triton.Silence
 	response inference.Response
-	output   [1]inference.Output // of most models
+	output   [1]inference.Output // most models have one output
 	idle     inference.Response
 }
 
-// Stream implements [inference.Engine]. The request's tensors are copied once;
-// the responses are views of Triton's memory. When Stream returns the request
-// has been cancelled or has ended; a model that looks late keeps its copy until
-// then.
+// Stream implements [inference.Engine]. It copies the request's tensors once.
+// The responses are views of Triton's memory. When Stream returns, the request
+// has ended or has been cancelled. A model that detects the cancellation late
+// keeps its copy until then.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
 	return e.stream(ctx, req, inference.Contents(req.GetRawInputContents()), false)
 }
@@ -113,7 +113,7 @@ func (e *Engine) stream(ctx context.Context, req *kserve.ModelInferRequest, raw 
 	}
 }
 
-// send hands the request to Triton.
+// send sends the request to Triton.
 func (c *core) send(ctx context.Context, req *kserve.ModelInferRequest, raw []inference.Content) (*stream, error) {
 	if err := c.health.check(req.GetModelName()); err != nil {
 		return nil, err
@@ -146,8 +146,9 @@ func (c *core) send(ctx context.Context, req *kserve.ModelInferRequest, raw []in
 	return s, nil
 }
 
-// stop ends the stream for a reason of the engine's, the first that comes. It doesn't
-// block, and mustn't be called once the queue and the clock have let go of the stream.
+// stop ends the stream with a cause of the engine. Only the first cause applies. stop
+// doesn't block. It must not be called after the queue and the clock have removed the
+// stream.
 func (s *stream) stop(cause error) {
 	if !s.cause.CompareAndSwap(nil, &cause) {
 		return
@@ -158,12 +159,13 @@ func (s *stream) stop(cause error) {
 	}
 }
 
-// abandon tells the model that nobody waits any more.
+// abandon cancels the request in the model.
 func (s *stream) abandon() { C.tr_request_cancel(s.request) }
 
-// follow lets an end cancel the request whatever the consumer is at. While the consumer
-// waits for a response it sees the end itself, and the one response that most requests
-// have needs none of this.
+// follow makes an end of the stream cancel the request even if the consumer is busy. It
+// isn't needed while the consumer waits for a response, because the consumer then
+// detects the end itself. So requests with one response, which are the most frequent,
+// avoid its cost.
 func (s *stream) follow(ctx context.Context) {
 	if s.unfollow != nil {
 		return
@@ -175,12 +177,12 @@ func (s *stream) follow(ctx context.Context) {
 		s.wake()
 	})
 	s.followed.Store(true)
-	if s.cause.Load() != nil { // stopped just before
+	if s.cause.Load() != nil { // stop was called just before
 		s.abandon()
 	}
 }
 
-// close ends the stream, and cancels a request that hasn't ended.
+// close ends the stream and cancels a request that hasn't ended.
 func (s *stream) close() {
 	s.silence.Stop()
 	s.awaitRelease()
@@ -196,14 +198,14 @@ func (s *stream) close() {
 	s.retire()
 	s.free()
 	s.core.queue.waits.Add(-s.waiting.Load())
-	for _, list := range [...]*C.tr_event{s.batch, s.first} { // of a consumer that has left
+	for _, list := range [...]*C.tr_event{s.batch, s.first} { // events that the consumer didn't take
 		if list != nil {
 			C.tr_events_free(s.core.queue.c, list)
 		}
 	}
 }
 
-// awaitRelease waits a moment for the release of a request that has ended.
+// awaitRelease waits up to releaseTime until an ended request is released.
 func (s *stream) awaitRelease() {
 	if !s.ended || !bool(C.tr_request_await(s.request)) {
 		return
@@ -225,8 +227,8 @@ func (s *stream) isReleased() bool {
 	return s.released
 }
 
-// push queues an event; a release is only noted. It refuses those of a stream
-// that has too much waiting already, and ends it.
+// push queues an event, or records a release. If the stream has too many
+// waiting bytes, push returns false and ends the stream.
 func (s *stream) push(event *C.tr_event) bool {
 	if event.released {
 		s.mu.Lock()
@@ -260,7 +262,7 @@ func (s *stream) push(event *C.tr_event) bool {
 	return true
 }
 
-// wake has the consumer look.
+// wake wakes the consumer.
 func (s *stream) wake() {
 	select {
 	case s.readable <- struct{}{}:
@@ -268,8 +270,8 @@ func (s *stream) wake() {
 	}
 }
 
-// piled is how much waits behind a response that waits: 0 for a consumer that
-// keeps up.
+// piled returns the waiting bytes if more than one response waits. For a
+// consumer that keeps up it returns 0.
 func (s *stream) piled() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,8 +281,8 @@ func (s *stream) piled() int64 {
 	return s.waiting.Load()
 }
 
-// overflow ends the stream and frees what waits: its consumer, which may wait for
-// a client, can't be relied on to do it soon.
+// overflow ends the stream and frees its waiting events. The consumer may be
+// blocked on a client and wouldn't free them soon.
 func (s *stream) overflow() {
 	s.over = true
 	s.stop(errOverflow)
@@ -297,8 +299,8 @@ func (s *stream) overflow() {
 	C.tr_events_free(s.core.queue.c, list)
 }
 
-// deliver hands out the responses. It ends after the final one, an error, or
-// when the consumer leaves.
+// deliver yields the responses. It ends after the final response, an error, or
+// when the consumer stops.
 func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, error) bool) {
 	for {
 		response, err := s.next(ctx)
@@ -322,7 +324,8 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 	}
 }
 
-// next waits for the next response; an idle one stands for a while of silence.
+// next waits for the next response. It returns an idle response after each idle
+// period.
 func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 	s.retire()
 	for {
@@ -345,9 +348,9 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 	}
 }
 
-// wait is for the queue, the clock, or an end.
+// wait waits for the queue, the clock, or an end.
 func (s *stream) wait(ctx context.Context) {
-	if s.unfollow != nil { // the context's end comes by the same way
+	if s.unfollow != nil { // follow sends a token when the context ends
 		<-s.readable
 		return
 	}
@@ -357,7 +360,7 @@ func (s *stream) wait(ctx context.Context) {
 	}
 }
 
-// take makes the next event the current one, if there is one.
+// take makes the next event the current one. It returns false if there is none.
 func (s *stream) take() bool {
 	if s.batch == nil {
 		s.mu.Lock()
@@ -371,7 +374,7 @@ func (s *stream) take() bool {
 	return true
 }
 
-// more is whether another event is here.
+// more reports whether another event is waiting.
 func (s *stream) more() bool {
 	if s.batch != nil {
 		return true
@@ -381,7 +384,7 @@ func (s *stream) more() bool {
 	return s.first != nil
 }
 
-// retire is done with the current event.
+// retire adds the current event to the used events.
 func (s *stream) retire() {
 	if s.current == nil {
 		return
@@ -405,7 +408,7 @@ func (s *stream) free() {
 	s.used, s.uses, s.useBytes = nil, 0, 0
 }
 
-// open makes a view of the current event.
+// open makes the response a view of the current event.
 func (s *stream) open() (*inference.Response, error) {
 	event := s.current
 	s.ended = bool(event.final)
@@ -439,7 +442,8 @@ func (s *stream) open() (*inference.Response, error) {
 	return &s.response, nil
 }
 
-// fail ends the stream with a failed response, or hands it on.
+// fail returns the error of a failed response, or passes the error on as a
+// response.
 func (s *stream) fail(err *inference.Error) (*inference.Response, error) {
 	if !s.forwards {
 		return nil, err
@@ -448,8 +452,9 @@ func (s *stream) fail(err *inference.Error) (*inference.Response, error) {
 	return &s.response, nil
 }
 
-// view makes the response's outputs those of the event. A stream's responses are
-// alike, so that most names are those of the response before.
+// view makes the response's outputs views of the event's. Responses of a stream
+// are similar, so most names equal those of the previous response and aren't
+// copied.
 func (s *stream) view(outputs []C.tr_output) {
 	r := &s.response
 	if len(outputs) > cap(r.Outputs) {

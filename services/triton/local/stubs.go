@@ -17,23 +17,23 @@ import (
 	"time"
 )
 
-// stub is a process in which a Python model runs: Triton's child, which Triton
-// starts by the command line
+// stub is a process in which a Python model runs. It is a child of Triton,
+// which starts it with the command line
 //
 //	triton_python_backend_stub MODEL.PY SEGMENT SIZE GROWTH PARENT LIBRARY HANDLE INSTANCE RUNTIME
 //
-// Its shared memory bears the server's prefix.
+// The names of its shared memory start with the server's prefix.
 type stub struct {
 	pid      int
-	file     string // the model's, REPOSITORY/MODEL/VERSION/model.py
-	segment  string // of its shared memory, in /dev/shm
-	instance string // MODEL, or of an instance that serves MODEL_GROUP_NUMBER
+	file     string // path of the model's file, REPOSITORY/MODEL/VERSION/model.py
+	segment  string // name of its shared memory in /dev/shm
+	instance string // MODEL, or MODEL_GROUP_NUMBER of an instance that serves requests
 }
 
-// stubsOf are the processes that live and whose shared memory has the prefix.
+// stubsOf returns the live processes whose shared memory has the prefix.
 func stubsOf(prefix string) []stub {
 	var all []stub
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // fails on malformed patterns only
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // fails only for a malformed pattern
 	for _, path := range lines {
 		line, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(line, []byte(prefix)) {
@@ -47,8 +47,8 @@ func stubsOf(prefix string) []stub {
 	return all
 }
 
-// parseStub reads a command line as /proc has it. Between fork and exec it is
-// another program's.
+// parseStub parses a command line from /proc. Between fork and exec a process
+// has the command line of another program.
 func parseStub(pid int, line []byte) (stub, bool) {
 	words := strings.Split(string(line), "\x00")
 	if len(words) < 9 || filepath.Base(words[0]) != stubName {
@@ -57,15 +57,17 @@ func parseStub(pid int, line []byte) (stub, bool) {
 	return stub{pid: pid, file: words[1], segment: words[2], instance: words[8]}, true
 }
 
-// uploaded is where Triton puts the files of a model that came with the request
-// to load it.
+// uploaded is the prefix of the folders in which Triton stores a model's files
+// from a load request.
 const uploaded = "/tmp/folder"
 
-// groupNumber is what Triton adds to a model's name for an instance's.
+// groupNumber matches the suffix that Triton appends to a model's name to name
+// an instance.
 var groupNumber = regexp.MustCompile(`(_\d+){1,2}$`)
 
-// model is the name of the model that the stub runs: its folder's, or by its
-// instance, unless the configuration has names of its own for those.
+// model returns the name of the model that the stub runs, from its folder. For
+// an uploaded model it derives the name from the instance, which fails if the
+// configuration names its instances.
 func (s stub) model() string {
 	if strings.HasPrefix(s.file, uploaded) {
 		return groupNumber.ReplaceAllString(s.instance, "")
@@ -73,8 +75,8 @@ func (s stub) model() string {
 	return filepath.Base(filepath.Dir(filepath.Dir(s.file)))
 }
 
-// stubsOfModel are the processes of one model that Triton has started. What those
-// have forked looks like them.
+// stubsOfModel returns the processes of one model that Triton has started. It
+// excludes their forks, which have the same command line.
 func (c *core) stubsOfModel(model string) []stub {
 	self := strconv.Itoa(os.Getpid())
 	return slices.DeleteFunc(stubsOf(c.prefix), func(s stub) bool {
@@ -83,21 +85,21 @@ func (c *core) stubsOfModel(model string) []stub {
 	})
 }
 
-// kill ends a stub with all the processes that it has started, as those of
-// vLLM's engine, which may hold the GPU's memory.
+// kill kills a stub and all processes that it has started. These include the
+// processes of vLLM's engine, which may hold the GPU's memory.
 func (s stub) kill() bool {
 	family := descendants(s.pid)
 	killed := syscall.Kill(s.pid, syscall.SIGKILL) == nil
 	for _, pid := range family {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // may have ended with it
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended with its parent
 	}
 	return killed
 }
 
-// descendants are the children of a process, and theirs.
+// descendants returns the children of a process and their descendants.
 func descendants(pid int) []int {
 	children := map[int][]int{}
-	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // fails on malformed patterns only
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // fails only for a malformed pattern
 	for _, path := range paths {
 		child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if fields := statOf(child); err == nil && fields != nil {
@@ -112,20 +114,22 @@ func descendants(pid int) []int {
 	return all
 }
 
-// Fields of /proc/PID/stat, from the state on, which is the third.
+// Indexes of fields of /proc/PID/stat, counted from the state, which is the
+// third field.
 const (
 	statState  = 0
 	statParent = 1
 	statStatus = 49
 )
 
-// statOf gives a process's fields from the state on; nil when it is gone.
+// statOf returns a process's fields from the state on, or nil if the process
+// doesn't exist.
 func statOf(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil
 	}
-	// The name in parentheses may hold anything.
+	// The process name in parentheses may contain any character.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) <= statStatus {
 		return nil
@@ -133,8 +137,8 @@ func statOf(pid int) []string {
 	return fields
 }
 
-// ended tells whether a process runs no more. Of one that waits for its parent
-// to look, it says how it ended.
+// ended reports whether a process has ended. how has the exit status of a
+// zombie, whose parent hasn't waited for it yet.
 func ended(pid int) (how exit, yes bool) {
 	fields := statOf(pid)
 	switch {
@@ -147,16 +151,16 @@ func ended(pid int) (how exit, yes bool) {
 	return exit{status: syscall.WaitStatus(status), known: err == nil}, true
 }
 
-// exit is how a process ended.
+// exit is the exit status of a process, if it is known.
 type exit struct {
 	status syscall.WaitStatus
 	known  bool
 }
 
-// clean is an end that nothing forced.
+// clean reports whether the process ended by itself with exit code 0.
 func (e exit) clean() bool { return e.known && e.status.Exited() && e.status.ExitStatus() == 0 }
 
-// String says it in words.
+// String returns a description of the end.
 func (e exit) String() string {
 	switch {
 	case !e.known:
@@ -168,14 +172,16 @@ func (e exit) String() string {
 	}
 }
 
-// pidfdOpen is the number of the system call, the same on all of Go's platforms.
+// pidfdOpen is the number of the system call, which is the same on all of Go's
+// platforms.
 const pidfdOpen = 434
 
-// endPoll is how often a process is looked at where the kernel can't tell of its
-// end (before Linux 5.3, or in some sandboxes).
+// endPoll is the interval at which a process is checked if the kernel doesn't
+// report its end (before Linux 5.3, or in some sandboxes).
 const endPoll = time.Second
 
-// awaitEnd waits until a process has ended. It costs nothing meanwhile.
+// awaitEnd waits until a process has ended, without polling if the kernel
+// supports that.
 func awaitEnd(ctx context.Context, pid int) (exit, error) {
 	number, _, errno := syscall.Syscall(pidfdOpen, uintptr(pid), syscall.O_NONBLOCK, 0)
 	switch {
@@ -185,7 +191,7 @@ func awaitEnd(ctx context.Context, pid int) (exit, error) {
 		return pollEnd(ctx, pid)
 	}
 	file := os.NewFile(number, "pidfd")
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close() //nolint:errcheck // the file is only read
 	defer context.AfterFunc(ctx, func() { _ = file.Close() })()
 	conn, err := file.SyscallConn()
 	if err != nil {

@@ -40,7 +40,7 @@ func TestParseStub(t *testing.T) {
 	}
 }
 
-// fakeStub is a process that looks like a model's.
+// fakeStub starts a process with the command line of a model's process.
 func fakeStub(t *testing.T, prefix string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "/r/chat/1/model.py", prefix+"x", "1", "2", "3", "/b", "336", "chat_0_0", "DEFAULT")
@@ -56,7 +56,7 @@ func fakeStub(t *testing.T, prefix string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = out.Read(make([]byte, 1)) // it has a child now, which looks like it until it has become another program
+	_, _ = out.Read(make([]byte, 1)) // its child has the same command line until it runs another program
 	for len(stubsOf(prefix)) > 1 {
 		runtime.Gosched()
 	}
@@ -103,7 +103,8 @@ func TestAwaitEnd(t *testing.T) {
 	}
 }
 
-// TestSweepDead leaves alone what belongs to a server that lives.
+// TestSweepDead: sweepDead removes what a dead server left behind, and nothing
+// of a live one.
 func TestSweepDead(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	living, lease := newPrefix(Options{})
@@ -129,7 +130,7 @@ func TestSweepDead(t *testing.T) {
 	if len(stubsOf(other)) != 1 {
 		t.Fatal("what belongs to a living server was swept up")
 	}
-	_ = second.Close() // as the kernel does with a process that ends
+	_ = second.Close() // the kernel does this when a process ends
 	sweepDead(log)
 	if left, _ := filepath.Glob(shared + other + "*"); len(left) > 0 || len(stubsOf(other)) > 0 {
 		t.Errorf("left: %v, %v", left, stubsOf(other))
@@ -147,7 +148,8 @@ func TestSweepDead(t *testing.T) {
 	_ = lease.Close()
 }
 
-// TestPause looks at the pauses between attempts, and at who takes a model.
+// TestPause checks the pauses between attempts, and that one goroutine at a
+// time takes a model.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(t.Context(), &core{})

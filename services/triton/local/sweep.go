@@ -11,17 +11,18 @@ import (
 	"syscall"
 )
 
-// Servers share the names in /dev/shm with all others of the machine, and of other
-// containers where those share it. So each leases a prefix: it holds a lock on a
-// file of that name, which the kernel lets go when the process ends, however that
-// happens.
+// Servers share the names in /dev/shm with all processes of the machine, and of
+// other containers that share it. So each server leases a prefix: it holds a lock
+// on a file with that name. The kernel releases the lock when the process ends for
+// any reason.
 const (
 	shared    = "/dev/shm/"
 	leaseName = "lease"
 )
 
-// newPrefix leases a prefix for a server's shared memory. Without a lease, where
-// that folder can't be written to, nobody sweeps up after a sudden death.
+// newPrefix leases a prefix for a server's shared memory. It returns no lease if
+// the folder isn't writable. Then the memory isn't removed after a sudden end of
+// the process.
 func newPrefix(options Options) (string, *os.File) {
 	for number := 1; ; number++ {
 		prefix := options.prefixOf(fmt.Sprintf("trident_%d_%d_", os.Getpid(), number))
@@ -35,7 +36,7 @@ func newPrefix(options Options) (string, *os.File) {
 		if lock(lease) && there(lease) {
 			return prefix, lease
 		}
-		_ = lease.Close() // somebody has swept it up before it was locked
+		_ = lease.Close() // another process removed it before it was locked
 	}
 }
 
@@ -43,33 +44,33 @@ func lock(lease *os.File) bool {
 	return syscall.Flock(int(lease.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// there tells whether the file hasn't been removed.
+// there reports whether the file still exists under its name.
 func there(file *os.File) bool {
 	named, err := os.Stat(file.Name())
 	opened, failed := file.Stat()
 	return err == nil && failed == nil && os.SameFile(named, opened)
 }
 
-// sweepDead removes what servers have left that died suddenly, a Python process
-// that outlived its parent among it.
+// sweepDead removes what servers that died suddenly left behind, including
+// Python processes that outlived their parent.
 func sweepDead(log *slog.Logger) {
-	leases, _ := filepath.Glob(shared + "*trident_*_" + leaseName) // fails on malformed patterns only
+	leases, _ := filepath.Glob(shared + "*trident_*_" + leaseName) // fails only for a malformed pattern
 	for _, path := range leases {
 		lease, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
-			continue // another user's, or gone
+			continue // the file belongs to another user, or doesn't exist any more
 		}
 		if lock(lease) {
 			prefix := strings.TrimSuffix(filepath.Base(path), leaseName)
 			killed := sweep(prefix)
 			log.Warn("swept up after a trident that died", "shared_memory", prefix+"*", "processes_killed", killed)
 		}
-		_ = lease.Close() // the lock goes with it
+		_ = lease.Close() // releases the lock too
 	}
 }
 
-// sweep kills the Python processes of a server that is gone, or gives them up,
-// and removes their shared memory. It gives the number of processes.
+// sweep kills the Python processes of a server and removes their shared memory.
+// It returns the number of killed processes.
 func sweep(prefix string) int {
 	killed := 0
 	for _, s := range stubsOf(prefix) {
@@ -77,7 +78,7 @@ func sweep(prefix string) int {
 			killed++
 		}
 	}
-	segments, _ := filepath.Glob(shared + prefix + "*") // fails on malformed patterns only
+	segments, _ := filepath.Glob(shared + prefix + "*") // fails only for a malformed pattern
 	for _, path := range segments {
 		_ = os.Remove(path)
 	}

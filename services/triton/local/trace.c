@@ -19,9 +19,9 @@ static uint64_t id_of(ts_trace *trace) {
   return id;
 }
 
-// The library says when a request is released, but not when one is made: it counts
-// from its first activity on, which comes before the release of what it is made
-// for.
+// see adds a request to the live requests. The library reports the release of a
+// request, but not its creation. So a request is live from its first activity on,
+// which precedes the release of the request that it was derived from.
 static void see(tr_trace *t, uint64_t id) {
   for (uint32_t i = 0; i < t->count; i++)
     if (t->live[i] == id) return;
@@ -41,8 +41,8 @@ static bool forget(tr_trace *t, uint64_t id) {
   return false;
 }
 
-// finish hands the trace to Go when nothing of it lives. The lock, which must be
-// held, is released.
+// finish passes the trace to Go if no request is live. The caller must hold the
+// lock, which finish releases.
 static void finish(tr_trace *t) {
   bool done = t->count == 0 && !t->sending;
   pthread_mutex_unlock(&t->lock);
@@ -60,7 +60,7 @@ static void add(tr_trace *t, tr_record *record) {
   pthread_mutex_unlock(&t->lock);
 }
 
-// keep copies a text behind a record.
+// keep copies a string into the memory behind a record.
 static const char *keep(char **at, const char *text) {
   const char *kept = *at;
   *at = stpcpy(*at, text) + 1;
@@ -94,7 +94,7 @@ static void on_activity(ts_trace *trace, int activity, uint64_t nanoseconds, voi
 static void on_tensor(ts_trace *trace, int activity, const char *tensor, int datatype, const void *base, size_t size,
                       const int64_t *shape, uint64_t dims, int memory, int64_t memory_id, void *user) {
   (void)memory_id;
-  if (memory == ts_memory_gpu || base == NULL) size = 0; // its shape is told, not what is in it
+  if (memory == ts_memory_gpu || base == NULL) size = 0; // only its shape is recorded, not its contents
   size_t shape_size = dims * sizeof *shape, name_size = strlen(tensor) + 1;
   tr_record *record = need(calloc(1, sizeof *record + shape_size + size + name_size));
   char *at = (char *)(record + 1);

@@ -1,5 +1,5 @@
-// Traces of requests: what happens to one is recorded in C memory and goes to Go
-// at its end.
+// Traces of requests. A trace's records are kept in C memory and passed to Go
+// when the trace ends.
 #ifndef TRIDENT_TRACE_H
 #define TRIDENT_TRACE_H
 
@@ -7,18 +7,18 @@
 
 #include "shim.h"
 
-// tr_record is something that happened to a request, or to one that its model
-// made of it. All of it is one block of memory.
+// tr_record is an event of a traced request, or of a request that its model
+// derived from it. It is one block of memory.
 typedef struct tr_record {
   struct tr_record *next;
   uint64_t id, parent;
   uint64_t nanoseconds; // 0 for a tensor
-  const char *activity; // the library's
-  // What the record that begins a request has, NULL in others.
+  const char *activity; // owned by the library
+  // Set in the first record of a request; NULL in others.
   const char *model, *request_id;
   int64_t version;
-  const char *context; // of an activity of the model's own: JSON of its names, or NULL
-  // What a tensor has, NULL in others.
+  const char *context; // of an activity of the model's own: names by time as JSON, or NULL
+  // Set in the record of a tensor; NULL in others.
   const char *tensor;
   const int64_t *shape;
   const void *base;
@@ -27,29 +27,30 @@ typedef struct tr_record {
   int datatype;
 } tr_record;
 
-// tr_trace is a traced request, with all that its model makes of it. It ends when
-// the last of them is released and tr_request_send is done with it: then it comes
-// to Go in an event, to be freed.
+// tr_trace is the trace of a request and of the requests that its model derives
+// from it. It ends when all of them have been released and tr_request_send has
+// returned from the library. Then an event passes it to Go, which must free it.
 typedef struct tr_trace {
-  uint64_t number;    // Go's
+  uint64_t number;    // Go's number of the trace
   tr_record *records; // newest first
-  // What follows is the shim's.
+  // Fields for the shim only.
   tr_queue *queue;
   ts_trace *handle;
   pthread_mutex_t lock;
-  uint64_t id;    // of the request itself
-  uint64_t *live; // requests that aren't released
+  uint64_t id;    // of the traced request
+  uint64_t *live; // ids of the requests that aren't released
   uint32_t count, room;
   bool sending;
 } tr_trace;
 
-// tr_trace_new makes a trace. The context, unless it is NULL, is JSON that models
-// get to see; a library that has no such thing goes without it.
+// tr_trace_new creates a trace. context is NULL, or JSON that models can read. A
+// library without contexts ignores it.
 tr_error tr_trace_new(tr_queue *, int level, uint64_t number, const char *context, tr_trace **);
 void tr_trace_free(tr_trace *);
 
-// tr_trace_sent says that the library has the trace, or that the request failed.
-// Then the library may not have taken it, and it ends here.
+// tr_trace_sent must be called after the request was sent. If the request
+// failed, the library may not own the trace, so tr_trace_sent releases the
+// request in the trace.
 void tr_trace_sent(tr_trace *, bool failed);
 
 #endif

@@ -27,9 +27,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// tracer has requests traced and writes their traces. Those of one request come
-// to an end in the queue's goroutine, which must not wait for a disk: a goroutine
-// of its own writes each.
+// tracer selects requests to trace and writes their traces. The trace of a
+// request ends in the queue's goroutine, which must not wait for a disk. So a
+// separate goroutine writes each trace.
 type tracer struct {
 	traces *extension.Traces
 	log    *slog.Logger
@@ -41,13 +41,14 @@ type tracer struct {
 	writers  sync.WaitGroup
 }
 
-// traced is a request that is traced: to a file, below a span, or both.
+// traced is a traced request. Its trace goes to a file, to spans below a span,
+// or to both.
 type traced struct {
-	sampled *extension.Trace // nil for no file
-	span    trace.Span       // nil for none
+	sampled *extension.Trace // nil if the trace doesn't go to a file
+	span    trace.Span       // nil if the trace isn't recorded as spans
 }
 
-// end takes what was recorded; nothing where it could not be.
+// end processes the records. Without records it only ends the trace.
 func (t traced) end(records []extension.TraceRecord) {
 	if t.sampled != nil {
 		t.sampled.End(records)
@@ -57,11 +58,11 @@ func (t traced) end(records []extension.TraceRecord) {
 	}
 }
 
-// skew is what the monotonic clock lacks to the time of day.
+// skew returns the difference between the time of day and the monotonic clock.
 func skew() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0 // there is no Linux without
+		return 0 // Linux always has this clock
 	}
 	return time.Duration(time.Now().UnixNano() - now.Nano())
 }
@@ -70,10 +71,10 @@ func newTracer(config extension.TraceConfig, log *slog.Logger) *tracer {
 	return &tracer{traces: extension.NewTraces(config, log), log: log, underWay: make(map[uint64]traced)}
 }
 
-// begin gives the trace of a request that is about to be sent, nil if it isn't to
-// be traced: then it costs three looks. Models see the header of the trace that the
-// request is of, as with tritonserver's mode opentelemetry, also where nothing of it is
-// recorded here.
+// begin returns the trace of a request that is about to be sent, or nil if the request
+// isn't traced. An untraced request costs only three checks. Models receive the trace
+// context headers of the request, as with tritonserver's mode opentelemetry, even if
+// Trident records nothing.
 func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace {
 	var to traced
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
@@ -83,7 +84,7 @@ func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace 
 		to.sampled = t.traces.Sample(model)
 	}
 	header := triton.TraceHeader(ctx)
-	level := extension.TraceOff // the library tells of the end alone
+	level := extension.TraceOff // the library reports only the end of the request
 	switch {
 	case to.sampled != nil:
 		level = to.sampled.Level
@@ -95,7 +96,7 @@ func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace 
 	var headerJSON *C.char
 	if header != nil {
 		text, err := json.Marshal(header)
-		if err == nil { // texts alone: can't fail
+		if err == nil { // a map of strings always marshals
 			headerJSON = C.CString(string(text))
 			defer C.free(unsafe.Pointer(headerJSON))
 		}
@@ -113,7 +114,7 @@ func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace 
 	return begun
 }
 
-// end takes over a trace that has ended.
+// end processes a trace that has ended and frees it.
 func (t *tracer) end(ended *C.tr_trace) {
 	number := uint64(ended.number)
 	t.mu.Lock()
@@ -131,8 +132,8 @@ func (t *tracer) end(ended *C.tr_trace) {
 	})
 }
 
-// close waits for the writers and writes what is left. Traces that a server has
-// which doesn't end are dropped.
+// close waits for the writers and writes the remaining traces. It drops the
+// traces of a server that doesn't end.
 func (t *tracer) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -141,7 +142,7 @@ func (t *tracer) close() {
 	t.traces.Close()
 }
 
-// recordsOf copies a trace, oldest record first.
+// recordsOf copies a trace's records, oldest first.
 func recordsOf(trace *C.tr_trace) []extension.TraceRecord {
 	var all []extension.TraceRecord
 	for r := trace.records; r != nil; r = r.next {
@@ -166,7 +167,8 @@ func recordsOf(trace *C.tr_trace) []extension.TraceRecord {
 	return all
 }
 
-// activityOf is a model's own name of an activity, which Triton has by its time.
+// activityOf returns a model's own name of an activity. Triton identifies such
+// an activity by its time.
 func activityOf(context string, nanoseconds uint64, otherwise string) string {
 	var names map[string]any
 	if json.Unmarshal([]byte(context), &names) == nil {
@@ -177,10 +179,10 @@ func activityOf(context string, nanoseconds uint64, otherwise string) string {
 	return otherwise
 }
 
-// traceSpans makes a span of each request that Triton has traced, the one of the
-// engine's span above it, or that which it was made for. Its events are Triton's
-// activities, such as QUEUE_START and COMPUTE_END. Skew is what Triton's clock, the
-// monotonic one, lacks to the time of day.
+// traceSpans creates a span for each request that Triton has traced. Its parent is
+// the engine's span, or the span of the request that it was derived from. Its
+// events are Triton's activities, such as QUEUE_START and COMPUTE_END. skew is the
+// difference between the time of day and Triton's clock, the monotonic one.
 func traceSpans(above trace.Span, records []extension.TraceRecord, skew time.Duration) {
 	tracer := above.TracerProvider().Tracer("github.com/trident-inference/trident/services/triton/local")
 	at := func(r extension.TraceRecord) trace.SpanEventOption {

@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// traceable is an engine with settings.
+// traceable is an engine with trace settings.
 type traceable interface {
 	inference.Engine
 	inference.Settings
@@ -47,7 +47,7 @@ func run(t *testing.T, engine inference.Engine, req *kserve.ModelInferRequest) e
 	return nil
 }
 
-// traceLines waits for a file of traces and gives its objects.
+// traceLines waits for a file of traces and returns its objects.
 func traceLines(t *testing.T, path string) (lines []map[string]any) {
 	t.Helper()
 	var text []byte
@@ -62,9 +62,9 @@ func traceLines(t *testing.T, path string) (lines []map[string]any) {
 	return lines
 }
 
-// TestTraceFile traces a request by the real tritonserver and in this process:
-// the files say the same, but for numbers, times, and what happens in
-// tritonserver's network.
+// TestTraceFile traces a request with the real tritonserver and in process. The
+// files must be the same, except for numbers, times, and activities of
+// tritonserver's connections.
 func TestTraceFile(t *testing.T) {
 	needsTriton(t)
 	serverFile, ownFile := filepath.Join(t.TempDir(), "traces"), filepath.Join(t.TempDir(), "traces")
@@ -93,8 +93,9 @@ func TestTraceFile(t *testing.T) {
 	}
 }
 
-// alike is the objects of a trace as sorted texts, without what differs from run
-// to run. A connection's activities are tritonserver's alone.
+// alike returns the objects of a trace as sorted strings, without values that
+// differ between runs. It drops the activities of connections, which only
+// tritonserver has.
 func alike(lines []map[string]any) (all []string) {
 	for _, line := range lines {
 		delete(line, "id")
@@ -112,8 +113,8 @@ func alike(lines []map[string]any) (all []string) {
 	return all
 }
 
-// TestTraces counts and bounds the traces of many requests at once, among them
-// some that Triton refuses, and changes the settings meanwhile.
+// TestTraces counts and limits the traces of many concurrent requests, some of
+// which Triton refuses. It changes the settings meanwhile.
 func TestTraces(t *testing.T) {
 	config := suiteConfig(t)
 	config.Trace.File = filepath.Join(t.TempDir(), "traces")
@@ -161,7 +162,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// models is how many requests the lines of a file tell of.
+// models returns the number of requests in the lines of a file.
 func models(lines []map[string]any) (n int) {
 	for _, line := range lines {
 		if _, begins := line["model_name"]; begins {

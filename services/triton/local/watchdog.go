@@ -11,31 +11,32 @@ import (
 )
 
 const (
-	// firstWord is when the log first tells of a load that goes on, and then each
-	// time when it takes twice as long.
+	// firstWord is the time after which the log reports a load in progress. Each
+	// later report comes after twice the time.
 	firstWord = 30 * time.Second
-	// looks at the processes of a model that is being loaded, first often, so that
-	// none is missed that ends early.
+	// firstLook and lastLook are the shortest and longest interval between checks
+	// of a loading model's processes. The first checks are frequent, so that a
+	// process that ends early isn't missed.
 	firstLook, lastLook = 20 * time.Millisecond, 5 * time.Second
-	// mourning is how long Triton may take to notice that a process of a model
-	// that it loads has ended.
+	// mourning is how long Triton may take to detect that a process of a
+	// loading model has ended.
 	mourning = 5 * time.Second
 )
 
-// errHung is a load in which Triton stays.
+// errHung is the error of a load in which Triton hangs.
 var errHung = &inference.Error{
 	Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady,
 	Message: "the model's load hangs: only a restart of this server can load it again",
 }
 
-// errCut is behind the error of a load that was cut off.
+// errCut is the cause of the error of a load that exceeded its time limit.
 var errCut = errors.New("the load took longer than --model-load-timeout, and the model's processes were killed")
 
-// load loads a model that the caller has taken. Triton can't be stopped in a load.
-// One that takes longer than [Config.LoadTimeout] loses its processes, which
-// Triton answers with an error. Up to version 25.07 it doesn't if that happens
-// early: it waits for ever for a process that ended before it had imported the
-// model, and the load is given up ([errHung]).
+// load loads a model that the caller has taken. Triton can't interrupt a load. If
+// a load takes longer than [Config.LoadTimeout], its processes are killed, and
+// Triton returns an error. Up to version 25.07 Triton doesn't return if the
+// process ends before it has imported the model: it waits for the process forever.
+// Then load returns [errHung].
 func (h *health) load(w *ward, overrides []override) error {
 	done := make(chan error, 1)
 	h.core.users.Go(func() { done <- h.core.load(w.name, overrides) })
@@ -51,8 +52,9 @@ func (h *health) load(w *ward, overrides []override) error {
 	return err
 }
 
-// watch waits for the end of a load, as long as it may come.
-func (h *health) watch(w *ward, done <-chan error) (err error, ended bool) { //nolint:revive // the flag says whether there is an error at all
+// watch waits for the end of a load. ended is false if the server stops or the
+// load hangs. A load that exceeds its time limit is ended.
+func (h *health) watch(w *ward, done <-chan error) (err error, ended bool) { //nolint:revive // ended reports whether err is valid
 	began := time.Now()
 	late := time.NewTimer(h.core.config.LoadTimeout)
 	defer late.Stop()
@@ -83,12 +85,13 @@ func (h *health) watch(w *ward, done <-chan error) (err error, ended bool) { //n
 	}
 }
 
-// deaths are the processes of a load and when they were first seen dead; zero for
-// one that lives.
+// deaths has the processes of a load and when each was first seen dead. The time
+// is zero for a live process.
 type deaths map[int]time.Time
 
-// look takes note of the processes that live, and tells whether all have been dead
-// for a while and Triton doesn't notice: else it would have buried them.
+// look updates the processes. It reports whether all of them have been dead for a
+// while and Triton hasn't detected that: otherwise Triton would have waited for
+// them.
 func (d deaths) look(living []stub) (unnoticed bool) {
 	for _, s := range living {
 		d[s.pid] = time.Time{}
@@ -108,11 +111,12 @@ func (d deaths) look(living []stub) (unnoticed bool) {
 	return unnoticed
 }
 
-// cut ends a load that takes too long. A load that succeeds although its processes were
-// killed has failed: Triton lists a model whose process is gone.
-func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nolint:revive // as watch
+// cut ends a load that takes too long. The load counts as failed even if it succeeds
+// after its processes were killed, because Triton lists a model whose process has
+// ended.
+func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nolint:revive // as for watch
 	select {
-	case err := <-done: // just in time
+	case err := <-done: // the load ended just in time
 		return err, true
 	default:
 	}
@@ -142,7 +146,8 @@ func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nol
 	}
 }
 
-// abandon leaves a model to the load in which Triton stays, which may yet end.
+// abandon leaves the model taken until its hanging load ends, if it ends at
+// all.
 func (h *health) abandon(w *ward, done <-chan error, overrides []override) {
 	h.core.log.Error("model's load hangs in Triton: restart trident to load it again", "model", w.name)
 	h.mu.Lock()

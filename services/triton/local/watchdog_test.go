@@ -12,7 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestLoadTakesTooLong has a model's start cut off, and tried again.
+// TestLoadTakesTooLong: a load at start that takes too long is ended and tried
+// again.
 func TestLoadTakesTooLong(t *testing.T) {
 	config := configOf(t, map[string]string{"moody": moody})
 	config.LoadTimeout = 4 * time.Second // longer than a load takes on a busy machine
@@ -33,7 +34,7 @@ func TestLoadTakesTooLong(t *testing.T) {
 	}
 }
 
-// asking is a model that never answers how it would like to be configured.
+// asking is a model that hangs in its auto-completion.
 const asking = `import time
 
 class TritonPythonModel:
@@ -45,8 +46,8 @@ class TritonPythonModel:
         return []
 `
 
-// TestLoadHangs takes a process away before it has imported its model, which
-// Triton up to 25.07 waits for without end. The others are served.
+// TestLoadHangs kills a model's process before it has imported the model.
+// Triton up to 25.07 waits for it forever. Other models are served.
 func TestLoadHangs(t *testing.T) {
 	if alone(t) {
 		return
