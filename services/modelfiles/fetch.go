@@ -24,7 +24,7 @@ import (
 // MB, and the longest list of a model's files has some hundred KB.
 const (
 	maxHubFile = 256 << 20 // bytes of a file
-	maxHubInfo = 16 << 20  // bytes of the list
+	maxHubInfo = 16 << 20  // bytes of the list of files
 	maxHops    = 5         // redirects
 )
 

@@ -47,7 +47,7 @@ func VerdictOn(err error) Verdict {
 	return SoundModel
 }
 
-// saysDead reports whether a model's error says that its engine has ended.
+// saysDead reports whether a model's error means that its engine has ended.
 func saysDead(text string) bool { return engineDied.MatchString(text) || healthCheck.MatchString(text) }
 
 // Prefixes of an error that comes from a model's process, or is about it.

@@ -19,8 +19,8 @@ import (
 // loading the model has no effect. These events break a model:
 //   - A process of the model ends. The kernel reports that at once.
 //   - An error shows that the engine inside the model has died.
-//   - Several requests in a row time out, or fail because Triton reports that the process doesn't respond,
-//     and no other response arrives meanwhile.
+//   - Several requests in a row time out, or fail because Triton reports that the
+//     process doesn't respond, and no other response arrives meanwhile.
 //
 // A broken model is marked. Its streams end, and new requests get an error at once.
 // The lists of models and the readiness show the reason. Then the model is unloaded,
@@ -152,7 +152,7 @@ func (h *health) strike(model string) {
 	w.strikes++
 	silent := w.strikes >= triton.StrikeLimit
 	h.mu.Unlock()
-	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // one of the ensemble's models is broken instead
+	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // of an ensemble, one of its models is broken instead
 		h.fail(model, "it doesn't answer")
 	}
 }

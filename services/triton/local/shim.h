@@ -239,7 +239,7 @@ typedef struct tr_event {
   int64_t version; // of the model
   uint32_t count, parameter_count;
   tr_output *outputs;
-  struct tr_trace *trace; // of a request that is no stream's any more, or NULL
+  struct tr_trace *trace; // a trace that has ended, or NULL; the event then has no stream
 } tr_event;
 
 // tr_queue receives the events of an engine. Its callbacks never block: they

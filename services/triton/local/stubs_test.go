@@ -148,8 +148,8 @@ func TestSweepDead(t *testing.T) {
 	_ = lease.Close()
 }
 
-// TestPause checks the pauses between attempts, and that one goroutine at a
-// time takes a model.
+// TestPause checks the pauses between attempts. A model that is taken, or that works
+// again, can't be taken.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(t.Context(), &core{})
