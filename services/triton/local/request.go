@@ -19,7 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// Flags of a request, which parameters of the same names set.
+// Flags of a request. The parameters sequence_start and sequence_end set them.
 const (
 	flagSequenceStart = 1
 	flagSequenceEnd   = 2

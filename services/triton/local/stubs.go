@@ -18,7 +18,7 @@ import (
 )
 
 // stub is a process in which a Python model runs. It is a child of Triton,
-// which starts it with the command line
+// which starts it with this command line:
 //
 //	triton_python_backend_stub MODEL.PY SEGMENT SIZE GROWTH PARENT LIBRARY HANDLE INSTANCE RUNTIME
 //
