@@ -60,7 +60,7 @@ func constrain(target *inference.Target, c *inference.Structured) (*inference.St
 
 // refused names the field, what in it can't be had, and the setting that allows it.
 func refused(target *inference.Target, c *inference.Structured, r *structured.RefusalError) *inference.Error {
-	param, path := place(c.Param, r.Path)
+	param, path := place(c, r.Path)
 	where := param
 	if path != "" {
 		where += ": " + path
@@ -85,11 +85,19 @@ func refused(target *inference.Target, c *inference.Structured, r *structured.Re
 var ofTool = regexp.MustCompile(`^(?:items\.)?anyOf\[(\d+)\]\.properties\.arguments\.?|^\$defs\.tool(\d+)\.?`)
 
 // place is the field at fault and the path within it. The schema of a forced call is made
-// of the tools' own.
-func place(param, path string) (field, within string) {
+// of the tools' own, and that of a call or an answer of those and the client's.
+func place(c *inference.Structured, path string) (field, within string) {
+	if c.Calls > 0 {
+		if rest, ok := strings.CutPrefix(path, fmt.Sprintf("anyOf[%d]", c.Calls)); ok {
+			return c.Param, strings.TrimPrefix(rest, ".")
+		}
+		if rest, ok := strings.CutPrefix(path, "$defs.response"); ok {
+			return c.Param, strings.TrimPrefix(rest, ".")
+		}
+	}
 	m := ofTool.FindStringSubmatchIndex(path)
-	if param != "tool_choice" || m == nil {
-		return param, path
+	if c.Param != "tool_choice" && c.Calls == 0 || m == nil {
+		return c.Param, path
 	}
 	group := 2
 	if m[group] < 0 {

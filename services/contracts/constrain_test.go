@@ -79,3 +79,32 @@ func TestConstrain(t *testing.T) {
 		})
 	}
 }
+
+// TestPlace: a refusal names the field of the client that the construct stands in, though
+// schemas of several fields were put together.
+func TestPlace(t *testing.T) {
+	const format = "response_format.json_schema.schema"
+	tests := []struct {
+		name                string
+		param               string
+		calls               int
+		path, field, within string
+	}{
+		{"a forced call", "tool_choice", 0, "items.anyOf[1].properties.arguments.properties.x", "tools[1].function.parameters", "properties.x"},
+		{"a forced call's definition", "tool_choice", 0, "$defs.tool2.properties.x", "tools[2].function.parameters", "properties.x"},
+		{"a call or an answer: the call", format, 2, "anyOf[1].properties.arguments.properties.x", "tools[1].function.parameters", "properties.x"},
+		{"a call or an answer: the call's definition", format, 2, "$defs.tool1", "tools[1].function.parameters", ""},
+		{"a call or an answer: the answer", format, 2, "anyOf[2].properties.arguments", format, "properties.arguments"},
+		{"a call or an answer: all of the answer", format, 2, "anyOf[2]", format, ""},
+		{"a call or an answer: the answer's definition", format, 2, "$defs.response.properties.x", format, "properties.x"},
+		{"an answer that looks like a call", format, 0, "anyOf[0].properties.arguments.properties.x", format, "anyOf[0].properties.arguments.properties.x"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			field, within := place(&inference.Structured{Kind: "json", Param: tt.param, Calls: tt.calls}, tt.path)
+			if field != tt.field || within != tt.within {
+				t.Errorf("got %s: %s", field, within)
+			}
+		})
+	}
+}

@@ -56,6 +56,9 @@ type ParserOptions struct {
 	// Choice of the request. One that demands a call was constrained:
 	// its answer is JSON, whatever the dialect.
 	Choice ToolChoice
+	// Either is set where the answer was constrained to one call or to the client's own
+	// schema: it is JSON, whatever the dialect.
+	Either bool
 	// Definitions of the tools offered to the model, as in [Request].
 	Definitions []json.RawMessage
 	// Single stops after one call.

@@ -209,4 +209,7 @@ type Structured struct {
 	Value json.RawMessage
 	// Param is the request field it came from, for error messages.
 	Param string
+	// Calls is the number of tools whose calls are the first alternatives of a schema that
+	// takes a call or what the client's schema takes; 0 for other constraints.
+	Calls int
 }

@@ -132,7 +132,7 @@ func badCompletions() []errorCase {
 		caller("allowed tools", twoTools+`,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function"}]}}`),
 		caller("an unknown tool", twoTools+`,"tool_choice":{"type":"function","function":{"name":"f"}}`),
 		caller("a schema that is none", `"tool_choice":"required","tools":[{"type":"function","function":{"name":"f","parameters":{"type":"nonsense"}}}]`),
-		caller("two constraints", twoTools+`,"tool_choice":"required","response_format":{"type":"json_object"}`),
+		caller("two constraints", twoTools+`,"tool_choice":"required","guided_regex":"a"`),
 		{name: "a compressed body", method: "POST", path: chatPath, body: "x", header: [2]string{"Content-Encoding", "gzip"}},
 		{name: "a body that pauses", method: "POST", path: chatPath, breaks: fmt.Errorf("read: %w", os.ErrDeadlineExceeded)},
 		{name: "a body that is too large", method: "POST", path: chatPath, breaks: &http.MaxBytesError{Limit: 7}},

@@ -28,7 +28,7 @@ import (
 func Check(ctx context.Context, req *inference.Request) error {
 	var checked Schemas
 	for i, definition := range req.Tools {
-		if err := checked.Tool(ctx, fmt.Sprintf("tools[%d]", i), definition, ForcesCall(req)); err != nil {
+		if err := checked.Tool(ctx, fmt.Sprintf("tools[%d]", i), definition, ConstrainsCalls(req)); err != nil {
 			return err
 		}
 	}
@@ -38,9 +38,17 @@ func Check(ctx context.Context, req *inference.Request) error {
 	return req.Validate()
 }
 
-// ForcesCall reports whether the answer has to call a tool.
-func ForcesCall(req *inference.Request) bool {
-	return req.ToolChoice.Mode == inference.ToolRequired || req.ToolChoice.Mode == inference.ToolNamed
+// ConstrainsCalls reports whether the answer is constrained by the schemas of the tools: it
+// has to call one, or it may call one in the place of JSON of the client's schema.
+func ConstrainsCalls(req *inference.Request) bool {
+	switch c := req.Sampling.Structured; req.ToolChoice.Mode {
+	case inference.ToolRequired, inference.ToolNamed:
+		return true
+	case inference.ToolAuto:
+		return c != nil && (c.Kind == "json" || c.Kind == "json_object")
+	case inference.ToolNone:
+	}
+	return false
 }
 
 // Structured checks the schema of a form that has one, and the size of any.
@@ -122,8 +130,8 @@ func (o *Objects) DecodeMap(param, text string) (json.RawMessage, error) {
 }
 
 // Tool checks the schema of the arguments where the answer is going to be constrained by
-// it, as the call is forced.
-func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMessage, forced bool) error {
+// it.
+func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMessage, constrains bool) error {
 	var tool struct {
 		Type     string `json:"type"`
 		Function struct {
@@ -136,7 +144,7 @@ func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMes
 	switch schema := tool.Function.Parameters; {
 	case tool.Type != FunctionType:
 		return inference.Unsupported(param+".type", "%s.type must be function: chat templates know functions only", param)
-	case forced && !Neutral(schema):
+	case constrains && !Neutral(schema):
 		return s.Check(ctx, &inference.Structured{Kind: "json", Value: schema, Param: param + ".function.parameters"})
 	}
 	return nil

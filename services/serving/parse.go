@@ -29,7 +29,7 @@ func (r *textRun) planReading(maxBytes int) error {
 	}
 	options := inference.ParserOptions{
 		Reasoning: r.card.ReasoningParser, Choice: asked.ToolChoice, Definitions: asked.Tools, Single: asked.SingleCall, ID: rand.Text,
-		MaxBytes: maxBytes,
+		MaxBytes: maxBytes, Either: asked.Sampling.Structured != nil && asked.Sampling.Structured.Calls > 0,
 	}
 	if len(asked.Tools) > 0 {
 		options.Tools = r.card.ToolParser
@@ -47,7 +47,7 @@ func (r *textRun) planReading(maxBytes int) error {
 func needsSpecialTokens(options *inference.ParserOptions) string {
 	dialects := toolparser.Dialects{}
 	switch {
-	case options.Choice.Mode == inference.ToolAuto && dialects.SpecialTokens(options.Tools, ""):
+	case options.Choice.Mode == inference.ToolAuto && !options.Either && dialects.SpecialTokens(options.Tools, ""):
 		return inference.SettingToolParser
 	case dialects.SpecialTokens("", options.Reasoning):
 		return inference.SettingReasoningParser
@@ -55,24 +55,26 @@ func needsSpecialTokens(options *inference.ParserOptions) string {
 	return ""
 }
 
-// planTools refuses calls that can't be read and constrains those that are
-// demanded.
+// planTools refuses calls that can't be read, and constrains forced ones. Where the client's
+// schema constrains the answer too, a forced call wins, and a model that may choose writes
+// a call or what the schema takes.
 func (r *textRun) planTools(asked *inference.Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
 		return inference.Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
 			asked.Model, inference.ParamPrefix+inference.SettingToolParser)
 	}
-	constraint, err := toolparser.Dialects{}.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
-	switch given := asked.Sampling.Structured; {
-	case err != nil:
-		return err
-	case constraint == nil:
-	case given != nil:
+	given := asked.Sampling.Structured
+	schema := given != nil && (given.Kind == "json" || given.Kind == "json_object")
+	var err error
+	switch forced := asked.ToolChoice.Mode == inference.ToolRequired || asked.ToolChoice.Mode == inference.ToolNamed; {
+	case forced && given != nil && !schema:
 		return inference.Invalid(given.Param, "%s and a tool_choice that demands a call can't be used together", given.Param)
-	default:
-		asked.Sampling.Structured = constraint
+	case forced: // the answer is a call, and has no text that the client's schema is about
+		asked.Sampling.Structured, err = toolparser.Dialects{}.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
+	case schema && len(asked.Tools) > 0:
+		asked.Sampling.Structured, err = toolparser.Dialects{}.ConstrainEither(given, asked.Tools)
 	}
-	return nil
+	return err
 }
 
 // planConstraint brings the constraint into the form that the model's engine takes.

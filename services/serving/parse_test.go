@@ -231,9 +231,12 @@ func TestPiecesLeaveTogether(t *testing.T) {
 }
 
 func TestWhatTheModelIsSent(t *testing.T) {
-	const required = `{\"json\":{\"type\":\"array\",\"items\":{\"anyOf\":[` +
-		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"get\"},\"arguments\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false},` +
-		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"now\"},\"arguments\":{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false}]},\"minItems\":1}}`
+	const calls = `{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"get\"},\"arguments\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false},` +
+		`{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"now\"},\"arguments\":{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false}`
+	const required = `{\"json\":{\"type\":\"array\",\"items\":{\"anyOf\":[` + calls + `]},\"minItems\":1}}`
+	ownSchema := func() *inference.Structured {
+		return &inference.Structured{Kind: "json", Value: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), Param: "response_format.json_schema.schema"}
+	}
 	plain := map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}
 	tests := []struct {
 		name             string
@@ -243,6 +246,27 @@ func TestWhatTheModelIsSent(t *testing.T) {
 	}{
 		{"auto", nil, nil, "[user]hi[assistant](2 tools)", `{"max_tokens":16,"skip_special_tokens":false}`},
 		{"none", nil, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolNone }, "[user]hi[assistant]", `{"max_tokens":16}`},
+		{
+			"auto beside a schema", nil, func(r *inference.Request) { r.Sampling.Structured = ownSchema() }, "[user]hi[assistant](2 tools)",
+			`{"max_tokens":16,"structured_outputs":"{\"json\":{\"anyOf\":[` + calls + `,{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}]}}"}`,
+		},
+		{
+			"auto beside another constraint", nil, func(r *inference.Request) {
+				r.Sampling.Structured = &inference.Structured{Kind: "regex", Value: json.RawMessage(`"a+"`), Param: "structured_outputs.regex"}
+			}, "[user]hi[assistant](2 tools)", `{"max_tokens":16,"skip_special_tokens":false,"structured_outputs":"{\"regex\":\"a+\"}"}`,
+		},
+		{
+			"none beside a schema", nil, func(r *inference.Request) {
+				r.ToolChoice.Mode, r.Sampling.Structured = inference.ToolNone, ownSchema()
+			}, "[user]hi[assistant]", `{"max_tokens":16,"structured_outputs":"{\"json\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}}"}`,
+		},
+		{
+			"required beside a schema", nil, func(r *inference.Request) {
+				r.ToolChoice.Mode, r.Sampling.Structured = inference.ToolRequired, ownSchema()
+			}, "[user]hi[assistant](2 tools)", `{"max_tokens":16,"structured_outputs":"` + required + `"}`,
+		},
+		{"auto with empty tools", nil, func(r *inference.Request) { r.Tools = []json.RawMessage{} }, "[user]hi[assistant]", `{"max_tokens":16}`},
+		{"none with empty tools", nil, func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolNone }, "[user]hi[assistant]", `{"max_tokens":16}`},
 		{"no special tokens", map[string]string{"trident.tool_call_parser": "json"}, nil, "[user]hi[assistant](2 tools)", `{"max_tokens":16}`},
 		{"required", plain, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, "[user]hi[assistant](2 tools)", `{"max_tokens":16,"structured_outputs":"` + required + `"}`},
 		{
@@ -262,6 +286,7 @@ func TestWhatTheModelIsSent(t *testing.T) {
 			if tt.steer != nil {
 				tt.steer(req)
 			}
+			given, offered := req.Sampling.Structured, len(req.Tools)
 			if got := parse(t.Context(), s, req); got.err != nil {
 				t.Fatal(got.err)
 			}
@@ -272,7 +297,7 @@ func TestWhatTheModelIsSent(t *testing.T) {
 			if got := inferencetest.Input(sent, "sampling_parameters"); got != tt.sampling {
 				t.Errorf("sampling %s\nwant     %s", got, tt.sampling)
 			}
-			if req.Sampling.Structured != nil || req.Sampling.SkipSpecialTokens != nil || len(req.Tools) != 2 {
+			if req.Sampling.Structured != given || req.Sampling.SkipSpecialTokens != nil || len(req.Tools) != offered {
 				t.Error("the request was changed")
 			}
 		})
@@ -290,8 +315,8 @@ func TestToolsThatAreRefused(t *testing.T) {
 		{"no such tool", func(r *inference.Request) { r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"} }, "tool_choice", inference.ReasonInvalidValue, "`x`"},
 		{"two constraints", func(r *inference.Request) {
 			r.ToolChoice.Mode = inference.ToolRequired
-			r.Sampling.Structured = &inference.Structured{Kind: "json_object", Value: json.RawMessage("true"), Param: "response_format"}
-		}, "response_format", inference.ReasonInvalidValue, "can't be used together"},
+			r.Sampling.Structured = &inference.Structured{Kind: "regex", Value: json.RawMessage(`"a"`), Param: "structured_outputs.regex"}
+		}, "structured_outputs.regex", inference.ReasonInvalidValue, "can't be used together"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,11 +22,14 @@ type format struct {
 	open  []string // texts that announce calls
 	end   []string // texts that close what was announced; they may be missing
 	bare  bare
-	array bool     // the objects may stand in an array
-	keyed bool     // the objects are {"name": {…}}
-	name  string   // key of the name; "" is "name"
-	id    string   // key of the call's id; "" where the model writes none
-	drop  wrappers // of text
+	array bool // the objects may stand in an array
+	keyed bool // the objects are {"name": {…}}
+	// nameFirst: an object is text unless it begins with the name of a tool that was offered,
+	// and its arguments.
+	nameFirst bool
+	name      string   // key of the name; "" is "name"
+	id        string   // key of the call's id; "" where the model writes none
+	drop      wrappers // of text
 }
 
 // keyOf returns what the value of a key is for.
@@ -267,8 +270,19 @@ func (c *jsonCalls) key() bool {
 	if c.format.keyed && !c.call.named {
 		c.call.name, c.call.named = key, key != ""
 	}
+	if c.format.nameFirst && !c.inCall && c.call.value != c.nextHeader() {
+		return c.wrong()
+	}
 	c.at = atColon
 	return true
+}
+
+// nextHeader is what the next key of a call with the name first is for.
+func (c *jsonCalls) nextHeader() valueKind {
+	if c.call.named {
+		return valueArguments
+	}
+	return valueName
 }
 
 // quoted reads a short JSON string.
@@ -330,7 +344,7 @@ func (c *jsonCalls) nameValue() bool {
 	case v == more:
 		c.at = atValue
 		return false
-	case v == no, name == "", c.doubt && !c.tools.knows(name):
+	case v == no, name == "", (c.doubt || c.format.nameFirst) && !c.tools.knows(name):
 		return c.wrong()
 	}
 	c.call.name, c.call.named, c.at = name, true, atComma
@@ -457,7 +471,7 @@ func (c *jsonCalls) afterValue() bool {
 // doesn't announce must then name a tool that exists.
 func (c *jsonCalls) objectEnd() bool {
 	call := &c.call
-	if !c.inCall && (!call.named || call.begun || c.bare && !c.tools.knows(call.name)) {
+	if !c.inCall && (!call.named || call.begun || c.bare && !c.tools.knows(call.name) || c.format.nameFirst) {
 		c.nothing()
 		return true
 	}

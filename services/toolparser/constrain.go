@@ -12,6 +12,10 @@ import (
 // calls: an object {"name": …, "arguments": {…}}, or an array of them.
 func newRequired(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, array: true}) }
 
+// newEither reads an answer under [Dialects.ConstrainEither]'s schema. Its first key tells
+// whether it is a call, so that the client's own JSON is streamed.
+func newEither(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, nameFirst: true}) }
+
 // named reads an answer that is the arguments of one tool.
 type named struct {
 	*jsonCalls
@@ -65,40 +69,89 @@ func namedSchema(name string, definitions []json.RawMessage) (json.RawMessage, e
 	return t.schema(), nil
 }
 
-// requiredSchema is an anyOf over all tools. References of a tool's schema to its
-// own parts must still lead there: such a schema goes to $defs whole.
+// requiredSchema is an anyOf over all tools.
 func requiredSchema(definitions []json.RawMessage, single bool) (json.RawMessage, error) {
-	var calls, defs [][]byte
-	for i, d := range definitions {
-		t := readTool(d)
-		if t == nil {
-			return nil, inference.Invalid(fmt.Sprintf("tools[%d]", i), "tools[%d] must be a function with a name", i)
-		}
-		arguments := t.schema()
-		if bytes.Contains(arguments, []byte(`"$ref"`)) {
-			place := fmt.Sprintf("tool%d", i)
-			moved, err := moveRefs(arguments, "#/$defs/"+place)
-			if err != nil {
-				return nil, inference.Invalid(fmt.Sprintf("tools[%d].function.parameters", i), "tools[%d].function.parameters is no JSON schema: %v", i, err)
-			}
-			defs = append(defs, fmt.Appendf(nil, `%q:%s`, place, moved))
-			arguments = fmt.Appendf(nil, `{"$ref":"#/$defs/%s"}`, place)
-		}
-		name := appendString(nil, []byte(t.Name))
-		calls = append(calls, fmt.Appendf(nil, `{"type":"object","properties":{"name":{"const":%s},"arguments":%s},"required":["name","arguments"],"additionalProperties":false}`, name, arguments))
+	calls, defs, err := callSchemas(definitions)
+	if err != nil {
+		return nil, err
 	}
 	if len(calls) == 0 {
 		return nil, inference.Invalid("tool_choice", "tool_choice demands a call, but there are no tools")
 	}
-	anyOf := append(append([]byte(`"anyOf":[`), bytes.Join(calls, []byte(","))...), ']')
-	schema := anyOf
+	schema := anyOf(calls)
 	if !single {
-		schema = fmt.Appendf(nil, `"type":"array","minItems":1,"items":{%s}`, anyOf)
+		schema = fmt.Appendf(nil, `"type":"array","minItems":1,"items":{%s}`, schema)
 	}
+	return withDefinitions(schema, defs), nil
+}
+
+// callSchemas returns a schema of each tool's call, and the members of $defs that they
+// refer to. References of a tool's schema to its own parts must still lead there: such a
+// schema goes to $defs whole.
+func callSchemas(definitions []json.RawMessage) (calls, defs [][]byte, err error) {
+	for i, d := range definitions {
+		t := readTool(d)
+		if t == nil {
+			return nil, nil, inference.Invalid(fmt.Sprintf("tools[%d]", i), "tools[%d] must be a function with a name", i)
+		}
+		arguments, def, err := placed(t.schema(), fmt.Sprintf("tool%d", i))
+		if err != nil {
+			return nil, nil, inference.Invalid(fmt.Sprintf("tools[%d].function.parameters", i), "tools[%d].function.parameters is no JSON schema: %v", i, err)
+		}
+		if def != nil {
+			defs = append(defs, def)
+		}
+		name := appendString(nil, []byte(t.Name))
+		calls = append(calls, fmt.Appendf(nil, `{"type":"object","properties":{"name":{"const":%s},"arguments":%s},"required":["name","arguments"],"additionalProperties":false}`, name, arguments))
+	}
+	return calls, defs, nil
+}
+
+// placed returns a schema to stand within another one, and the member of $defs that it
+// needs there under that name; nil for none.
+func placed(schema json.RawMessage, name string) (within, def []byte, err error) {
+	if !bytes.Contains(schema, []byte(`"$ref"`)) {
+		return schema, nil, nil
+	}
+	moved, err := moveRefs(schema, "#/$defs/"+name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return fmt.Appendf(nil, `{"$ref":"#/$defs/%s"}`, name), fmt.Appendf(nil, `%q:%s`, name, moved), nil
+}
+
+func anyOf(schemas [][]byte) []byte {
+	return append(append([]byte(`"anyOf":[`), bytes.Join(schemas, []byte(","))...), ']')
+}
+
+func withDefinitions(schema []byte, defs [][]byte) json.RawMessage {
 	if len(defs) > 0 {
 		schema = fmt.Appendf(nil, `"$defs":{%s},%s`, bytes.Join(defs, []byte(",")), schema)
 	}
-	return fmt.Appendf(nil, `{%s}`, schema), nil
+	return fmt.Appendf(nil, `{%s}`, schema)
+}
+
+// ConstrainEither returns a schema that takes one call of a tool, as a forced call has it,
+// or what the client's own schema takes. The constraint given must be of the kind json or
+// json_object.
+func (Dialects) ConstrainEither(given *inference.Structured, definitions []json.RawMessage) (*inference.Structured, error) {
+	own := given.Value
+	if given.Kind == "json_object" {
+		own = json.RawMessage(`{"type":"object"}`)
+	}
+	calls, defs, err := callSchemas(definitions)
+	if err != nil {
+		return nil, err
+	}
+	within, def, err := placed(own, "response")
+	if err != nil {
+		return nil, inference.Invalid(given.Param, "%s is no JSON schema: %v", given.Param, err)
+	}
+	if def != nil {
+		defs = append(defs, def)
+	}
+	schema := withDefinitions(anyOf(append(calls, within)), defs)
+	return &inference.Structured{Kind: "json", Value: schema, Param: given.Param, Calls: len(calls)}, nil
 }
 
 // schema of the tool's arguments: without one it has none.

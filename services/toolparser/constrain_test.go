@@ -44,6 +44,75 @@ func TestConstrainedAnswers(t *testing.T) {
 	})
 }
 
+// TestEitherAnswers: a call of a tool that was offered, or the client's own JSON, which is shown
+// from its first key on.
+func TestEitherAnswers(t *testing.T) {
+	either := func() *inference.ParserOptions {
+		o := options("hermes", "qwen3")
+		o.Either = true
+		return o
+	}
+	check(t, either, []example{
+		{name: "a call", in: `{"name": "get_weather", "arguments": ` + paris + `}`, calls: []call{{"get_weather", paris}}},
+		{name: "the client's", in: `{"answer": {"name": "now", "arguments": {}}}`, text: `{"answer": {"name": "now", "arguments": {}}}`},
+		{name: "the client's, with a name", in: `{"name": "Ada", "arguments": {}}`, text: `{"name": "Ada", "arguments": {}}`},
+		{name: "the client's, with the name of a tool", in: `{"name": "now", "age": 5}`, text: `{"name": "now", "age": 5}`},
+		{name: "the client's, with a name that is no string", in: `{"name": ["now"], "arguments": {}}`, text: `{"name": ["now"], "arguments": {}}`},
+		{name: "a list", in: `[{"name": "now", "arguments": {}}]`, text: `[{"name": "now", "arguments": {}}]`},
+		{name: "nothing in it", in: `{}`, text: `{}`},
+		{name: "a string", in: `"{\"name\": \"now\"}"`, text: `"{\"name\": \"now\"}"`},
+		{name: "after reasoning", in: `<think>a</think>{"name": "now", "arguments": {}}`, reasoning: "a", calls: []call{{"now", "{}"}}},
+		{name: "in the model's own way", in: `<tool_call>{"name": "now", "arguments": {}}</tool_call>`, text: `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
+	})
+	parser, err := Dialects{}.Parser(either())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := ""
+	pieces, _ := parser.Parse([]byte(`{"answer":`))
+	for _, p := range pieces {
+		shown += string(p.Text)
+	}
+	if shown != `{"answer":` {
+		t.Errorf("the client's JSON waits: %q was shown", shown)
+	}
+}
+
+// TestConstrainEither: the schema takes a call of each tool, and what the client's schema takes
+// with its references.
+func TestConstrainEither(t *testing.T) {
+	given := &inference.Structured{Kind: "json", Param: "response_format", Value: json.RawMessage(`{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"additionalProperties":false,"$defs":{"n":{"type":"integer"}}}`)}
+	tests := []struct {
+		name  string
+		given *inference.Structured
+		valid []string
+		wrong []string
+	}{
+		{"a schema", given, []string{`{"n":1}`, `{"name":"now","arguments":{}}`, `{"name":"walk","arguments":{"tree":{"next":{}}}}`}, []string{`{"n":"x"}`, `{}`, `{"name":"other","arguments":{}}`, `{"name":"now"}`, `[{"name":"now","arguments":{}}]`}},
+		{"any object", &inference.Structured{Kind: "json_object", Param: "response_format", Value: json.RawMessage("true")}, []string{`{}`, `{"n":"x"}`, `{"name":"now","arguments":{}}`}, []string{`1`, `[]`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := string(tt.given.Value)
+			s, err := Dialects{}.ConstrainEither(tt.given, []json.RawMessage{weather, clock, recursive})
+			if err != nil || s.Kind != "json" || s.Param != "response_format" || s.Calls != 3 || string(tt.given.Value) != before {
+				t.Fatalf("got %+v, %v", s, err)
+			}
+			schema := compile(t, s.Value)
+			for _, answer := range tt.valid {
+				if err := validate(t, schema, answer); err != nil {
+					t.Errorf("%s: %v", answer, err)
+				}
+			}
+			for _, answer := range tt.wrong {
+				if validate(t, schema, answer) == nil {
+					t.Errorf("%s is valid", answer)
+				}
+			}
+		})
+	}
+}
+
 // TestDemandedHarmony: the constraint holds from the first byte, or for the message
 // that follows the reasoning, by engine.
 func TestDemandedHarmony(t *testing.T) {

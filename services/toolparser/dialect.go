@@ -249,6 +249,9 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 // answer reads what follows the reasoning.
 func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool, drop func() wrappers) dialect {
 	demanded := demandedCalls(r, options.Choice)
+	if options.Either {
+		demanded = newEither(r)
+	}
 	switch none := options.Choice.Mode == inference.ToolNone || tools.read == nil; {
 	case speaksHarmony:
 		return newHarmony(r, !none, demanded)

@@ -72,11 +72,10 @@ func TestKindsSingleCall(t *testing.T) {
 	}
 }
 
-// clock is a list of one tool.
-func clock() []object {
-	return []object{{"type": "function", "function": object{
-		"name": "now", "parameters": object{"type": "object", "properties": object{"in": object{"type": "string"}}, "required": []string{"in"}},
-	}}}
+// clock is a list of one tool, with its keys in the order in which the typed services write them:
+// chat templates show them to the model.
+func clock() []json.RawMessage {
+	return []json.RawMessage{json.RawMessage(`{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}},"required":["in"]}}}`)}
 }
 
 // TestKindsCharacters: those of several tokens come whole. The ensemble decodes

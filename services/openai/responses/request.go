@@ -55,10 +55,11 @@ func coreRequest(ctx context.Context, body *api.CreateResponse) (*inference.Requ
 		req.Priority = body.Priority
 	}
 	var checked requests.Schemas
-	if err := setTools(ctx, body, req, &checked); err != nil {
+	// A format constrains calls, too.
+	if err := setSampling(ctx, body, &req.Sampling, &checked); err != nil {
 		return nil, err
 	}
-	return req, setSampling(ctx, body, &req.Sampling, &checked)
+	return req, setTools(ctx, body, req, &checked)
 }
 
 func setSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sampling, checked *requests.Schemas) (err error) {
@@ -138,7 +139,7 @@ func setTools(ctx context.Context, body *api.CreateResponse, req *inference.Requ
 		return err
 	}
 	for i, raw := range body.Tools {
-		definition, err := chatTool(ctx, checked, fmt.Sprintf("tools[%d]", i), raw, requests.ForcesCall(req))
+		definition, err := chatTool(ctx, checked, fmt.Sprintf("tools[%d]", i), raw, requests.ConstrainsCalls(req))
 		if err != nil {
 			return err
 		}
