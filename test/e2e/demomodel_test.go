@@ -117,6 +117,26 @@ func calledLookup(c called) bool {
 	return c.name == "lookup" && (c.arguments == `{"city":"Rome"}` || c.arguments == `{"city":"Paris"}`) && c.text == "" && (c.finish == "tool_calls" || c.finish == "stop")
 }
 
+// TestDemoToolsBesideSchema: with auto the answer is a call or what the schema takes, whatever the
+// model picks; a forced call wins.
+func TestDemoToolsBesideSchema(t *testing.T) {
+	t.Parallel()
+	s := serving(t)
+	const schema = `{"type":"object","properties":{"sea":{"type":"string","enum":["calm","rough"]}},"required":["sea"]}`
+	for _, choice := range []string{"auto", "required"} {
+		for seed := range tier.Size(2, 10) {
+			body := offer{"How is the sea at Rome?", choice, ""}.chat()
+			body["seed"], body["temperature"] = seed, 1.5
+			body["response_format"] = object{"type": "json_schema", "json_schema": object{"name": "sea", "schema": json.RawMessage(schema)}}
+			got := ofMessages(t, []json.RawMessage{s.post(t, "/v1/chat/completions", body).want(t, http.StatusOK).body})
+			text := got.name == "" && (got.text == `{"sea":"calm"}` || got.text == `{"sea":"rough"}`) && got.finish == "stop"
+			if called := calledLookup(got); !called && (!text || choice == "required") {
+				t.Errorf("%s, seed %d: %+v", choice, seed, got)
+			}
+		}
+	}
+}
+
 // askers are the surfaces by which the demo can be asked for a call.
 func askers(t *testing.T, s *trident) map[string]func(*testing.T, offer) called {
 	t.Helper()
@@ -408,7 +428,7 @@ func demoTexts(t *testing.T) []string {
 		texts = append(texts, b.String())
 	}
 	alphabet := []string{"a", "bc", " ", "  ", "\t", "\n", "\r\n", "7", "42", "'s", "'re", "é", "中文", "😀", "\u00a0", "\u3000", ".", "-", "_", "<|im_end|>", "<|im_start|>", "<repo_name>", "<|", "½", "Ⅷ", "٣", "\u200d", "\ufeff", "the", " The"}
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(1, 2)) // the same texts each time
 	for range tier.Size(100, 1000) {
 		var b strings.Builder
 		for range 1 + random.IntN(40) {
