@@ -65,9 +65,10 @@ var sdkTypes = map[string][2]string{
 	"createEmbedding":      {"CreateEmbeddingResponse"},
 	"retrieveModel":        {"Model"},
 
-	"createResponse":         {"Response", "ResponseStreamEvent"},
-	"retrieveResponse":       {"Response"},
-	"listResponseInputItems": {"ResponseItemList"},
+	"createResponse":           {"Response", "ResponseStreamEvent"},
+	"retrieveResponse":         {"Response"},
+	"listResponseInputItems":   {"ResponseItemList"},
+	"countResponseInputTokens": {"InputTokenCountResponse"},
 }
 
 // add takes an object on its way. What isn't on the SDKs' list of types is an

@@ -1,6 +1,7 @@
 // Recorded answers as literals of the Node SDK's types: the e2e tests append them to this file and compile it.
 import type OpenAI from 'openai';
 import type { ResponseItemList } from 'openai/resources/responses/input-items';
+import type { InputTokenCountResponse } from 'openai/resources/responses/input-tokens';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import type { ErrorObject } from 'openai/resources/shared';
 
@@ -26,6 +27,7 @@ interface Types {
   Completion: OpenAI.Completion;
   CreateEmbeddingResponse: OpenAI.CreateEmbeddingResponse;
   ErrorObject: ErrorObject;
+  InputTokenCountResponse: InputTokenCountResponse;
   Model: OpenAI.Model;
   Response: Sent;
   ResponseItemList: ResponseItemList;

@@ -65,11 +65,11 @@ def tools(options):
         whole += chunk
     check("streamed tool", len(chunks) > 3 and whole.tool_calls[0]["args"]["city"] in ("Paris", "Rome"), whole)
 
-    try:
-        chat.bind_tools([weather]).invoke("How is the weather in Paris?")
-        raise SystemExit("FAILED: tools without a parser were taken")
-    except openai.BadRequestError as error:
-        check("tools without a parser", error.param == "tools", error)
+    # A model of this size seldom calls by itself, so that its words are chosen for it.
+    words = '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"}}\n</tool_call>'
+    answer = chat.bind_tools([weather]).invoke("How is the weather in Rome?", extra_body={"structured_outputs": {"choice": [words]}})
+    call, = answer.tool_calls
+    check("tool that the model may call", (call["name"], call["args"]) == ("weather", {"city": "Rome"}) and not answer.content, answer)
 
     for method in ("json_schema", "function_calling"):
         answer = chat.with_structured_output(Answer, method=method, strict=True).invoke("Is the sky blue?")

@@ -10,10 +10,11 @@ import sys
 
 from openai.types import Completion, CreateEmbeddingResponse, ErrorObject, Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from openai.types.responses import Response, ResponseItemList, ResponseStreamEvent
+from openai.types.responses import InputTokenCountResponse, Response, ResponseItemList, ResponseStreamEvent
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-MODELS = (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, ErrorObject, Model, Response, ResponseItemList)
+MODELS = (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, ErrorObject, InputTokenCountResponse, Model, Response,
+          ResponseItemList)
 TYPES = {t.__name__: TypeAdapter(t) for t in MODELS} | {"ResponseStreamEvent": TypeAdapter(ResponseStreamEvent)}
 KNOWN = {"reasoning_content"}
 
