@@ -91,7 +91,8 @@ func badRequests() []bad {
 			"type": "json_schema", "json_schema": object{"name": "x", "schema": object{"type": "nonsense"}},
 		})),
 		invalid("bad response_format", "response_format.type", "json_schema", chat("response_format", object{"type": "xml"})),
-		unsupported("tools", "tools", "tools", chat("tools", []object{{"type": "function", "function": object{"name": "f"}}})),
+		invalid("forced call without tools", "tool_choice", "no tools", chat("tool_choice", "required")),
+		unsupported("tools", "tools[0].type", "function", chat("tools", []object{{"type": "custom", "custom": object{"name": "f"}}})),
 		unsupported("audio", "audio", "audio", chat("modalities", []string{"text"}, "audio", object{"voice": "alloy", "format": "wav"})),
 		unsupported("an image", "messages[0].content[0]", "image_url", chat("messages", []object{{"role": "user", "content": []object{
 			{"type": "image_url", "image_url": object{"url": "data:image/png;base64,AA=="}},
