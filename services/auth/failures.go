@@ -13,9 +13,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// The bound of failed authentications is a token bucket: failuresAtOnce failures of an address,
-// and one more every failurePause. Addresses are hashed to failureBuckets buckets, so that the
-// memory of the bound doesn't grow with the number of addresses.
+// The limit on failed authentications is a token bucket. An address may fail failuresAtOnce
+// times at once and then once every failurePause. Addresses are hashed to failureBuckets
+// buckets, which bounds the memory.
 const (
 	failuresAtOnce = 100
 	failurePause   = time.Second
@@ -26,14 +26,14 @@ const (
 // authentications.
 const ReasonFailures = "too_many_authentication_failures"
 
-// failures bounds the cost of failed authentications. After too many failures an address gets
-// 429 for each further one, and the log has one line for all of them.
+// failures limits the cost of failed authentications. Each further failure of an address beyond
+// the limit returns 429, and one log line covers all of them.
 //
-// It never locks a client out: a request with a valid key always passes. All clients of a
-// company or of a proxy may share an address, so that a client must not suffer from the
-// failures of another. The check of a key takes a microsecond, and keys are too long to be
-// guessed at any rate. Addresses that share a bucket by chance share its bound, which only
-// changes 401 to 429.
+// failures never locks a client out: a request with a valid key always passes. All clients of a
+// company or of a proxy may share an address, and the failures of one client must not affect
+// another client. The check of a key takes a microsecond, and keys are too long to be guessed
+// at any rate. Addresses that share a bucket by chance share its limit, which only changes 401
+// to 429.
 type failures struct {
 	log  *slog.Logger
 	seed maphash.Seed
@@ -41,8 +41,8 @@ type failures struct {
 	mu      sync.Mutex
 	buckets [failureBuckets]*rate.Limiter // nil before the first failure
 	refused uint64
-	since   uint64    // refused ones since the last line in the log
-	logged  time.Time // when that was
+	since   uint64    // failures with 429 since the last log line
+	logged  time.Time // time of the last log line
 }
 
 // failureLogPause is the minimum interval of the log lines about refused failures.
@@ -50,8 +50,8 @@ const failureLogPause = 10 * time.Second
 
 func newFailures(log *slog.Logger) *failures { return &failures{log: log, seed: maphash.MakeSeed()} }
 
-// bound returns the error of a failed authentication: failed itself, or the error of too many
-// failures. It returns failed for a request without an address.
+// bound returns the error of a failed authentication: failed itself, or a 429 error beyond the
+// limit. It returns failed for a request without an address.
 func (f *failures) bound(address netip.Addr, failed error) error {
 	if !address.IsValid() {
 		return failed

@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestFailures: an address has its failures answered as they are until there are too many, and
-// then some a second; it changes nothing for others.
+// TestFailures tests that an address gets its own errors up to the limit, then 429, and one
+// more of its own errors after a pause. Other addresses aren't affected.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -35,7 +35,7 @@ func TestFailures(t *testing.T) {
 		if f.count() != 50 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "address=192.0.2.1") {
 			t.Errorf("%d, log: %s", f.count(), &log)
 		}
-		fine := 0 // of 16, of which few share the bucket
+		fine := 0 // of 16 addresses; a few of them share the bucket
 		for i := range 16 {
 			if errors.Is(f.bound(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), wrong), wrong) {
 				fine++

@@ -2,15 +2,15 @@ package auth
 
 import "os"
 
-// FileStates are what tells whether files have changed: one element a file, nil for a
-// file that can't be read.
+// FileStates are the states of files, to detect changes. They have one element per
+// file, which is nil if the file can't be read.
 type FileStates []os.FileInfo
 
 // StateOf returns the current states of files.
 func StateOf(names ...string) FileStates {
 	s := make(FileStates, len(names))
 	for i, name := range names {
-		if info, err := os.Stat(name); err == nil { // follows links, as mounted secrets are links
+		if info, err := os.Stat(name); err == nil { // follows links, since mounted secrets are links
 			s[i] = info
 		}
 	}

@@ -1,5 +1,5 @@
-// Package auth decides who may call what: by the clients' API keys, and by the headers
-// that restricted groups of APIs need.
+// Package auth decides which client may call which route. It checks clients' API keys and
+// the headers that restricted groups of APIs require.
 package auth
 
 import (
@@ -11,21 +11,22 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Config says who may call. The zero value lets everyone call everything.
+// Config configures the access to the APIs. The zero value allows every call.
 type Config struct {
-	// APIKeys of clients that may use all models, and APIKeysFile, which has more of them:
-	// a key a line, or a list in YAML. Keys are those of the file of settings. Without any
-	// no key is needed.
+	// APIKeys are the keys of clients that may use all models. APIKeysFile has more keys:
+	// one key per line, or a list in YAML. Keys has the keys of the settings file. If all
+	// three are empty, no key is required.
 	APIKeys     []Secret
 	APIKeysFile string
 	Keys        KeySection
-	// Restricted groups of APIs need a header, too. GRPCRestricted are groups of KServe's
-	// methods by gRPC and Connect, and HTTPRestricted by REST.
+	// Restricted groups of APIs require a header in addition to the key. GRPCRestricted are
+	// groups of KServe's methods over gRPC and Connect, HTTPRestricted are groups of its
+	// REST operations.
 	Restricted                     []OpenAIRestriction
 	GRPCRestricted, HTTPRestricted []KServeRestriction
 }
 
-// Validate names the flag that can't be used.
+// Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if slices.Contains(c.APIKeys, "") {
 		return configfield.Errorf("auth.APIKeys", "the key is empty: give one, or leave the setting out for a server that asks for no key")
@@ -37,10 +38,9 @@ func (c Config) Validate() error {
 	return err
 }
 
-// Gate lets in who may call: clients with a key, where there are keys, and for groups of
-// APIs that are restricted those with the group's header. It is asked on every port,
-// before anything of a request is read but its header. Nil is open to all. It may be used
-// concurrently.
+// Gate admits or refuses requests by API key and by the headers of restricted groups.
+// Without keys, no key is required. Every port asks the gate when it has read only the
+// header of a request. A nil Gate admits all requests. It may be used concurrently.
 type Gate struct {
 	keys         *keys
 	failures     *failures
@@ -48,7 +48,7 @@ type Gate struct {
 	kserve       kserveRestrictions
 }
 
-// New reads the keys. Without any and without restrictions the gate is open to all.
+// New reads the keys. Without keys and restrictions the gate admits all requests.
 func New(cfg Config, log *slog.Logger) (*Gate, error) {
 	keys, err := newKeys(cfg.APIKeys, cfg.APIKeysFile, cfg.Keys, log)
 	if err != nil {
@@ -65,12 +65,13 @@ func New(cfg Config, log *slog.Logger) (*Gate, error) {
 	return &Gate{keys: keys, failures: newFailures(log), restrictions: restrictions, kserve: kserve}, nil
 }
 
-// Prepare reads the file of keys again, and takes the section as it is now. The keys stay
-// as they are until apply is called; the error says why they can't be used, and names no
-// key. A gate with keys isn't opened to all by this, one without may be closed.
+// Prepare reads the key file again and takes the keys of the settings from section. The new
+// keys take effect when apply is called. The error states why the keys can't be used and
+// contains no key. A gate that has keys can't lose all of them here; a gate without keys
+// may get some.
 func (g *Gate) Prepare(section KeySection) (apply func(), err error) { return g.keys.prepare(section) }
 
-// Failures returns the number of failed authentications that got 429, because their address
+// Failures returns the number of failed authentications that got 429 because their address
 // had too many.
 func (g *Gate) Failures() uint64 {
 	if g == nil {
@@ -79,12 +80,13 @@ func (g *Gate) Failures() uint64 {
 	return g.failures.count()
 }
 
-// Keyed reports whether clients need a key now. New settings may bring the first ones.
+// Keyed reports whether clients currently need a key. A reload of the settings may add the
+// first keys.
 func (g *Gate) Keyed() bool { return g != nil && g.keys.wanted() }
 
-// Admit returns the context of a request with its client, or why the client may not call
-// the route. The values are those of the request's header, or of a call's metadata, by
-// lower-case name.
+// Admit returns the context of a request with its client, or the error if the client may
+// not call the route. values returns the values of the request's header or of a call's
+// metadata by lower-case name.
 func (g *Gate) Admit(ctx context.Context, route *Record, values func(name string) []string) (context.Context, error) {
 	if g == nil {
 		return ctx, nil
@@ -104,7 +106,7 @@ func (g *Gate) Admit(ctx context.Context, route *Record, values func(name string
 	if route.Renews {
 		ctx = inference.WithRenewal(ctx, func() (*inference.Client, error) {
 			if !g.keys.wanted() {
-				return nil, nil //nolint:nilnil // nobody in particular
+				return nil, nil //nolint:nilnil // no client: no key is required
 			}
 			return g.keys.client(values)
 		})

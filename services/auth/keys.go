@@ -25,13 +25,13 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// maxKey is the length of the longest key, in bytes.
+// maxKey is the maximum length of a key, in bytes.
 const maxKey = 512
 
-// hashPrefix is how a key begins of which only the digest is written down.
+// hashPrefix is the prefix of a hashed key: a key of which only the digest is stored.
 const hashPrefix = "sha256:"
 
-// HashKey is what stands for a key in a file of keys.
+// HashKey returns the hash that can replace a key in a key file.
 func HashKey(key string) (string, error) {
 	digest, err := digestOf(key)
 	if err != nil {
@@ -40,13 +40,13 @@ func HashKey(key string) (string, error) {
 	return hashPrefix + hex.EncodeToString(digest[:]), nil
 }
 
-// keyLook is the least time between two looks at the file.
+// keyLook is the minimum interval between checks of the key file for changes.
 const keyLook = time.Second
 
-// HiddenKey stands for a key where settings are printed. It is none itself.
+// HiddenKey replaces keys in printed settings. HiddenKey itself isn't accepted as a key.
 const HiddenKey = "***"
 
-// keys are those that clients may show. Only their digests are kept.
+// keys are the accepted API keys. Only their digests are kept.
 type keys struct {
 	given   []Secret // by flag or environment
 	file    string   // empty for none
@@ -54,25 +54,24 @@ type keys struct {
 	keyring atomic.Pointer[keyring]
 	wall    func() time.Time // the clock by which keys expire
 
-	began time.Time    // by the monotonic clock, as next is: a wall clock that is set back puts off no look
-	next  atomic.Int64 // when to look at the file again, in ns from began
+	began time.Time    // by the monotonic clock, as next is: setting the wall clock back delays no check
+	next  atomic.Int64 // time of the next check of the file, in ns from began
 
 	looking sync.Mutex
 	section KeySection
-	seen    FileStates // of the latest try
+	seen    FileStates // of the latest read
 }
 
-// KeySection are clients with their keys that stand in the file of settings. Its zero
-// has none.
+// KeySection has the clients and keys of the settings file. The zero value has none.
 type KeySection struct {
-	// File that they stand in, for a warning where others can read it.
+	// File is the settings file, for a warning if other users can read it.
 	File string
 
 	entries []KeyEntry
-	keyring *keyring // of the entries, which checks them
+	keyring *keyring // of the entries; adding to it validates them
 }
 
-// Add takes one more. Its errors name no key.
+// Add appends an entry. Its errors contain no key.
 func (s *KeySection) Add(entry KeyEntry) error {
 	if s.keyring == nil {
 		s.keyring = newKeyring()
@@ -84,8 +83,8 @@ func (s *KeySection) Add(entry KeyEntry) error {
 	return nil
 }
 
-// ring finds credentials by the first bytes of their digests, which tell nothing of the
-// rest to who measures how long that takes.
+// ring finds credentials by the first 8 bytes of their digests. The time of this lookup
+// reveals nothing about the other bytes.
 type keyring struct {
 	credentials map[uint64][]credential
 	clients     map[string]*inference.Client
@@ -112,10 +111,10 @@ func newKeys(given []Secret, file string, section KeySection, log *slog.Logger) 
 	return k, nil
 }
 
-// wanted is whether a request needs a key: there are some.
+// wanted reports whether a request needs a key, which is so if there are any.
 func (k *keys) wanted() bool { return len(k.keyring.Load().clients) > 0 }
 
-// client is whose request has these values in its header.
+// client returns the client whose key is in the header values of a request.
 func (k *keys) client(values func(name string) []string) (*inference.Client, error) {
 	k.look()
 	key := shown(values)
@@ -142,8 +141,8 @@ func errKey(message string) error {
 	return &inference.Error{Code: inference.CodeUnauthenticated, Reason: inference.ReasonInvalidKey, Message: message}
 }
 
-// shown is the key of a request, in OpenAI's header or in those that clients of Azure
-// and of other APIs send. A header that is there twice counts for nothing.
+// shown returns the key of a request, from OpenAI's header or from the headers that
+// clients of Azure and of other APIs send. A header that occurs twice is ignored.
 func shown(values func(name string) []string) string {
 	if all := values("authorization"); len(all) == 1 {
 		if scheme, key, _ := strings.Cut(all[0], " "); strings.EqualFold(scheme, "bearer") {
@@ -160,8 +159,8 @@ func shown(values func(name string) []string) string {
 
 func prefixOf(digest [sha256.Size]byte) uint64 { return binary.LittleEndian.Uint64(digest[:]) }
 
-// look reads a file that has changed again, at most once a second. Who comes while
-// another one looks takes what there is.
+// look reads the key file again if it has changed, at most once a second. While one
+// request reads the file, concurrent requests use the current keys.
 func (k *keys) look() {
 	if k.file == "" {
 		return
@@ -184,8 +183,8 @@ func (k *keys) look() {
 	k.take(next)
 }
 
-// prepare reads all keys, with those that the section has now, and gives what makes them
-// count.
+// prepare reads all keys, with the section's current entries, and returns the function
+// that applies them.
 func (k *keys) prepare(section KeySection) (apply func(), err error) {
 	k.looking.Lock()
 	defer k.looking.Unlock()
@@ -199,15 +198,16 @@ func (k *keys) prepare(section KeySection) (apply func(), err error) {
 	return func() {
 		k.looking.Lock()
 		defer k.looking.Unlock()
-		k.section, k.seen = section, seen // a file that has changed since is read at the next look
+		k.section, k.seen = section, seen // the next look reads a file that has changed since
 		k.take(next)
 	}, nil
 }
 
-// read makes a ring of all keys. Clients that are as they were stay the same ones.
+// read builds a ring of all keys. Clients whose entries haven't changed keep their
+// identity.
 func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err error) {
 	if k.file != "" {
-		seen = StateOf(k.file) // before it is read: a change meanwhile is seen next time
+		seen = StateOf(k.file) // before the read, so that the next look detects a concurrent change
 	}
 	next, old := newKeyring(), k.keyring.Load()
 	for _, key := range k.given {
@@ -228,7 +228,7 @@ func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err err
 	return next, seen, nil
 }
 
-// take makes a ring count. The caller holds looking.
+// take makes next the current ring. The caller holds looking.
 func (k *keys) take(next *keyring) {
 	for _, file := range []string{k.file, k.section.File} {
 		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
@@ -240,21 +240,22 @@ func (k *keys) take(next *keyring) {
 	}
 }
 
-// KeyEntry is a client in a file.
+// KeyEntry is the entry of a client in a key file.
 type KeyEntry struct {
-	// Name in the log; made of the key's hash where it is empty.
+	// Name is the client's name in the log. If it is empty, it is derived from the hash
+	// of the key.
 	Name string `yaml:"name"`
-	// Key or keys, or their hashes.
+	// Key has the client's key or keys, or their hashes.
 	Key oneOrMore `yaml:"key"`
-	// Models that it may use, by the names that clients give: all where it is nil, none
-	// where it is empty.
+	// Models are the models that the client may use, by their request names. Nil allows
+	// all models, an empty list allows none.
 	Models []string `yaml:"models"`
-	// Expires is when the keys count no longer; zero for never.
+	// Expires is the time at which the keys expire; zero means never.
 	Expires time.Time `yaml:"expires"`
 	Limits  KeyLimits `yaml:"limits"`
 }
 
-// KeyLimits are a client's; 0 is no limit.
+// KeyLimits are the limits of a client; 0 means no limit.
 type KeyLimits struct {
 	InFlight int     `yaml:"in_flight"`
 	Queued   int     `yaml:"queued"`
@@ -262,8 +263,8 @@ type KeyLimits struct {
 	Burst    int     `yaml:"burst"`
 }
 
-// oneOrMore are the keys of a client, of which there are two while one takes the other's
-// place.
+// oneOrMore are the keys of a client. A client has two keys while one replaces the
+// other.
 type oneOrMore []string
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
@@ -295,7 +296,7 @@ func (r *keyring) read(file string, old *keyring) error {
 	return nil
 }
 
-// causeOf leaves out the path, which is told already.
+// causeOf returns the error without the path, which the message already has.
 func causeOf(err error) string {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err.Error()
@@ -303,10 +304,12 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// yamlLine is where YAML's errors say that they are; the rest of them may quote a key.
+// yamlLine matches the line number in YAML's errors. The rest of such an error may quote
+// a key.
 var yamlLine = regexp.MustCompile(`line \d+`)
 
-// entriesOf reads a list in YAML, or a key on each line. No key begins as a list does.
+// entriesOf parses a list in YAML, or one key per line. No key has the prefix of a YAML
+// list.
 func entriesOf(content []byte) ([]KeyEntry, error) {
 	lines := keyLines(content)
 	if len(lines) == 0 {
@@ -332,7 +335,7 @@ func entriesOf(content []byte) ([]KeyEntry, error) {
 	return entries, nil
 }
 
-// keyLines are those that aren't empty and no comments.
+// keyLines returns the lines that are neither empty nor comments.
 func keyLines(content []byte) []string {
 	var lines []string
 	for line := range strings.Lines(string(content)) {
@@ -343,7 +346,7 @@ func keyLines(content []byte) []string {
 	return lines
 }
 
-// add checks an entry. Its errors name no key.
+// add validates and adds an entry. Its errors contain no key.
 func (r *keyring) add(entry KeyEntry, old *keyring) error {
 	if len(entry.Key) == 0 {
 		return errors.New("it has no key")
@@ -381,7 +384,8 @@ func (r *keyring) add(entry KeyEntry, old *keyring) error {
 	return nil
 }
 
-// client is the entry's. Without models it may use all, with an empty list none.
+// client returns the client of the entry. Nil Models allow all models, an empty list
+// allows none.
 func (e *KeyEntry) client() (*inference.Client, error) {
 	if len(e.Name) > 100 || strings.ContainsFunc(e.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, errors.New("its name is no line of 100 bytes at most")
@@ -396,7 +400,7 @@ func (e *KeyEntry) client() (*inference.Client, error) {
 	}, nil
 }
 
-// digestOf is a key's, or the one that is given for it.
+// digestOf returns the digest of a key, or the digest that a hashed key contains.
 func digestOf(key string) (digest [sha256.Size]byte, err error) {
 	if encoded, hashed := strings.CutPrefix(key, hashPrefix); hashed {
 		if n, err := hex.Decode(digest[:], []byte(encoded[:min(len(encoded), 2*sha256.Size)])); err != nil || n != sha256.Size || len(encoded) != 2*sha256.Size {

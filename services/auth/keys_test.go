@@ -19,8 +19,26 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// newGate is one for tests, and its log.
-func newGate(tb testing.TB, cfg Config) (*Gate, *logbuffer.Buffer) {
+// syncBuffer is a buffer for a log that several goroutines write.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// newGate returns a gate for tests, and its log.
+func newGate(tb testing.TB, cfg Config) (*Gate, *syncBuffer) {
 	tb.Helper()
 	log := &logbuffer.Buffer{}
 	gate, err := New(cfg, slog.New(slog.NewTextHandler(log, nil)))
@@ -30,8 +48,8 @@ func newGate(tb testing.TB, cfg Config) (*Gate, *logbuffer.Buffer) {
 	return gate, log
 }
 
-// admitted returns the name of the client of a request with these header lines, which is
-// empty without a key, or the gate's refusal.
+// admitted returns the name of the client of a request with these header lines, or the
+// gate's refusal. The name is empty if no key is needed.
 func admitted(tb testing.TB, gate *Gate, lines ...string) (string, *inference.Error) {
 	tb.Helper()
 	header := http.Header{}
@@ -48,7 +66,7 @@ func admitted(tb testing.TB, gate *Gate, lines ...string) (string, *inference.Er
 	return "", nil
 }
 
-// again reads the file of keys again.
+// again makes the gate read the key file again.
 func (g *Gate) again() error {
 	apply, err := g.Prepare(KeySection{})
 	if err == nil {
@@ -128,7 +146,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeyLines reads the simplest file.
+// TestKeyLines tests the simplest key file: one key per line.
 func TestKeyLines(t *testing.T) {
 	file := servertest.Write(t, t.TempDir(), "keys", []byte("# mine\n  one \n\r\ntwo\r\n"))
 	gate, _ := newGate(t, Config{APIKeysFile: file})
@@ -139,7 +157,7 @@ func TestKeyLines(t *testing.T) {
 	}
 }
 
-// TestBadKeys: what can't be read is named by its place, and never shown.
+// TestBadKeys tests that errors name the place of an invalid entry and never show a key.
 func TestBadKeys(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                             "it has no keys",
@@ -182,9 +200,9 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestKeysReload: a file that changes counts within a second and on demand; one that
-// can't be used leaves the keys. A client that didn't change stays the same one, whose
-// requests are counted together.
+// TestKeysReload tests that a changed file takes effect within a second and on demand, and
+// that an invalid file leaves the keys. An unchanged client keeps its identity, so that
+// its requests stay counted together.
 func TestKeysReload(t *testing.T) {
 	dir := t.TempDir()
 	file := servertest.Write(t, dir, "keys", []byte("- {name: a, key: one}\n- {name: b, key: two}"))
@@ -231,8 +249,8 @@ func TestKeysReload(t *testing.T) {
 	}
 }
 
-// TestKeyExpires has keys run out while the gate is in use, to the
-// second and for one client alone. Whatever its clock is set to, the file is read again.
+// TestKeyExpires tests that each key expires while the gate is in use, to the second. The
+// file is read again whatever the wall clock shows.
 func TestKeyExpires(t *testing.T) {
 	dir, began := t.TempDir(), time.Now().Truncate(time.Second)
 	entry := func(name string, after time.Duration) string {
@@ -259,7 +277,7 @@ func TestKeyExpires(t *testing.T) {
 		{time.Hour, false, true, true},
 		{24*time.Hour - time.Second, false, true, true},
 		{24 * time.Hour, false, false, true},
-		{-48 * time.Hour, true, true, true}, // it was wrong, and is set right
+		{-48 * time.Hour, true, true, true}, // the clock was wrong and is corrected
 	} {
 		ahead = step.ahead
 		if hour, day, ever := let("hour"), let("day"), let("ever"); hour != step.hour || day != step.day || ever != step.ever {
@@ -276,8 +294,9 @@ func TestKeyExpires(t *testing.T) {
 	}
 }
 
-// TestKeySection closes an open gate by keys of the settings, and changes them. Those of a
-// file stay beside them; the last ones don't go while the gate is there.
+// TestKeySection tests that keys of the settings close an open gate and can change. Keys
+// of a file stay in effect beside them. The last keys can't be removed while the gate
+// exists.
 func TestKeySection(t *testing.T) {
 	section := func(entries ...KeyEntry) KeySection {
 		var s KeySection
@@ -301,7 +320,7 @@ func TestKeySection(t *testing.T) {
 		gate    *Gate
 		section KeySection
 		refused string
-		want    string // whom the keys none, k1, k2 and k3 let in
+		want    string // the clients that no key, k1, k2 and k3 admit
 	}{
 		{"open stays open", open, section(), "", "all,all,all,all"},
 		{"open is closed", open, section(one, two), "", "nobody,one,two,nobody"},
@@ -333,7 +352,7 @@ func TestKeySection(t *testing.T) {
 			t.Errorf("%s: %s, want %s", step.name, got, step.want)
 		}
 	}
-	// Nothing counts before it is applied, and who didn't change stays the same client.
+	// Nothing takes effect before apply, and an unchanged client keeps its identity.
 	before := closed.keys.keyring.Load().clients["filed"]
 	apply, err := closed.Prepare(section(one))
 	if err != nil {
@@ -352,7 +371,7 @@ func TestKeySection(t *testing.T) {
 	}
 }
 
-// TestReadableKeys warns of a file that others can read.
+// TestReadableKeys tests the warning about a key file that other users can read.
 func TestReadableKeys(t *testing.T) {
 	file := servertest.Write(t, t.TempDir(), "keys", []byte("one"))
 	for mode, want := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
@@ -365,7 +384,7 @@ func TestReadableKeys(t *testing.T) {
 	}
 }
 
-// TestSecret is printed nowhere.
+// TestSecret tests that no way of printing shows a secret.
 func TestSecret(t *testing.T) {
 	cfg := Config{APIKeys: []Secret{"sk-one"}, Restricted: []OpenAIRestriction{{Groups: []Group{Health}, Header: "a", Value: "sk-two"}}}
 	var log bytes.Buffer
@@ -380,7 +399,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// FuzzAuthorization holds that a header lets in who has a key exactly.
+// FuzzAuthorization checks that a header admits only a client with exactly the key.
 func FuzzAuthorization(f *testing.F) {
 	for _, seed := range []string{"Bearer secret", "bearer\tsecret", "Bearer secret ", "Bearersecret", "Bearer secret, Bearer x", "Basic secret", "Bearer \x00secret", "secret"} {
 		f.Add(seed, "")

@@ -14,13 +14,13 @@ import (
 // header, as tritonserver's --grpc-restricted-protocol and --http-restricted-api do.
 type KServeRestriction struct {
 	Groups []KServeGroup
-	// Key is the header's name, by gRPC and Connect that behind triton-grpc-protocol-,
-	// and Value what it must be.
+	// Key is the header's name; over gRPC and Connect it has the prefix
+	// triton-grpc-protocol-. Value is the required value.
 	Key, Value string
 }
 
-// UnmarshalText reads GROUP[,GROUP…]:KEY=VALUE, as tritonserver does, and with a comma
-// for the colon, as its --help says.
+// UnmarshalText parses GROUP[,GROUP…]:KEY=VALUE, as tritonserver does. A comma may
+// replace the colon, as tritonserver's --help documents.
 func (r *KServeRestriction) UnmarshalText(text []byte) error {
 	left, value, ok := strings.Cut(string(text), "=")
 	colon := strings.LastIndexByte(left, ':')
@@ -28,7 +28,7 @@ func (r *KServeRestriction) UnmarshalText(text []byte) error {
 		colon = strings.LastIndexByte(left, ',')
 	}
 	if !ok {
-		return errors.New("must be GROUP[,GROUP...]:KEY=VALUE, and has no =") // what it has may be secret
+		return errors.New("must be GROUP[,GROUP...]:KEY=VALUE, and has no =") // the input may be secret
 	}
 	if colon < 0 || colon == len(left)-1 || value == "" {
 		return fmt.Errorf("must be GROUP[,GROUP...]:KEY=VALUE, not %q and a value", left)
@@ -55,8 +55,8 @@ func kserveGroups() []KServeGroup {
 	}
 }
 
-// kserveRestrictions are the restrictions of KServe's methods by their groups, those of
-// procedures and those of REST.
+// kserveRestrictions are the restrictions of KServe's procedures and of its REST
+// operations, by group.
 type kserveRestrictions struct {
 	procedures, rest map[KServeGroup]KServeRestriction
 }
@@ -86,8 +86,8 @@ func kserveByGroup(field configfield.Field, all []KServeRestriction) (map[KServe
 // tritonserver.
 const kserveHeader = "triton-grpc-protocol-"
 
-// check refuses a request that lacks the header of its route's group, in tritonserver's
-// words.
+// check refuses a request that lacks the header of its route's group. The messages are
+// tritonserver's.
 func (k kserveRestrictions) check(route *Record, values func(name string) []string) error {
 	if route.API == Procedure {
 		if r, restricted := k.procedures[route.KServe]; restricted && !r.met(kserveHeader+r.Key, values) {
@@ -104,7 +104,7 @@ func (k kserveRestrictions) check(route *Record, values func(name string) []stri
 	return nil
 }
 
-// met reports whether the first value of a header is the one that is needed.
+// met reports whether the first value of a header is the required one.
 func (r KServeRestriction) met(header string, values func(name string) []string) bool {
 	got := ""
 	if all := values(strings.ToLower(header)); len(all) > 0 {

@@ -2,5 +2,5 @@ package auth
 
 import "go.uber.org/fx"
 
-// Module provides the gate.
+// Module provides the [Gate].
 var Module = fx.Module("auth", fx.Provide(New))

@@ -8,35 +8,36 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Record is what a route needs of its callers and what it does. There is one for each
-// operation of openapi/openai.yaml and openapi/kserve.yaml, for each procedure of gRPC and
-// Connect, and for each page. Records don't change.
+// Record describes a route: what it requires of its callers, and its effect and cost. Each
+// operation of openapi/openai.yaml and openapi/kserve.yaml has a record, as have each
+// procedure of gRPC and Connect and each page. Records are immutable.
 type Record struct {
 	// Name is the operationId, or the procedure as /package.Service/Method.
 	Name string
-	// Pattern is the route's [http.ServeMux] pattern, which of a procedure is its name.
-	// It is empty for requests that no route takes.
+	// Pattern is the route's [http.ServeMux] pattern. For a procedure the pattern is its
+	// name. Pattern is empty for requests that match no route.
 	Pattern string
 	API     API
-	// Surface that requests are counted under.
+	// Surface is the surface under which the requests are counted.
 	Surface inference.Surface
 	Access  Access
 	Group   Group
 	KServe  KServeGroup
 	Effect  Effect
 	Cost    Cost
-	// Renews is set for a call that goes on for as long as the client likes and sends
-	// request after request: each of them is admitted anew.
+	// Renews is set for a call that lasts as long as the client likes and that sends many
+	// requests. Each of these requests is admitted separately.
 	Renews bool
 }
 
-// The surfaces beside those of inferences.
+// The surfaces in addition to the surfaces of inferences.
 const (
 	SurfaceHealth  inference.Surface = "health"
 	SurfaceMetrics inference.Surface = "metrics"
 )
 
-// API is where a route is described, and whose errors its clients read.
+// API is the document or the services that describe a route. It selects the form of
+// errors.
 type API uint8
 
 // The APIs.
@@ -47,35 +48,35 @@ const (
 	Procedure            // the services of gRPC and Connect
 )
 
-// Access is which clients may call a route of a server that has keys.
+// Access is the class of clients that may call a route of a server with keys.
 type Access uint8
 
-// The classes of access. The zero value needs a key.
+// The classes of access. The zero value requires a key.
 const (
-	Client   Access = iota // clients with a key; the models that a key is for are the core's question
-	Operator               // clients whose key is for all models
-	Open                   // everyone: probes, and what is the same on all servers
+	Client   Access = iota // clients with a key; the core checks which models the key allows
+	Operator               // clients whose key allows all models
+	Open                   // all clients: for probes, and for content that is the same on all servers
 )
 
-// Group is a group of APIs by --openai-restricted-api.
+// Group is a group of APIs of --openai-restricted-api.
 type Group string
 
-// The groups, by the names of Triton's own OpenAI frontend, and embedding. A group is a
-// capability, on whichever surface it is asked for.
+// The groups have the names of Triton's own OpenAI frontend, plus embedding. A group is a
+// capability, on all surfaces that offer the capability.
 const (
 	Inference  Group = "inference"
 	Embedding  Group = "embedding"
 	Repository Group = "model-repository"
 	Metrics    Group = "metrics"
 	Health     Group = "health"
-	// Other is of what isn't in a group: it needs any of the headers.
+	// Other is for routes that are in no group: they need any one of the headers.
 	Other Group = ""
-	// Free is of what is open whatever is restricted.
+	// Free is for routes that no restriction closes.
 	Free Group = "-"
 )
 
-// KServeGroup is a group of methods by tritonserver's --grpc-restricted-protocol and
-// --http-restricted-api. Empty is none.
+// KServeGroup is a group of methods of tritonserver's --grpc-restricted-protocol and
+// --http-restricted-api. An empty group means that the method is in no group.
 type KServeGroup string
 
 // The groups, by tritonserver's names.
@@ -91,29 +92,29 @@ const (
 	KServeLogging      KServeGroup = "logging"
 )
 
-// Effect is what a request can do to the server.
+// Effect is the effect of a request on the server.
 type Effect uint8
 
 // The effects.
 const (
-	Reads   Effect = iota // shows what there is
+	Reads   Effect = iota // shows existing state
 	Runs                  // computes an answer from the request, by a model or a tokenizer
-	Changes               // changes models, settings, shared memory or what is kept of a client
+	Changes               // changes models, settings, shared memory or stored data of a client
 )
 
-// Cost is what the work of a request grows with.
+// Cost is the quantity with which the work of a request grows.
 type Cost uint8
 
 // The classes of cost.
 const (
-	Constant  Cost = iota // nothing: the answer is ready
+	Constant  Cost = iota // none: the response is ready
 	Metadata              // the number of models, or an engine's answer about one
-	Tokenizer             // the body, which is tokenized here
-	Model                 // what a model makes of the body
+	Tokenizer             // the body, which Trident tokenizes
+	Model                 // the work of a model on the body
 	Loading               // the size of a model
 )
 
-// Find returns the record of a route by its pattern; nil for none.
+// Find returns the record of a route by its pattern, or nil if there is none.
 func Find(pattern string) *Record { return byPattern[pattern] }
 
 // Records returns all records in the order of their patterns.
@@ -121,18 +122,19 @@ func Records() []*Record {
 	return slices.SortedFunc(maps.Values(byPattern), func(a, b *Record) int { return cmp.Compare(a.Pattern, b.Pattern) })
 }
 
-// Unmatched is the record of a request that no route of an API takes. It is closed:
-// nothing is told of which paths there are.
+// Unmatched returns the record of a request that matches no route of an API. Such a
+// request needs a key, so that the response doesn't reveal which paths exist.
 func Unmatched(api API) *Record { return unmatched[api] }
 
-// Predict is the record of a hosting platform's one path for all requests to models: it
-// needs a key, and what the request turns out to be is admitted by that route's record.
+// Predict returns the record of a hosting platform's one path for all requests to models.
+// It requires a key. The request is then also admitted by the record of the route that it
+// leads to.
 func Predict() *Record { return predict }
 
 var predict = &Record{Name: "predict", API: Pages, Surface: inference.SurfaceOther, Group: Free, Effect: Runs, Cost: Model} //nolint:gochecknoglobals // a constant
 
-// Redirect is the record of a platform's request that names the path that it is meant for:
-// it needs a key, and all else by the record of that route.
+// Redirect returns the record of a platform's request whose header names its path. It
+// requires a key. The record of the route at that path has all other requirements.
 func Redirect() *Record { return redirect }
 
 var redirect = &Record{Name: "redirect", API: Pages, Surface: inference.SurfaceOther, Group: Free, Effect: Reads, Cost: Constant} //nolint:gochecknoglobals // a constant

@@ -2,7 +2,7 @@ package auth
 
 import "github.com/trident-inference/trident/services/inference"
 
-// byPattern are the records of all routes.
+// byPattern has the records of all routes by pattern.
 var byPattern = func() map[string]*Record { //nolint:gochecknoglobals // a constant table
 	all := map[string]*Record{}
 	add := func(r Record) { all[r.Pattern] = &r }
@@ -27,7 +27,8 @@ var byPattern = func() map[string]*Record { //nolint:gochecknoglobals // a const
 	return all
 }()
 
-// counted has probes of the whole server counted apart.
+// counted changes the surface of probes of the whole server, so that they are counted
+// separately.
 func (r Record) counted() Record {
 	if r.Access == Open {
 		r.Surface = SurfaceHealth
@@ -101,8 +102,9 @@ var restRecords = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "unregisterCUDASharedMemoryRegion", Pattern: "POST /v2/cudasharedmemory/region/{region}/unregister", Access: Operator, KServe: KServeSharedMemory, Effect: Changes, Cost: Metadata},
 }
 
-// procedures are the methods of each service, whose name is Name here. TraceSetting and
-// the loads say in their messages what they are about: the frontend asks for the rest.
+// procedures are the methods of each service; Name is the method's name here. The
+// messages of TraceSetting and of the loads determine their further requirements, which
+// the frontend checks.
 var procedures = []struct { //nolint:gochecknoglobals // a constant table
 	service string
 	surface inference.Surface
@@ -164,7 +166,8 @@ var procedures = []struct { //nolint:gochecknoglobals // a constant table
 	{"grpc.reflection.v1alpha.ServerReflection", inference.SurfaceOther, []Record{{Name: "ServerReflectionInfo", Effect: Reads, Cost: Constant}}},
 }
 
-// pages are the same on all servers, but for the metrics. No document lists them.
+// pages are the same on all servers, except the metrics. No OpenAPI document lists
+// them.
 var pages = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "playground", Pattern: "GET /{$}", Surface: inference.SurfaceOther, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "playgroundFiles", Pattern: "GET /assets/", Surface: inference.SurfaceOther, Access: Open, Group: Free, Effect: Reads, Cost: Constant},

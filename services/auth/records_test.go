@@ -8,18 +8,18 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	_ "google.golang.org/grpc/health/grpc_health_v1" // registers its descriptors
-	_ "google.golang.org/grpc/reflection"            // likewise
+	_ "google.golang.org/grpc/reflection"            // registers its descriptors
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	_ "github.com/trident-inference/trident/gen/go/kserve" // likewise
+	_ "github.com/trident-inference/trident/gen/go/kserve" // registers its descriptors
 	_ "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/openapi"
 )
 
-// TestRecordsOfDocuments compares the records with the OpenAPI documents: each operation
-// has a record of its name, method and path, and each record an operation. The tag of an
-// operation of KServe's document is its group there.
+// TestRecordsOfDocuments compares the records with the OpenAPI documents. Each operation
+// has a record with its name, method and path, and each record has an operation. The tag
+// of an operation in KServe's document is its group there.
 func TestRecordsOfDocuments(t *testing.T) {
 	for api, text := range map[API][]byte{OpenAI: openapi.OpenAI(), REST: openapi.KServe()} {
 		doc, err := openapi3.NewLoader().LoadFromData(text)
@@ -71,7 +71,7 @@ func TestRecordsOfProcedures(t *testing.T) {
 	compareNames(t, recorded, described)
 }
 
-// compareNames holds patterns and names to each other, both ways.
+// compareNames checks that both maps have the same patterns and names.
 func compareNames(t *testing.T, recorded, described map[string]string) {
 	t.Helper()
 	if len(described) == 0 {
@@ -89,8 +89,9 @@ func compareNames(t *testing.T, recorded, described map[string]string) {
 	}
 }
 
-// TestRecords holds each record to itself: names are unique within an API, what is open
-// runs nothing, and only what is the same for everyone is free of all groups.
+// TestRecords checks that the records are consistent: names are unique within an API,
+// open routes run nothing, and only routes that are the same for all clients are free of
+// all groups.
 func TestRecords(t *testing.T) {
 	type key struct {
 		API

@@ -15,12 +15,12 @@ func restrictable() []Group { return []Group{Inference, Embedding, Repository, M
 // Restriction closes groups of APIs to clients that don't send a header.
 type OpenAIRestriction struct {
 	Groups []Group
-	// Header's name, and the Value that it must have.
+	// Header is the header's name, and Value is its required value.
 	Header string
 	Value  Secret
 }
 
-// ParseRestriction reads what Triton's own frontend takes as three arguments.
+// ParseRestriction parses the three arguments that Triton's own frontend takes.
 func ParseOpenAIRestriction(groups, header, value string) (OpenAIRestriction, error) {
 	r := OpenAIRestriction{Header: header, Value: Secret(value)}
 	for name := range strings.SplitSeq(groups, ",") {
@@ -36,7 +36,7 @@ func ParseOpenAIRestriction(groups, header, value string) (OpenAIRestriction, er
 	return r, nil
 }
 
-// joined lists names.
+// joined returns the names with a separator between them.
 func joined[Name ~string](names []Name, between string) string {
 	texts := make([]string, len(names))
 	for i, name := range names {
@@ -45,14 +45,15 @@ func joined[Name ~string](names []Name, between string) string {
 	return strings.Join(texts, between)
 }
 
-// validToken tells whether a text can be a header's name (RFC 9110, 5.6.2).
+// validToken reports whether a string can be the name of a header (RFC 9110,
+// 5.6.2).
 func validToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	})
 }
 
-// restrictions are by group; nil restricts nothing.
+// restrictions are the restrictions by group; nil restricts nothing.
 type restrictions map[Group]OpenAIRestriction
 
 func newRestrictions(all []OpenAIRestriction) (restrictions, error) {
@@ -70,7 +71,7 @@ func newRestrictions(all []OpenAIRestriction) (restrictions, error) {
 	}
 	if r, ok := by[Inference]; ok {
 		if _, own := by[Embedding]; !own {
-			by[Embedding] = r // which is inference to Triton's frontend
+			by[Embedding] = r // Triton's frontend counts embedding as inference
 		}
 	}
 	return by, nil
@@ -103,7 +104,7 @@ func (r OpenAIRestriction) met(values func(name string) []string) bool {
 	return len(got) == 1 && r.Value.Equal(got[0])
 }
 
-// errRestricted has the words of Triton's own frontend.
+// errRestricted returns an error with the message of Triton's own frontend.
 func errRestricted(expected string) error {
 	return &inference.Error{
 		Code: inference.CodeUnauthenticated, Reason: inference.ReasonInvalidAuth,

@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// refusal returns why a request with these header lines may not call a route; empty if
-// it may.
+// refusal returns the error message for a request with these header lines to a route;
+// it is empty if the request is admitted.
 func refusal(tb testing.TB, gate *Gate, route *Record, lines ...string) string {
 	tb.Helper()
 	header := http.Header{}
@@ -23,8 +23,8 @@ func refusal(tb testing.TB, gate *Gate, route *Record, lines ...string) string {
 	return ""
 }
 
-// TestRestrictedRoutes closes each group alone, and holds every route to the header of
-// its own group.
+// TestRestrictedRoutes closes each group alone and checks that each route needs the
+// header of its own group.
 func TestRestrictedRoutes(t *testing.T) {
 	routes := slices.Concat(Records(), []*Record{Unmatched(Pages), Unmatched(OpenAI), Unmatched(REST), Unmatched(Procedure)})
 	for _, closed := range restrictable() {
@@ -52,7 +52,8 @@ func TestRestrictedRoutes(t *testing.T) {
 	}
 }
 
-// TestRestrictions have headers of their own, and the words of Triton's own frontend.
+// TestRestrictions tests that each restriction has its own header, and the messages of
+// Triton's own frontend.
 func TestRestrictions(t *testing.T) {
 	gate, log := newGate(t, Config{APIKeys: []Secret{"k"}, Restricted: []OpenAIRestriction{
 		{Groups: []Group{Inference, Health}, Header: "infer-key", Value: "one"},
@@ -107,7 +108,8 @@ func TestBadRestrictions(t *testing.T) {
 	}
 }
 
-// TestOpenRoutes need no key, and no other route is let through without one.
+// TestOpenRoutes tests that open routes need no key and that all other routes need
+// one.
 func TestOpenRoutes(t *testing.T) {
 	gate, _ := newGate(t, Config{APIKeys: []Secret{"k"}})
 	var open []string
@@ -133,8 +135,8 @@ func TestOpenRoutes(t *testing.T) {
 	}
 }
 
-// TestOperatorRoutes are for clients of all models: figures of the whole server, its
-// settings and its shared memory.
+// TestOperatorRoutes tests the routes that need a key for all models: statistics of
+// the whole server, its settings and its shared memory.
 func TestOperatorRoutes(t *testing.T) {
 	var section KeySection
 	for _, entry := range []KeyEntry{{Name: "all", Key: oneOrMore{"one"}}, {Name: "some", Key: oneOrMore{"two"}, Models: []string{"x"}}, {Name: "none", Key: oneOrMore{"three"}, Models: []string{}}} {
