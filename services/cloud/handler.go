@@ -18,15 +18,15 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// handler turns a platform's requests into requests to the shared port's handlers. It may
-// be used concurrently.
+// handler translates a platform's requests into requests to the handlers of the shared
+// port. It may be used concurrently.
 type handler struct {
-	health, probe string // the platform's path, and what it asks for
+	health, probe string // the platform's path of probes, and the probe that it runs
 	predict       string // the platform's path for all requests to models
-	kind          string // of requests; empty for what each one looks like
-	model         string // of requests that name none; empty for the only one
-	binary        string // content type of KServe's binary requests, but for the length
-	redirect      string // header with the path that is meant; empty for none
+	kind          string // of requests; if empty, the body determines the kind
+	model         string // default model; if empty, the only model is the default
+	binary        string // content type of KServe's binary requests, without the length
+	redirect      string // header with the path to redirect to; empty if there is none
 
 	routes  *server.Mux // of the shared port
 	catalog *catalog.Catalog
@@ -42,7 +42,7 @@ const (
 // headerLength is KServe's header with the length of the JSON before binary data.
 const headerLength = "Inference-Header-Content-Length"
 
-// ServeHTTP answers the platform's two paths.
+// ServeHTTP serves the platform's two paths.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == h.health && (r.Method == http.MethodGet || r.Method == http.MethodPost): // vLLM takes both
@@ -63,8 +63,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Record implements [server.Router]: a request to the platform's port is a probe or a
-// request to a model by its role, whatever the platform's paths look like.
+// Record implements [server.Router]. The platform's paths are configurable, so that the
+// record depends on the path's role: a probe, or a request to a model.
 func (h *handler) Record(r *http.Request) *auth.Record {
 	switch r.URL.Path {
 	case h.health:
@@ -78,11 +78,11 @@ func (h *handler) Record(r *http.Request) *auth.Record {
 	return auth.Unmatched(auth.Pages)
 }
 
-// healthPath is the path of the shared port that the platform's probe asks.
+// healthPath returns the path of the platform's probe on the shared port.
 func (h *handler) healthPath() string { return "/health/" + h.probe }
 
-// redirected passes a request on to the path that its header names. Changes are for the
-// operator's own ports, as with tritonserver.
+// redirected forwards a request to the path that its header names. As in tritonserver, it
+// refuses requests that change something: those need the operator's own ports.
 func (h *handler) redirected(w http.ResponseWriter, r *http.Request, path string) {
 	post, get := h.operation(r, http.MethodPost, path), h.operation(r, http.MethodGet, path)
 	switch {
@@ -101,8 +101,8 @@ func (h *handler) redirected(w http.ResponseWriter, r *http.Request, path string
 	}
 }
 
-// operation is the record of a method of a path of the shared port; nil for none, and for
-// a path that isn't written as it is served.
+// operation returns the record of a method and path of the shared port. It returns nil if
+// there is no route or if the path isn't in its clean form.
 func (h *handler) operation(r *http.Request, method, escaped string) *auth.Record {
 	next, err := redirect(r, method, escaped)
 	if err != nil || path.Clean(escaped) != escaped {
@@ -114,7 +114,7 @@ func (h *handler) operation(r *http.Request, method, escaped string) *auth.Recor
 	return nil
 }
 
-// infer finds out by its shape what a request is.
+// infer determines from the body which API a request is for, and forwards it.
 func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		refuse(w, r, http.StatusUnsupportedMediaType, "unsupported_content_encoding", "send the body without Content-Encoding")
@@ -129,7 +129,7 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(r.Body)
-	if err != nil { // who reads it again has the words for the error
+	if err != nil { // the handler that reads the body again maps the error
 		h.forward(w, r, http.MethodPost, "/v1/chat/completions", failing{err})
 		return
 	}
@@ -142,7 +142,7 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil { // likewise
+	if json.Unmarshal(body, &fields) != nil { // the handler that decodes the body again maps the error
 		h.forward(w, r, http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
 		return
 	}
@@ -166,19 +166,20 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openai passes a request of OpenAI's API on, with the model if it names none. One
-// without a path has an input: a model that only embeds takes it for that.
+// openai forwards a request of OpenAI's API and adds the default model if it names none.
+// A request without a path has an input: it is an embedding request if the model only
+// embeds.
 func (h *handler) openai(w http.ResponseWriter, r *http.Request, path string, fields map[string]json.RawMessage, body []byte) {
 	var model string
 	if raw, named := fields["model"]; named {
-		_ = json.Unmarshal(raw, &model) // what isn't a text is refused behind
+		_ = json.Unmarshal(raw, &model) // the next handler refuses a model that isn't a string
 	} else {
 		var err error
 		if model, err = h.defaultModel(); err != nil {
 			h.nameless(w, r, err)
 			return
 		}
-		name, _ := json.Marshal(model) //nolint:errchkjson // a text
+		name, _ := json.Marshal(model) //nolint:errchkjson // a string
 		rest := bytes.TrimLeft(bytes.TrimLeft(body, " \t\r\n")[1:], " \t\r\n")
 		body = append(append([]byte(`{"model":`), name...), ',')
 		body = append(body, rest...)
@@ -192,7 +193,7 @@ func (h *handler) openai(w http.ResponseWriter, r *http.Request, path string, fi
 	h.forward(w, r, http.MethodPost, path, bytes.NewReader(body))
 }
 
-// kserve passes a request of KServe v2 on to the default model.
+// kserve forwards a request of KServe v2 to the default model.
 func (h *handler) kserve(w http.ResponseWriter, r *http.Request, kind string, body io.Reader) {
 	model, err := h.defaultModel()
 	if err != nil {
@@ -202,8 +203,8 @@ func (h *handler) kserve(w http.ResponseWriter, r *http.Request, kind string, bo
 	h.forward(h.answering(w, kind), r, http.MethodPost, "/v2/models/"+url.PathEscape(model)+"/"+kind, body)
 }
 
-// defaultModel is the one that was named, or the only one that generates or embeds, or
-// else the only one there is.
+// defaultModel returns the configured model, else the only model that generates or
+// embeds, else the only ready model.
 func (h *handler) defaultModel() (string, error) {
 	if h.model != "" {
 		return h.model, nil
@@ -226,8 +227,8 @@ func (h *handler) defaultModel() (string, error) {
 	return "", fmt.Errorf("the request names no model, and there are %d: name one, or set the default model", len(ready))
 }
 
-// nameless answers a request that names no model where none can be meant: while the
-// server isn't ready that says nothing about the request.
+// nameless answers a request that names no model if there is no default model. While the
+// server isn't ready, it answers with the readiness, since the models aren't known yet.
 func (h *handler) nameless(w http.ResponseWriter, r *http.Request, err error) {
 	if h.catalog.Ready(r.Context()) != nil {
 		h.forward(w, r, http.MethodGet, "/health/ready", http.NoBody)
@@ -236,8 +237,8 @@ func (h *handler) nameless(w http.ResponseWriter, r *http.Request, err error) {
 	refuse(w, r, http.StatusBadRequest, "missing_field", err.Error())
 }
 
-// textLength reads the length of the JSON from the platform's content type, for which
-// KServe has a header.
+// textLength moves the length of the JSON from the platform's content type to KServe's
+// header.
 func (h *handler) textLength(r *http.Request) error {
 	kind := r.Header.Get("Content-Type")
 	switch at := strings.Index(kind, h.binary); {
@@ -255,7 +256,7 @@ func (h *handler) textLength(r *http.Request) error {
 	return nil
 }
 
-// forward has a handler of the shared port answer.
+// forward calls the handler of a path of the shared port.
 func (h *handler) forward(w http.ResponseWriter, r *http.Request, method, escaped string, body io.Reader) {
 	next, err := redirect(r, method, escaped)
 	if err != nil {
@@ -276,7 +277,7 @@ func (h *handler) forward(w http.ResponseWriter, r *http.Request, method, escape
 	h.routes.ServeHTTP(w, next)
 }
 
-// redirect is a request with another method and path.
+// redirect returns a copy of the request with another method and path.
 func redirect(r *http.Request, method, escaped string) (*http.Request, error) {
 	path, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -289,13 +290,14 @@ func redirect(r *http.Request, method, escaped string) (*http.Request, error) {
 	return next, nil
 }
 
-// failing is a body that couldn't be read.
+// failing is a reader that returns the error of a body that couldn't be read.
 type failing struct{ err error }
 
-// Read gives the error.
+// Read returns the error.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// answering gives answers of KServe with binary data the platform's content type.
+// answering returns a writer that sets the platform's content type on KServe's responses
+// with binary data.
 func (h *handler) answering(w http.ResponseWriter, path string) http.ResponseWriter {
 	if !strings.HasSuffix(path, kindInfer) {
 		return w
@@ -310,7 +312,7 @@ type answer struct {
 	begun  bool
 }
 
-// WriteHeader says the length of the JSON as the platform has it.
+// WriteHeader moves the length of the JSON to the platform's content type.
 func (a *answer) WriteHeader(status int) {
 	if header := a.Header(); !a.begun && header.Get(headerLength) != "" {
 		header.Set("Content-Type", a.binary+header.Get(headerLength))
@@ -320,7 +322,7 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer if nothing has.
+// Write writes the header first if that hasn't happened.
 func (a *answer) Write(p []byte) (int, error) {
 	if !a.begun {
 		a.WriteHeader(http.StatusOK)
@@ -328,16 +330,16 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.ResponseWriter.Write(p)
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap lets [http.ResponseController] reach the underlying writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// refuse answers in the shape of OpenAI's errors.
+// refuse responds in the form of OpenAI's errors.
 func refuse(w http.ResponseWriter, r *http.Request, status int, code, text string) {
 	server.RecordOf(r.Context()).Error = &inference.Error{Code: inference.CodeInvalid, Message: text}
-	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // texts
+	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings only
 		"error": map[string]any{"message": text, "type": "invalid_request_error", "param": nil, "code": code},
 	})
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has left needs none
+	_, _ = w.Write(body) // the client may have disconnected
 }

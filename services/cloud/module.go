@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Module serves the platforms' endpoints that the configuration asks for.
+// Module serves the configured endpoints of platforms.
 var Module = fx.Module("platform",
 	fx.Provide(fx.Annotate(newEndpoints, fx.OnStart((*Endpoints).Start), fx.OnStop((*Endpoints).Stop))),
 	fx.Invoke(func(*Endpoints) {}),

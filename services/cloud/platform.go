@@ -1,6 +1,6 @@
-// Package cloud answers the platforms that host containers of models, Amazon's
-// SageMaker and Google's Vertex AI, as tritonserver does: on ports of their own, with
-// paths of theirs that lead to the handlers of the shared port.
+// Package cloud serves the platforms that host model containers: Amazon's SageMaker and
+// Google's Vertex AI. As in tritonserver, each platform has its own port. Its paths lead to
+// the handlers of the shared port.
 package cloud
 
 import (
@@ -17,36 +17,36 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Config says which platforms are answered. The zero value answers none.
+// Config configures the platforms to serve. The zero value serves none.
 type Config struct {
 	SageMaker SageMaker
 	VertexAI  VertexAI
 }
 
-// SageMaker is what its endpoint is configured by.
+// SageMaker configures the endpoint of SageMaker.
 type SageMaker struct {
-	// Port of the endpoint; 0 for none.
+	// Port of the endpoint; 0 opens none.
 	Port int
-	// Model of requests that name none; empty for the only one there is.
+	// Model is the default model of requests; if empty, the only model is the default.
 	Model string
-	// Kind of requests: infer, generate or generate_stream of KServe v2; empty for what
-	// each one looks like.
+	// Kind is the kind of requests: infer, generate or generate_stream of KServe v2. If
+	// empty, each request's body determines its kind.
 	Kind string
-	// Ping is what GET /ping asks for: ready or live.
+	// Ping is the probe of GET /ping: ready or live.
 	Ping string
 }
 
-// VertexAI is what its endpoint is configured by.
+// VertexAI configures the endpoint of Vertex AI.
 type VertexAI struct {
 	Enabled bool
 	Port    int
-	// Predict and Health are the paths that the platform calls.
+	// Predict and Health are the paths that the platform requests.
 	Predict, Health string
-	// Model of requests that name none; empty for the only one there is.
+	// Model is the default model of requests; if empty, the only model is the default.
 	Model string
 }
 
-// The environment variables by which the platforms configure their containers.
+// The environment variables with which the platforms configure their containers.
 const (
 	EnvSageMakerModel = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
 	EnvSageMakerKind  = "SAGEMAKER_TRITON_INFERENCE_TYPE"
@@ -61,12 +61,12 @@ const (
 	NameVertexAI  = "Vertex AI"
 )
 
-// Default is the configuration without flags and variables.
+// Default returns the configuration without flags and variables.
 func Default() Config {
 	return Config{SageMaker: SageMaker{Ping: pingReady}, VertexAI: VertexAI{Port: DefaultPort}}
 }
 
-// DefaultPort is the one that both platforms call, if nothing else is said.
+// DefaultPort is the default port of both platforms.
 const DefaultPort = 8080
 
 const (
@@ -74,7 +74,7 @@ const (
 	pingLive  = "live"
 )
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	s, v := c.SageMaker, c.VertexAI
 	switch {
@@ -96,8 +96,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Endpoints are those of the platforms, on ports that are served without TLS: the
-// platforms end it themselves.
+// Endpoints are the endpoints of the platforms. Their ports have no TLS, since the
+// platforms terminate it.
 type Endpoints struct {
 	all []*endpoint
 	log *slog.Logger
@@ -109,9 +109,10 @@ type endpoint struct {
 	http     *server.Server
 }
 
-// New makes the endpoints of the configuration over the routes of the shared port. The gate
-// admits each request twice: as a probe or a request to a model, before its body is read,
-// and as the request to the shared port that it becomes. They don't listen yet.
+// New returns the endpoints of the configuration over the routes of the shared port. They
+// don't listen yet. The gate admits each request twice. The first time it is a probe or a
+// request to a model, before its body is read; the second time it is the resulting request
+// to the shared port.
 func New(cfg Config, common server.Common, routes []server.Route, models *catalog.Catalog) (*Endpoints, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -144,8 +145,8 @@ func New(cfg Config, common server.Common, routes []server.Route, models *catalo
 	return e, err
 }
 
-// Handler answers requests as the port of a platform does, without a connection; nil where
-// that platform isn't answered.
+// Handler returns a handler that answers requests as the platform's port does, without a
+// connection. It returns nil if the platform isn't served.
 func (e *Endpoints) Handler(platform string) http.Handler {
 	for _, one := range e.all {
 		if one.name == platform {
@@ -170,7 +171,7 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop lets requests in flight end within the shutdown timeout and cancels the rest.
+// Stop waits for requests in flight until the shutdown timeout and cancels the rest.
 func (e *Endpoints) Stop(ctx context.Context) error {
 	var err error
 	for _, one := range e.all {

@@ -1,6 +1,6 @@
-// Package configfield has the errors of configurations, which name the field at fault. What
-// operators call the field (the flag, in cmd/trident) is said by the caller that prints the
-// error. No flag is named here or in other services.
+// Package configfield has the errors of configurations, which name the invalid field. The
+// caller that prints an error replaces the field by the operator's name for it, the flag in
+// cmd/trident. This package and other services name no flags.
 package configfield
 
 import (
@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// Field is a field of a configuration: the package, a dot, and the field's name.
+// Field is a field of a configuration: the name of the package, a dot, and the name of the
+// field.
 type Field string
 
-// Error is the error of a field that can't be used.
+// Error is the error of an invalid field.
 type Error struct {
 	// Field is the first of the fields that the error names.
 	Field Field
@@ -21,13 +22,13 @@ type Error struct {
 	args   []any
 }
 
-// Errorf returns the error of a field. Format and args are those of [fmt.Errorf]; a
-// [Field] among args is named as the field at fault is.
+// Errorf returns the error of a field. Format and args are those of [fmt.Errorf]. A [Field]
+// in args is renamed as the invalid field is.
 func Errorf(field Field, format string, args ...any) error {
 	return Textf("%s: "+format, append([]any{field}, args...)...)
 }
 
-// Textf returns the error of the fields that stand in args, at their places in the format.
+// Textf returns the error of the fields in args, each at its place in the format.
 func Textf(format string, args ...any) error {
 	e := &Error{format: format, args: args}
 	for _, arg := range args {
@@ -39,10 +40,10 @@ func Textf(format string, args ...any) error {
 	return e
 }
 
-// Error names the fields as the code does.
+// Error returns the message with the fields' names in the code.
 func (e *Error) Error() string { return e.Named(func(f Field) string { return string(f) }) }
 
-// Named is the error's text with the fields named by a function.
+// Named returns the message with the fields renamed by a function.
 func (e *Error) Named(name func(Field) string) string {
 	args := make([]any, len(e.args))
 	for i, arg := range e.args {
@@ -65,16 +66,17 @@ func (e *Error) Unwrap() []error {
 	return all
 }
 
-// Text is the text of an error in whose tree fields are named by a function: those of
-// [Error] in it, also where other text stands around them.
+// Text returns the message of an error with the fields renamed by a function. It renames
+// the fields of each [Error] in the tree of err, also inside the messages of wrapping
+// errors.
 func Text(err error, name func(Field) string) string {
 	text := err.Error()
 	var walk func(error)
 	walk = func(err error) {
-		if e, ok := err.(*Error); ok { //nolint:errorlint // each error of the tree is looked at
+		if e, ok := err.(*Error); ok { //nolint:errorlint // each error of the tree is checked
 			text = strings.ReplaceAll(text, e.Error(), e.Named(name))
 		}
-		switch e := err.(type) { //nolint:errorlint // likewise
+		switch e := err.(type) { //nolint:errorlint // each error of the tree is checked
 		case interface{ Unwrap() []error }:
 			for _, one := range e.Unwrap() {
 				walk(one)

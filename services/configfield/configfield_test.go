@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// TestText has the names of fields in texts of errors, at any depth, replaced.
+// TestText tests that the names of fields in errors are replaced, at any depth.
 func TestText(t *testing.T) {
 	flags := map[configfield.Field]string{"a.Port": "--port", "a.Host": "--host"}
 	name := func(f configfield.Field) string { return flags[f] }

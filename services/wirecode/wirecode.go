@@ -1,10 +1,10 @@
 // Package wirecode maps the errors of the core to the codes of each wire: gRPC, Connect
-// and HTTP. A code of the core is mapped in one place, [GRPC], and HTTP's status follows
-// from gRPC's code. What a surface does otherwise stands beside it: [OpenAI] by its SDKs,
-// [KServe] and [KServeHTTP] by the codes that Triton itself gave.
+// and HTTP. [GRPC] is the only place that maps a code of the core; HTTP's status follows
+// from gRPC's code. The functions of the surfaces have the exceptions: [OpenAI] suits its
+// SDKs, [KServe] and [KServeHTTP] return the codes that Triton itself returned.
 //
-// How an error looks on a surface (its JSON, its details, which of its parts are shown)
-// belongs to that surface. Which error a failure is belongs to the core and the engines.
+// Each surface determines how its errors look: the JSON, the details, and which parts are
+// shown. The core and the engines determine which error a failure is.
 package wirecode
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// StatusClientClosed is what proxies log for a client that disconnected. No client reads
-// it.
+// StatusClientClosed is the status that proxies log for a client that disconnected. No
+// client reads it.
 const StatusClientClosed = 499
 
 // GRPC returns the gRPC code of a code of the core.
@@ -35,7 +35,7 @@ func GRPC(code inference.Code) codes.Code {
 		return codes.Unimplemented
 	case inference.CodeLimited:
 		return codes.ResourceExhausted
-	case inference.CodeOverloaded, inference.CodeUnavailable: // Triton's queue is UNAVAILABLE when it is full, too
+	case inference.CodeOverloaded, inference.CodeUnavailable: // Triton's full queue is UNAVAILABLE, too
 		return codes.Unavailable
 	case inference.CodeDeadlineExceeded:
 		return codes.DeadlineExceeded
@@ -82,8 +82,8 @@ func status(code codes.Code) int {
 }
 
 // OpenAI returns the HTTP status of a code of the core on OpenAI's surface, and the type
-// of its error object. Its SDKs repeat a request that got a 501, so what isn't supported
-// is a bad request there.
+// of its error object. OpenAI's SDKs retry a request that got 501, so that an unsupported
+// feature is a bad request there.
 func OpenAI(code inference.Code) (httpStatus int, kind string) {
 	httpStatus = HTTP(code)
 	if code == inference.CodeUnsupported {
@@ -98,8 +98,8 @@ func OpenAI(code inference.Code) (httpStatus int, kind string) {
 	return httpStatus, "invalid_request_error"
 }
 
-// KServe returns the gRPC code of an error on KServe's surface. An error of Triton's has
-// the code that tritonserver gives it, also where the core knows more of the error.
+// KServe returns the gRPC code of an error on KServe's surface. For an error of Triton it
+// is the code that tritonserver returns, even if the core has a more specific one.
 func KServe(e *inference.Error) codes.Code {
 	switch e.Triton {
 	case inference.TritonUnknown:
@@ -135,12 +135,12 @@ func KServeHTTP(e *inference.Error) int {
 	}
 }
 
-// KServeText returns the message of an error on KServe's surface: Triton's own text where
+// KServeText returns the message of an error on KServe's surface: Triton's own message if
 // there is one.
 func KServeText(e *inference.Error) string { return cmp.Or(e.Text, e.Message) }
 
-// ClientFault returns the core's code of an error that connect-go has made itself, and
-// reports whether the client caused it: by disconnecting, or by what it sent.
+// ClientFault returns the core's code of an error that connect-go itself made. It reports
+// whether the client caused the error, by disconnecting or by its request.
 func ClientFault(code connect.Code) (inference.Code, bool) {
 	switch code {
 	case connect.CodeCanceled:

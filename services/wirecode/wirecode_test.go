@@ -11,7 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// TestCodes has the codes of each of the core's, on every wire.
+// TestCodes tests the codes on every wire for each code of the core.
 func TestCodes(t *testing.T) {
 	tests := []struct {
 		code                     inference.Code
@@ -50,8 +50,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestTritonCodes has the codes of errors of Triton's, which the core's code doesn't
-// change.
+// TestTritonCodes tests the codes of Triton's errors, which don't depend on the
+// core's code.
 func TestTritonCodes(t *testing.T) {
 	tests := []struct {
 		triton inference.TritonCode
