@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// collector reads the meters that the service and the ports keep anyway: nothing is
-// counted for a page that isn't asked for.
+// collector reads the counters that the service and the ports keep in any case. It
+// adds no work while no page is requested.
 type collector struct {
 	*families
 	Parts
@@ -29,7 +29,7 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements it.
+// Collect implements [prometheus.Collector].
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out := sink(to)
 	var waiting, running int
@@ -55,7 +55,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out.value(c.build, 1, c.version)
 }
 
-// collectIntake tells of what comes in and of what is refused before it is read.
+// collectIntake collects the metrics of incoming bodies and of requests that are
+// refused before they are read.
 func (c *collector) collectIntake(out sink) {
 	for reason, n := range c.Telemetry.Refusals() {
 		out.value(c.refusals, float64(n), reason)
@@ -70,7 +71,7 @@ func (c *collector) collectIntake(out sink) {
 	out.value(c.decodeWaiting, float64(held.Waiting))
 }
 
-// collectSeries tells of one model, surface and operation.
+// collectSeries collects the metrics of one model, surface and operation.
 func (c *collector) collectSeries(out sink, f *metering.Figures) {
 	model := f.Model
 	if model == "" {
@@ -85,7 +86,7 @@ func (c *collector) collectSeries(out sink, f *metering.Figures) {
 	out.value(c.inFlight, float64(f.InFlight), series...)
 	out.value(c.queued, float64(f.Queued), series...)
 	out.value(c.waitingTurn, float64(f.Waiting), series...)
-	const failure = "_OTHER" // OpenTelemetry's word; the codes are in trident_requests_total
+	const failure = "_OTHER" // OpenTelemetry's value; trident_requests_total has the codes
 	if f.Operation == inference.OperationInfer {
 		out.histogram(c.inferDuration, &f.Succeeded, model, string(f.Surface), "")
 		out.some(c.inferDuration, &f.Failed, model, string(f.Surface), failure)
@@ -123,7 +124,7 @@ func (c *collector) collectPorts(out sink) {
 	out.value(c.panics, float64(c.Telemetry.Panics()))
 }
 
-// readyTimeout bounds the question to the engines.
+// readyTimeout limits the readiness check of the engines.
 const readyTimeout = time.Second
 
 func (c *collector) collectModels(out sink) {
@@ -154,7 +155,7 @@ func (c *collector) collectMemory(out sink) {
 	out.value(c.memoryTriton, float64(m.Others))
 }
 
-// limit is 0 for none.
+// limit returns a memory limit in bytes, or 0 if there is none.
 func limit(bytes int64) float64 {
 	if bytes == math.MaxInt64 {
 		return 0
@@ -162,7 +163,7 @@ func limit(bytes int64) float64 {
 	return float64(bytes)
 }
 
-// mixedResponses is of all engines.
+// mixedResponses returns the number of mixed responses of all engines.
 func (c *collector) mixedResponses() (all uint64) {
 	for _, e := range c.Service.Catalog().Engines() {
 		if able, ok := e.(inference.Sorter); ok {
@@ -179,7 +180,7 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// sink takes metrics.
+// sink receives metrics.
 type sink chan<- prometheus.Metric
 
 func (s sink) value(f *family, v float64, labels ...string) {
@@ -187,7 +188,7 @@ func (s sink) value(f *family, v float64, labels ...string) {
 	s.put(f, m, err)
 }
 
-// some is histogram for one that has something in it: most series have no use for it.
+// some sends a histogram unless it is empty. Most series have no values for it.
 func (s sink) some(f *family, h *metering.Histogram, labels ...string) {
 	if h.Count > 0 {
 		s.histogram(f, h, labels...)
@@ -206,7 +207,8 @@ func (s sink) histogram(f *family, h *metering.Histogram, labels ...string) {
 	s.put(f, m, err)
 }
 
-// put makes what can't be told an error of the page, which the rest of it survives.
+// put sends a metric. An invalid metric becomes an error that leaves the rest of the
+// page intact.
 func (s sink) put(f *family, m prometheus.Metric, err error) {
 	if err != nil {
 		m = prometheus.NewInvalidMetric(f.Desc, err)

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestDeployedNames: the dashboard and the alerts ask for metrics and labels that there
-// are.
+// TestDeployedNames tests that the dashboard and the alerts query only existing metrics
+// and labels.
 func TestDeployedNames(t *testing.T) {
 	known, labels := map[string]bool{}, []string{"instance", "le", "gpu_uuid"}
 	for _, f := range newFamilies(Default().GatewayPrefix).list() {
@@ -56,7 +56,7 @@ func TestDeployedNames(t *testing.T) {
 	}
 }
 
-// board is Grafana's file, as far as tests look.
+// board has the parts of Grafana's file that the tests read.
 type board struct {
 	Panels     []panel
 	Templating struct{ List []struct{ Definition string } }
@@ -81,7 +81,7 @@ func readBoard(t *testing.T) (b board) {
 	return b
 }
 
-// dashboard are the queries of the dashboard.
+// dashboard returns the queries of the dashboard.
 func dashboard(t *testing.T) (all []string) {
 	t.Helper()
 	d := readBoard(t)
@@ -132,8 +132,8 @@ func rules(t *testing.T) (all []string) {
 	return all
 }
 
-// TestDashboardHasAll: each metric has a panel, or a reason to have none; panels have
-// places and ids of their own.
+// TestDashboardHasAll tests that each metric has a panel or a reason for having none.
+// Each panel has its own place and id.
 func TestDashboardHasAll(t *testing.T) {
 	none := map[string]string{
 		"trident_lora_requests_info": "for an inference gateway: its value is a time, and all else is in its labels",
@@ -162,7 +162,7 @@ func TestDashboardHasAll(t *testing.T) {
 	}
 }
 
-// TestQueries has promtool read the dashboard's queries, as rules that record them.
+// TestQueries checks the dashboard's queries with promtool, as recording rules.
 func TestQueries(t *testing.T) {
 	type rule struct{ Record, Expr string }
 	var rules []rule
@@ -193,7 +193,7 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// TestAlerts has promtool run the alerts' own tests.
+// TestAlerts runs the alerts' own tests with promtool.
 func TestAlerts(t *testing.T) {
 	run := exec.CommandContext(t.Context(), promtool(t), "test", "rules", "alerts_test.yml")
 	run.Dir = "../../deploy/prometheus"

@@ -2,10 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// family is a metric of Trident's own. docs/metrics.md lists them all.
+// family is a metric of Trident. docs/metrics.md lists all of them.
 type family struct {
 	name, help string
-	kind       prometheus.ValueType // histograms have none
+	kind       prometheus.ValueType // unused for histograms
 	labels     []string
 	*prometheus.Desc
 }
@@ -16,8 +16,9 @@ func newFamily(name, help string, kind prometheus.ValueType, labels ...string) *
 
 const histogram = prometheus.ValueType(0)
 
-// The labels of all that is counted by model. Models are those of the catalog, what
-// comes for other names has unknownModel; surfaces, operations and codes are fixed.
+// The labels of all metrics by model. The label of the model is a name in the
+// catalog, or unknownModel for requests with another name. Surfaces, operations and
+// codes are fixed sets.
 const (
 	labelModel     = "model"
 	labelSurface   = "surface"
@@ -28,7 +29,7 @@ const (
 	unknownModel = "(unknown)"
 )
 
-// families are Trident's own metrics.
+// families are Trident's metrics.
 type families struct {
 	requests, inFlight, queued, waitingTurn, promptTokens, generatedTokens, inferDuration, refused *family
 
@@ -104,7 +105,7 @@ func newFamilies(gateway string) *families {
 	}
 }
 
-// list is all of them.
+// list returns all families.
 func (f *families) list() []*family {
 	return []*family{
 		f.requests, f.inFlight, f.queued, f.waitingTurn, f.promptTokens, f.generatedTokens, f.inferDuration, f.refused,

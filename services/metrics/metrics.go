@@ -1,6 +1,6 @@
-// Package metrics tells Trident's metrics and Triton's own on one page, in the formats
-// of Prometheus and OpenMetrics. It counts nothing itself: the service and the ports
-// do.
+// Package metrics serves Trident's metrics and Triton's own metrics on one page, in
+// the formats of Prometheus and OpenMetrics. It counts nothing itself: it reads the
+// counters of the service and of the ports.
 package metrics
 
 import (
@@ -24,27 +24,28 @@ import (
 	"github.com/trident-inference/trident/services/memory"
 )
 
-// Config of the metrics.
+// Config configures the metrics.
 type Config struct {
-	// Off serves none, on no port.
+	// Off disables the metrics on all ports.
 	Off bool
-	// Own opens a port for them alone: Port of Host, beside the page on the shared
-	// port. Port 0 takes a free one.
+	// Own opens a separate port for the metrics, Port of Host, in addition to the page
+	// on the shared port. Port 0 takes a free port.
 	Own  bool
 	Host string
 	Port int
-	// TritonURLs are where tritonservers elsewhere tell their own metrics.
+	// TritonURLs are the URLs of the metrics of remote tritonservers.
 	TritonURLs []string
-	// GatewayPrefix begins the names of what an inference gateway asks for.
+	// GatewayPrefix is the prefix of the names of the metrics that an inference
+	// gateway reads.
 	GatewayPrefix string
 	// Version of the program.
 	Version string
 }
 
-// Default is the configuration without flags; the port is tritonserver's.
+// Default returns the configuration without flags. The port is tritonserver's.
 func Default() Config { return Config{Host: "0.0.0.0", Port: 8002, GatewayPrefix: "trident_"} }
 
-// Validate names the flag that can't be used.
+// Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if c.Port < 0 || c.Port > 65535 {
 		return configfield.Errorf("metrics.Port", "%d is no port", c.Port)
@@ -69,7 +70,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// startsName is whether a text may begin the name of a metric.
+// startsName reports whether a string can be the prefix of a metric's name.
 func startsName(prefix string) bool {
 	for i, r := range prefix {
 		if letter := r == '_' || r == ':' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'; !letter && (i == 0 || r < '0' || r > '9') {
@@ -79,26 +80,27 @@ func startsName(prefix string) bool {
 	return prefix != ""
 }
 
-// Settings are read again while the program runs. They may be asked concurrently.
+// Settings reports the reloads of the settings. It may be used concurrently.
 type Settings interface{ Reloads() Reloads }
 
-// Reloads are what became of settings that were read again.
+// Reloads are the results of reloading the settings.
 type Reloads struct {
-	// Taken and Refused are how often; the start is none.
+	// Taken and Refused are the numbers of reloads; the read at startup isn't
+	// included.
 	Taken, Refused uint64
-	// At is when the settings that count were read.
+	// At is the time at which the current settings were read.
 	At time.Time
-	// Stale is whether later ones were refused.
+	// Stale reports whether later settings were refused.
 	Stale bool
 }
 
-// Memory is that of the process. It may be asked concurrently.
+// Memory reports the memory of the process. It may be used concurrently.
 type Memory interface{ Figures() memory.Figures }
 
 // Path of the page.
 const Path = "/metrics"
 
-// maxScrapes bounds how many pages are made at once; more get 503.
+// maxScrapes limits the number of concurrent scrapes; others get 503.
 const maxScrapes = 4
 
 // Page serves the metrics. It may be used concurrently.
@@ -110,10 +112,10 @@ type Page struct {
 	scrapes  chan struct{}
 
 	mu      sync.Mutex
-	failing map[string]bool // sources
+	failing map[string]bool // by source
 }
 
-// NewPage makes the page of the parts.
+// NewPage returns a page of the metrics of the parts.
 func NewPage(cfg Config, parts Parts, log *slog.Logger) (*Page, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -143,7 +145,7 @@ func NewPage(cfg Config, parts Parts, log *slog.Logger) (*Page, error) {
 	return p, nil
 }
 
-// ServeHTTP writes the page, by the format that the client asks for.
+// ServeHTTP writes the page in the format that the client accepts.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
 	case p.scrapes <- struct{}{}:
@@ -153,13 +155,13 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	open := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...).FormatType() == expfmt.TypeOpenMetrics
-	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return p.gather(r.Context(), open) }) //nolint:contextcheck // it is the request's
+	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return p.gather(r.Context(), open) }) //nolint:contextcheck // the request's context
 	promhttp.HandlerFor(gather, promhttp.HandlerOpts{
 		ErrorLog: errorLog{p.log}, ErrorHandling: promhttp.ContinueOnError, EnableOpenMetrics: true,
 	}).ServeHTTP(w, r)
 }
 
-// errorLog takes promhttp's complaints.
+// errorLog logs promhttp's errors.
 type errorLog struct{ log *slog.Logger }
 
 // Println implements [promhttp.Logger].
@@ -183,7 +185,7 @@ func (p *Page) gather(ctx context.Context, open bool) ([]*dto.MetricFamily, erro
 	return all, errors.Join(err, failed)
 }
 
-// sourceCollector tells of a page's sources.
+// sourceCollector collects the metrics about a page's sources.
 type sourceCollector struct {
 	*families
 
@@ -193,11 +195,11 @@ type sourceCollector struct {
 	known   bool
 }
 
-// Describe implements [prometheus.Collector]: it is unchecked, as its metrics are
-// described already.
+// Describe implements [prometheus.Collector]. It sends nothing, since [collector]
+// describes these metrics already; the collector is thus unchecked.
 func (*sourceCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements it.
+// Collect implements [prometheus.Collector].
 func (c *sourceCollector) Collect(to chan<- prometheus.Metric) {
 	out := sink(to)
 	for _, a := range c.answers {
@@ -210,7 +212,7 @@ func (c *sourceCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// report logs when a source stops or begins to answer, once each.
+// report logs once when a source starts to fail and once when it recovers.
 func (p *Page) report(answers []answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,8 +33,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tritons is what tritonserver 2.51 tells, cut short, with a family that is ours and
-// one of vLLM's.
+// tritons is an excerpt of the metrics of tritonserver 2.51. It also has a family with the
+// name of one of Trident's and a family of vLLM.
 const tritons = `# HELP nv_inference_request_success Number of successful inference requests, all batch sizes
 # TYPE nv_inference_request_success counter
 nv_inference_request_success{model="chat",version="1"} 3
@@ -46,7 +46,7 @@ go_goroutines 123456
 vllm:gpu_cache_usage_perc{model="chat"} 0.25
 `
 
-// engine is one that tells metrics.
+// engine is an engine with metrics.
 type engine struct {
 	*inferencetest.Engine
 
@@ -59,14 +59,14 @@ func (*engine) Mixed() uint64 { return 5 }
 
 func (e *engine) Metrics(context.Context) ([]byte, error) { return []byte(e.text), e.err }
 
-// figures are those of a memory that is short.
+// figures reports a process whose memory is short.
 type figures struct{}
 
 func (figures) Figures() memory.Figures {
 	return memory.Figures{Limit: 2 << 30, Goal: 1 << 30, Used: 900 << 20, Others: 300 << 20, Shed: 12}
 }
 
-// settings that were refused after they had been taken twice.
+// settings reports settings that were taken twice and then refused.
 type settings struct{}
 
 func (settings) Reloads() Reloads {
@@ -168,8 +168,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestExemplars: to OpenMetrics the histograms of a request that is traced have its trace,
-// and what it took.
+// TestExemplars tests that in OpenMetrics the histograms of a traced request have
+// exemplars, with the trace and the observed value.
 func TestExemplars(t *testing.T) {
 	page, service, _ := newPage(t, Default(), inferencetest.Say("a", "b", "c"), tritons)
 	generate(t, service, "chat")
@@ -201,8 +201,8 @@ func TestExemplars(t *testing.T) {
 	}
 }
 
-// TestWaiting tells those that wait in Trident for their turn from all that no answer has
-// come of, by model.
+// TestWaiting tests, by model, that the requests waiting in Trident's queue are counted
+// separately from all requests without a response so far.
 func TestWaiting(t *testing.T) {
 	goOn := make(chan struct{})
 	page, service, e := newPage(t, Default(), func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -213,7 +213,7 @@ func TestWaiting(t *testing.T) {
 		}
 		return nil
 	}, "")
-	const taken, all = 7, 9 // the page's service takes so many
+	const taken, all = 7, 9 // the page's service runs this many at once
 	var asked sync.WaitGroup
 	for range all {
 		asked.Go(func() { generate(t, service, "chat") })
@@ -241,7 +241,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestInterTokenTimes: the counts on the page are those of the tokens.
+// TestInterTokenTimes tests that the histogram has one value per interval between tokens.
 func TestInterTokenTimes(t *testing.T) {
 	page, service, _ := newPage(t, Default(), func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for _, finish := range []string{"", "", "stop"} {
@@ -268,8 +268,8 @@ func TestInterTokenTimes(t *testing.T) {
 	}
 }
 
-// TestTritonAway: a Triton that tells nothing, or nonsense, or too much, or only slowly
-// costs its own metrics only.
+// TestTritonAway tests that a Triton whose metrics fail, are invalid, too large or slow
+// affects only its own metrics.
 func TestTritonAway(t *testing.T) {
 	hang := make(chan struct{})
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -318,8 +318,8 @@ func TestTritonAway(t *testing.T) {
 
 var inText = regexp.MustCompile("`((?:trident|gen_ai)_[a-z_]+)`")
 
-// TestDocumented holds docs/metrics.md to the code: each metric with its labels and
-// type, and nothing that isn't one.
+// TestDocumented compares docs/metrics.md with the code: the document lists exactly the
+// metrics, with their labels and types.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
@@ -367,7 +367,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape asks what a page costs. Compare by benchstat.
+// BenchmarkScrape measures the cost of a page. Compare results with benchstat.
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
 	service := inferencetest.Service(b, serving.Config{}, e)

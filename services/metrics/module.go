@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Module mounts the page on the shared port and, where that is asked for, on a port of
-// its own.
+// Module mounts the page on the shared port and, with [Config.Own], on a separate
+// port.
 var Module = fx.Module("metrics",
 	fx.Provide(
 		func(m *memory.Monitor) Memory { return m },
@@ -22,8 +22,8 @@ var Module = fx.Module("metrics",
 	fx.Invoke(func(*Server) {}),
 )
 
-// Parts are what the page reads, from the graph: the service, the ports that share the
-// telemetry, the gate, the settings and the memory.
+// Parts are the sources of the page, from the graph: the service, the telemetry of the
+// ports, the gate, the settings and the memory.
 type Parts struct {
 	fx.In
 

@@ -9,13 +9,13 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Listener is the port of the metrics alone; there is none without [Config.Own].
+// Listener is the separate port of the metrics. It opens none without [Config.Own].
 type Listener struct {
 	own  bool
 	port *server.Listener
 }
 
-// NewListener makes a listener; Start opens it. The port will be served with TLS if
+// NewListener returns a listener; Start opens its port. The port is served with TLS if
 // there are certificates.
 func NewListener(cfg Config, certificates *server.Certificates) *Listener {
 	return &Listener{own: cfg.Own, port: server.NewPort(cfg.Host, cfg.Port, "metrics.Port", certificates != nil)}
@@ -29,10 +29,10 @@ func (l *Listener) Start(ctx context.Context) error {
 	return l.port.Start(ctx)
 }
 
-// Stop closes the port, which a server that has stopped has done already.
+// Stop closes the port, unless a stopped server has closed it already.
 func (l *Listener) Stop(ctx context.Context) error { return l.port.Stop(ctx) }
 
-// URL of the page on its own port, empty without one.
+// URL returns the URL of the page on its separate port; it is empty if there is none.
 func (l *Listener) URL() string {
 	if !l.own {
 		return ""
@@ -40,14 +40,14 @@ func (l *Listener) URL() string {
 	return l.port.URL() + Path
 }
 
-// Server serves the page on the port of its own.
+// Server serves the page on its separate port.
 type Server struct {
 	listener *Listener
 	http     *server.Server
 	log      *slog.Logger
 }
 
-// Routes mount the page, if there is one.
+// Routes returns the route of the page, unless the metrics are off.
 func Routes(cfg Config, page *Page) []server.Route {
 	if cfg.Off {
 		return nil
@@ -55,8 +55,8 @@ func Routes(cfg Config, page *Page) []server.Route {
 	return []server.Route{{Pattern: "GET " + Path, Handler: page}}
 }
 
-// NewServer makes a server that doesn't serve yet, with the limits of the shared port. It
-// requires no key, as tritonserver's doesn't: only scrapers use the port.
+// NewServer returns a server that doesn't serve yet, with the limits of the shared port.
+// Like tritonserver's metrics port it requires no key: only scrapers use the port.
 func NewServer(cfg Config, page *Page, listener *Listener, common server.Common) (*Server, error) {
 	common.Gate, common.Core = nil, idle{}
 	port, err := server.New(common, listener.port, Routes(cfg, page))
@@ -66,8 +66,8 @@ func NewServer(cfg Config, page *Page, listener *Listener, common server.Common)
 	return &Server{listener: listener, http: port, log: common.Log}, nil
 }
 
-// idle is the core of what has no requests of models: scrapes have no bodies to speak
-// of, and end by themselves.
+// idle is the core of a port without requests to models. Scrapes have no bodies worth
+// limiting and end by themselves.
 type idle struct{}
 
 func (idle) Drain(context.Context)                     {}
@@ -76,7 +76,7 @@ func (idle) Arrive(context.Context) *admission.Arrival { return nil }
 // ServeHTTP answers a request as the port does, without a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
 
-// Start serves on the listener, if it is open.
+// Start serves on the listener if it has a port.
 func (s *Server) Start(context.Context) error {
 	if s.listener.own {
 		s.http.Serve()
@@ -85,7 +85,7 @@ func (s *Server) Start(context.Context) error {
 	return nil
 }
 
-// Stop ends what is being served.
+// Stop stops serving.
 func (s *Server) Stop(ctx context.Context) error {
 	if !s.listener.own {
 		return nil

@@ -18,19 +18,19 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// What is waited for, and taken, of a Triton's own metrics.
+// The time and size limits of reading the metrics of one Triton.
 const (
 	sourceTimeout = 3 * time.Second
 	sourceLimit   = 16 << 20
 )
 
-// source is a Triton that has metrics.
+// source is a Triton with metrics.
 type source struct {
 	name  string
 	fetch func(context.Context) ([]byte, error)
 }
 
-// answer is what came of a source.
+// answer is the result of reading a source.
 type answer struct {
 	source   string
 	families []*dto.MetricFamily
@@ -40,7 +40,7 @@ type answer struct {
 
 func engineSource(engine inference.Metrics) source { return source{"local", engine.Metrics} }
 
-// urlSource is the metrics of a tritonserver elsewhere.
+// urlSource returns the source of the metrics of a remote tritonserver.
 func urlSource(client *http.Client, name, url string) source {
 	return source{name, func(ctx context.Context) ([]byte, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -51,7 +51,7 @@ func urlSource(client *http.Client, name, url string) source {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = resp.Body.Close() }() // it was read, or isn't wanted
+		defer func() { _ = resp.Body.Close() }() // the body was read or isn't needed
 		if resp.StatusCode != http.StatusOK {
 			return nil, fmt.Errorf("status %d", resp.StatusCode)
 		}
@@ -63,7 +63,7 @@ func urlSource(client *http.Client, name, url string) source {
 	}}
 }
 
-// ask asks all sources side by side.
+// ask reads all sources concurrently.
 func ask(ctx context.Context, sources []source) []answer {
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
@@ -85,8 +85,8 @@ func ask(ctx context.Context, sources []source) []answer {
 	return answers
 }
 
-// parse reads Prometheus's text format. What stands before a mistake is lost too: half
-// of a page would look like a Triton that does less.
+// parse parses Prometheus's text format. An error discards the whole text: half of a
+// page would look like a Triton with less load.
 func parse(text []byte) ([]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	byName, err := parser.TextToMetricFamilies(bytes.NewReader(text))
@@ -100,9 +100,10 @@ func parse(text []byte) ([]*dto.MetricFamily, error) {
 	return all, nil
 }
 
-// merge puts families of Triton's to ours. Names that are there already stay ours, or
-// the first Triton's if the types differ; where there are several Tritons a label says
-// whose a series is. It gives how many families each had to leave out.
+// merge adds the families of Tritons to ours. If a name occurs twice, our family or the
+// first Triton's is kept and others are dropped, except families of the same type from
+// several Tritons: those are joined. If there are several Tritons, a label names the
+// Triton of each series. merge returns the number of dropped families by Triton.
 func merge(own []*dto.MetricFamily, answers []answer) (all []*dto.MetricFamily, dropped map[string]int) {
 	byName, ours := map[string]*dto.MetricFamily{}, map[string]bool{}
 	for _, f := range own {
@@ -133,7 +134,7 @@ func merge(own []*dto.MetricFamily, answers []answer) (all []*dto.MetricFamily, 
 	return all, dropped
 }
 
-// label names the Triton of each series.
+// label adds a label with the Triton's name to each series.
 func label(f *dto.MetricFamily, source string) {
 	for _, m := range f.GetMetric() {
 		m.Label = append(slices.DeleteFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "triton" }),
@@ -142,8 +143,8 @@ func label(f *dto.MetricFamily, source string) {
 	}
 }
 
-// keepNames lets OpenMetrics have Triton's counters by their own names: to it a
-// counter's must end with _total, which the encoder would append.
+// keepNames makes Triton's counters untyped, so that OpenMetrics keeps their names. Its
+// encoder would append _total to the name of a counter.
 func keepNames(all []*dto.MetricFamily) {
 	for _, f := range all {
 		if f.GetType() != dto.MetricType_COUNTER || strings.HasSuffix(f.GetName(), "_total") {
@@ -156,8 +157,8 @@ func keepNames(all []*dto.MetricFamily) {
 	}
 }
 
-// kvCacheUsage is how full the fullest KV cache is that engines tell of: TensorRT-LLM's
-// backend and vLLM's.
+// kvCacheUsage returns the usage of the fullest KV cache that engines report, from 0 to
+// 1. The metrics are those of TensorRT-LLM's backend and of vLLM.
 func kvCacheUsage(answers []answer) (usage float64, known bool) {
 	for _, a := range answers {
 		for _, f := range a.families {
