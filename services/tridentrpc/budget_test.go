@@ -13,10 +13,10 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// TestBudgets sends messages with more elements than they may have: they are refused before
-// they are decoded, so before their rules are looked at.
+// TestBudgets sends messages with more elements than the budget allows. They are refused
+// before they are decoded, so that the rules of their schema aren't checked.
 func TestBudgets(t *testing.T) {
-	empty := &tridentv1.ChatMessage{} // breaks rules
+	empty := &tridentv1.ChatMessage{} // violates rules of the schema
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
 			client, engine := serve(t, inferencetest.Say("x"), opts...)
@@ -57,7 +57,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestObjectBudgets holds the JSON in strings of one message together to one budget.
+// TestObjectBudgets tests that all JSON in strings of one message shares one budget.
 func TestObjectBudgets(t *testing.T) {
 	client, _ := serve(t, inferencetest.Say("x"))
 	arguments := `{"a":[` + strings.Repeat("1,", budget.Values/2) + `1]}`

@@ -15,7 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Chat collects the whole answer.
+// Chat returns the whole response.
 func (s *Service) Chat(ctx context.Context, msg *tridentv1.ChatRequest) (*tridentv1.ChatResponse, error) {
 	req, err := chatRequest(ctx, msg, false)
 	if err != nil {
@@ -47,8 +47,8 @@ func chatChoice(index int, c *inference.Choice) *tridentv1.ChatChoice {
 	}
 }
 
-// ChatStream sends each piece as it comes. Sends reach the client at once:
-// Connect flushes every message. One message is sent again and again.
+// ChatStream sends each delta as it arrives. Connect flushes every message, so
+// that it reaches the client at once. All sends reuse one message.
 func (s *Service) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamRequest, stream *connect.ServerStream[tridentv1.ChatStreamResponse]) error {
 	rec := server.RecordOf(ctx)
 	req, err := chatRequest(ctx, msg.GetChat(), true)
@@ -61,7 +61,7 @@ func (s *Service) ChatStream(ctx context.Context, msg *tridentv1.ChatStreamReque
 		if err != nil {
 			return err
 		}
-		if delta.Empty() { // Connect flushes every message
+		if delta.Empty() { // an empty message would be flushed, too
 			continue
 		}
 		out = fresh(out)
@@ -96,7 +96,7 @@ func chatDelta(to *tridentv1.ChatDelta, d *inference.Delta) *tridentv1.ChatDelta
 	return to
 }
 
-// roles are the words of chat templates.
+// roles are the names of roles in chat templates.
 var roles = map[tridentv1.Role]string{ //nolint:gochecknoglobals // a constant table
 	tridentv1.Role_ROLE_SYSTEM:    "system",
 	tridentv1.Role_ROLE_DEVELOPER: "developer",
@@ -105,7 +105,7 @@ var roles = map[tridentv1.Role]string{ //nolint:gochecknoglobals // a constant t
 	tridentv1.Role_ROLE_TOOL:      "tool",
 }
 
-// chatRequest translates a request that keeps the rules of its schema.
+// chatRequest translates a request that satisfies the rules of its schema.
 func chatRequest(ctx context.Context, msg *tridentv1.ChatRequest, stream bool) (*inference.Request, error) {
 	var objects requests.Objects
 	req := &inference.Request{
@@ -163,7 +163,8 @@ func chatMessage(objects *requests.Objects, param string, m *tridentv1.ChatMessa
 	return message, nil
 }
 
-// toolDefinition is a tool as OpenAI's chats have it, which reaches the prompt.
+// toolDefinition returns a tool in the form of OpenAI's chats, as the prompt
+// has it.
 func toolDefinition(objects *requests.Objects, param string, f *tridentv1.FunctionTool) (json.RawMessage, error) {
 	var parameters json.RawMessage
 	if f.GetParameters() != "" {
@@ -181,7 +182,7 @@ func toolDefinition(objects *requests.Objects, param string, f *tridentv1.Functi
 	definition, err := json.Marshal(struct {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
-	}{"function", function{f.GetName(), f.GetDescription(), parameters, f.Strict}}) //nolint:protogetter // unset isn't false
+	}{"function", function{f.GetName(), f.GetDescription(), parameters, f.Strict}}) //nolint:protogetter // unset differs from false
 	if err != nil {
 		return nil, fmt.Errorf("encode tool: %w", err)
 	}
@@ -204,9 +205,9 @@ func toolChoice(choice *tridentv1.ToolChoice) inference.ToolChoice {
 
 func chatSampling(msg *tridentv1.ChatRequest) inference.Sampling {
 	s := inference.Sampling{
-		Temperature: msg.Temperature, TopP: msg.TopP, TopK: toInt(msg.TopK), MinP: msg.MinP, Seed: msg.Seed, //nolint:protogetter // unset is told apart
+		Temperature: msg.Temperature, TopP: msg.TopP, TopK: toInt(msg.TopK), MinP: msg.MinP, Seed: msg.Seed, //nolint:protogetter // unset differs from 0
 		FrequencyPenalty: msg.FrequencyPenalty, PresencePenalty: msg.PresencePenalty, RepetitionPenalty: msg.RepetitionPenalty,
-		MaxTokens: toInt(msg.MaxTokens), MinTokens: toInt(msg.MinTokens), TruncatePromptTokens: toInt(msg.TruncatePromptTokens), //nolint:protogetter // unset is told apart
+		MaxTokens: toInt(msg.MaxTokens), MinTokens: toInt(msg.MinTokens), TruncatePromptTokens: toInt(msg.TruncatePromptTokens), //nolint:protogetter // unset differs from 0
 		IncludeStop: msg.IncludeStop, IgnoreEOS: msg.IgnoreEos,
 		SkipSpecialTokens: msg.SkipSpecialTokens, SpacesBetweenSpecialTokens: msg.SpacesBetweenSpecialTokens,
 	}

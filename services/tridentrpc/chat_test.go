@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts the service on a loopback port and gives a client for it.
+// serve serves the service on a loopback port and returns a client of it.
 func serve(t *testing.T, script inferencetest.Script, opts ...connect.ClientOption) (tridentv1connect.ChatServiceClient, *inferencetest.Engine) {
 	t.Helper()
 	engine := inferencetest.New()
@@ -41,7 +41,7 @@ func serveEngine(t *testing.T, engine *inferencetest.Engine, opts ...connect.Cli
 	return tridentv1connect.NewChatServiceClient(httpClient, url, opts...)
 }
 
-// serveAll starts all services and gives a client of HTTP/2 for their address.
+// serveAll serves all services and returns an HTTP/2 client and the address.
 func serveAll(t *testing.T, core *serving.Service, access auth.Config) (*http.Client, string) {
 	t.Helper()
 	routes, err := frontend.NewRoutes(frontend.New(core, "test"), trident.Config{MaxBody: 1 << 20})
@@ -79,7 +79,7 @@ func request() *tridentv1.ChatRequest {
 	}
 }
 
-// protocols are the three that one handler speaks.
+// protocols are the protocols and encodings that the one handler speaks.
 var protocols = map[string][]connect.ClientOption{
 	"connect": nil, "grpc": {connect.WithGRPC()}, "grpc-web": {connect.WithGRPCWeb()}, "connect json": {connect.WithProtoJSON()},
 }
@@ -163,7 +163,7 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-// TestReasoning stands apart from the text.
+// TestReasoning tests that reasoning is separate from the text.
 func TestReasoning(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("<think>Hm", "m</think>", "Yes"), map[string]string{
@@ -266,7 +266,8 @@ func TestLeavingStopsTheModel(t *testing.T) {
 	_ = stream.Close()
 }
 
-// TestCompressedMessagesAreBounded: what a small body unpacks to has a limit.
+// TestCompressedMessagesAreBounded tests the limit on the decompressed size of
+// a message.
 func TestCompressedMessagesAreBounded(t *testing.T) {
 	client, engine := serve(t, inferencetest.Say("x"), connect.WithSendGzip())
 	req := request()

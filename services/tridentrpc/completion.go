@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Complete collects the whole texts.
+// Complete returns the whole texts.
 func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) (*tridentv1.CompleteResponse, error) {
 	req, err := completeRequest(ctx, msg, false)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Service) Complete(ctx context.Context, msg *tridentv1.CompleteRequest) 
 	return answer, nil
 }
 
-// CompleteStream sends each piece as it comes, as ChatStream does.
+// CompleteStream sends each delta as it arrives, as ChatStream does.
 func (s *Service) CompleteStream(ctx context.Context, msg *tridentv1.CompleteStreamRequest, stream *connect.ServerStream[tridentv1.CompleteStreamResponse]) error {
 	rec := server.RecordOf(ctx)
 	req, err := completeRequest(ctx, msg.GetCompletion(), true)
@@ -81,10 +81,10 @@ func completeRequest(ctx context.Context, msg *tridentv1.CompleteRequest, stream
 		ID: "cmpl-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate, Prompts: textInputs(msg.GetPrompt()),
 		Echo: msg.GetEcho(), N: int(msg.GetN()), BestOf: int(msg.GetBestOf()), Stream: stream, Priority: priority(msg.GetPriority()),
 		Sampling: inference.Sampling{
-			Temperature: msg.Temperature, TopP: msg.TopP, TopK: toInt(msg.TopK), MinP: msg.MinP, Seed: msg.Seed, //nolint:protogetter // unset is told apart
+			Temperature: msg.Temperature, TopP: msg.TopP, TopK: toInt(msg.TopK), MinP: msg.MinP, Seed: msg.Seed, //nolint:protogetter // unset differs from 0
 			FrequencyPenalty: msg.FrequencyPenalty, PresencePenalty: msg.PresencePenalty, RepetitionPenalty: msg.RepetitionPenalty,
-			MaxTokens: toInt(msg.MaxTokens), MinTokens: toInt(msg.MinTokens), TruncatePromptTokens: toInt(msg.TruncatePromptTokens), //nolint:protogetter // unset is told apart
-			IncludeStop: msg.IncludeStop, IgnoreEOS: msg.IgnoreEos, Logprobs: toInt(msg.Logprobs), //nolint:protogetter // unset is told apart
+			MaxTokens: toInt(msg.MaxTokens), MinTokens: toInt(msg.MinTokens), TruncatePromptTokens: toInt(msg.TruncatePromptTokens), //nolint:protogetter // unset differs from 0
+			IncludeStop: msg.IncludeStop, IgnoreEOS: msg.IgnoreEos, Logprobs: toInt(msg.Logprobs), //nolint:protogetter // unset differs from false and 0
 			SkipSpecialTokens: msg.SkipSpecialTokens, SpacesBetweenSpecialTokens: msg.SpacesBetweenSpecialTokens,
 		},
 	}

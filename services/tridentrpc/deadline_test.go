@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestDeadlines: the client's time is the engine's, too, in all protocols.
+// TestDeadlines tests that the client's deadline reaches the engine in all protocols.
 func TestDeadlines(t *testing.T) {
 	deadlines := make(chan time.Duration, 2)
 	script := func(ctx context.Context, _ *messages.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -53,8 +53,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestDeadlinePassed: the server itself ends what has a limit, by the header alone, and
-// says so in its typed form.
+// TestDeadlinePassed tests that the server cancels a request at the deadline in its
+// header, without help of the client, and returns a typed error.
 func TestDeadlinePassed(t *testing.T) {
 	engine, stopped := inferencetest.New(), make(chan struct{})
 	engine.AddModel("chat", func(ctx context.Context, _ *messages.ModelInferRequest, _ func(*inference.Response) bool) error {

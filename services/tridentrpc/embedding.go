@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Embed makes one vector for each input.
+// Embed returns one vector for each input.
 func (s *Service) Embed(ctx context.Context, msg *tridentv1.EmbedRequest) (*tridentv1.EmbedResponse, error) {
 	req := &inference.Request{
 		ID: "embd-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskEmbed,

@@ -23,7 +23,7 @@ func finishReason(f inference.FinishReason) tridentv1.FinishReason {
 	return tridentv1.FinishReason_FINISH_REASON_UNSPECIFIED
 }
 
-// usage is nil where the model doesn't count.
+// usage returns nil if the model doesn't report token counts.
 func usage(u *inference.Usage, rec *server.Record) *tridentv1.Usage {
 	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
 	if u.PromptTokens == 0 && u.CompletionTokens == 0 {
@@ -46,5 +46,6 @@ func tokenLogprobs(tokens []inference.TokenLogprob) []*tridentv1.TokenLogprob {
 	return list
 }
 
-// validText makes bytes a protobuf string: bytes that are no UTF-8 become U+FFFD.
+// validText returns bytes as a protobuf string. It replaces invalid UTF-8 by
+// U+FFFD.
 func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\ufffd") }

@@ -15,19 +15,19 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// maxViolations is how many broken rules an error shows.
+// maxViolations is the maximum number of violated rules in an error.
 const maxViolations = 32
 
-// connectError shows the client's part of an error, with its detail, and keeps its
-// cause for the log.
+// connectError returns the client's part of an error with its detail, and records the
+// whole error for the log.
 func typedError(rec *server.Record, err error) error {
 	rec.Error = err
 	var own *connect.Error
 	var known *inference.Error
-	if over, ok := errors.AsType[*budget.Error](err); ok { // which Connect has wrapped
+	if over, ok := errors.AsType[*budget.Error](err); ok { // Connect has wrapped it
 		err = inference.AsError(over)
 	}
-	if !errors.As(err, &known) && errors.As(err, &own) { // of Connect's, on the request
+	if !errors.As(err, &known) && errors.As(err, &own) { // Connect's own error about the request
 		if code, ok := wirecode.ClientFault(own.Code()); ok {
 			rec.Error = &inference.Error{Code: code, Message: own.Message(), Err: own}
 		}
@@ -42,17 +42,18 @@ func typedError(rec *server.Record, err error) error {
 		detail.RetryAfter = durationpb.New(e.RetryAfter)
 	}
 	answer := connect.NewError(wirecode.Connect(e.Code), errors.New(budget.Cut(typedPath(e.Message), budget.MessageBytes)))
-	if d, err := connect.NewErrorDetail(detail); err == nil { // a message of ours always encodes
+	if d, err := connect.NewErrorDetail(detail); err == nil { // a message of this schema always encodes
 		answer.AddDetail(d)
 	}
 	return answer
 }
 
-// typedPath gives the parts of a message the name that they have here.
+// typedPath replaces content by parts in a path, which is the field's name in this
+// schema.
 func typedPath(text string) string { return strings.ReplaceAll(text, "].content[", "].parts[") }
 
-// invalid is the error of a request that breaks rules of its schema. Its cause keeps
-// them.
+// invalid returns the error of a request that violates rules of its schema. The cause
+// has all of them.
 func invalid(err error) error {
 	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
 	if !ok || len(broken.Violations) == 0 {
@@ -64,7 +65,7 @@ func invalid(err error) error {
 	return e
 }
 
-// violations lists the broken rules of such an error; nil for others.
+// violations returns the violated rules of such an error, and nil for other errors.
 func violations(err error) []*tridentv1.FieldViolation {
 	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
 	if !ok {
@@ -77,10 +78,11 @@ func violations(err error) []*tridentv1.FieldViolation {
 	return list
 }
 
-// violation names the field as the plain request does where a stream's wraps it.
+// violation names the field by its path in the plain request, without the message that
+// wraps it in a stream.
 func violation(v *protovalidate.Violation) *tridentv1.FieldViolation {
 	field, rule := protovalidate.FieldPathString(v.Proto.GetField()), v.Proto.GetRuleId()
-	// A rule of ours on several fields is named by its message and the field at fault.
+	// Our rules on several fields have the invalid field in their name.
 	of, name, _ := strings.Cut(rule, ".")
 	several := strings.Contains(of, "_")
 	if several && (field == "chat" || field == "completion") {
@@ -96,7 +98,7 @@ func violation(v *protovalidate.Violation) *tridentv1.FieldViolation {
 	return &tridentv1.FieldViolation{Field: budget.Cut(field, budget.NameBytes), Rule: rule, Message: budget.Cut(message, budget.MessageBytes)}
 }
 
-// sentence says what is wrong with a field.
+// sentence returns a message that names the field.
 func sentence(field, message string) string {
 	switch {
 	case field == "":

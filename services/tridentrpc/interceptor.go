@@ -13,10 +13,10 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// interceptor does for every call what no method has to know of: the rules of the schema,
-// the record of the request, the form of errors. Deadlines come
-// with the context: Connect makes them of the client's headers, and the core adds its
-// own. The request's id goes in and out by the server's x-request-id.
+// interceptor does the common work of all calls: the rules of the schema, the record of the
+// request, and the form of errors. The context has the deadline: Connect derives it from the
+// client's headers, and the core adds its own. The request id is read from and written to
+// the server's x-request-id.
 type interceptor struct{ validator protovalidate.Validator }
 
 // WrapUnary implements [connect.Interceptor].
@@ -35,7 +35,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingHandler implements it.
+// WrapStreamingHandler implements [connect.Interceptor].
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		rec := server.RecordOf(ctx)
@@ -46,16 +46,16 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// WrapStreamingClient implements it; there is no client.
+// WrapStreamingClient implements [connect.Interceptor]. This package has no client.
 func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
-// checkedConn checks the one request of a stream as it comes.
+// checkedConn checks the one request of a stream when it is received.
 type checkedConn struct {
 	connect.StreamingHandlerConn
 
-	ctx         context.Context //nolint:containedctx // the call's
+	ctx         context.Context //nolint:containedctx // the call's context
 	interceptor interceptor
 	rec         *server.Record
 }
@@ -68,8 +68,9 @@ func (c checkedConn) Receive(msg any) error {
 	return c.interceptor.check(c.ctx, c.rec, msg)
 }
 
-// check notes the model for the log, counts what the message holds, which may have been
-// compressed, and holds the request to the models of its key and then to its rules.
+// check records the model for the log and checks the request. It counts the decoded size,
+// since the message may have been compressed. It then checks that the key allows the model,
+// and the rules of the schema.
 func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) error {
 	switch m := msg.(type) {
 	case interface{ GetModel() string }:
@@ -87,7 +88,7 @@ func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) err
 	if err := admission.ArrivalOf(ctx).Weigh(int64(size)); err != nil {
 		return err
 	}
-	if rec.Model != "" { // one that is missing breaks a rule
+	if rec.Model != "" { // a missing model violates a rule
 		if err := inference.MayUse(ctx, rec.Model); err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func (i interceptor) check(ctx context.Context, rec *server.Record, msg any) err
 	return nil
 }
 
-// fullyChecked is the encoded size in bytes of messages of which all broken rules are found,
-// of larger ones the first: each takes kilobytes of memory, and a message may hold one in
-// every other byte.
+// fullyChecked is the maximum encoded size, in bytes, of messages for which all violated
+// rules are found. For larger messages only the first is found. Each violation takes
+// kilobytes of memory, and a message may have one in every other byte.
 const fullyChecked = 16 << 10

@@ -14,10 +14,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// modelService answers ModelService.
+// modelService implements ModelService.
 type modelService struct{ *Service }
 
-// List tells of the models.
+// List returns the models.
 func (s modelService) List(ctx context.Context, msg *tridentv1.ModelServiceListRequest) (*tridentv1.ModelServiceListResponse, error) {
 	answer := &tridentv1.ModelServiceListResponse{}
 	known := s.core.Catalog().Known(ctx)
@@ -29,10 +29,11 @@ func (s modelService) List(ctx context.Context, msg *tridentv1.ModelServiceListR
 	return answer, nil
 }
 
-// listed tells whether a model is among those asked for.
+// listed reports whether a model belongs to the list; all includes models that aren't
+// listed by default.
 func listed(card *catalog.Card, all bool) bool { return card.Listed() || all && !card.Hidden }
 
-// Get tells of one model.
+// Get returns one model.
 func (s modelService) Get(ctx context.Context, msg *tridentv1.ModelServiceGetRequest) (*tridentv1.ModelServiceGetResponse, error) {
 	known := s.core.Catalog().Known(ctx)
 	for _, card := range known.Cards {
@@ -40,14 +41,14 @@ func (s modelService) Get(ctx context.Context, msg *tridentv1.ModelServiceGetReq
 			return &tridentv1.ModelServiceGetResponse{Model: s.info(ctx, known, card)}, nil
 		}
 	}
-	named, err := s.core.Catalog().Model(ctx, msg.GetModel()) // asks the engines
+	named, err := s.core.Catalog().Model(ctx, msg.GetModel()) // queries the engines
 	if err != nil {
 		return nil, err
 	}
 	return &tridentv1.ModelServiceGetResponse{Model: s.info(ctx, s.core.Catalog().Known(ctx), named.Card)}, nil
 }
 
-// Watch tells of all models and then of changes.
+// Watch sends all models and then the changes.
 func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatchRequest, stream *connect.ServerStream[tridentv1.ModelServiceWatchResponse]) error {
 	watch := s.core.Catalog().Watch(ctx)
 	defer watch.Close()
@@ -63,7 +64,7 @@ func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatc
 				continue
 			}
 		case <-quiet.C:
-			change = &tridentv1.ModelServiceWatchResponse{} // a sign of life
+			change = &tridentv1.ModelServiceWatchResponse{} // keep-alive
 		case <-ctx.Done():
 			return s.stopped(ctx)
 		case <-s.core.Admission().Draining():
@@ -77,13 +78,14 @@ func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatc
 	}
 }
 
-// shownModel is what a watcher has been told of.
+// shownModel is the state of a model as last sent to a watcher.
 type shownModel struct {
 	card  *catalog.Card
 	names []string
 }
 
-// changes are what a watcher hasn't been told of yet, and it is then taken to have been.
+// changes returns the changes since the last call and records in shown that they were
+// sent.
 func (s modelService) changes(ctx context.Context, known *catalog.Known, shown map[string]shownModel, all bool) *tridentv1.ModelServiceWatchResponse {
 	change := &tridentv1.ModelServiceWatchResponse{}
 	here := map[string]bool{}
@@ -126,7 +128,7 @@ func (s modelService) Unload(ctx context.Context, msg *tridentv1.ModelServiceUnl
 	return &tridentv1.ModelServiceUnloadResponse{}, nil
 }
 
-// info is what is told of a model.
+// info returns the description of a model.
 func (s modelService) info(ctx context.Context, known *catalog.Known, card *catalog.Card) *tridentv1.ModelInfo {
 	info := &tridentv1.ModelInfo{
 		Name: known.Name(card), Aliases: known.Names(card), Version: card.Version, Versions: card.Versions,

@@ -12,9 +12,9 @@ import (
 	"github.com/trident-inference/trident/web/client"
 )
 
-// newPackageRoute serves the browser client to npm, so that pages can have the one that
-// fits the server. It may be kept, but has to be asked for again: the address stays when
-// the package changes.
+// newPackageRoute serves the browser client as an npm package, so that pages can install
+// the version of this server. Clients must revalidate a cached copy, since the URL stays
+// the same when the package changes.
 func newPackageRoute() server.Route {
 	packed := sync.OnceValues(client.Pack)
 	return server.Route{Pattern: "GET /client.tgz", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

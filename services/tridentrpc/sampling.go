@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// sampled is what chats and completions have alike.
+// sampled has the sampling options that chats and completions share.
 type sampled interface {
 	GetStop() []string
 	GetStopTokenIds() []uint32
@@ -30,7 +30,7 @@ func commonSampling(s *inference.Sampling, msg sampled) {
 	}
 }
 
-// structured is the constraint that a format asks for, nil for none.
+// structured returns the structured output that a format requests, or nil.
 func structured(f *tridentv1.ResponseFormat) *inference.Structured {
 	const param = "response_format."
 	switch f := f.GetFormat().(type) {
@@ -54,16 +54,16 @@ func structured(f *tridentv1.ResponseFormat) *inference.Structured {
 	return nil
 }
 
-// quoted is a text or a list of texts as JSON.
+// quoted returns a string or a list of strings as JSON.
 func quoted[T string | []string](v T) json.RawMessage {
 	raw, err := json.Marshal(v)
-	if err != nil { // texts always encode
+	if err != nil { // strings always encode
 		return nil
 	}
 	return raw
 }
 
-// priority is nil for the model's default.
+// priority returns nil for 0, which means the model's default.
 func priority(p uint32) *int {
 	if p == 0 {
 		return nil
@@ -71,7 +71,7 @@ func priority(p uint32) *int {
 	return toInt(&p)
 }
 
-// textInputs are texts, or token ids.
+// textInputs returns the inputs, each of which is a text or token ids.
 func textInputs(list []*tridentv1.TextInput) []inference.Input {
 	inputs := make([]inference.Input, len(list))
 	for i, in := range list {
@@ -90,7 +90,7 @@ func toInt[N uint32 | int32](p *N) *int {
 	return new(int(*p))
 }
 
-// toInts is nil for an empty list, which asks for nothing.
+// toInts returns nil for an empty list, which means an unset option.
 func toInts(list []uint32) []int {
 	if len(list) == 0 {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// serverService answers ServerService.
+// serverService implements ServerService.
 type serverService struct{ *Service }
 
-// defaultInterval is the time between two messages of a client that names none.
+// defaultInterval is the default interval between two messages.
 const defaultInterval = time.Second
 
-// Watch tells the status at an interval.
+// Watch sends the server's status at an interval.
 func (s serverService) Watch(ctx context.Context, msg *tridentv1.ServerServiceWatchRequest, stream *connect.ServerStream[tridentv1.ServerServiceWatchResponse]) error {
 	interval := defaultInterval
 	if msg.GetInterval() != nil {

@@ -1,6 +1,6 @@
 // Package tridentrpc is the frontend of the typed services in api/trident: Connect,
-// gRPC and gRPC-Web on the shared port. It only translates. What a request may be
-// it leaves to services/requests, which checks the same requests of other surfaces.
+// gRPC and gRPC-Web on the shared port. It only translates. services/requests
+// validates requests for all surfaces.
 package tridentrpc
 
 import (
@@ -25,24 +25,24 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Service answers the services of trident.v1 from the shared service, but for
-// InferService, which passes KServe's messages on. It may be used concurrently.
+// Service implements the services of trident.v1 over the shared service, except
+// InferService, which forwards KServe's messages. It may be used concurrently.
 type Service struct {
 	core    *serving.Service
 	version string
 	started time.Time
 }
 
-// New makes the frontend of a server of that version.
+// New returns the frontend of a server of the given version.
 func New(core *serving.Service, version Version) *Service {
 	return &Service{core: core, version: string(version), started: time.Now()}
 }
 
-// Version of the program.
+// Version is the version of the program.
 type Version string
 
-// NewRoutes mounts the services. Messages are bounded as the other surfaces' bodies
-// are, also when they come compressed.
+// NewRoutes returns the routes of the services. Messages have the size limit of
+// other surfaces' bodies, both compressed and decompressed.
 func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	validator, err := protovalidate.New(protovalidate.WithMessages(
 		&tridentv1.ChatRequest{}, &tridentv1.ChatStreamRequest{}, &tridentv1.CompleteRequest{}, &tridentv1.CompleteStreamRequest{},
@@ -69,7 +69,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	return routes, err
 }
 
-// services are those that this package answers.
+// services returns the services that this package implements.
 func services() []protoreflect.ServiceDescriptor {
 	var all []protoreflect.ServiceDescriptor
 	for _, file := range []protoreflect.FileDescriptor{
@@ -83,10 +83,10 @@ func services() []protoreflect.ServiceDescriptor {
 	return all
 }
 
-// now is in whole seconds, as OpenAI's created is.
+// now returns the time in whole seconds, as OpenAI's created is.
 func now() *timestamppb.Timestamp { return &timestamppb.Timestamp{Seconds: time.Now().Unix()} }
 
-// send is false with the error of a client that has gone.
+// send sends a message. It returns a canceled error if the client has disconnected.
 func send[T any](stream *connect.ServerStream[T], msg *T) error {
 	if err := stream.Send(msg); err != nil {
 		return &inference.Error{Code: inference.CodeCanceled, Message: "the client closed the request", Err: err}
@@ -94,10 +94,11 @@ func send[T any](stream *connect.ServerStream[T], msg *T) error {
 	return nil
 }
 
-// silence is how long a stream of changes goes without a sign of life.
+// silence is the interval of keep-alives in an idle stream of changes.
 const silence = 15 * time.Second
 
-// stopped is why a stream of changes ends: the client left, or the server stops.
+// stopped returns the error that ends a stream of changes: the client disconnected,
+// or the server stops.
 func (s *Service) stopped(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,7 +106,7 @@ func (s *Service) stopped(ctx context.Context) error {
 	return s.core.Ready(ctx)
 }
 
-// fresh empties a message that is sent again and again.
+// fresh resets a message that is reused.
 func fresh[M proto.Message](m M) M {
 	proto.Reset(m)
 	return m

@@ -25,10 +25,10 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// detail is that of an error, which must have one.
+// detail returns the detail of an error; the test fails without one.
 func detail(t *testing.T, err error) *tridentv1.ErrorDetail {
 	t.Helper()
-	failed, ok := err.(*connect.Error) //nolint:errorlint // a client's errors are these
+	failed, ok := err.(*connect.Error) //nolint:errorlint // a client's errors have this type
 	if !ok || len(failed.Details()) != 1 {
 		t.Fatalf("no error with a detail: %v", err)
 	}
@@ -61,7 +61,7 @@ func TestErrorDetail(t *testing.T) {
 			if d.GetReason() != "invalid_value" || d.GetParam() != "messages[1].role" || !slices.Equal(fields, want) {
 				t.Errorf("%v: %v", err, d)
 			}
-			req.User = strings.Repeat("u", 16<<10) // larger messages get the first of their violations
+			req.User = strings.Repeat("u", 16<<10) // larger messages return only the first violation
 			_, err = client.Chat(t.Context(), req)
 			if d := detail(t, err); len(d.GetViolations()) != 1 || d.GetParam() != "messages[1].role" {
 				t.Errorf("a large message: %v: %v", err, d)
@@ -77,7 +77,8 @@ func TestErrorDetail(t *testing.T) {
 	}
 }
 
-// TestRules: what the schema refuses, by the field that a client reads.
+// TestRules tests that the schema's rules refuse requests and that the errors
+// name the client's field.
 func TestRules(t *testing.T) {
 	client, _ := serve(t, inferencetest.Say("x"))
 	for name, test := range map[string]struct {
@@ -172,7 +173,7 @@ func TestToolCalls(t *testing.T) {
 	if stream.Err() != nil || id == "" || name != "now" || arguments != `{"in": "UTC"}` {
 		t.Errorf("%q %q %q, %v", id, name, arguments, stream.Err())
 	}
-	// The answer's message goes back as it came.
+	// The next request contains the response's message unchanged.
 	req.Messages = append(req.Messages, c.GetMessage(), &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_TOOL, Content: "noon", ToolCallId: call.GetId()})
 	if _, err := client.Chat(t.Context(), req); err != nil {
 		t.Error(err)
@@ -327,7 +328,8 @@ func TestServerWatch(t *testing.T) {
 	}
 }
 
-// TestGet: what only reads may be asked for by GET, and nothing else.
+// TestGet tests that procedures that only read accept GET and that others
+// don't.
 func TestGet(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("a"), nil)
@@ -360,7 +362,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestRestrictions: those of KServe's groups hold here.
+// TestRestrictions tests that the restrictions of KServe's groups apply to
+// these services.
 func TestRestrictions(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("a"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})

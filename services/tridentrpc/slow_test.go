@@ -20,8 +20,8 @@ import (
 	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
-// TestSlowReader: a client that takes nothing holds the model up and is left, before
-// it has cost much memory.
+// TestSlowReader tests that a client that reads nothing blocks the model. The server
+// cancels the request before it uses much memory.
 func TestSlowReader(t *testing.T) {
 	const piece = 64 << 10
 	var sent atomic.Int64
@@ -29,7 +29,7 @@ func TestSlowReader(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", func(ctx context.Context, _ *messages.ModelInferRequest, send func(*inference.Response) bool) error {
 		defer func() { left <- struct{}{} }()
-		noise := make([]byte, piece/2) // no compression may hide it
+		noise := make([]byte, piece/2) // incompressible
 		for _, err := rand.Read(noise); err == nil && send(inferencetest.Token(hex.EncodeToString(noise), "")); _, err = rand.Read(noise) {
 			sent.Add(piece)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestModelWatch: every state that a load and an unload go through is told, each in a
-// message of its own, and in its order.
+// TestModelWatch tests that a watcher receives every state of a load and an unload,
+// each in its own message and in order.
 func TestModelWatch(t *testing.T) {
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestModelWatch(t *testing.T) {
 			engine.SetState("chat", inference.ModelNeverLoaded, "")
 			engine.Control(nil)
 			core := inferencetest.Service(t, serving.Config{}, engine)
-			if err := core.Ready(t.Context()); err != nil { // its models are known
+			if err := core.Ready(t.Context()); err != nil { // the catalog now has the models
 				t.Fatal(err)
 			}
 			httpClient, address := serveAll(t, core, auth.Config{})
