@@ -13,28 +13,29 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// bodyPause is how long a client may send nothing in the middle of a body, and how much
-// later a body may come than it would at leastRate, in bytes a second: who sends a byte
-// now and then holds nothing for long.
+// bodyPause is the maximum time for which a client may send nothing within a body.
+// leastRate is a minimum rate in bytes per second: a body may arrive at most bodyPause
+// later than it would at leastRate. A client that sends a byte now and then thus can't hold
+// resources for long.
 const (
 	bodyPause = 30 * time.Second
 	leastRate = 1 << 10
 )
 
-// drainLimit and drainTime bound what is still read of a body that was refused
-// for its size, so that a client which writes before it reads gets its answer.
+// drainLimit and drainTime limit how much is still read of a body that was refused for its
+// size. A client that writes the whole request before it reads then gets its response.
 const (
 	drainLimit = 64 << 20
 	drainTime  = 5 * time.Second
 )
 
-// MaxOpenBody bounds the bodies and messages of routes that need no key, in bytes: those of
-// probes, which name a service at most.
+// MaxOpenBody is the maximum size, in bytes, of bodies and messages of routes that need no
+// key. These are requests of probes, which at most name a service.
 const MaxOpenBody = 8 << 10
 
-// limitBody bounds bodies, chunked ones too, their pauses, and by the request's arrival
-// what all take that are being read or served. Handlers see a [http.MaxBytesError],
-// [os.ErrDeadlineExceeded] or the core's error.
+// limitBody limits the size of bodies, also of chunked ones, and their pauses. Through the
+// request's arrival it also limits the memory of all bodies that are read or served.
+// Handlers get a [http.MaxBytesError], an [os.ErrDeadlineExceeded] or the core's error.
 func limitBody(limit int64, pause time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
@@ -53,26 +54,26 @@ func limitBody(limit int64, pause time.Duration, next http.Handler) http.Handler
 	})
 }
 
-// limitedBody moves the connection's read deadline along while the body comes.
+// limitedBody extends the connection's read deadline while the body arrives.
 type limitedBody struct {
 	io.ReadCloser
 
-	rest             io.Reader // what lies below; nil once it has been drained
+	rest             io.Reader // the underlying body; nil once drained
 	limit, announced int64     // announced is -1 for a chunked body
 	pause            time.Duration
-	waited           time.Duration // for what has been read
-	expecting        bool          // the client waits to be told to send
+	waited           time.Duration // total time of the reads
+	expecting        bool          // the client waits for 100 Continue
 	header           http.Header
 	control          *http.ResponseController
 	rec              *Record
-	read, taken      int64 // taken is what the arrival has counted
+	read, taken      int64 // taken is the size that the arrival has counted
 }
 
-// bodyStep is how many bytes of a body of unknown length are counted at a time.
+// bodyStep is the step, in bytes, in which a body of unknown length is counted.
 const bodyStep = 64 << 10
 
-// take has the arrival count the body before it is read: all of it, or where nobody has
-// said how much that is, a little more than has come.
+// take makes the arrival count the body before it is read. It counts all of a body of known
+// length, and otherwise bodyStep more than has been read.
 func (b *limitedBody) take() error {
 	more := b.announced
 	if more < 0 {
@@ -88,8 +89,8 @@ func (b *limitedBody) take() error {
 	return nil
 }
 
-// bodyError is the core's error, and Connect's for handlers of Connect's own, which
-// take another for a defect.
+// bodyError wraps the core's error and a Connect error. Connect's own handlers report other
+// errors as internal errors.
 type bodyError struct {
 	error
 	connect *connect.Error
@@ -99,11 +100,11 @@ func refusedBody(err error) error {
 	return bodyError{err, connect.NewError(connect.CodeUnavailable, errors.New(inference.AsError(err).Message))}
 }
 
-// Unwrap gives both.
+// Unwrap returns both errors.
 func (e bodyError) Unwrap() []error { return []error{e.error, e.connect} }
 
 func (b *limitedBody) Read(p []byte) (n int, err error) {
-	if b.announced > b.limit { // nothing of it needs to be kept
+	if b.announced > b.limit { // the body is refused without reading it
 		err = &http.MaxBytesError{Limit: b.limit}
 	} else if err = b.take(); err == nil {
 		began := time.Now()
@@ -117,9 +118,9 @@ func (b *limitedBody) Read(p []byte) (n int, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF):
-		_ = b.control.SetReadDeadline(time.Time{}) // from here on the connection is only watched
+		_ = b.control.SetReadDeadline(time.Time{}) // the connection is only watched from here on
 	default:
-		// The deadline stays: net/http reads on before it answers otherwise.
+		// The deadline stays, since net/http otherwise reads on before it responds.
 		b.header.Set("Connection", "close")
 		if isTooLarge || refused {
 			b.drain()
@@ -131,8 +132,8 @@ func (b *limitedBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// room is how much may be read of what has been taken: all where the length is known,
-// as net/http reads no further.
+// room returns how many bytes may be read of those that were taken. It returns no limit for
+// a body of known length, since net/http doesn't read beyond the length.
 func (b *limitedBody) room() int {
 	if b.announced >= 0 {
 		return math.MaxInt
@@ -141,7 +142,7 @@ func (b *limitedBody) room() int {
 }
 
 func (b *limitedBody) patience(d time.Duration) {
-	_ = b.control.SetReadDeadline(time.Now().Add(d)) // tests' recorders have none
+	_ = b.control.SetReadDeadline(time.Now().Add(d)) // recorders of tests have no deadlines
 }
 
 func (b *limitedBody) drain() {
@@ -149,24 +150,24 @@ func (b *limitedBody) drain() {
 		return
 	}
 	b.patience(drainTime)
-	_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error that counts is the size
+	_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error to return is the size
 	b.rest = nil
 }
 
-// receive reads a piece of a body and waits for a decode slot before it is decoded. While
-// the client sends nothing the request has none for long.
+// receive reads a part of a body and waits for a decode slot before the part is decoded. A
+// request whose client sends nothing releases its slot.
 func (rec *Record) receive(body io.Reader, p []byte) (int, error) {
 	if !rec.decodes {
 		n, err := body.Read(p)
 		if errors.Is(err, io.EOF) {
-			rec.arrival.Decoded() // what goes on for long, as a watch does, isn't being read
+			rec.arrival.Decoded() // a long-lived request such as a watch no longer counts as being read
 		}
 		return n, err
 	}
 	rec.arrival.Await()
 	n, err := body.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return n, err // nothing is decoded
+		return n, err // there is nothing to decode
 	}
 	if refused := rec.arrival.Decode(); refused != nil {
 		return 0, refusedBody(refused)
@@ -174,9 +175,9 @@ func (rec *Record) receive(body io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// OpenBody is for handlers of streams, which go on and may stay silent for as long
-// as their clients like: what they read is neither bounded nor timed. Such a handler
-// bounds each message by itself, and says when it has decoded one.
+// OpenBody is for handlers of streams, which stay open and may be idle as long as their
+// clients like. Their bodies have neither a size limit nor a time limit. Such a handler
+// limits each message itself, and reports when it has decoded one.
 func OpenBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if body, limited := r.Body.(*limitedBody); limited {
@@ -189,7 +190,7 @@ func OpenBody(next http.Handler) http.Handler {
 	})
 }
 
-// openBody is a stream's.
+// openBody is the body of a stream.
 type openBody struct {
 	io.ReadCloser
 

@@ -17,7 +17,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestBodiesInFlight: a body is counted before it is read, and until its request ends.
+// TestBodiesInFlight tests that a body is counted before it is read and until its
+// request ends.
 func TestBodiesInFlight(t *testing.T) {
 	core := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{BodyBytes: 400 << 10}}, inferencetest.New())
 	read, end := make(chan struct{}), make(chan struct{})
@@ -72,7 +73,7 @@ func TestBodiesInFlight(t *testing.T) {
 	}
 }
 
-// TestRequestTimeout: a client says for how long it waits.
+// TestRequestTimeout tests the header with the time that a client waits.
 func TestRequestTimeout(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
 		deadline, ok := r.Context().Deadline()

@@ -11,13 +11,14 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 )
 
-// CompressFrom is the size in bytes from which messages of Connect are compressed for
-// clients that take that, as most do: a token's is shorter than what gzip puts around it.
+// CompressFrom is the minimum size, in bytes, of Connect's messages that are compressed
+// for clients that accept compression, as most do. The message of a token is shorter than
+// gzip's own overhead.
 const CompressFrom = 1 << 10
 
-// Gzip is Connect's compression of that name for handlers whose messages are limited,
-// in bytes. Connect's own unpacks what is too large to its end to tell its size: that
-// of one body can take a processor for minutes.
+// Gzip returns Connect's gzip compression for handlers whose messages are limited to
+// limit bytes. Connect's own decompressor reads an oversized message to its end to report
+// the size, which can take minutes of CPU time for one body.
 func Gzip(limit int64) connect.HandlerOption {
 	open := func(old, r io.Reader) (io.ReadCloser, error) {
 		if again, ok := old.(*gzip.Reader); ok {
@@ -29,12 +30,12 @@ func Gzip(limit int64) connect.HandlerOption {
 	return connect.WithCompression("gzip", inflating(limit, open), func() connect.Compressor { return gzip.NewWriter(io.Discard) })
 }
 
-// Deflate is the same for gRPC's deflate, which is zlib's format (RFC 1950).
+// Deflate returns the same for gRPC's deflate, which is the zlib format (RFC 1950).
 func Deflate(limit int64) connect.HandlerOption {
 	open := func(old, r io.Reader) (io.ReadCloser, error) {
 		if again, ok := old.(zlib.Resetter); ok {
 			err := again.Reset(r, nil)
-			return old.(io.ReadCloser), err //nolint:forcetypeassert // it was opened here
+			return old.(io.ReadCloser), err //nolint:forcetypeassert // the opener created it
 		}
 		return zlib.NewReader(r)
 	}
@@ -45,23 +46,23 @@ func inflating(limit int64, open opener) func() connect.Decompressor {
 	return func() connect.Decompressor { return &inflater{open: open, limit: limit} }
 }
 
-// opener begins a message, with the reader of the one before if there is one.
+// opener opens a message. It reuses the reader of the previous message if there is one.
 type opener = func(old, r io.Reader) (io.ReadCloser, error)
 
-// inflater reads messages to a little beyond the limit, or to what their compressed size
-// allows. It can be made before there is anything to read.
+// inflater decompresses messages up to slightly more than the limit, or up to the size
+// that their compressed size allows. It can be created before there is anything to read.
 type inflater struct {
 	open     opener
 	inflated io.ReadCloser // nil before the first message
 	limit    int64
-	left     int64 // up to the limit
-	room     int64 // by the compressed size
+	left     int64 // bytes left up to the limit
+	room     int64 // bytes left by the compressed size
 }
 
-// errTooLarge is returned once Connect knows that a message is larger than the limit.
+// errTooLarge is returned when Connect has already read more than the limit.
 var errTooLarge = errors.New("the message is larger than the limit")
 
-// Read fails once more than the limit was read.
+// Read returns an error once it has returned more than the limit.
 func (i *inflater) Read(p []byte) (int, error) {
 	if i.left < 0 {
 		return 0, errTooLarge
@@ -75,7 +76,7 @@ func (i *inflater) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Reset begins a message, which Connect has whole.
+// Reset starts a message, which Connect holds as a whole.
 func (i *inflater) Reset(r io.Reader) error {
 	compressed := 0
 	if whole, ok := r.(interface{ Len() int }); ok {
@@ -89,7 +90,7 @@ func (i *inflater) Reset(r io.Reader) error {
 	return nil
 }
 
-// Close ends one; before the first there is nothing to end.
+// Close closes the reader of a message; before the first message it does nothing.
 func (i *inflater) Close() error {
 	if i.inflated == nil {
 		return nil

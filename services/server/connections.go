@@ -12,14 +12,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// LimitedListener is a listener with limits of open connections. It closes a connection
-// beyond a limit as soon as it has accepted it, before it reads anything. The client gets no
-// reason, since an answer would take what the limits are to save. Its methods may be called
-// concurrently.
+// LimitedListener is a listener that limits the number of open connections. It accepts a
+// connection beyond a limit and closes it at once, before it reads anything. The client gets
+// no reason, since a response would cost what the limits are to save. Its methods may be
+// called concurrently.
 type LimitedListener struct {
 	net.Listener
 
-	all, each int // limits; 0 is none
+	all, each int // limits; 0 means no limit
 	telemetry *Telemetry
 	log       *seldom
 
@@ -28,9 +28,9 @@ type LimitedListener struct {
 	by   map[netip.Addr]int // number of open connections by address
 }
 
-// LimitConnections returns a listener that bounds the open connections of a port by the
-// configuration: all of them, and those of one address. Connections from loopback addresses
-// have only the first bound: a proxy on this machine has the connections of all its clients.
+// LimitConnections returns a listener that limits the open connections of a port as
+// configured, in total and by address. Connections from loopback addresses have only the
+// total limit, since a proxy on this machine has the connections of all its clients.
 func LimitConnections(l net.Listener, cfg Config, telemetry *Telemetry, log *slog.Logger) *LimitedListener {
 	return &LimitedListener{
 		Listener: l, all: cfg.MaxConnections, each: cfg.MaxConnectionsPerAddress, telemetry: telemetry,
@@ -47,13 +47,13 @@ func (l *LimitedListener) Accept() (net.Conn, error) {
 		}
 		tcp, ok := conn.(*net.TCPConn)
 		if !ok {
-			return conn, nil // ports are TCP ports; other listeners are those of tests
+			return conn, nil // ports are TCP ports; only tests have other listeners
 		}
 		accepted := &countedConn{TCPConn: tcp, of: l, address: inference.AddressOf(tcp.RemoteAddr())}
 		if l.enter(accepted) {
 			return accepted, nil
 		}
-		_ = tcp.SetLinger(0) // so that the closed connection holds no port for minutes
+		_ = tcp.SetLinger(0) // so that the closed connection doesn't hold a port for minutes
 		_ = tcp.Close()
 	}
 }
@@ -64,11 +64,11 @@ func (l *LimitedListener) CloseAll() {
 	all := slices.Collect(maps.Keys(l.open))
 	l.mu.Unlock()
 	for _, conn := range all {
-		_ = conn.Close() // nothing of the connection is awaited any more
+		_ = conn.Close() // the connection isn't used any more
 	}
 }
 
-// enter counts a connection unless a limit is reached.
+// enter counts a connection and reports whether it is within the limits.
 func (l *LimitedListener) enter(c *countedConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *LimitedListener) refuse(why refusal, text string, attrs ...any) {
 	l.log.warn(text, attrs...)
 }
 
-// leave removes a connection, once.
+// leave removes a connection. Further calls do nothing.
 func (l *LimitedListener) leave(c *countedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *LimitedListener) leave(c *countedConn) {
 	}
 }
 
-// countedConn is a connection that counts until it is closed.
+// countedConn is a connection that is counted until it is closed.
 type countedConn struct {
 	*net.TCPConn
 
@@ -118,7 +118,8 @@ func (c *countedConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// TCPOf returns the TCP connection of a port's connection without TLS, and nil for others.
+// TCPOf returns the TCP connection of a port's connection without TLS, and nil for other
+// connections.
 func TCPOf(conn net.Conn) *net.TCPConn {
 	switch c := conn.(type) {
 	case *net.TCPConn:
@@ -129,11 +130,11 @@ func TCPOf(conn net.Conn) *net.TCPConn {
 	return nil
 }
 
-// seldomPause is the least time between two lines of a [seldom].
+// seldomPause is the minimum interval between log lines of a [seldom].
 const seldomPause = 10 * time.Second
 
-// seldom logs what clients can bring about as often as they like: at once, and then not
-// more often than every [seldomPause], with how often it has happened since.
+// seldom logs events that clients can cause at any rate. It logs the first event at once,
+// and then at most one line every [seldomPause] with the number of events since.
 type seldom struct {
 	log *slog.Logger
 
@@ -148,7 +149,7 @@ func (s *seldom) warn(text string, attrs ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); s.last.IsZero() || now.Sub(s.last) >= seldomPause {
-		s.log.Warn(text, append(attrs, "since_the_last_line", s.more)...) //nolint:sloglint // the callers' are constants
+		s.log.Warn(text, append(attrs, "since_the_last_line", s.more)...) //nolint:sloglint // the callers' messages are constants
 		s.last, s.more = now, 0
 		return
 	}

@@ -18,15 +18,15 @@ import (
 	"github.com/trident-inference/trident/test/logbuffer"
 )
 
-// TestConnectionLimit: beyond the limit of a port connections are closed at once, and one that
-// ends makes room.
+// TestConnectionLimit tests that connections beyond the limit of a port are closed at once,
+// and that a closed connection makes room for another.
 func TestConnectionLimit(t *testing.T) {
 	cfg := Default()
 	cfg.MaxConnections = 2
 	url, log, _ := start(t, cfg, noWork{}, func(http.ResponseWriter, *http.Request) {})
 	address := strings.TrimPrefix(url, "http://")
 	served := func(conn net.Conn) bool {
-		if conn == nil { // it was closed before it was there
+		if conn == nil { // it was closed before the dial returned
 			return false
 		}
 		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
@@ -62,7 +62,7 @@ func TestConnectionLimit(t *testing.T) {
 		t.Error("an open connection isn't served any more")
 	}
 	_ = second.Close()
-	for again := false; !again; again = served(open()) { // until the server has seen it
+	for again := false; !again; again = served(open()) { // until the server has seen that a connection closed
 		if t.Context().Err() != nil {
 			t.Fatal("the connection that has ended made no room")
 		}
@@ -72,7 +72,8 @@ func TestConnectionLimit(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfAddresses: an address has its own limit, but for those of this machine.
+// TestConnectionsOfAddresses tests the limit by address, which doesn't apply to addresses of
+// this machine.
 func TestConnectionsOfAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, telemetry := &logbuffer.Buffer{}, NewTelemetry(nil)
@@ -93,7 +94,7 @@ func TestConnectionsOfAddresses(t *testing.T) {
 		for c := range maps.Clone(l.open) {
 			if c.address == one {
 				l.leave(c)
-				l.leave(c) // counts once
+				l.leave(c) // only the first call has an effect
 				break
 			}
 		}
@@ -119,7 +120,8 @@ func TestConnectionsOfAddresses(t *testing.T) {
 	})
 }
 
-// TestCloseAll closes the connections that are open, and lets their addresses have others.
+// TestCloseAll tests that open connections are closed and that their addresses can then open
+// others.
 func TestCloseAll(t *testing.T) {
 	open, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

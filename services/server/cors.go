@@ -11,9 +11,9 @@ import (
 	"github.com/rs/cors"
 )
 
-// crossOrigin lets browsers call from the allowed origins: pages of this host by
-// default. Requests from other origins that could act without a preflight are
-// refused, because a body without a Content-Type is read as JSON.
+// crossOrigin allows calls of browsers from the allowed origins, by default pages of this host. It
+// refuses requests from other origins that need no preflight, because a body without a Content-Type is
+// read as JSON.
 func crossOrigin(origins []string, next http.Handler) http.Handler {
 	all := slices.Contains(origins, "*")
 	allowed := func(origin string) bool { return all || loopbackOrigin(origin) || slices.Contains(origins, origin) }
@@ -22,7 +22,7 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Retry-After", "X-Trident-Ignored-Fields",
 			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"),
-		MaxAge: 2 * 60 * 60, // seconds; the most that Chromium keeps
+		MaxAge: 2 * 60 * 60, // seconds; the maximum of Chromium
 	}
 	if all {
 		opts.AllowedOrigins = []string{"*"}
@@ -39,10 +39,10 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 	}))
 }
 
-// hardened tells browsers to take an answer for what it says it is, to frame none and
-// to tell other sites nothing of the addresses here. Handlers of pages set a
-// Content-Security-Policy of their own; the playground's aren't held to one here. There is no Strict-Transport-Security: it would
-// hold for all ports of the host, whoever serves there.
+// hardened sets headers for browsers: they use the declared content type, frame no page, and send no
+// referrer to other sites. Handlers of pages set their own Content-Security-Policy; the playground's
+// may be stricter than the one here. There is no Strict-Transport-Security, since it would apply to all
+// ports of the host, including those of other servers.
 func hardened(next http.Handler) http.Handler {
 	fixed := map[string][]string{
 		"X-Content-Type-Options":  {"nosniff"},
@@ -52,7 +52,7 @@ func hardened(next http.Handler) http.Handler {
 	}
 	framed := []string{"frame-ancestors 'none'"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isCall(r.URL.Path) { // no browser shows those
+		if !isCall(r.URL.Path) { // browsers don't display calls
 			maps.Copy(w.Header(), fixed)
 			if r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, assetsPath) {
 				w.Header()["Content-Security-Policy"] = framed
@@ -68,7 +68,7 @@ func (originError) Error() string { return "origin not allowed" }
 
 var errOrigin = originError{}
 
-// loopbackOrigin tells whether a page was served by this very host.
+// loopbackOrigin reports whether a page was served by a loopback name of this host.
 func loopbackOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {

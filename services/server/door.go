@@ -15,19 +15,19 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Door refuses requests to a loopback port that name another host. A page in a browser of
-// this machine can have its own name resolve to a loopback address (DNS rebinding): to the
-// browser the server then is the page's own. Where clients need a key or a certificate
-// such a page has neither, and every name is served, as on ports that other machines reach.
-// It may be used concurrently.
+// Door refuses requests to a loopback port whose Host isn't a name of this machine. A page
+// in a browser of this machine can make its own name resolve to a loopback address (DNS
+// rebinding). To the browser the server then has the page's origin. If clients need a key
+// or a certificate, such a page has neither, and every Host is served, as on ports that
+// other machines can reach. Door may be used concurrently.
 type Door struct {
 	listener     *Listener
 	gate         *auth.Gate
 	certificates *Certificates
-	names        []string // that are served, in lower case
+	names        []string // allowed hosts, in lower case
 }
 
-// NewDoor makes the door of a port.
+// NewDoor returns the door of a port.
 func NewDoor(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate) Door {
 	names := []string{"localhost", "host.docker.internal", "host.containers.internal"}
 	if own, err := os.Hostname(); err == nil {
@@ -39,13 +39,13 @@ func NewDoor(cfg Config, listener *Listener, certificates *Certificates, gate *a
 	return Door{listener: listener, gate: gate, certificates: certificates, names: names}
 }
 
-// Check returns the error of a request whose Host, or :authority, isn't served.
+// Check returns an error for a Host or :authority that isn't served.
 func (d Door) Check(host string) error {
 	if !d.listener.Loopback() || d.gate.Keyed() || d.certificates.WantsClients() || d.serves(host) {
 		return nil
 	}
 	message := "this server doesn't serve the host that the request names: allow it with --allowed-host=NAME, or give clients API keys"
-	if d.gate == nil { // keys change nothing there
+	if d.gate == nil { // the port has no keys, so that adding keys doesn't help
 		message = "this port doesn't serve the host that the request names: allow it with --allowed-host=NAME, or name the port's address in the request"
 	}
 	return &inference.Error{Code: inference.CodeForbidden, Reason: reasonHost, Message: message}
@@ -53,8 +53,8 @@ func (d Door) Check(host string) error {
 
 const reasonHost = "host_not_allowed"
 
-// serves reports whether a host is an address or one of the names. A client of HTTP/1.0
-// may name none, which no browser does.
+// serves reports whether a host is an IP address or one of the names. An empty host is
+// served: HTTP/1.0 clients may omit it, which no browser does.
 func (d Door) serves(host string) bool {
 	if host == "" {
 		return true
@@ -67,7 +67,7 @@ func (d Door) serves(host string) bool {
 	return slices.Contains(d.names, name) || strings.HasSuffix(name, ".localhost")
 }
 
-// hostName is a host without its port.
+// hostName returns a host without its port.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -78,7 +78,7 @@ func hostName(host string) string {
 	return host
 }
 
-// validateHost refuses what can't be a host's name in a request.
+// validateHost returns an error for a string that can't be the name of a host in a request.
 func validateHost(name string) error {
 	if name == "" || hostName(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/@*?#%", r) }) {
 		return configfield.Errorf("server.AllowedHosts", "%q is no name of a host, such as models.example.com without scheme and port", name)
@@ -86,7 +86,7 @@ func validateHost(name string) error {
 	return nil
 }
 
-// handler answers requests that name another host with 421 (RFC 9110, 15.5.20).
+// handler responds with 421 to requests for another host (RFC 9110, 15.5.20).
 func (d Door) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := d.Check(r.Host); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 )
 
-// behindDoor answers 200 to what the door of a port lets in.
+// behindDoor returns a handler that responds with 200 to requests that the door of a port
+// admits.
 func behindDoor(tb testing.TB, cfg Config, certificates *Certificates, gate *auth.Gate) http.Handler {
 	tb.Helper()
 	fine := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
@@ -30,7 +31,7 @@ func behindDoor(tb testing.TB, cfg Config, certificates *Certificates, gate *aut
 	return s.http.Handler
 }
 
-// askAs is a request that names a host.
+// askAs sends a request with this Host.
 func askAs(h http.Handler, host, method, path, kind string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, http.NoBody)
 	r.Host = host
@@ -40,8 +41,8 @@ func askAs(h http.Handler, host, method, path, kind string) *httptest.ResponseRe
 	return w
 }
 
-// TestHosts: on a loopback port that asks for no key a request must name an address or a
-// name that no one else's DNS has.
+// TestHosts tests that on a loopback port without keys a request must have an address in Host,
+// or a name that foreign DNS can't define.
 func TestHosts(t *testing.T) {
 	own, err := os.Hostname()
 	if err != nil {
@@ -80,8 +81,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHostsOfKeyedServers: where clients show who they are, every name is served, from
-// when there are keys.
+// TestHostsOfKeyedServers tests that every Host is served as soon as clients need keys or
+// certificates.
 func TestHostsOfKeyedServers(t *testing.T) {
 	cfg := Default()
 	cfg.Host = "127.0.0.1"
@@ -112,7 +113,7 @@ func TestHostsOfKeyedServers(t *testing.T) {
 	}
 }
 
-// TestMisdirected has the form of the API that was asked.
+// TestMisdirected tests that the error has the form of the route's API.
 func TestMisdirected(t *testing.T) {
 	cfg := Default()
 	cfg.Host = "127.0.0.1"
@@ -124,7 +125,7 @@ func TestMisdirected(t *testing.T) {
 	for _, test := range []struct {
 		path, kind string
 		status     int
-		want       string // of the body, or of the header Grpc-Status
+		want       string // in the body, or in the header Grpc-Status
 	}{
 		{"/v1/chat/completions", "application/json", 421, `"type":"invalid_request_error","param":null,"code":"host_not_allowed"}}`},
 		{"/nothing", "", 421, `"code":"host_not_allowed"}}`},
@@ -152,8 +153,8 @@ func TestMisdirected(t *testing.T) {
 	}
 }
 
-// TestHostsOnTheWire: the target of a request counts before its header, and HTTP/1.0 may
-// go without either.
+// TestHostsOnTheWire tests that the request's target takes precedence over its header, and
+// that HTTP/1.0 may have neither.
 func TestHostsOnTheWire(t *testing.T) {
 	url, log, _ := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) {})
 	address := strings.TrimPrefix(url, "http://")
@@ -189,13 +190,14 @@ func TestHostsOnTheWire(t *testing.T) {
 	}
 }
 
-// TestProfilesHosts: profiles need no key, so that their door asks for a name of this machine.
+// TestProfilesHosts tests that the profiler accepts only names of this machine, since profiles
+// need no key.
 func TestProfilesHosts(t *testing.T) {
 	cfg := Default()
 	cfg.ProfileAddress = "localhost:6060"
 	p := NewProfiler(cfg, slog.New(slog.DiscardHandler))
 	if w := askAs(p.http.Handler, "evil.example", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusMisdirectedRequest ||
-		!strings.Contains(w.Body.String(), "--allowed-host=NAME, or name the port's address in the request") { // keys would change nothing
+		!strings.Contains(w.Body.String(), "--allowed-host=NAME, or name the port's address in the request") { // the error doesn't suggest keys, which the profiler doesn't check
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if w := askAs(p.http.Handler, "localhost:6060", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusOK {

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// framing is what a row of the table in docs/security.md means on the wire.
+// framing is a row of the table in docs/security.md as requests on the wire.
 type framing struct {
-	row     string   // the first cell of the table
-	head    string   // further lines of the header, with their ends
-	bodies  []string // what may follow the header: each has the same result
-	whole   string   // the request instead, where its header has odd ends of lines or another version
-	status  int      // of the answer
+	row     string   // the first cell of the row
+	head    string   // additional header lines, with their line ends
+	bodies  []string // alternatives after the header; each has the same result
+	whole   string   // the whole request, if its header has unusual line ends or another version
+	status  int      // of the response
 	read    string   // the body that the handler reads, for status 200
 	goesOn  bool     // the next request on the connection is served
-	garbled bool     // the rest is read as the next request, and refused
+	garbled bool     // the rest is read as the next request and refused
 }
 
 const chunkedABC = "3\r\nabc\r\n0\r\n\r\n"
@@ -95,8 +95,8 @@ func framings() []framing {
 	}
 }
 
-// TestSmuggling holds each line on framing in docs/security.md: which requests that two
-// servers may read in two ways are refused, and how the others are read.
+// TestSmuggling tests each row about framing in docs/security.md. Requests that two
+// servers may read differently are refused or read as documented.
 func TestSmuggling(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -139,7 +139,7 @@ func tested(row string) bool {
 	return false
 }
 
-// ending is how the second cell of the documentation ends.
+// ending returns the expected suffix of the row's second cell.
 func (f framing) ending() string {
 	switch {
 	case f.status != http.StatusOK:
@@ -151,7 +151,7 @@ func (f framing) ending() string {
 	}
 }
 
-// check sends the request and another one behind it on the same connection.
+// check sends the request and then another one on the same connection.
 func (f framing) check(t *testing.T, address, request string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -185,7 +185,7 @@ func nextAnswer(from *bufio.Reader) (status int, body string, err error) {
 	return answer.StatusCode, string(text), err
 }
 
-// rowsOnFraming are the rows of the documentation's table, by their first cell.
+// rowsOnFraming returns the rows of the documentation's table by their first cell.
 func rowsOnFraming(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/security.md")

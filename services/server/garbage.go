@@ -5,12 +5,12 @@ import (
 	"runtime/debug"
 )
 
-// gcPercent is how much garbage there may be beside what lives. Little lives beside a
-// model's memory; to look for garbage as often as Go does by default takes a twentieth of
-// the CPU of small requests.
+// gcPercent is the size of the garbage, relative to the live heap, at which a collection
+// starts. The live heap is small compared with a model's memory. Go's default of 100
+// takes a twentieth of the CPU time of small requests.
 const gcPercent = 200
 
-// SetGCPercent sets it for the process, unless GOGC does.
+// SetGCPercent sets gcPercent for the process unless the environment has GOGC.
 func SetGCPercent() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)

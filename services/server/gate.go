@@ -15,11 +15,11 @@ import (
 // errorWriter writes errors in the protocol of an RPC.
 var errorWriter = connect.NewErrorWriter() //nolint:gochecknoglobals // a constant
 
-// assetsPath is where the playground's files are.
+// assetsPath is the path of the playground's files.
 const assetsPath = "/assets/"
 
-// deny answers a request that the gate or the core has refused, in the form of the API that
-// was asked.
+// deny responds to a request that the gate or the core has refused, in the error form of
+// the route's API.
 func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error) {
 	RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
@@ -35,7 +35,7 @@ func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error)
 	}
 	switch {
 	case (route.API == auth.Procedure || isCall(r.URL.Path)) && errorWriter.IsSupported(r):
-		_ = errorWriter.Write(w, r, connect.NewError(wirecode.Connect(e.Code), errors.New(e.Message))) // a client that has left needs none
+		_ = errorWriter.Write(w, r, connect.NewError(wirecode.Connect(e.Code), errors.New(e.Message))) // the client may have disconnected
 	case route.API == auth.REST:
 		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	default:
@@ -43,7 +43,7 @@ func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error)
 	}
 }
 
-// isCall tells the paths of procedures: /package.Service/Method.
+// isCall reports whether a path is that of a procedure: /package.Service/Method.
 func isCall(path string) bool {
 	service, method, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return ok && method != "" && strings.Contains(service, ".")

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/test/logbuffer"
 )
 
-// newGate is one for tests, and its log.
-func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *logbuffer.Buffer) {
+// newGate returns a gate for tests, and its log.
+func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *syncBuffer) {
 	tb.Helper()
 	log := &logbuffer.Buffer{}
 	gate, err := auth.New(cfg, slog.New(slog.NewTextHandler(log, nil)))
@@ -27,8 +27,8 @@ func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *logbuffer.Buffer) {
 	return gate, log
 }
 
-// through answers the routes that there are records of with the client's name, and with
-// 404 what is none.
+// through returns a mux of all recorded routes that responds with the client's name, and
+// with 404 on other paths.
 func through(tb testing.TB, gate *auth.Gate) *Mux {
 	tb.Helper()
 	name := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,8 @@ func through(tb testing.TB, gate *auth.Gate) *Mux {
 	return mux
 }
 
-// ask gives the status and the answer to a request with these header lines.
+// ask returns the status, body and header of the response to a request with these header
+// lines.
 func ask(h http.Handler, method, target string, header ...string) (status int, body string, answer http.Header) {
 	r := httptest.NewRequest(method, target, http.NoBody)
 	for i := 0; i < len(header); i += 2 {
@@ -59,7 +60,8 @@ func ask(h http.Handler, method, target string, header ...string) (status int, b
 	return w.Code, w.Body.String(), w.Header()
 }
 
-// TestOpenPaths: what a path leads to says whether it needs a key, however it is spelt.
+// TestOpenPaths tests that the route decides whether a key is needed, however the path is
+// spelled.
 func TestOpenPaths(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := through(t, gate)
@@ -85,14 +87,15 @@ func TestOpenPaths(t *testing.T) {
 	}
 }
 
-// TestDenials have the form of the surface that was asked, and none says the key.
+// TestDenials tests that errors have the form of the route's surface and never contain
+// the key.
 func TestDenials(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := through(t, gate)
 	for _, test := range []struct {
 		path, content string
 		status        int
-		want          string // of the body, or of the header Grpc-Status
+		want          string // in the body, or in the header Grpc-Status
 	}{
 		{"/v1/chat/completions", "application/json", 401, `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
 		{"/v2/models/m/infer", "application/json", 401, `{"error":"Incorrect API key provided"}`},
@@ -117,7 +120,7 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// TestUnrecordedRoutes: a route that nothing says who may call ends the start.
+// TestUnrecordedRoutes tests that a route without a record fails the start.
 func TestUnrecordedRoutes(t *testing.T) {
 	if _, err := NewMux(nil, noWork{}, []Route{{Pattern: "GET /v1/new", Handler: http.NotFoundHandler()}}); err == nil || !strings.Contains(err.Error(), "the route GET /v1/new has no record") {
 		t.Error(err)
@@ -136,8 +139,8 @@ func TestUnrecordedRoutes(t *testing.T) {
 	}
 }
 
-// TestOpenServerWarns: a server that other machines reach says that it asks for nothing,
-// and by which flags it would.
+// TestOpenServerWarns tests the warning of a server that other machines can reach and
+// that needs no authentication. The warning names the flags that enable it.
 func TestOpenServerWarns(t *testing.T) {
 	keyed, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	open, _ := newGate(t, auth.Config{})
@@ -174,7 +177,7 @@ func TestOpenServerWarns(t *testing.T) {
 	}
 }
 
-// TestPreflightsNeedNoKey: browsers send none with them.
+// TestPreflightsNeedNoKey tests that preflights need no key, since browsers send none.
 func TestPreflightsNeedNoKey(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := crossOrigin([]string{"https://a.example"}, through(t, gate))
@@ -188,8 +191,8 @@ func TestPreflightsNeedNoKey(t *testing.T) {
 	}
 }
 
-// BenchmarkGate asks what keys cost a request: nothing without any, and with many as much
-// as with one. Compare ns/op of "keys" with "none".
+// BenchmarkGate measures the cost of keys per request. Without keys there should be none,
+// and many keys should cost as much as one. Compare ns/op of "keys" with "none".
 func BenchmarkGate(b *testing.B) {
 	var many bytes.Buffer
 	for i := range 10_000 {

@@ -12,14 +12,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// MaxHeaderLines is how many lines the header of a request may have. Clients behind several
-// proxies send some 40.
+// MaxHeaderLines is the maximum number of lines of a request's header. Clients behind
+// several proxies send about 40.
 const MaxHeaderLines = 100
 
 const reasonHeaders = "too_many_headers"
 
-// CheckHeader returns the error of a request whose header, or a call's metadata, has too
-// many lines.
+// CheckHeader returns an error if the header of a request, or the metadata of a call, has
+// too many lines.
 func CheckHeader(header map[string][]string) error {
 	lines := 0
 	for _, values := range header {
@@ -34,7 +34,7 @@ func CheckHeader(header map[string][]string) error {
 	}
 }
 
-// limitHeaders answers requests with too many header lines with 431 (RFC 6585, 5).
+// limitHeaders responds with 431 to requests with too many header lines (RFC 6585, 5).
 func limitHeaders(telemetry *Telemetry, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := CheckHeader(r.Header); err != nil {
@@ -46,8 +46,9 @@ func limitHeaders(telemetry *Telemetry, next http.Handler) http.Handler {
 	})
 }
 
-// refuseEarly answers a request before anybody is asked whose it is, in the form of the API
-// that was asked. The protocols of streams say it in what follows status 200.
+// refuseEarly responds to a request before it is authenticated, in the error form of the
+// route's API. Streaming protocols have status 200 and return the error in the trailers or
+// the last message.
 func refuseEarly(w http.ResponseWriter, r *http.Request, err error, status int, code connect.Code) {
 	rec := RecordOf(r.Context())
 	rec.Error = err
@@ -59,7 +60,7 @@ func refuseEarly(w http.ResponseWriter, r *http.Request, err error, status int, 
 	case route.API == auth.REST:
 		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	case strings.HasPrefix(kind, "application/grpc"), strings.HasPrefix(kind, "application/connect+"):
-		_ = errorWriter.Write(w, r, connect.NewError(code, errors.New(e.Message))) // a client that has left needs none
+		_ = errorWriter.Write(w, r, connect.NewError(code, errors.New(e.Message))) // the client may have disconnected
 	default:
 		answerJSON(w, status, `{"code":"`+code.String()+`","message":"`+e.Message+`"}`)
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestTrickle: a client that sends a byte now and then never pauses for long, and is
-// ended all the same; one that is fast enough isn't.
+// TestTrickle tests that a client that sends a byte now and then is refused although it
+// never pauses for long. A client that is fast enough is served.
 func TestTrickle(t *testing.T) {
 	seen := make(chan error, 1)
 	server := httptest.NewServer(limitBody(1<<20, 300*time.Millisecond, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -57,8 +57,8 @@ func TestTrickle(t *testing.T) {
 	}
 }
 
-// TestSlowHeader ends a client that takes its time with the header, however often it
-// sends a byte, and one that sends nothing.
+// TestSlowHeader tests that the server closes the connection of a client that sends its
+// header too slowly, or nothing at all.
 func TestSlowHeader(t *testing.T) {
 	t.Parallel()
 	url, _, _ := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) { t.Error("it was served") })
@@ -99,7 +99,7 @@ func TestSlowHeader(t *testing.T) {
 	clients.Wait()
 }
 
-// TestHeaderLimit refuses headers that are too large, by both protocols.
+// TestHeaderLimit tests that both protocols refuse headers that are too large.
 func TestHeaderLimit(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") })
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -124,8 +124,9 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// TestStreamsOfAConnection: what one connection of HTTP/2 may ask at once is told to
-// clients, and net/http ends those that don't keep to it.
+// TestStreamsOfAConnection tests that the server announces the maximum number of
+// concurrent requests of an HTTP/2 connection, and that net/http closes connections that
+// exceed it.
 func TestStreamsOfAConnection(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(http.ResponseWriter, *http.Request) {})
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
@@ -137,7 +138,7 @@ func TestStreamsOfAConnection(t *testing.T) {
 	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
 		t.Fatal(err)
 	}
-	head := make([]byte, 9) // of a frame: length, type, flags and stream (RFC 9113, 4.1)
+	head := make([]byte, 9) // frame header: length, type, flags and stream (RFC 9113, 4.1)
 	if _, err := io.ReadFull(conn, head); err != nil || head[3] != 4 {
 		t.Fatalf("no SETTINGS: %v, %v", head, err)
 	}
@@ -154,8 +155,8 @@ func TestStreamsOfAConnection(t *testing.T) {
 	}
 }
 
-// TestSecurityHeaders are on what browsers may show, whatever becomes of a request, and a
-// page's own count.
+// TestSecurityHeaders tests that responses that browsers may display have the security
+// headers, whatever their status. The headers of a page itself take precedence.
 func TestSecurityHeaders(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// Listener is a port. It is opened before anything else starts, so that a port that
-// can't be had is all that a failed start tells of.
+// Listener is a port. It is opened before anything else starts, so that a port that can't be opened is
+// the only error of a failed start.
 type Listener struct {
 	host   string
 	port   int
@@ -20,17 +20,18 @@ type Listener struct {
 	open   net.Listener
 }
 
-// NewListener makes the shared port's; Start opens it.
+// NewListener returns the listener of the shared port; Start opens it.
 func NewListener(cfg Config) *Listener {
 	return NewPort(cfg.Host, cfg.Port, "server.Port", cfg.TLS.Enabled())
 }
 
-// NewPort makes a listener of a port of a frontend's own, which field configures; port 0 takes a free one. Secure says whether it will be served with TLS.
+// NewPort returns the listener of a frontend's own port, which field configures. Port 0 takes a free
+// port. secure states whether the port will be served with TLS.
 func NewPort(host string, port int, field configfield.Field, secure bool) *Listener {
 	return &Listener{host: host, port: port, field: field, secure: secure}
 }
 
-// Start opens the port. Connections wait until somebody serves.
+// Start opens the port. Connections wait until a server serves it.
 func (l *Listener) Start(ctx context.Context) error {
 	address := net.JoinHostPort(l.host, strconv.Itoa(l.port))
 	var err error
@@ -43,8 +44,8 @@ func (l *Listener) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop closes the port, which a server that has stopped has done already. A port
-// that was never opened is closed.
+// Stop closes the port unless a stopped server has closed it already. It does nothing if the port was
+// never opened.
 func (l *Listener) Stop(context.Context) error {
 	if l.open == nil {
 		return nil
@@ -55,10 +56,10 @@ func (l *Listener) Stop(context.Context) error {
 	return nil
 }
 
-// URL is where the port is reached: at the host that was configured, which may
-// stand for all addresses of this machine.
+// URL returns the URL of the port. Its host is the configured one, which may stand for all addresses of
+// this machine.
 func (l *Listener) URL() string {
-	_, port, _ := net.SplitHostPort(l.Addr().String()) // it is one of net's own
+	_, port, _ := net.SplitHostPort(l.Addr().String()) // net formatted the address
 	scheme := "http"
 	if l.secure {
 		scheme = "https"
@@ -66,8 +67,8 @@ func (l *Listener) URL() string {
 	return scheme + "://" + net.JoinHostPort(l.host, port)
 }
 
-// Loopback reports whether only this machine reaches the port: its address is a loopback
-// one, or before Start its host is.
+// Loopback reports whether only this machine can reach the port. After Start that depends on the
+// address of the port, before Start on the configured host.
 func (l *Listener) Loopback() bool {
 	if l.open != nil {
 		address, ok := l.open.Addr().(*net.TCPAddr)
@@ -82,8 +83,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Addr is the address that Start took.
+// Addr returns the address that Start opened.
 func (l *Listener) Addr() net.Addr { return l.open.Addr() }
 
-// Open is the port for who serves it, after Start.
+// Open returns the open port for a server, after Start.
 func (l *Listener) Open() net.Listener { return l.open }

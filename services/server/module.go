@@ -11,9 +11,9 @@ import (
 	"github.com/trident-inference/trident/web"
 )
 
-// Module serves while the application runs: the server depends on the routes, so it starts
-// after all that serves them and stops before. Its port is open from when the [Listener]
-// has started. Profiles are served where the [Profiler] is used.
+// Module serves while the application runs. The server depends on the routes, so that it
+// starts after everything that the routes use and stops before it. The port opens when the
+// [Listener] starts. Profiles are served if the graph uses the [Profiler].
 var Module = fx.Module("server",
 	fx.Provide(
 		fx.Annotate(NewProfiler, fx.OnStart((*Profiler).Start), fx.OnStop((*Profiler).Stop)),
@@ -45,10 +45,10 @@ func newCommon(p commonParts) Common {
 	return Common{Config: p.Config, Certificates: p.Certificates, Gate: p.Gate, Core: p.Core, Telemetry: p.Telemetry, Abort: p.Abort, Log: p.Log}
 }
 
-// Routes are all that the modules of the graph mount.
+// Routes are all routes that the modules of the graph mount.
 type Routes []Route
 
-// mounted are the routes by fx's group.
+// mounted has the routes of fx's group.
 type mounted struct {
 	fx.In
 

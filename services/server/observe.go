@@ -19,41 +19,42 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Record is what the log line of one request tells. Frontends fill in what they
-// learn; one goroutine at a time.
+// Record has the data of a request's log line. Frontends add the data that they know;
+// only one goroutine may do so at a time.
 type Record struct {
-	// RequestID is the client's x-request-id, or one made here.
+	// RequestID is the client's x-request-id, or a generated one.
 	RequestID string
-	// Client whose key came with the request, by its name.
+	// Client is the name of the client whose key the request has.
 	Client string
-	// Model that the client named.
+	// Model is the model that the client named.
 	Model string
-	// PromptTokens and CompletionTokens used.
+	// PromptTokens and CompletionTokens are the numbers of tokens used.
 	PromptTokens, CompletionTokens int
-	// FirstToken is when the first content was written; zero when none was.
+	// FirstToken is the time at which the first content was written; zero if none was.
 	FirstToken time.Time
-	// Error that ended the request, for the log; it never holds prompt text.
+	// Error is the error that ended the request, for the log. It never contains prompt
+	// text.
 	Error error
-	// Ignored request fields.
+	// Ignored are the names of request fields that were ignored.
 	Ignored []string
-	// Started is when the request's header had been read.
+	// Started is the time at which the request's header had been read.
 	Started time.Time
-	// Origin tells the service by which surface the request came: that of its route.
+	// Origin has the surface of the request's route, for the service.
 	inference.Origin
-	// Route that serves the request, as its pattern, or the procedure of an RPC; empty
-	// where no route does.
+	// Route is the pattern of the route that serves the request, or the procedure of an
+	// RPC. It is empty if there is no such route.
 	Route string
 
 	match   match
 	span    trace.Span
 	arrival *admission.Arrival // nil for requests without a body
-	decodes bool               // the body is decoded with a slot
+	decodes bool               // the body is decoded while the request has a slot
 }
 
 type recordKey struct{}
 
-// RecordOf finds the record of a request that came through this server; without
-// one it gives a record that nobody reads.
+// RecordOf returns the record of a request that came through this server. Without one
+// it returns a new record that isn't logged.
 func RecordOf(ctx context.Context) *Record {
 	if r, ok := ctx.Value(recordKey{}).(*Record); ok {
 		return r
@@ -63,14 +64,14 @@ func RecordOf(ctx context.Context) *Record {
 
 func newRequestID() string { return "req_" + rand.Text() }
 
-// matched notes the route that serves the request.
+// matched records the route that serves the request.
 func (rec *Record) matched(route *auth.Record) {
 	rec.Surface, rec.Route = route.Surface, route.Pattern
 }
 
-// observe gives each request its id, its record and its route, turns a panic into a 500
-// where that is still possible, and logs one line at the end. Answers whose
-// client takes nothing for writeTimeout are ended.
+// observe gives each request its id, its record and its route. It turns a panic into a
+// 500 if the response hasn't started, and logs one line at the end. It aborts a
+// response whose client reads nothing for writeTimeout.
 func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger, mux *Mux, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &Record{RequestID: RequestID(r.Header.Get("X-Request-Id")), Started: time.Now(), match: mux.find(r)}
@@ -91,18 +92,18 @@ func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger,
 			telemetry.end(rec.span, rec, r, status)
 			sw.end()
 			if again {
-				// Closes the connection: the client must not take half an answer for a
-				// whole one.
-				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to say so
+				// This closes the connection. The client must not take part of a
+				// response for the whole.
+				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to abort a response
 			}
 		}()
 		ctx = context.WithValue(inference.WithOrigin(ctx, &rec.Origin), recordKey{}, rec)
-		next.ServeHTTP(sw, r.WithContext(ctx)) //nolint:contextcheck // it is the request's, with its span
+		next.ServeHTTP(sw, r.WithContext(ctx)) //nolint:contextcheck // the request's context, with its span
 	})
 }
 
-// settle answers for a handler that panicked, where nothing had been sent. It
-// is true when the connection must be closed instead.
+// settle responds for a handler that panicked before it sent anything. It reports
+// whether the connection must be closed instead.
 func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
 	if p == nil {
 		return false
@@ -119,8 +120,8 @@ func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
 	return false
 }
 
-// refuse writes an error in OpenAI's shape, which is as good as any for a client
-// whose surface isn't known. The texts must be fit for JSON, code with its quotes.
+// refuse writes an error in OpenAI's form, which is also used for clients whose surface
+// isn't known. The strings must be valid inside JSON; code includes its quotes.
 func refuse(w http.ResponseWriter, status int, message, kind, code string) {
 	answerJSON(w, status, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`)
 }
@@ -128,16 +129,16 @@ func refuse(w http.ResponseWriter, status int, message, kind, code string) {
 func answerJSON(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body) //nolint:gosec // JSON, of texts of ours
+	_, _ = io.WriteString(w, body) //nolint:gosec // JSON from our own strings
 }
 
-// Bounds of what one line tells of a client's own text.
+// Limits on a client's own strings in one log line.
 const (
 	maxLogText    = 500 // bytes
 	maxLogIgnored = 16  // names
 )
 
-// cut shortens a client's text for the log.
+// cut shortens a client's string for the log.
 func cut(s string) string {
 	if len(s) <= maxLogText {
 		return s
@@ -145,8 +146,8 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxLogText], "") + "…"
 }
 
-// ErrorText is an error for the log: what one about a request quotes of it is left out,
-// as that may be of a prompt.
+// ErrorText returns an error for the log. It omits what an error about a request quotes
+// of the request, since that may be part of a prompt.
 func ErrorText(err error) string {
 	text := err.Error()
 	if inference.AsError(err).Code != inference.CodeInvalid {
@@ -171,7 +172,7 @@ func ErrorText(err error) string {
 	}
 }
 
-// log writes the request's line.
+// log writes the log line of the request.
 func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	level := rec.level(r, status)
 	if !log.Enabled(r.Context(), level) {
@@ -207,18 +208,18 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// probing reports whether the request is one that is made again and again.
+// probing reports whether the request is a probe or a scrape, which clients repeat.
 func (rec *Record) probing() bool {
 	return rec.Surface == auth.SurfaceHealth || rec.Surface == auth.SurfaceMetrics
 }
 
-// level makes failures of ours errors. The status decides,
-// unless it was sent before the failure came.
+// level returns the level of the log line: errors of this server are logged as errors.
+// The status determines the level unless it was sent before the error occurred.
 func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
-	case rec.probing(), tooManyFailures(rec.Error): // who isn't ready says so once; the gate tells of failures together
+	case rec.probing(), tooManyFailures(rec.Error): // readiness and the gate log their failures themselves, in fewer lines
 		return slog.LevelDebug
-	case status == http.StatusServiceUnavailable && rec.Error != nil && !ours(rec.Error): // too much is asked for
+	case status == http.StatusServiceUnavailable && rec.Error != nil && !ours(rec.Error): // overload caused by clients
 		return slog.LevelInfo
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
@@ -232,14 +233,15 @@ func (rec *Record) level(r *http.Request, status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// tooManyFailures reports whether a request is one of many whose authentication fails.
+// tooManyFailures reports whether a request got 429 because authentication of its
+// address fails too often.
 func tooManyFailures(err error) bool {
 	e, ok := errors.AsType[*inference.Error](err)
 	return ok && e.Reason == auth.ReasonFailures
 }
 
-// ours tells failures of this server or of Triton from what clients do. Such a
-// failure may come after the status.
+// ours reports whether an error is one of this server or of Triton, not one of a
+// client. Such an error may occur after the status was sent.
 func ours(err error) bool {
 	switch inference.AsError(err).Code {
 	case inference.CodeInternal, inference.CodeUnavailable, inference.CodeDeadlineExceeded:

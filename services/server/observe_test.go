@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestErrorText leaves out what an error quotes of a request.
+// TestErrorText tests that strings quoted from a request are omitted.
 func TestErrorText(t *testing.T) {
 	for text, want := range map[string]string{
 		"stop must be a list":                "stop must be a list",

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestOpenBodies: what needs no key may have a small body, and is answered while memory is
-// short: who probes a server that is full mustn't take it for a dead one.
+// TestOpenBodies tests that open routes accept only small bodies and respond while memory
+// is short. Otherwise a probe would take a full server for a dead one.
 func TestOpenBodies(t *testing.T) {
 	core := inferencetest.Service(t, serving.Config{}, inferencetest.New())
 	core.Admission().SetGuard(func(admission.Holding) error {

@@ -16,19 +16,20 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 )
 
-// policy lets the page load and call what this server serves, and nothing else.
-// Nothing of it may become HTML or a script, least of all what models write.
+// policy lets the page load from and call this server only. No string may become
+// HTML or a script, in particular no output of a model.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Caching: the page is asked for again each time, the files that it names never.
+// Cache-Control of the page, which is always revalidated, and of the files that it
+// names, which never are.
 const (
 	revalidated = "no-cache"
 	immutable   = "public, max-age=31536000, immutable"
 )
 
-// playground are the routes of a page and of the files under its assets, one for
-// each: what isn't there is for others to answer.
+// playground returns the routes of a page and of the files in its assets, one route
+// for each. Paths without a file thus fall through to other routes.
 func playground(files fs.FS) ([]Route, error) {
 	var routes []Route
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -52,11 +53,11 @@ func playground(files fs.FS) ([]Route, error) {
 	return routes, nil
 }
 
-// file is one of the page's. It may be asked for concurrently.
+// file is a file of the page. It may be served concurrently.
 type file struct {
 	content       []byte
 	kind, caching string
-	tag           string // without its quotes
+	tag           string // without the quotes
 	packed        func() []byte
 }
 
@@ -68,7 +69,8 @@ func newFile(name string, content []byte, caching string) *file {
 	}
 }
 
-// kindOf is the type of a file, which the machine's own table may call otherwise.
+// kindOf returns the content type of a file. The type doesn't depend on the
+// machine's own table of types.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -83,7 +85,7 @@ func kindOf(name string) string {
 	return "application/octet-stream"
 }
 
-// ServeHTTP gives the file, packed for who takes that.
+// ServeHTTP serves the file, gzip-compressed if the client accepts that.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
@@ -105,18 +107,19 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(content)))
-	_, _ = w.Write(content) //nolint:gosec // our own files; a client that left, and HEAD's is not sent
+	_, _ = w.Write(content) //nolint:gosec // our own files; the client may have disconnected, and a body for HEAD isn't sent
 }
 
 func pack(content []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that there is
-	_, _ = w.Write(content)                               // a Buffer takes all
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(content)                               // writes to a Buffer don't fail
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// takesGzip reads Accept-Encoding (RFC 9110, 12.5.3).
+// takesGzip reports whether an Accept-Encoding header accepts gzip (RFC 9110,
+// 12.5.3).
 func takesGzip(accepted string) bool {
 	for part := range strings.SplitSeq(accepted, ",") {
 		name, params, _ := strings.Cut(part, ";")
@@ -130,7 +133,8 @@ func takesGzip(accepted string) bool {
 	return false
 }
 
-// known tells whether If-None-Match names the tag, which proxies may have made weak.
+// known reports whether an If-None-Match header has the tag. Proxies may have made
+// the tag weak.
 func known(tags, tag string) bool {
 	for part := range strings.SplitSeq(tags, ",") {
 		if part = strings.TrimPrefix(strings.TrimSpace(part), "W/"); part == tag || part == "*" {

@@ -16,7 +16,8 @@ import (
 	"github.com/trident-inference/trident/web"
 )
 
-// served are the playground's routes beside one for all else.
+// served returns a handler with the playground's routes and a route for all
+// other paths.
 func served(t *testing.T) http.Handler {
 	t.Helper()
 	routes, err := playground(web.Playground())
@@ -65,7 +66,7 @@ func inflate(t *testing.T, packed []byte) []byte {
 	return content
 }
 
-// TestPlayground asks for the page and all that it names, as browsers do.
+// TestPlayground requests the page and all files that it names, as browsers do.
 func TestPlayground(t *testing.T) {
 	h := served(t)
 	page := get(t, h, http.MethodGet, "/")
@@ -73,7 +74,7 @@ func TestPlayground(t *testing.T) {
 	if page.StatusCode != http.StatusOK || page.Header.Get("Cache-Control") != "no-cache" || len(names) != 3 {
 		t.Fatalf("%d, %v, files %v", page.StatusCode, page.Header, names)
 	}
-	const limit = 150 << 10 // bytes that the whole page may take to load
+	const limit = 150 << 10 // maximum number of bytes to load the whole page
 	size := 0
 	for _, name := range append(names, []string{"", ""}) {
 		plain, packed := get(t, h, http.MethodGet, "/"+name[1]), get(t, h, http.MethodGet, "/"+name[1], "Accept-Encoding", "br, gzip")
@@ -154,7 +155,7 @@ func TestTakesGzip(t *testing.T) {
 	}
 }
 
-// TestPlaygroundUnread holds that a file that can't be read is told of at start.
+// TestPlaygroundUnread tests that an unreadable file fails the start.
 func TestPlaygroundUnread(t *testing.T) {
 	files := fstest.MapFS{"assets/x.js": {Data: []byte("x"), Mode: 0}}
 	if _, err := playground(unreadable{files}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "playground") {

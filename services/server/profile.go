@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// Profiler serves Go's profiles of this process (net/http/pprof) on an address
-// of its own: they are the operator's, and never on the port for clients.
+// Profiler serves Go's profiles of this process (net/http/pprof) on a separate
+// address. Profiles are for the operator and never on the port for clients.
 // Without an address it serves nothing.
 type Profiler struct {
 	address string
@@ -24,15 +24,15 @@ type Profiler struct {
 	serving sync.WaitGroup
 }
 
-// NewProfiler makes a profiler for [Config.ProfileAddress]; Start opens it.
+// NewProfiler returns a profiler for [Config.ProfileAddress]; Start opens it.
 func NewProfiler(cfg Config, log *slog.Logger) *Profiler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index) // the named profiles too
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	// The command line stays out: it may hold secrets.
-	host, _, _ := net.SplitHostPort(cfg.ProfileAddress) // it has been checked
+	// The command line isn't served, since it may contain secrets.
+	host, _, _ := net.SplitHostPort(cfg.ProfileAddress) // Validate has checked the address
 	door := NewDoor(cfg, NewPort(host, 0, "server.ProfileAddress", false), nil, nil)
 	return &Profiler{address: cfg.ProfileAddress, log: log, http: &http.Server{
 		Handler:           door.handler(mux),
@@ -63,14 +63,14 @@ func (p *Profiler) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop closes the address and breaks off profiles that are being taken.
+// Stop closes the address and aborts profiles that are being taken.
 func (p *Profiler) Stop(context.Context) error {
 	err := p.http.Close()
 	p.serving.Wait()
 	return err
 }
 
-// validateAddress tells whether an address to listen on can be one.
+// validateAddress returns an error if an address to listen on isn't valid.
 func validateAddress(field configfield.Field, address string) error {
 	if address == "" {
 		return nil

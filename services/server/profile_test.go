@@ -65,8 +65,8 @@ func TestProfileCPU(t *testing.T) {
 	}
 }
 
-// TestProfilesOnlyThere: the port for clients has none, and without an address
-// no port does.
+// TestProfilesOnlyThere tests that the port for clients never serves profiles,
+// and that no port does without an address.
 func TestProfilesOnlyThere(t *testing.T) {
 	cfg := Default()
 	cfg.ProfileAddress = "127.0.0.1:0"

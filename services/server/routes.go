@@ -16,14 +16,15 @@ import (
 type Route struct {
 	Pattern string
 	Handler http.Handler
-	// Record of the route. Nil is the pattern's own, or that of a [Router].
+	// Record is the record of the route. Nil means the record of the pattern, or that of a
+	// [Router].
 	Record *auth.Record
-	// Refuse answers a request that the core turns away before anything of it is read, in
-	// the form of the route's API. Nil is that of OpenAI's API, or a [Refuser]'s own.
+	// Refuse responds to a request that the core refuses before anything of it is read, in
+	// the form of the route's API. Nil means the form of OpenAI's API, or a [Refuser]'s own.
 	Refuse func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// Refuser is a handler that answers requests that the core turns away before anything of
+// Refuser is a handler that responds to requests that the core refuses before anything of
 // them is read.
 type Refuser interface {
 	Refuse(w http.ResponseWriter, r *http.Request, err error)
@@ -36,8 +37,8 @@ type Router interface {
 	Record(r *http.Request) *auth.Record
 }
 
-// Mux finds the route of each request and has the gate and the core admit it by the route's
-// record before the route's handler sees it. It may be used concurrently.
+// Mux finds the route of each request. The gate and the core admit the request by the
+// route's record before the route's handler gets it. Mux may be used concurrently.
 type Mux struct {
 	mux    *http.ServeMux
 	routes map[string]Route // by pattern
@@ -45,7 +46,7 @@ type Mux struct {
 	core   Core
 }
 
-// NewMux makes a mux of routes, each of which must have a record.
+// NewMux returns a mux of routes. It returns an error if a route has no record.
 func NewMux(gate *auth.Gate, core Core, routes []Route) (*Mux, error) {
 	m := &Mux{mux: http.NewServeMux(), routes: map[string]Route{}, gate: gate, core: core}
 	for _, route := range routes {
@@ -71,11 +72,11 @@ func errNoRecord(route string) error {
 type match struct {
 	handler http.Handler
 	record  *auth.Record
-	refuse  func(w http.ResponseWriter, r *http.Request, err error) // nil for the form of OpenAI's API
+	refuse  func(w http.ResponseWriter, r *http.Request, err error) // nil means the form of OpenAI's API
 }
 
-// find matches a request. One that is redirected to the clean form of its path has the
-// record of the route there.
+// find returns the match of a request. A request that is redirected to the clean form of its
+// path gets the record of the route at the clean path.
 func (m *Mux) find(r *http.Request) match {
 	handler, pattern := m.mux.Handler(r)
 	route, found := m.routes[pattern]
@@ -94,7 +95,7 @@ func (m *Mux) Record(r *http.Request) *auth.Record { return m.find(r).record }
 // ServeHTTP serves requests that the gate and the core admit.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.serve(m.find(r), w, r) }
 
-// matched serves requests whose route has been found already.
+// matched returns a handler for requests whose route has been found already.
 func (m *Mux) matched() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(RecordOf(r.Context()).match, w, r) })
 }
@@ -102,7 +103,7 @@ func (m *Mux) matched() http.Handler {
 func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	rec := RecordOf(r.Context())
 	rec.matched(found.record)
-	ctx, err := m.gate.Admit(r.Context(), found.record, r.Header.Values) //nolint:contextcheck // the request's, and below its arrival's
+	ctx, err := m.gate.Admit(r.Context(), found.record, r.Header.Values) //nolint:contextcheck // the request's context, and below that of its arrival
 	if err != nil {
 		deny(w, r, found.record, err)
 		return
@@ -111,8 +112,8 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 		rec.Client = client.Name
 	}
 	runs := found.record.Effect == auth.Runs
-	counts := runs || r.ContentLength != 0 && found.record.Access != auth.Open // probes are answered however full the server is
-	if rec.arrival == nil && counts {                                          // a platform's request comes here twice
+	counts := runs || r.ContentLength != 0 && found.record.Access != auth.Open // probes are answered even if the server is full
+	if rec.arrival == nil && counts {                                          // a platform's request gets here twice
 		if rec.arrival = m.core.Arrive(ctx); rec.arrival != nil {
 			ctx = rec.arrival
 			defer rec.arrival.Leave()
@@ -131,7 +132,7 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	found.handler.ServeHTTP(w, r)
 }
 
-// turnAway answers a request that the core has refused.
+// turnAway responds to a request that the core has refused.
 func (m match) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	if m.refuse == nil {
 		deny(w, r, m.record, err)
@@ -141,14 +142,14 @@ func (m match) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // Operations is a mux of the operations of an API for the handlers that oapi-codegen
-// generates. Each must have a record.
+// generates. Each operation must have a record.
 type Operations struct {
 	api     auth.API
 	mux     *http.ServeMux
 	unknown []string // patterns without a record
 }
 
-// NewOperations makes a mux without operations.
+// NewOperations returns a mux without operations.
 func NewOperations(api auth.API) *Operations {
 	return &Operations{api: api, mux: http.NewServeMux()}
 }
@@ -161,10 +162,10 @@ func (o *Operations) HandleFunc(pattern string, handler func(http.ResponseWriter
 	o.mux.HandleFunc(pattern, handler)
 }
 
-// Refuse has a handler answer what no operation takes.
+// Refuse sets the handler of requests that match no operation.
 func (o *Operations) Refuse(pattern string, handler http.HandlerFunc) { o.mux.Handle(pattern, handler) }
 
-// Err is the error of operations without a record.
+// Err returns an error if an operation has no record.
 func (o *Operations) Err() error {
 	if len(o.unknown) == 0 {
 		return nil
@@ -184,21 +185,23 @@ func (o *Operations) Record(r *http.Request) *auth.Record {
 // ServeHTTP implements [http.Handler].
 func (o *Operations) ServeHTTP(w http.ResponseWriter, r *http.Request) { o.mux.ServeHTTP(w, r) }
 
-// CallErrors makes the error of an RPC in the form of its service, and notes it for the log.
+// CallErrors returns the error of an RPC in the form of its service, and records it for the
+// log.
 type CallErrors func(rec *Record, err error) error
 
-// Refuse is [Route.Refuse] of procedures. A request that is no call gets the form of
+// Refuse is [Route.Refuse] of procedures. A request that isn't a call gets the form of
 // OpenAI's API.
 func (e CallErrors) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !errorWriter.IsSupported(r) {
 		deny(w, r, auth.Unmatched(auth.Procedure), err)
 		return
 	}
-	_ = errorWriter.Write(w, r, e(RecordOf(r.Context()), err)) // a client that has left needs none
+	_ = errorWriter.Write(w, r, e(RecordOf(r.Context()), err)) // the client may have disconnected
 }
 
-// Procedures are the routes of a service of gRPC and Connect, by the path and the handler
-// that the generated code gives: one for each method, and one for what is none.
+// Procedures returns the routes of a service of gRPC and Connect, for the path and the
+// handler of the generated code. There is one route for each method, and one for other paths
+// of the service.
 func Procedures(path string, handler http.Handler, failed CallErrors) ([]Route, error) {
 	name := protoreflect.FullName(strings.Trim(path, "/"))
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)

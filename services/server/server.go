@@ -1,5 +1,5 @@
-// Package server owns the listeners and what every HTTP request shares whatever
-// its surface: request ids, the log line, panics, CORS, limits and the drain.
+// Package server owns the listeners and the common parts of all HTTP requests: request
+// ids, the log line, panics, CORS, limits and the drain.
 package server
 
 import (
@@ -18,42 +18,43 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// Config of the shared port, and of what all ports of HTTP have in common.
+// Config configures the shared port and what all HTTP ports have in common.
 type Config struct {
-	// Host and Port to listen on; port 0 takes a free one.
+	// Host and Port are the address to listen on; port 0 takes a free port.
 	Host string
 	Port int
-	// MaxBody bounds a request's body, in bytes.
+	// MaxBody is the maximum size of a request's body, in bytes.
 	MaxBody int64
-	// ShutdownTimeout is how long requests in flight may go on after a stop was
-	// asked for; then they are cancelled.
+	// ShutdownTimeout is how long requests in flight may continue after the start of a
+	// shutdown; then they are cancelled.
 	ShutdownTimeout time.Duration
-	// WriteTimeout ends an answer whose client takes nothing for this long.
+	// WriteTimeout is how long a client may read nothing before its response is aborted.
 	WriteTimeout time.Duration
-	// TLS of all ports but that of profiles.
+	// TLS configures TLS of all ports except the port of profiles.
 	TLS TLS
-	// CORSOrigins that browsers may call from, besides this host's own pages.
-	// "*" allows all, without credentials.
+	// CORSOrigins are the origins from which browsers may call, in addition to this
+	// host's own pages. "*" allows all origins, without credentials.
 	CORSOrigins []string
-	// AllowedHosts are names in Host by which a loopback port may be asked without a key,
-	// besides addresses and this machine's own names.
+	// AllowedHosts are the values of Host that a loopback port accepts without a key, in
+	// addition to addresses and this machine's own names.
 	AllowedHosts []string
-	// MaxConnections bounds the open connections of a port, and MaxConnectionsPerAddress
-	// those from one address; 0 is no bound.
+	// MaxConnections is the maximum number of open connections of a port, and
+	// MaxConnectionsPerAddress of those from one address; 0 means no limit.
 	MaxConnections, MaxConnectionsPerAddress int
-	// ProfileAddress (host:port) is where Go's profiles of this process are
-	// served; empty for nowhere.
+	// ProfileAddress (host:port) is the address of Go's profiles of this process; empty
+	// disables them.
 	ProfileAddress string
-	// Playground says whether the page at / is served.
+	// Playground enables the page at /.
 	Playground bool
 }
 
-// Default is the configuration without flags, as Triton's own frontend has it.
+// Default returns the configuration without flags, with the values of Triton's own
+// frontend.
 func Default() Config {
 	return Config{Host: "0.0.0.0", Port: 9000, MaxBody: 64 << 20, ShutdownTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, MaxConnections: 16384, MaxConnectionsPerAddress: 4096, Playground: true}
 }
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.Port < 0 || c.Port > 65535:
@@ -90,29 +91,30 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Core is what a port needs of the service behind it.
+// Core is the part of the service that a port uses.
 type Core interface {
-	// Drain lets requests in flight end; it returns when none is left.
+	// Drain waits until no request is in flight or ctx ends. It returns when none is
+	// left.
 	Drain(ctx context.Context)
-	// Arrive begins to follow a request whose client is known, if it has one. Nil follows
-	// none.
+	// Arrive starts to track a request after authentication. It may return nil, which
+	// tracks nothing.
 	Arrive(ctx context.Context) *admission.Arrival
 }
 
-// Common is what the ports of HTTP and gRPC have in common.
+// Common has the common parts of the HTTP and gRPC ports.
 type Common struct {
 	Config       Config
 	Certificates *Certificates // nil for no TLS
-	Gate         *auth.Gate    // nil admits all
+	Gate         *auth.Gate    // nil admits all requests
 	Core         Core
 	Telemetry    *Telemetry // nil counts nothing
-	// Abort is called when serving ends though nothing has asked for it.
+	// Abort is called when serving ends without a shutdown.
 	Abort context.CancelCauseFunc
 	Log   *slog.Logger
 }
 
-// Server serves routes on a port: HTTP/1.1, and HTTP/2 for Connect and gRPC
-// clients, with TLS and without.
+// Server serves routes on a port over HTTP/1.1, and over HTTP/2 for Connect and gRPC
+// clients, with and without TLS.
 type Server struct {
 	cfg          Config
 	listener     *Listener
@@ -128,17 +130,18 @@ type Server struct {
 	uploads      uploads
 }
 
-// readHeaderTimeout and idleTimeout end connections that send nothing.
+// Limits on slow and idle connections, and on headers.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	// maxStreams are the requests at once of one connection of HTTP/2. A client that
-	// cancels and asks anew doesn't get more: net/http ends its connection.
+	// maxStreams is the maximum number of concurrent requests of one HTTP/2 connection. A
+	// client can't exceed it by cancelling requests and sending new ones: net/http closes
+	// its connection.
 	maxStreams = 250
 )
 
-// New makes a server of the routes for the listener. It doesn't serve yet.
+// New returns a server of the routes for the listener. It doesn't serve yet.
 func New(c Common, listener *Listener, routes []Route) (*Server, error) {
 	cfg, telemetry, log := c.Config, c.Telemetry, c.Log
 	if err := cfg.Validate(); err != nil {
@@ -162,11 +165,11 @@ func New(c Common, listener *Listener, routes []Route) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers a request as the port does, without a connection: for tests of what
-// many requests get.
+// ServeHTTP answers requests as the port does, without a connection. It is for tests with
+// many requests.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Handler.ServeHTTP(w, r) }
 
-// Start serves on the listener, which must have been opened, and says so.
+// Start serves on the listener, which must be open, and logs the address.
 func (s *Server) Start(context.Context) error {
 	s.Serve()
 	s.log.Info("listening", "address", s.listener.Addr().String(), "tls", s.certificates != nil)
@@ -174,7 +177,7 @@ func (s *Server) Start(context.Context) error {
 	return nil
 }
 
-// warnIfOpen logs that nothing keeps other machines from using the models.
+// warnIfOpen logs a warning if all machines that reach the port may use the models.
 func (s *Server) warnIfOpen() {
 	if !s.listener.Loopback() && !s.gate.Keyed() && !s.certificates.WantsClients() {
 		s.log.Warn("the server is open: whoever reaches its port may use the models, as it asks for no API key and no client certificate",
@@ -191,8 +194,8 @@ func (s *Server) Serve() {
 	})
 }
 
-// RequestID is what a client has named its request, or a new name where it has none
-// that can be used.
+// RequestID returns the client's id of a request, or a new one if the client's is missing
+// or invalid.
 func RequestID(given string) string {
 	if ValidRequestID(given) {
 		return given
@@ -200,8 +203,8 @@ func RequestID(given string) string {
 	return newRequestID()
 }
 
-// ValidRequestID tells whether a client's x-request-id may go into logs, headers
-// and Triton's request id, which is UTF-8.
+// ValidRequestID reports whether a client's x-request-id may be used in logs, headers and
+// Triton's request id, which is UTF-8.
 func ValidRequestID(id string) bool {
 	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -26,22 +26,41 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noWork is a core with nothing in flight and room for all.
+// noWork is a core that has nothing in flight and admits everything.
 type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
 
 func (noWork) Arrive(context.Context) *admission.Arrival { return nil }
 
-// wallClock is one that tests set, beside what has passed really.
+// syncBuffer is a buffer for a log that several goroutines write.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// wallClock is a clock that tests can set. It keeps running.
 type wallClock struct{ ahead atomic.Int64 }
 
 func (w *wallClock) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
-// set has it show what it will show after this time; a negative one is set back.
+// set sets the clock to the real time plus ahead; a negative value sets it back.
 func (w *wallClock) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
-// rest has a handler serve what no route takes, and probes.
+// rest returns routes that serve probes and all paths without a route by the
+// handler.
 func rest(handler http.Handler) []Route {
 	return []Route{
 		{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "GET /health/live", Handler: handler}, {Pattern: "GET /health/ready", Handler: handler},
@@ -99,7 +118,8 @@ func send(t *testing.T, method, url string, body io.Reader, header map[string]st
 	return resp, string(text)
 }
 
-// open begins to read an answer; its body is closed with the test.
+// open starts a request and returns its response. The test's cleanup closes the
+// body.
 func open(t *testing.T, url string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -147,8 +167,8 @@ func TestRequestIDAndLogLine(t *testing.T) {
 	}
 }
 
-// TestLogLevels: what an operator must see is an error, also when the status had
-// been sent before.
+// TestLogLevels tests that failures of the server are logged as errors, also if
+// the status was sent before.
 func TestLogLevels(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -196,7 +216,8 @@ func TestPanicIsA500AndOneLine(t *testing.T) {
 	}
 }
 
-// TestPanicInAnAnswerClosesTheConnection: half an answer must not look whole.
+// TestPanicInAnAnswerClosesTheConnection tests that a truncated response can't
+// look complete.
 func TestPanicInAnAnswerClosesTheConnection(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half")
@@ -209,8 +230,8 @@ func TestPanicInAnAnswerClosesTheConnection(t *testing.T) {
 	}
 }
 
-// TestQuietAnswersLive: a write timeout is no limit on a model's silence, on
-// either protocol.
+// TestQuietAnswersLive tests that the write timeout doesn't limit how long a
+// model may be idle, on both protocols.
 func TestQuietAnswersLive(t *testing.T) {
 	t.Parallel()
 	cfg := Default()
@@ -247,8 +268,8 @@ func TestQuietAnswersLive(t *testing.T) {
 	}
 }
 
-// TestPausedBody: a client that stops in its body gets an answer all the same,
-// whether the handler reads or not, and its connection is closed.
+// TestPausedBody tests that a client that stops within its body gets a response,
+// whether or not the handler reads the body. Its connection is closed.
 func TestPausedBody(t *testing.T) {
 	for _, reads := range []bool{true, false} {
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -267,7 +288,7 @@ func TestPausedBody(t *testing.T) {
 		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := io.ReadAll(conn) // to the end: the server closes
+		answer, err := io.ReadAll(conn) // until the server closes the connection
 		if !strings.HasPrefix(string(answer), "HTTP/1.1 418") || !strings.Contains(string(answer), fmt.Sprint(reads)) {
 			t.Errorf("handler reads %v: %q, %v", reads, answer, err)
 		}
@@ -350,7 +371,7 @@ func TestCrossOrigin(t *testing.T) {
 	}
 }
 
-// blocking is a drainer whose work ends when the grace does.
+// blocking is a core whose work ends with the grace period.
 type blocking struct {
 	noWork
 
@@ -394,8 +415,9 @@ func TestStopGivesRequestsTheirGrace(t *testing.T) {
 	}
 }
 
-// TestSlowClientEndsTheAnswer: a client that takes nothing is let go after the
-// write timeout; one that takes little at a time is not.
+// TestSlowClientEndsTheAnswer tests that a response is aborted after the write
+// timeout if its client reads nothing. A client that reads slowly isn't
+// affected.
 func TestSlowClientEndsTheAnswer(t *testing.T) {
 	t.Parallel()
 	cfg := Default()
@@ -428,8 +450,8 @@ func TestSlowClientEndsTheAnswer(t *testing.T) {
 	}
 }
 
-// TestStopIsBounded: a request that has been cancelled but waits for a client
-// that reads nothing must not hold the stop up.
+// TestStopIsBounded tests that a canceled request that waits for a client that
+// reads nothing doesn't delay the stop.
 func TestStopIsBounded(t *testing.T) {
 	cfg := Default()
 	cfg.ShutdownTimeout, cfg.WriteTimeout = 50*time.Millisecond, time.Hour
@@ -447,12 +469,12 @@ func TestStopIsBounded(t *testing.T) {
 	})
 	open(t, url)
 	<-writing
-	if err := stop(); err != nil { // within its 10 s, or the context's error
+	if err := stop(); err != nil { // within 10 s; otherwise it returns the context's error
 		t.Error(err)
 	}
 }
 
-// waiting is a drainer that waits for the handlers, however long.
+// waiting is a core that waits for its handlers without a limit.
 type waiting struct {
 	noWork
 	sync.WaitGroup

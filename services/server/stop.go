@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// lastWords is how long canceled requests have to write their error.
+	// lastWords is the time that canceled requests have to write their error.
 	lastWords = time.Second
-	// farewell is how long idle clients have to read that their connection ends.
+	// farewell is the time that idle clients have to read that their connection ends.
 	farewell = 100 * time.Millisecond
 )
 
 // Stop closes the listener, waits for requests in flight until the shutdown timeout,
 // cancels the rest and closes all connections. It returns when all requests have ended.
-// Idle connections don't delay it, nor do requests whose body hasn't arrived yet: the
-// service would refuse them.
+// Neither idle connections nor requests whose body hasn't arrived delay it: the service
+// would refuse such requests.
 func (s *Server) Stop(ctx context.Context) error {
 	shutdown, end := context.WithCancel(ctx)
 	defer end()
@@ -50,43 +50,43 @@ func (s *Server) Stop(ctx context.Context) error {
 	case err = <-down:
 	case <-leave.C:
 		s.connections.await(answers)
-		_ = s.http.Close() // the listener is closed already, and no more
+		_ = s.http.Close() // the listener is closed already
 		end()
-		<-down //nolint:errcheck // it is of the context that has just ended
+		<-down //nolint:errcheck // the error is that of the canceled context
 	}
 	s.serving.Wait()
 	return err
 }
 
-// rest is how long answers that are being written may still take.
+// rest returns the time that responses being written may still take.
 func (*Server) rest(grace context.Context) time.Duration {
 	until, _ := grace.Deadline()
 	return max(time.Until(until), 0) + lastWords
 }
 
-// closeAfter waits for requests that have been canceled. A request that doesn't end waits
-// for a client that reads nothing.
+// closeAfter waits for canceled requests. After lastWords it closes all connections: a
+// request that hasn't ended by then waits for a client that reads nothing.
 func (s *Server) closeAfter(drained <-chan struct{}) {
 	late := time.NewTimer(lastWords)
 	defer late.Stop()
 	select {
 	case <-drained:
 	case <-late.C:
-		_ = s.http.Close() // the listener is closed already, and no more
+		_ = s.http.Close() // the listener is closed already
 		<-drained
 	}
 }
 
-// connections are the connections of a port that have a request. Its methods may be called
+// connections are the connections of a port that have a request. The methods may be called
 // concurrently.
 type connections struct {
 	mu     sync.Mutex
 	active map[net.Conn]struct{}
-	none   chan struct{} // closed when no connection is active; nil unless somebody waits
+	none   chan struct{} // closed when no connection is active; nil unless await waits
 }
 
-// changed is the hook of [http.Server]. With HTTP/2 a connection is active while it has
-// streams.
+// changed is the ConnState hook of [http.Server]. An HTTP/2 connection is active while it
+// has streams.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// await waits until no connection is active, or ctx ends.
+// await waits until no connection is active or ctx ends.
 func (c *connections) await(ctx context.Context) {
 	c.mu.Lock()
 	if len(c.active) == 0 {
@@ -122,7 +122,7 @@ func (c *connections) await(ctx context.Context) {
 	}
 }
 
-// uploads are the bodies of the requests that are being served. Its methods may be called
+// uploads are the bodies of the requests being served. The methods may be called
 // concurrently.
 type uploads struct {
 	mu    sync.Mutex
@@ -130,7 +130,7 @@ type uploads struct {
 	ended bool
 }
 
-// handler lists the body of each request while the request is served.
+// handler registers the body of each request while the request is served.
 func (u *uploads) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
@@ -159,7 +159,7 @@ func (u *uploads) remove(body *upload) {
 	delete(u.all, body)
 }
 
-// end fails all reads of bodies, those under way and those to come.
+// end makes current and future reads of all bodies fail.
 func (u *uploads) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -179,13 +179,13 @@ type upload struct {
 
 func (b *upload) end() {
 	b.ended.Store(true)
-	_ = b.control.SetReadDeadline(time.Now()) // ends the read under way; tests' recorders have none
+	_ = b.control.SetReadDeadline(time.Now()) // ends the current read; recorders of tests have no deadlines
 }
 
 // Read implements [io.Reader].
 func (b *upload) Read(p []byte) (int, error) {
 	if b.ended.Load() {
-		b.end() // net/http reads on before it closes the connection, by a deadline that the caller may have moved
+		b.end() // net/http reads on before it closes the connection, and the caller may have moved the deadline
 		return 0, errUploadEnded
 	}
 	n, err := b.ReadCloser.Read(p)
@@ -195,7 +195,7 @@ func (b *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errUploadEnded is the error of reads of a body that hadn't arrived when the server
+// errUploadEnded is returned by reads of a body that hadn't arrived when the server
 // stopped.
 var errUploadEnded = bodyError{
 	&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown, RetryAfter: uploadRetry, Message: uploadMessage},

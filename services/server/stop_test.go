@@ -15,12 +15,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// stopLimit bounds stops that nothing may hold up. Each of them takes some 100 ms on an idle
-// machine, and took 5 s and more when idle connections weren't closed.
+// stopLimit is the maximum time of stops that nothing may delay. Each takes about 100 ms on
+// an idle machine. They took 5 s and more when idle connections weren't closed.
 const stopLimit = 3 * time.Second
 
-// TestStopClosesIdleConnections: connections on which no request is being answered don't hold
-// a stop up.
+// TestStopClosesIdleConnections tests that connections without a request in flight don't
+// delay a stop.
 func TestStopClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
@@ -40,12 +40,12 @@ func TestStopClosesIdleConnections(t *testing.T) {
 			if _, err := io.WriteString(conn, test.said); err != nil {
 				t.Fatal(err)
 			}
-			if test.said == preface { // the server's settings: the connection is one of HTTP/2
+			if test.said == preface { // the server's settings show that the connection uses HTTP/2
 				if _, err := io.ReadFull(conn, make([]byte, 9)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			send(t, http.MethodGet, url, nil, nil) // the server has accepted both by now
+			send(t, http.MethodGet, url, nil, nil) // afterwards the server has accepted both connections
 			began := time.Now()
 			if err := stop(); err != nil {
 				t.Error(err)
@@ -57,7 +57,7 @@ func TestStopClosesIdleConnections(t *testing.T) {
 			if err != nil {
 				t.Errorf("the connection isn't closed in order: %v", err)
 			}
-			const goAway = 7 // the type of the frame (RFC 9113, section 6.8)
+			const goAway = 7 // type of the frame (RFC 9113, section 6.8)
 			if test.said == preface && !bytes.Contains(rest, []byte{0, 0, 8, goAway}) {
 				t.Errorf("no GOAWAY in %q", rest)
 			}
@@ -65,8 +65,8 @@ func TestStopClosesIdleConnections(t *testing.T) {
 	}
 }
 
-// TestStopEndsUploads: a request whose body doesn't come is refused once nothing else is in
-// flight, in a way that clients try again.
+// TestStopEndsUploads tests that a request whose body doesn't arrive is refused once nothing
+// else is in flight. Clients can retry after the error.
 func TestStopEndsUploads(t *testing.T) {
 	t.Parallel()
 	reading := make(chan struct{})
@@ -102,8 +102,8 @@ func TestStopEndsUploads(t *testing.T) {
 	}
 }
 
-// TestStopWaitsForAnswers: an answer that is being written is written to its end, though the
-// core has nothing in flight any more.
+// TestStopWaitsForAnswers tests that a response being written is completed although the core
+// has nothing in flight any more.
 func TestStopWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	writing, stopping := make(chan struct{}), make(chan struct{})
@@ -112,7 +112,7 @@ func TestStopWaitsForAnswers(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		close(writing)
 		<-stopping
-		<-time.After(3 * farewell) // longer than idle connections stay
+		<-time.After(3 * farewell) // longer than idle connections stay open
 		_, _ = io.WriteString(w, "2]")
 	})
 	resp := open(t, url)

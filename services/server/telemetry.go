@@ -18,13 +18,13 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// surfaces are all that answers are counted by.
+// surfaces are the surfaces by which responses are counted.
 var surfaces = [...]inference.Surface{ //nolint:gochecknoglobals // a constant list
 	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceConnect, inference.SurfaceKServe, auth.SurfaceHealth, auth.SurfaceMetrics,
 }
 
-// Telemetry counts the answers of all ports, and begins the traces of their requests.
-// Its methods may be used concurrently. A nil one does neither.
+// Telemetry counts the responses of all ports and starts the traces of their requests.
+// Its methods may be used concurrently. A nil Telemetry does neither.
 type Telemetry struct {
 	tracer trace.Tracer // nil for no traces
 	http   [len(surfaces)][600]atomic.Uint64
@@ -33,7 +33,8 @@ type Telemetry struct {
 	early  [refusals]atomic.Uint64
 }
 
-// NewTelemetry makes a telemetry whose traces go to the provider; nil for none.
+// NewTelemetry returns a telemetry whose traces go to the provider; a nil provider
+// disables traces.
 func NewTelemetry(provider trace.TracerProvider) *Telemetry {
 	t := &Telemetry{}
 	if provider != nil {
@@ -42,7 +43,7 @@ func NewTelemetry(provider trace.TracerProvider) *Telemetry {
 	return t
 }
 
-// HTTP gives how many requests were answered with each status, by surface.
+// HTTP yields the number of responses with each status, by surface.
 func (t *Telemetry) HTTP() iter.Seq2[Answers, uint64] {
 	return func(yield func(Answers, uint64) bool) {
 		for i := range t.http {
@@ -55,13 +56,13 @@ func (t *Telemetry) HTTP() iter.Seq2[Answers, uint64] {
 	}
 }
 
-// Answers are those that are counted together.
+// Answers identifies the responses that are counted together.
 type Answers struct {
 	Surface inference.Surface
 	Status  int
 }
 
-// GRPC gives how many calls of the port of gRPC ended with each code.
+// GRPC yields the number of calls of the gRPC port that ended with each code.
 func (t *Telemetry) GRPC() iter.Seq2[grpccodes.Code, uint64] {
 	return func(yield func(grpccodes.Code, uint64) bool) {
 		for code := range t.grpc {
@@ -72,7 +73,8 @@ func (t *Telemetry) GRPC() iter.Seq2[grpccodes.Code, uint64] {
 	}
 }
 
-// refusal is why a port has refused a connection or a request before it knew whose it is.
+// refusal is the reason for which a port refuses a connection or a request before
+// authentication.
 type refusal uint8
 
 const (
@@ -82,12 +84,12 @@ const (
 	refusals
 )
 
-// String is the value of the label of metrics.
+// String returns the value of the metrics' label.
 func (r refusal) String() string {
 	return [...]string{"connections", "connections_per_address", "header_lines"}[r]
 }
 
-// Refusals gives how often each reason had connections and requests refused.
+// Refusals yields the number of refused connections and requests by reason.
 func (t *Telemetry) Refusals() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for why := range t.early {
@@ -104,13 +106,13 @@ func (t *Telemetry) refused(why refusal) {
 	}
 }
 
-// RefusedHeader counts a call that was refused for its metadata.
+// RefusedHeader counts a call that was refused because of its metadata.
 func (t *Telemetry) RefusedHeader() { t.refused(refusedHeaders) }
 
-// Panics are those that were recovered from.
+// Panics returns the number of recovered panics.
 func (t *Telemetry) Panics() uint64 { return t.panics.Load() }
 
-// Panicked counts one.
+// Panicked counts a recovered panic.
 func (t *Telemetry) Panicked() {
 	if t != nil {
 		t.panics.Add(1)
@@ -120,8 +122,8 @@ func (t *Telemetry) Panicked() {
 // traceParent is the header of W3C's trace context.
 const traceParent = "Traceparent"
 
-// begin takes the trace that a request of HTTP belongs to and begins its span. Probes
-// have none.
+// begin reads the trace context of an HTTP request and starts its span. Probes have no
+// span.
 func (t *Telemetry) begin(r *http.Request, rec *Record) (context.Context, trace.Span) {
 	ctx := r.Context()
 	if _, traced := r.Header[traceParent]; traced {
@@ -134,7 +136,7 @@ func (t *Telemetry) begin(r *http.Request, rec *Record) (context.Context, trace.
 		attribute.String("http.request.method", method(r.Method)), attribute.String("network.protocol.version", protocol(r.ProtoMajor))))
 }
 
-// method is a request's, or what OpenTelemetry has for methods of a client's own.
+// method returns a standard method, or OpenTelemetry's value for other methods.
 func method(name string) string {
 	switch name {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
@@ -150,7 +152,7 @@ func protocol(major int) string {
 	return "1.1"
 }
 
-// end counts the answer and ends its span.
+// end counts the response and ends its span.
 func (t *Telemetry) end(span trace.Span, rec *Record, r *http.Request, status int) {
 	if t == nil {
 		return
@@ -184,9 +186,9 @@ func (t *Telemetry) end(span trace.Span, rec *Record, r *http.Request, status in
 	span.End()
 }
 
-// spanName is the route's pattern with the method, or a procedure.
+// spanName returns the route's pattern with the method, or the name of a procedure.
 func spanName(method, route string) string {
-	if strings.Contains(route, " ") { // the pattern names it
+	if strings.Contains(route, " ") { // the pattern has the method
 		return route
 	}
 	if service, name, ok := strings.Cut(strings.TrimPrefix(route, "/"), "/"); ok && strings.Contains(service, ".") && name != "" {
@@ -195,16 +197,16 @@ func spanName(method, route string) string {
 	return method + " " + route
 }
 
-// Call is a call of the port of gRPC.
+// Call is a call of the gRPC port.
 type Call struct {
 	telemetry *Telemetry
 	span      trace.Span
 }
 
-// BeginGRPC takes the trace that a call belongs to and begins its span. The call must
-// be ended.
+// BeginGRPC reads the trace context of a call and starts its span. The caller must call
+// [Call.End].
 func (t *Telemetry) BeginGRPC(ctx context.Context, procedure string, probe bool) (context.Context, Call) {
-	if len(metadata.ValueFromIncomingContext(ctx, "traceparent")) > 0 { // all would be copied otherwise
+	if len(metadata.ValueFromIncomingContext(ctx, "traceparent")) > 0 { // avoids a copy of all metadata
 		md, _ := metadata.FromIncomingContext(ctx)
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(httpHeader(md)))
 	}
@@ -236,7 +238,7 @@ func (c Call) End(code grpccodes.Code) {
 	c.span.End()
 }
 
-// TraceID is that of the call's trace; empty for none.
+// TraceID returns the id of the call's trace, or an empty string if there is none.
 func (c Call) TraceID() string { return traceID(c.span) }
 
 func traceID(span trace.Span) string {
@@ -246,7 +248,7 @@ func traceID(span trace.Span) string {
 	return span.SpanContext().TraceID().String()
 }
 
-// httpHeader is the trace's part of metadata.
+// httpHeader returns the headers of the trace context from metadata.
 func httpHeader(md metadata.MD) http.Header {
 	return http.Header{traceParent: md["traceparent"], "Tracestate": md["tracestate"]}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestTelemetryCounts: answers are counted by their route's surface and their status,
-// whatever paths and methods clients make up.
+// TestTelemetryCounts tests that responses are counted by the surface of their route
+// and by status, whatever paths and methods clients send.
 func TestTelemetryCounts(t *testing.T) {
 	telemetry := NewTelemetry(nil)
 	teapot := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,8 +72,8 @@ func TestSpanName(t *testing.T) {
 	}
 }
 
-// BenchmarkObserve asks what all requests of HTTP pay for their id, counts and log
-// line, that is not written here, without traces. Compare by benchstat.
+// BenchmarkObserve measures the cost per HTTP request of the id, the counters and the
+// log line, which is discarded, without traces. Compare results with benchstat.
 func BenchmarkObserve(b *testing.B) {
 	mux, err := NewMux(nil, noWork{}, []Route{{Pattern: "POST /v1/chat/completions", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}})
 	if err != nil {
@@ -87,8 +87,8 @@ func BenchmarkObserve(b *testing.B) {
 	}
 }
 
-// BenchmarkTraceOff asks what a call of gRPC pays for traces that nobody wants: without
-// tracers, and with ones that do nothing. Compare by benchstat.
+// BenchmarkTraceOff measures the cost of disabled traces per gRPC call: without a
+// tracer, and with no-op tracers. Compare results with benchstat.
 func BenchmarkTraceOff(b *testing.B) {
 	ctx := metadata.NewIncomingContext(context.Background(), metadata.Pairs("user-agent", "x", ":authority", "y"))
 	for name, telemetry := range map[string]*Telemetry{"none": NewTelemetry(nil), "noop": NewTelemetry(noop.NewTracerProvider())} {

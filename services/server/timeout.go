@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// timeoutHeader is how a client says for how long it waits, in seconds or with a unit
-// as in 500ms. OpenAI's SDKs tell theirs by x-stainless-timeout, which isn't heeded:
-// to them it is the longest silence of a stream, not its length.
+// timeoutHeader is the header with the time that a client waits, in seconds or with a
+// unit as in 500ms. The x-stainless-timeout of OpenAI's SDKs is ignored, since it
+// limits the idle time of a stream and not its total time.
 const timeoutHeader = "X-Request-Timeout"
 
-// limitTime ends a request when its client doesn't wait any more. gRPC and Connect have
-// headers of their own for that.
+// limitTime cancels a request when its client no longer waits. gRPC and Connect have
+// their own headers for that.
 func limitTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := r.Header.Get(timeoutHeader)
@@ -32,12 +32,12 @@ func limitTime(next http.Handler) http.Handler {
 	})
 }
 
-// maxTimeout is the longest that a client can ask for; what is more means the same.
+// maxTimeout is the maximum timeout; larger values are reduced to it.
 const maxTimeout = 1000 * time.Hour
 
 func readTimeout(text string) (time.Duration, bool) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		return time.Duration(min(seconds, maxTimeout.Seconds()) * float64(time.Second)), seconds > 0 // NaN is not
+		return time.Duration(min(seconds, maxTimeout.Seconds()) * float64(time.Second)), seconds > 0 // false for NaN
 	}
 	limit, err := time.ParseDuration(text)
 	return min(limit, maxTimeout), err == nil && limit > 0

@@ -16,19 +16,18 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// TLS names the files, in PEM, by which ports are served with TLS. The zero value
-// is none.
+// TLS has the PEM files with which ports serve TLS. The zero value disables TLS.
 type TLS struct {
-	// CertFile is this server's certificate, with those between it and its authority.
+	// CertFile has this server's certificate and the intermediate CA certificates.
 	CertFile string
-	// KeyFile is the certificate's key; empty where that stands in CertFile.
+	// KeyFile has the certificate's key; if empty, CertFile has the key, too.
 	KeyFile string
-	// ClientCAFile has the authorities of clients' certificates. With it a client
-	// without a certificate of theirs isn't served.
+	// ClientCAFile is the CA bundle that verifies client certificates. If set,
+	// clients without a valid certificate are refused.
 	ClientCAFile string
 }
 
-// Enabled tells whether there is TLS.
+// Enabled reports whether TLS is configured.
 func (t TLS) Enabled() bool { return t.CertFile != "" }
 
 func (t TLS) validate() error {
@@ -40,10 +39,11 @@ func (t TLS) validate() error {
 
 func (t TLS) keyFile() string { return cmp.Or(t.KeyFile, t.CertFile) }
 
-// Certificates are what ports with TLS show to their clients and want of them. The
-// files are looked at in each handshake, so that new ones count at once, whole
-// connections keep what they have, and nobody has to be told; new ones that can't be
-// used are logged and leave the old ones. Nil is no TLS. It may be used concurrently.
+// Certificates are the server's certificate and the CA bundle for client
+// certificates. Each handshake checks the files for changes, so that new certificates
+// apply at once without a signal; existing connections aren't affected. Invalid new
+// files are logged and the previous certificates stay. A nil Certificates means no
+// TLS. It may be used concurrently.
 type Certificates struct {
 	files  TLS
 	log    *slog.Logger
@@ -51,19 +51,19 @@ type Certificates struct {
 	loaded atomic.Pointer[material]
 
 	looking sync.Mutex
-	seen    auth.FileStates // of the latest try
+	seen    auth.FileStates // of the latest attempt
 }
 
-// material is what the files hold.
+// material is the content of the files.
 type material struct {
 	certificate tls.Certificate
-	clientCAs   *x509.CertPool // nil for clients without certificates
+	clientCAs   *x509.CertPool // nil if clients need no certificate
 }
 
-// NewCertificates reads the files; without [Config.TLS] it gives nil.
+// NewCertificates reads the files. It returns nil if TLS isn't configured.
 func NewCertificates(cfg Config, log *slog.Logger) (*Certificates, error) {
 	if !cfg.TLS.Enabled() {
-		return nil, nil //nolint:nilnil // nil is a use of the type
+		return nil, nil //nolint:nilnil // a nil Certificates is valid
 	}
 	return newCertificates(cfg.TLS, time.Now, log)
 }
@@ -76,8 +76,8 @@ func newCertificates(files TLS, wall func() time.Time, log *slog.Logger) (*Certi
 	return c, nil
 }
 
-// Config is the configuration of a port whose protocols have these names, best
-// first.
+// Config returns the TLS configuration of a port with these protocols, in order of
+// preference.
 func (c *Certificates) Config(protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -93,8 +93,8 @@ func (c *Certificates) Config(protocols ...string) *tls.Config {
 	}
 }
 
-// Serve serves HTTP/1.1 and HTTP/2 on a listener, with TLS or, where there are no
-// certificates, without. It returns when the server has been told to stop.
+// Serve serves HTTP/1.1 and HTTP/2 on a listener, with TLS unless c is nil. It
+// returns when the server is shut down.
 func (c *Certificates) Serve(s *http.Server, l net.Listener) error {
 	s.Protocols = new(http.Protocols)
 	s.Protocols.SetHTTP1(true)
@@ -107,11 +107,11 @@ func (c *Certificates) Serve(s *http.Server, l net.Listener) error {
 	return s.ServeTLS(l, "", "")
 }
 
-// WantsClients reports whether clients must show a certificate.
+// WantsClients reports whether clients must send a certificate.
 func (c *Certificates) WantsClients() bool { return c != nil && c.files.ClientCAFile != "" }
 
-// latest is what the files hold now, or held when they could last be used. Who comes
-// while another one looks takes what there is.
+// latest returns the current content of the files, or the last valid content. While
+// one handshake checks the files, concurrent handshakes use the loaded content.
 func (c *Certificates) latest() *material {
 	if c.looking.TryLock() {
 		defer c.looking.Unlock()

@@ -24,8 +24,8 @@ type secured struct {
 	clock    wallClock
 }
 
-// startSecured serves a handler with TLS until the test ends: to all, or only to
-// clients of an authority.
+// startSecured serves a handler with TLS until the test ends. If clients isn't nil,
+// clients need a certificate of that CA.
 func startSecured(t *testing.T, own servertest.Pair, clients *servertest.Authority, handler http.HandlerFunc) *secured {
 	t.Helper()
 	s := &secured{dir: t.TempDir(), log: &logbuffer.Buffer{}}
@@ -60,7 +60,7 @@ func startSecured(t *testing.T, own servertest.Pair, clients *servertest.Authori
 	return s
 }
 
-// client has connections of its own; they end with the test.
+// client returns a client with its own connections, which the test's cleanup closes.
 func client(t *testing.T, config *tls.Config, protocols ...string) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config, Protocols: new(http.Protocols)}
@@ -70,8 +70,7 @@ func client(t *testing.T, config *tls.Config, protocols ...string) *http.Client 
 	return &http.Client{Transport: transport}
 }
 
-// get gives the answer, whose body has been read, and the name in the certificate
-// that the server has shown.
+// get returns the response, its body, and the name in the server's certificate.
 func (s *secured) get(t *testing.T, c *http.Client) (answer *http.Response, body, name string, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
@@ -89,8 +88,8 @@ func (s *secured) get(t *testing.T, c *http.Client) (answer *http.Response, body
 
 func hello(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello by "+r.Proto) }
 
-// TestTLS serves both protocols of HTTP, as the client names them, and tells who
-// comes without TLS.
+// TestTLS tests both HTTP protocols, as negotiated, and the response to a client without
+// TLS.
 func TestTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	s := startSecured(t, authority.Issue(t, "one"), nil, hello)
@@ -117,7 +116,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestMutualTLS serves nobody without a certificate of the right authority.
+// TestMutualTLS tests that clients without a certificate of the configured CA are
+// refused.
 func TestMutualTLS(t *testing.T) {
 	authority, clients := servertest.NewAuthority(t), servertest.NewAuthority(t)
 	s := startSecured(t, authority.Issue(t, "one"), clients, hello)
@@ -131,7 +131,7 @@ func TestMutualTLS(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, body, err)
 		}
 	}
-	// Who was known isn't any more, not even by the session that it has.
+	// A client of the previous CA is refused, even if it resumes its session.
 	servertest.Write(t, s.dir, "ca", authority.PEM())
 	if _, body, _, err := s.get(t, client(t, known)); err == nil {
 		t.Errorf("a client of the authority before: %q, %v", body, err)
@@ -141,8 +141,8 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// TestNewCertificate has the files change under a stream: the stream goes on, new
-// connections get the new certificate, and one that is broken changes nothing.
+// TestNewCertificate changes the files during a stream. The stream continues, new
+// connections get the new certificate, and an invalid certificate changes nothing.
 func TestNewCertificate(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	more := make(chan string)
@@ -190,7 +190,7 @@ func TestNewCertificate(t *testing.T) {
 			shows("two-" + protocol)
 			shows("two-" + protocol)
 			another := authority.Issue(t, "three-"+protocol)
-			servertest.Write(t, s.dir, "cert", another.Certificate) // and the key follows
+			servertest.Write(t, s.dir, "cert", another.Certificate) // the key follows
 			shows("two-" + protocol)
 			servertest.Write(t, s.dir, "key", another.Key)
 			shows("three-" + protocol)
@@ -213,9 +213,10 @@ func TestNewCertificate(t *testing.T) {
 	}
 }
 
-// TestCertificatesExpire has the hour of the certificates pass while the server runs:
-// clients with one that is over aren't served any more, connections that there are go on,
-// and the log tells of the server's own. All is as before once the clock is set right.
+// TestCertificatesExpire lets the certificates expire while the server runs. Clients with
+// an expired certificate are refused, and existing connections continue. The log reports
+// that the server's own certificate has expired. Everything is as before once the clock
+// is set back.
 func TestCertificatesExpire(t *testing.T) {
 	authority, clients := servertest.NewAuthority(t), servertest.NewAuthority(t)
 	s := startSecured(t, authority.Issue(t, "one"), clients, hello)
@@ -245,7 +246,7 @@ func TestCertificatesExpire(t *testing.T) {
 	if strings.Contains(s.log.String(), "the certificate for TLS has expired") {
 		t.Errorf("it is told before the files are read again: %s", s.log)
 	}
-	renewed := authority.Issue(t, "two") // for an hour from now, which is over by the server's clock
+	renewed := authority.Issue(t, "two") // valid for an hour from now, which is in the past by the server's clock
 	servertest.Write(t, s.dir, "key", renewed.Key)
 	servertest.Write(t, s.dir, "cert", renewed.Certificate)
 	_ = served(client(t, authority.Client(t, shown)))
@@ -258,7 +259,7 @@ func TestCertificatesExpire(t *testing.T) {
 	}
 }
 
-// TestOneFile takes the key from the certificate's file.
+// TestOneFile tests that the certificate's file may contain the key.
 func TestOneFile(t *testing.T) {
 	pair := servertest.NewAuthority(t).Issue(t, "one")
 	file := servertest.Write(t, t.TempDir(), "both", slices.Concat(pair.Certificate, pair.Key))
@@ -267,7 +268,7 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-// TestRefusedCertificates names the flag and the file.
+// TestRefusedCertificates tests that errors name the flag and the file.
 func TestRefusedCertificates(t *testing.T) {
 	dir := t.TempDir()
 	pair := servertest.NewAuthority(t).Issue(t, "one")

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// writer remembers the status, and ends an answer whose client takes nothing for
-// a while. Only a write that waits is bounded: a deadline that stood would end quiet
-// HTTP/2 streams, too. A write costs no timer: one looks every timeout how long the
-// write under way has waited.
+// writer records the status, and aborts a response whose client reads nothing for the
+// timeout. Only a blocked write has a deadline: a standing deadline would also end idle
+// HTTP/2 streams. A write needs no timer of its own: one timer checks, every timeout,
+// for how long the current write has been blocked.
 type writer struct {
 	http.ResponseWriter
 
@@ -18,7 +18,7 @@ type writer struct {
 	timer   *time.Timer // nil until the first write
 	status  int
 	began   time.Time
-	// since is when the write under way began, in ns after began and above 0; or one of
+	// since is the start of the current write, in ns after began and above 0; or one of
 	// notWriting and hasEnded.
 	since atomic.Int64
 }
@@ -31,11 +31,11 @@ const (
 func newWriter(w http.ResponseWriter, timeout time.Duration) *writer {
 	sw := &writer{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout, began: time.Now()}
 	// An earlier request on this connection may have left a deadline.
-	_ = sw.control.SetWriteDeadline(time.Time{}) // tests' recorders have none
+	_ = sw.control.SetWriteDeadline(time.Time{}) // recorders of tests have no deadlines
 	return sw
 }
 
-// Unwrap serves [http.ResponseController].
+// Unwrap is for [http.ResponseController].
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *writer) WriteHeader(status int) {
@@ -45,7 +45,7 @@ func (w *writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// writePiece is what a client must take within the timeout.
+// writePiece is the number of bytes that a client must read within the timeout.
 const writePiece = 64 << 10
 
 func (w *writer) Write(b []byte) (int, error) {
@@ -64,10 +64,10 @@ func (w *writer) Write(b []byte) (int, error) {
 	}
 }
 
-// Flush serves handlers that assert [http.Flusher]: grpc and Connect do.
+// Flush is for handlers that assert [http.Flusher]: grpc and Connect do.
 func (w *writer) Flush() { _ = w.FlushError() }
 
-// FlushError serves [http.ResponseController].
+// FlushError is for [http.ResponseController].
 func (w *writer) FlushError() error {
 	w.wait()
 	err := w.control.Flush()
@@ -75,16 +75,16 @@ func (w *writer) FlushError() error {
 	return err
 }
 
-// wait begins to bound a write.
+// wait records the start of a write and starts the timer.
 func (w *writer) wait() {
 	w.since.Store(int64(time.Since(w.began)) + 1)
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.timeout, w.look)
-		w.timer.Reset(w.timeout) // look must see the field
+		w.timer.Reset(w.timeout) // so that look sees the field
 	}
 }
 
-// look ends a write that has waited for too long.
+// look aborts a write that has been blocked for the timeout.
 func (w *writer) look() {
 	next := w.timeout
 	switch since := w.since.Load(); since {
@@ -101,7 +101,7 @@ func (w *writer) look() {
 	w.timer.Reset(next)
 }
 
-// end bounds what net/http still writes when the handler has returned.
+// end sets a deadline for what net/http still writes after the handler has returned.
 func (w *writer) end() {
 	w.since.Store(hasEnded)
 	if w.timer != nil {

@@ -1,4 +1,4 @@
-// Package servertest makes certificates for tests of TLS, of servers and of clients.
+// Package servertest creates certificates for tests of servers and clients with TLS.
 package servertest
 
 import (
@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// Authority issues certificates that count for an hour.
+// Authority is a CA whose certificates are valid for an hour.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes one with a key of its own.
+// NewAuthority returns a CA with a new key.
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	template := template(tb, "an authority of tests")
@@ -36,7 +36,8 @@ func NewAuthority(tb testing.TB) *Authority {
 // Pair is a certificate with its key, in PEM.
 type Pair struct{ Certificate, Key []byte }
 
-// Issue makes a certificate of this name for a server on the loopback or a client.
+// Issue returns a certificate with this name, for a server on the loopback interface
+// or for a client.
 func (a *Authority) Issue(tb testing.TB, name string) Pair {
 	tb.Helper()
 	template := template(tb, name)
@@ -52,11 +53,11 @@ func (a *Authority) Issue(tb testing.TB, name string) Pair {
 	return Pair{encode("CERTIFICATE", certificate.Raw), encode("PRIVATE KEY", encoded)}
 }
 
-// PEM is the authority's own certificate.
+// PEM returns the CA's own certificate.
 func (a *Authority) PEM() []byte { return encode("CERTIFICATE", a.certificate.Raw) }
 
-// Client is the configuration of a client that trusts this authority alone and
-// shows the certificates.
+// Client returns the configuration of a client that trusts only this CA and sends
+// the given certificates.
 func (a *Authority) Client(tb testing.TB, pairs ...Pair) *tls.Config {
 	tb.Helper()
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
@@ -71,7 +72,7 @@ func (a *Authority) Client(tb testing.TB, pairs ...Pair) *tls.Config {
 	return config
 }
 
-// Write makes a file in the folder, or replaces it at once, and gives its path.
+// Write creates or atomically replaces a file in the folder and returns its path.
 func Write(tb testing.TB, dir, name string, content []byte) string {
 	tb.Helper()
 	path := filepath.Join(dir, name)
