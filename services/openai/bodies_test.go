@@ -13,9 +13,9 @@ import (
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
-// TestRecordedBodies sends what other programs send to a model that can call tools.
-// The end-to-end tests send the same bodies to the demo models, some of which they
-// refuse.
+// TestRecordedBodies sends recorded requests of other programs to a model that can
+// call tools. The end-to-end tests send the same bodies to the demo models, which
+// refuse some of them.
 func TestRecordedBodies(t *testing.T) {
 	files, err := filepath.Glob("../../test/e2e/testdata/bodies/*.json")
 	if err != nil || len(files) == 0 {
@@ -40,7 +40,7 @@ func TestRecordedBodies(t *testing.T) {
 			}
 			resp, body := openaitest.Do(t, http.MethodPost, server.URL+recorded.Path, string(recorded.Body))
 			want := http.StatusOK
-			if strings.Contains(string(recorded.Body), "image_url") { // this model is blind
+			if strings.Contains(string(recorded.Body), "image_url") { // this model doesn't read images
 				want = http.StatusBadRequest
 			}
 			if resp.StatusCode != want {

@@ -16,7 +16,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestTooManyValues: what a body is built into is bounded, whatever reads it.
+// TestTooManyValues tests that the number of values built from a body is
+// limited in every field.
 func TestTooManyValues(t *testing.T) {
 	tier.Computes(t)
 	many := "[" + strings.Repeat("1,", budget.Values) + "1]"
@@ -58,7 +59,7 @@ func TestTooManyValues(t *testing.T) {
 	}
 }
 
-// keys are so many members of an object, each with a comma behind it.
+// keys returns n members of an object, each followed by a comma.
 func keys(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -67,7 +68,8 @@ func keys(n int) string {
 	return b.String()
 }
 
-// TestFieldBudgets holds lists and maps to their limits while they are read.
+// TestFieldBudgets tests that the limits of lists and maps apply while they are
+// read.
 func TestFieldBudgets(t *testing.T) {
 	items := func(n int, item string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
@@ -100,7 +102,7 @@ func TestFieldBudgets(t *testing.T) {
 	}
 }
 
-// decodeAs validates and decodes a chat, or what to embed.
+// decodeAs validates and decodes a chat, or the input of an embedding.
 func decodeAs(t *testing.T, pattern, body string) error {
 	t.Helper()
 	validated, err := newValidator(t).Validate(pattern, []byte(body))
@@ -123,7 +125,7 @@ func decodeAs(t *testing.T, pattern, body string) error {
 	return err
 }
 
-// TestMostKeys: an object may have as many keys as the budget allows.
+// TestMostKeys tests that an object may have as many keys as the budget allows.
 func TestMostKeys(t *testing.T) {
 	tier.Computes(t)
 	object := "{" + strings.TrimSuffix(keys(budget.ObjectKeys), ",") + "}"
@@ -132,7 +134,8 @@ func TestMostKeys(t *testing.T) {
 	}
 }
 
-// TestTokenIDsAreNoValues: a batch of long inputs has more ids than that.
+// TestTokenIDsAreNoValues tests that token ids don't count as values: a batch
+// of long inputs has more ids than the budget of values.
 func TestTokenIDsAreNoValues(t *testing.T) {
 	tier.Computes(t)
 	ids := "[" + strings.Repeat("1,", budget.TokenIDs-1) + "1]"
@@ -150,7 +153,7 @@ func TestTokenIDsAreNoValues(t *testing.T) {
 	inferencetest.WantInvalid(t, err, "", message)
 }
 
-// TestForms holds the texts of structured outputs to their sizes.
+// TestForms tests the size limits of structured outputs.
 func TestForms(t *testing.T) {
 	tier.Computes(t)
 	for _, tt := range []struct {
@@ -162,7 +165,7 @@ func TestForms(t *testing.T) {
 		{`"guided_grammar":%s`, "guided_grammar", budget.GrammarBytes},
 		{`"structured_outputs":{"structural_tag":%s}`, "structured_outputs.structural_tag", budget.GrammarBytes},
 	} {
-		text := func(n int) string { // each character takes six bytes in JSON
+		text := func(n int) string { // each character needs six bytes in JSON
 			return chatBody("," + fmt.Sprintf(tt.fields, `"`+strings.Repeat(`\u0061`, n)+`"`))
 		}
 		if err := decodeAs(t, chatPattern, text(tt.most)); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// CreateChatCompletion answers a chat, in one piece or as a stream of events.
+// CreateChatCompletion answers a chat, with a non-streaming response or with a
+// stream of events.
 func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateChatCompletionRequestObject) (api.CreateChatCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	rec.Model = request.Body.Model
@@ -34,7 +35,7 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 	}}, nil
 }
 
-// generate runs the request; its errors name the fields that the client used.
+// generate runs the request. Its errors name the fields that the client used.
 func (h *Handler) generate(ctx context.Context, model *catalog.Resolution, body *api.CreateChatCompletionRequest, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		for delta, err := range h.service.Generate(ctx, model, req) {
@@ -45,7 +46,7 @@ func (h *Handler) generate(ctx context.Context, model *catalog.Resolution, body 
 	}
 }
 
-// chat collects the whole answer.
+// chat returns the non-streaming response.
 func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionRequest, req *inference.Request) (api.CreateChatCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
@@ -68,7 +69,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 	return answer, nil
 }
 
-// chatStream is the answer that is written while the model makes it.
+// chatStream is a response that is written while the model generates it.
 type chatStream struct {
 	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
 	handler *Handler
@@ -78,14 +79,16 @@ type chatStream struct {
 	events  ChatEvents
 }
 
-// VisitCreateChatCompletionResponse streams. A failure before the first event is
-// returned and gets its status; a later one becomes an event.
+// VisitCreateChatCompletionResponse writes the stream. It returns an error that
+// occurs before the first event, which then gets its own status. Later errors
+// become events.
 func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
 	s.events.Model = &s.model
 	return s.events.Write(w, s.handler.generate(s.ctx, &s.model, s.body, s.req))
 }
 
-// message is the whole answer. Without text, one with calls has no content.
+// message returns the message of a non-streaming response. A message with calls
+// and no text has no content.
 func message(g *inference.Choice) api.ChatCompletionResponseMessage {
 	m := api.ChatCompletionResponseMessage{Role: "assistant"}
 	if len(g.Text) > 0 || len(g.ToolCalls) == 0 {

@@ -16,7 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// CreateCompletion continues plain texts, in one piece or as a stream of events.
+// CreateCompletion completes prompts, with a non-streaming response or with a
+// stream of events.
 func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateCompletionRequestObject) (api.CreateCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	rec.Model = request.Body.Model
@@ -73,7 +74,7 @@ func completionSampling(body *api.CreateCompletionRequest, s *inference.Sampling
 	})
 }
 
-// completion collects the whole answer.
+// completion returns the non-streaming response.
 func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.CreateCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	answer := api.CreateCompletion200JSONResponse{
@@ -96,11 +97,11 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 	return answer, nil
 }
 
-// textCompletion is the object of answers and of chunks.
+// textCompletion is the value of object in responses and chunks.
 const textCompletion = "text_completion"
 
-// addLogprobs appends tokens to the lists, at the offset in characters that their
-// text begins at, which it moves on.
+// addLogprobs appends tokens to the lists. offset is the offset of their text, in
+// characters; addLogprobs advances it.
 func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob, top int, offset *int) *api.CompletionLogprobs {
 	if lists == nil {
 		lists = &api.CompletionLogprobs{Tokens: []string{}, TokenLogprobs: []float64{}, TextOffset: []int{}}
@@ -115,7 +116,7 @@ func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob,
 		}
 		likeliest := map[string]float64{t.Token: t.Logprob}
 		for _, alt := range t.Top {
-			if _, twice := likeliest[alt.Token]; !twice { // halves of characters have one text
+			if _, twice := likeliest[alt.Token]; !twice { // parts of a character have the same text
 				likeliest[alt.Token] = alt.Logprob
 			}
 		}
@@ -124,7 +125,7 @@ func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob,
 	return lists
 }
 
-// completionStream is the answer that is written while the model makes it.
+// completionStream is a response that is written while the model generates it.
 type completionStream struct {
 	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
 	service *serving.Service
@@ -133,8 +134,9 @@ type completionStream struct {
 	usage   bool
 }
 
-// VisitCreateCompletionResponse streams. A failure before the first event is
-// returned and gets its status; a later one becomes an event.
+// VisitCreateCompletionResponse writes the stream. It returns an error that
+// occurs before the first event, which then gets its own status. Later errors
+// become events.
 func (s *completionStream) VisitCreateCompletionResponse(w http.ResponseWriter) error {
 	chunks := &completionChunks{
 		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), &s.model, s.usage),

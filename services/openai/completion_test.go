@@ -18,7 +18,7 @@ import (
 const completionPath = "/v1/completions"
 
 // echoing is a model that continues a prompt by ">" and the prompt, each with
-// log probabilities where they are asked for: the first seed is the unlikeliest.
+// log probabilities if requested. The first seed has the lowest probability.
 func echoing(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	var sampling struct{ Seed, Logprobs *int }
 	if err := json.Unmarshal([]byte(inferencetest.Input(req, "sampling_parameters")), &sampling); err != nil {
@@ -54,8 +54,8 @@ func TestCompletion(t *testing.T) {
 	for _, tt := range []struct {
 		name, fields string
 		choices      []string
-		prompt       int // tokens, 7 a prompt
-		completion   int // 1 a response
+		prompt       int // prompt tokens; 7 per prompt
+		completion   int // completion tokens; 1 per response
 	}{
 		{"one", `"prompt":"é"`, []string{choice(0, ">é", "null")}, 7, 2},
 		{"empty", `"prompt":""`, []string{choice(0, ">", "null")}, 7, 2},

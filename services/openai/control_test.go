@@ -17,7 +17,7 @@ func TestModelControl(t *testing.T) {
 		body     string
 		explicit bool
 		status   int
-		want     string // in the answer
+		want     string // in the response
 	}{
 		{"load", "chat/load", "", true, http.StatusOK, `{"created":`},
 		{"load with slashes", "org/name/load", "", true, http.StatusOK, `"id":"org/name","object":"model","owned_by":"triton"}`},
@@ -60,8 +60,7 @@ func TestModelControl(t *testing.T) {
 	}
 }
 
-// TestModelControlIsSeen: what was loaded is served by the next request, what
-// was unloaded isn't.
+// TestModelControlIsSeen tests that the next request sees a load or an unload.
 func TestModelControlIsSeen(t *testing.T) {
 	server, engine := serve(t, Config{}, inferencetest.Say("x"))
 	engine.Control(nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
 
-// serveDocument answers with openapi/openai.yaml as JSON, which is made for the
-// first who asks.
+// serveDocument returns a handler that serves openapi/openai.yaml as JSON. The
+// first request generates the JSON.
 func serveDocument() http.HandlerFunc {
 	document := sync.OnceValues(documentJSON)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -20,7 +20,7 @@ func serveDocument() http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(body) // a client that left needs no answer
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }
 
@@ -41,9 +41,9 @@ func documentJSON() ([]byte, error) {
 	return json.Marshal(tree)
 }
 
-// listNull adds null to the enumerations of nullable values. OpenAPI 3.0.3 demands
-// it (proposal 2019-10-31, clarify semantics of nullable); generator and validator
-// would take it for one more word.
+// listNull adds null to the enumerations of nullable values. OpenAPI 3.0.3
+// requires that (proposal 2019-10-31, clarify semantics of nullable), but the
+// generator and the validator would take it for another enum value.
 func listNull(tree any) {
 	switch node := tree.(type) {
 	case []any:

@@ -14,7 +14,7 @@ import (
 )
 
 // CreateEmbedding embeds a text, a list of texts, a list of token ids, or a list
-// of those; the answer has their order.
+// of such lists. The response has the same order.
 func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddingRequestObject) (api.CreateEmbeddingResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	rec.Model = request.Body.Model
@@ -60,7 +60,8 @@ func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.Request, err
 	return req, nil
 }
 
-// appendFloats writes a JSON list, each number as short as a float32 needs.
+// appendFloats appends a JSON list of numbers, each in the shortest form that a
+// float32 needs.
 func appendFloats(dst []byte, v []float32) []byte {
 	dst = append(dst, '[')
 	for i, x := range v {
@@ -72,7 +73,8 @@ func appendFloats(dst []byte, v []float32) []byte {
 	return append(dst, ']')
 }
 
-// appendBase64 writes a JSON string of the little-endian float32 values.
+// appendBase64 appends a JSON string with the little-endian float32 values in
+// base64.
 func appendBase64(dst []byte, v []float32) []byte {
 	raw := make([]byte, 0, 4*len(v))
 	for _, x := range v {

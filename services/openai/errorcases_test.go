@@ -18,12 +18,12 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// errorCases are the table of errors: what clients get wrong, and what fails.
+// errorCases is the table of errors: invalid requests, and failures.
 func errorCases() []errorCase {
 	return slices.Concat(badBodies(), badCompletions(), failures(), adapterErrors())
 }
 
-// badBodies are requests that are wrong in one place each.
+// badBodies are requests with one error each.
 func badBodies() []errorCase {
 	return []errorCase{
 		{name: "bad JSON", method: "POST", path: chatPath, body: `{"model":`},
@@ -88,7 +88,7 @@ func badBodies() []errorCase {
 	}
 }
 
-// seeing is a chat with images, of a model that reads them.
+// seeing is a chat with images for a model that reads images.
 func seeing(name string, urls ...string) errorCase {
 	var parts []string
 	for _, url := range urls {
@@ -99,7 +99,7 @@ func seeing(name string, urls ...string) errorCase {
 	}
 }
 
-// badCompletions are those of completions, tools and the rest of HTTP.
+// badCompletions are invalid completions and tools, and errors of HTTP.
 func badCompletions() []errorCase {
 	completion := func(name, fields string) errorCase {
 		return errorCase{name: "completion: " + name, method: "POST", path: completionPath, body: complete(fields)}
@@ -144,7 +144,7 @@ func badCompletions() []errorCase {
 	}
 }
 
-// failures are requests that fail though nothing is wrong with them.
+// failures are valid requests that fail.
 func failures() []errorCase {
 	state := func(change func(*inferencetest.Engine)) func(*testing.T, *errorServer) {
 		return func(_ *testing.T, s *errorServer) { change(s.engine) }
@@ -203,7 +203,7 @@ func failures() []errorCase {
 	}
 }
 
-// adapterErrors are those of LoRA adapters, by models of each kind.
+// adapterErrors are the errors of LoRA adapters, for each kind of model.
 func adapterErrors() []errorCase {
 	adapter := func(name, contract, loras, text string) errorCase {
 		return errorCase{
@@ -239,7 +239,7 @@ func adapterErrors() []errorCase {
 	}
 }
 
-// failing is a script that says the pieces and fails.
+// failing returns a script that generates the pieces and then fails.
 func failing(err error, pieces ...string) inferencetest.Script {
 	return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for _, piece := range pieces {

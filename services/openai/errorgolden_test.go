@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write the goldens anew")
 
 const goldenErrors = "testdata/errors.jsonl"
 
-// goldenError is what a client gets of one error: a line of the golden file.
+// goldenError is one error as a client receives it: a line of the golden file.
 type goldenError struct {
 	Name       string  `json:"name"`
 	Status     int     `json:"status"`
@@ -39,8 +39,9 @@ type goldenError struct {
 	Message    string  `json:"message"`
 }
 
-// TestErrors holds each error of the API to its golden: status, type, code, param,
-// Retry-After and words, of answers whole and streamed. `-update` writes them anew.
+// TestErrors compares each error of the API with its golden: status, type, code, param,
+// Retry-After and message, of non-streaming and streamed responses. `-update` rewrites
+// the goldens.
 func TestErrors(t *testing.T) {
 	golden := map[string]goldenError{}
 	raw, err := os.ReadFile(goldenErrors)
@@ -77,8 +78,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsStayTheSame makes each bad request 20 times: a client that repeats a request
-// gets the same error.
+// TestErrorsStayTheSame sends each bad request 20 times. A client that repeats a request
+// must get the same error.
 func TestErrorsStayTheSame(t *testing.T) {
 	const times = 20
 	for _, tt := range errorCases() {
@@ -105,8 +106,9 @@ func goldenLine(t *testing.T, e goldenError) []byte {
 	return line.Bytes()
 }
 
-// TestErrorsAreDocumented: docs/openai.md has each status, type and code that is in
-// a golden, and no others but those that the server before this frontend gives.
+// TestErrorsAreDocumented tests that docs/openai.md lists each status, type and code of
+// the goldens. It may list others only if the server returns them before this frontend
+// gets the request.
 func TestErrorsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/openai.md")
 	if err != nil {
@@ -125,7 +127,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 	}
 	given := map[string]bool{
 		"403 invalid_request_error origin_not_allowed":          true, // TestBadRequests of the end-to-end tests
-		"421 invalid_request_error host_not_allowed":            true, // TestDoors of them
+		"421 invalid_request_error host_not_allowed":            true, // TestDoors of the end-to-end tests
 		"429 rate_limit_error too_many_authentication_failures": true, // TestAuthenticationFailures of the program
 		"431 invalid_request_error too_many_headers":            true, // TestHeaderLines of the program
 	}
@@ -134,7 +136,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Status == http.StatusOK { // in a stream
+		if e.Status == http.StatusOK { // of a stream
 			continue
 		}
 		code := "null"
@@ -151,18 +153,18 @@ func TestErrorsAreDocumented(t *testing.T) {
 // errorCase is a request that fails.
 type errorCase struct {
 	name, method, path, body string
-	// fails is what the model ends with, if it gets the request.
+	// fails is the error with which the model ends, if it gets the request.
 	fails error
-	// breaks is what reading the body ends with.
+	// breaks is the error that ends the body.
 	breaks error
-	// prepare changes the server's surroundings.
+	// prepare changes the server before the request.
 	prepare func(*testing.T, *errorServer)
-	// header of the request, a name and a value.
+	// header is an additional header, as name and value.
 	header [2]string
 	strict bool
 }
 
-// errorServer is what the cases may change before their request.
+// errorServer has what cases may change before their request.
 type errorServer struct {
 	engine    *inferencetest.Engine
 	service   serving.Config
@@ -171,7 +173,7 @@ type errorServer struct {
 	started func(*serving.Service)
 }
 
-// send makes the request and reads the error.
+// send sends the request and returns the error.
 func (c *errorCase) send(t *testing.T) goldenError {
 	t.Helper()
 	return c.sendTo(t, c.handler(t))

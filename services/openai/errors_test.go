@@ -22,7 +22,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestNeutralValuesAreNotRefused: what says nothing is no reason for a 400.
+// TestNeutralValuesAreNotRefused tests that values without an effect aren't
+// refused.
 func TestNeutralValuesAreNotRefused(t *testing.T) {
 	server, _ := serve(t, Config{}, inferencetest.Say("x"))
 	for _, fields := range []string{
@@ -42,7 +43,7 @@ func TestNeutralValuesAreNotRefused(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreShort: a client's own text comes back cut.
+// TestRefusalsAreShort tests that errors truncate strings of the client.
 func TestRefusalsAreShort(t *testing.T) {
 	tier.Computes(t)
 	server, _ := serve(t, Config{Strict: true}, inferencetest.Say("x"))
@@ -63,8 +64,8 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestLimitHasTheClientsName: the core calls it max_tokens; clients of the newer
-// name see theirs, in streams, too.
+// TestLimitHasTheClientsName tests that errors about the core's max_tokens name
+// the field that the client used, also in streams.
 func TestLimitHasTheClientsName(t *testing.T) {
 	failing := func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error {
 		return inference.Invalid("max_tokens", "max_tokens is too many")
@@ -94,7 +95,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestIncompleteBody: a client that leaves in its body is no failure of ours.
+// TestIncompleteBody tests that a client that disconnects within its body causes
+// no server error.
 func TestIncompleteBody(t *testing.T) {
 	server, engine := serve(t, Config{}, inferencetest.Say("x"))
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())

@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// explain turns the schema's verdict on root into an error that names the field
-// and what it must be. The library's own text shows the schema instead.
+// explain converts a schema error of root into an error that names the field
+// and the valid values. The message of the library shows the schema instead.
 func explain(root any, err error) error {
 	var verdict *openapi3.SchemaError
 	if !errors.As(err, &verdict) {
@@ -23,7 +23,7 @@ func explain(root any, err error) error {
 	return explainAt("", root, verdict)
 }
 
-// explainAt does so for the value at path, on which verdict was given.
+// explainAt does the same for a schema error of the value at path.
 func explainAt(path string, value any, verdict *openapi3.SchemaError) error {
 	param := strictjson.PathOf(path, value, verdict.JSONPointer())
 	schema := verdict.Schema
@@ -42,7 +42,8 @@ func explainAt(path string, value any, verdict *openapi3.SchemaError) error {
 	return inference.Invalid(param, "%s must be %s, got %s", param, expected(verdict), strictjson.Show(verdict.Value))
 }
 
-// expected says what a value must be, by the keyword that refused it.
+// expected describes the valid values, based on the keyword of the schema that
+// failed.
 func expected(verdict *openapi3.SchemaError) string {
 	s := verdict.Schema
 	switch verdict.SchemaField {
@@ -62,7 +63,7 @@ func expected(verdict *openapi3.SchemaError) string {
 	return describeSchema(s)
 }
 
-// between says how many of something there must be.
+// between describes a range of counts of the noun.
 func between(low uint64, high *uint64, noun string) string {
 	switch {
 	case high == nil:
@@ -80,8 +81,8 @@ func plural(n uint64) string {
 	return "s"
 }
 
-// explainUnion asks the one alternative that the value's type, or the schema's
-// discriminator, points to. With none or several it lists what there is.
+// explainUnion explains the one alternative that fits the value's type or the
+// schema's discriminator. If none or several fit, it lists all alternatives.
 func explainUnion(param string, verdict *openapi3.SchemaError) error {
 	var fitting []*openapi3.Schema
 	for _, s := range alternatives(verdict) {
@@ -113,7 +114,7 @@ func alternatives(verdict *openapi3.SchemaError) []*openapi3.Schema {
 	return all
 }
 
-// explainDiscriminator names the words that tell the alternatives apart.
+// explainDiscriminator lists the valid values of the discriminator.
 func explainDiscriminator(param string, verdict *openapi3.SchemaError) error {
 	d := verdict.Schema.Discriminator
 	param = strictjson.JoinPath(param, d.PropertyName)
@@ -124,7 +125,7 @@ func explainDiscriminator(param string, verdict *openapi3.SchemaError) error {
 	return inference.Invalid(param, "%s must be %s, got %s", param, strictjson.ListWords(words), strictjson.Quote(verdict.Value))
 }
 
-// explainExtra names the key that an object with fixed keys doesn't have.
+// explainExtra names the unknown key of an object with a fixed set of keys.
 func explainExtra(param string, verdict *openapi3.SchemaError) error {
 	object, _ := verdict.Value.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -137,7 +138,7 @@ func explainExtra(param string, verdict *openapi3.SchemaError) error {
 	return inference.Invalid(param, "%s has a key that is not known", param)
 }
 
-// typeWords name a type of JSON schema: one value of it, and many.
+// typeWords returns the name of a JSON schema type, in singular and plural.
 func typeWords(types *openapi3.Types) (one, many string) {
 	switch {
 	case types.Is(openapi3.TypeString):
@@ -156,7 +157,7 @@ func typeWords(types *openapi3.Types) (one, many string) {
 	return "a value", "values"
 }
 
-// describeSchema says in a few words what the schema takes.
+// describeSchema describes the valid values of the schema in a few words.
 func describeSchema(s *openapi3.Schema) string {
 	switch {
 	case s.Type == nil && len(s.OneOf) > 0:
@@ -175,7 +176,8 @@ func describeSchema(s *openapi3.Schema) string {
 	return word
 }
 
-// typeOf is the JSON schema type of a value as [strictjson.Reader] builds it.
+// typeOf returns the JSON schema type of a value as [strictjson.Reader] builds
+// it.
 func typeOf(value any) string {
 	switch value.(type) {
 	case string:

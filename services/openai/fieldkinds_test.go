@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// fieldKinds are the kinds of models, by their column.
+// fieldKinds are the kinds of models by their column in docs/openai.md.
 var fieldKinds = map[string]func(t *testing.T, engine *inferencetest.Engine){
 	"vLLM": func(_ *testing.T, engine *inferencetest.Engine) { addVLLM(engine) },
 	"ensemble, bls": func(t *testing.T, engine *inferencetest.Engine) {
@@ -45,7 +45,7 @@ func withPriorities(c *kserve.ModelConfig) {
 	c.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PriorityLevels: 3}}
 }
 
-// addContract adds the models with the tensors of one of test/models-contract.
+// addContract adds models with the tensors of a model in test/models-contract.
 func addContract(t *testing.T, engine *inferencetest.Engine, contract string, script inferencetest.Script) {
 	t.Helper()
 	const folder = "../../test/models-contract/"
@@ -70,18 +70,18 @@ func addContract(t *testing.T, engine *inferencetest.Engine, contract string, sc
 	}
 }
 
-// fieldTemplate shows all that a request can give a template.
+// fieldTemplate shows everything that a request can pass to a template.
 const fieldTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if m.name %}@{{ m.name }}{% endif %}{% if m.tool_call_id %}={{ m.tool_call_id }}{% endif %}` +
 	`{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.x }}){% endfor %}{% endfor %}{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}` +
 	`{% if color %}({{ color }}){% endif %}{% if reasoning_effort %}effort {{ reasoning_effort }}{% endif %}[assistant]`
 
-// asks tells whether the request has an input.
+// asks reports whether the request has an input.
 func asks(req *kserve.ModelInferRequest, input string) bool {
 	return slices.ContainsFunc(req.GetInputs(), func(in *kserve.ModelInferRequest_InferInputTensor) bool { return in.GetName() == input })
 }
 
-// sayWithLogprobs says Hello as vLLM's backend does, with log probabilities if they
-// are asked for.
+// sayWithLogprobs generates Hello in the form of vLLM's backend, with log
+// probabilities if requested.
 func sayWithLogprobs(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	for i, text := range []string{"Hel", "lo"} {
 		resp := inferencetest.Token(text, []string{"", "stop"}[i])
@@ -93,7 +93,7 @@ func sayWithLogprobs(_ context.Context, req *kserve.ModelInferRequest, send func
 	return nil
 }
 
-// sayAsEnsemble says it as TensorRT-LLM's ensemble does.
+// sayAsEnsemble generates Hello in the form of TensorRT-LLM's ensemble.
 func sayAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	number := func(name string, value uint32) inference.Output {
 		return inference.Output{Name: name, Type: "INT32", Shape: []int64{1, 1}, Raw: binary.LittleEndian.AppendUint32(nil, value)}
@@ -110,8 +110,8 @@ func sayAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send func(*
 	return nil
 }
 
-// sayAsLLMAPI says it as TensorRT-LLM's LLM API does, all of the text each time; and
-// calls a tool twice where the prompt wants that.
+// sayAsLLMAPI generates Hello in the form of TensorRT-LLM's LLM API, which repeats
+// the whole text each time. It calls a tool twice if the prompt says so.
 func sayAsLLMAPI(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	texts := []string{"Hel", "Hello"}
 	if strings.Contains(inferencetest.Input(req, "text_input"), "twice") {
@@ -126,8 +126,8 @@ func sayAsLLMAPI(_ context.Context, req *kserve.ModelInferRequest, send func(*in
 	return nil
 }
 
-// probesOf are the probes of an operation for a kind: those of vLLM, but for what
-// the kind gets in another way.
+// probesOf returns the probes of an operation for a kind. They are those of vLLM,
+// except for fields that the kind receives differently.
 func probesOf(kind, operation string) map[string][]probe {
 	probes := fieldProbes()[operation]
 	others := map[string]map[string][]probe{"ensemble, bls": ensembleProbes(operation), "llmapi": llmapiProbes(operation)}
@@ -135,8 +135,8 @@ func probesOf(kind, operation string) map[string][]probe {
 	return probes
 }
 
-// separateProbes are those of parameters that are inputs of their own, by the names
-// that the kind has for them.
+// separateProbes are the probes of parameters that are separate inputs, with the
+// kind's names for them.
 func separateProbes(name func(string) string) map[string][]probe {
 	sends := func(field, value string) []probe {
 		return []probe{{fields: fmt.Sprintf("%q:%s", field, value), sent: name(field) + "=" + value + " "}}
@@ -231,14 +231,14 @@ func llmapiProbes(operation string) map[string][]probe {
 	return keepKnown(probes, operation)
 }
 
-// keepKnown takes out the fields that an operation doesn't have.
+// keepKnown removes the fields that an operation doesn't have.
 func keepKnown(probes map[string][]probe, operation string) map[string][]probe {
 	known := fieldProbes()[operation]
 	maps.DeleteFunc(probes, func(field string, _ []probe) bool { return known[field] == nil })
 	return probes
 }
 
-// elements shows the elements of an input: texts as they are.
+// elements returns the elements of an input as strings; texts are unchanged.
 func elements(in *kserve.ModelInferRequest_InferInputTensor, raw []byte) string {
 	var values []string
 	for len(raw) > 0 {

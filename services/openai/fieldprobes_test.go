@@ -4,8 +4,8 @@ import (
 	"maps"
 )
 
-// fieldProbes are the probes of each field, by operation: each row of the tables of
-// docs/openai.md needs one.
+// fieldProbes returns the probes of each field by operation. Each row of the tables
+// of docs/openai.md needs one.
 func fieldProbes() map[string]map[string][]probe {
 	chat, completion := samplingProbes(), samplingProbes()
 	maps.Copy(chat, chatProbes())
@@ -16,7 +16,7 @@ func fieldProbes() map[string]map[string][]probe {
 	}
 }
 
-// samplingProbes are those of fields that chats and completions share.
+// samplingProbes are the probes of the fields that chats and completions share.
 func samplingProbes() map[string][]probe {
 	return map[string][]probe{
 		"model":                         {{fields: `"model":"other"`, got: `"model":"other"`}},
@@ -106,10 +106,10 @@ func chatProbes() map[string][]probe {
 	}
 }
 
-// onePicture is a message that is one.
+// onePicture is a message with one image.
 const onePicture = `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]`
 
-// nestedProbes are those of what stands inside a chat's fields.
+// nestedProbes are the probes of nested fields of a chat.
 func nestedProbes() map[string][]probe {
 	const detailed = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo=","detail":"low"}}`
 	const tools = `"tools":[{"type":"function","function":{"name":"f"}}]`

@@ -20,15 +20,15 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// treatments are the words of the columns of docs/openai.md.
+// The treatments of fields, as in the columns of docs/openai.md.
 const (
 	honoured = "honoured"
 	metadata = "metadata"
 	refused  = "refused"
 )
 
-// fieldTables reads the tables of docs/openai.md: by operation, field and kind of
-// model how the field is treated.
+// fieldTables parses the tables of docs/openai.md. It returns the treatment by
+// operation, field and kind of model.
 func fieldTables(t *testing.T) map[string]map[string]map[string]string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/openai.md")
@@ -62,8 +62,8 @@ func fieldTables(t *testing.T) map[string]map[string]map[string]string {
 	return tables
 }
 
-// TestFieldTablesAreWhole: each field of each request stands in its table, and no
-// other does.
+// TestFieldTablesAreWhole tests that the tables list exactly the fields of each
+// request.
 func TestFieldTablesAreWhole(t *testing.T) {
 	tables := fieldTables(t)
 	for operation, fields := range requestFields(t) {
@@ -81,8 +81,8 @@ func TestFieldTablesAreWhole(t *testing.T) {
 	}
 }
 
-// TestInnerFieldsExist: the table of what stands inside fields has none that the
-// document doesn't.
+// TestInnerFieldsExist tests that the table of nested fields lists only fields of
+// the document.
 func TestInnerFieldsExist(t *testing.T) {
 	rows := fieldTables(t)["Inside the fields of a chat"]
 	if len(rows) == 0 {
@@ -105,7 +105,7 @@ func TestInnerFieldsExist(t *testing.T) {
 	}
 }
 
-// requestFields are the fields of the operations that models answer.
+// requestFields returns the fields of the operations that models serve.
 func requestFields(t *testing.T) map[string][]string {
 	t.Helper()
 	doc := openaitest.Document(t)
@@ -117,21 +117,22 @@ func requestFields(t *testing.T) map[string][]string {
 	return fields
 }
 
-// probe shows what one field does.
+// probe shows the effect of one field.
 type probe struct {
-	// fields of the request, the one that is probed among them. A refused field is
-	// refused in them.
+	// fields of the request, including the probed one. A refused field must be
+	// refused among these fields.
 	fields string
-	// with are fields that the request has with and without the probed one.
+	// with are the fields that the request has with and without the probed one.
 	with string
-	// sent is in the model's inputs, and got in the answer, because of the field.
+	// The model's inputs contain sent, and the response contains got, only with the
+	// probed field.
 	sent, got string
-	// param of the refusal, where it isn't the field.
+	// param of the refusal, if it isn't the field.
 	param string
 }
 
-// TestFields drives each row of the tables of docs/openai.md through the handler, by
-// each kind of model that has a column.
+// TestFields sends the probes of each row of the tables of docs/openai.md through
+// the handler, for each kind of model with a column.
 func TestFields(t *testing.T) {
 	for operation, rows := range fieldTables(t) {
 		if fieldProbes()[operation] == nil {
@@ -143,7 +144,7 @@ func TestFields(t *testing.T) {
 			server := fieldServer(t, engine)
 			probes := probesOf(kind, operation)
 			for field, row := range rows {
-				if row[kind] == "" { // a table without that column
+				if row[kind] == "" { // the table lacks that column
 					continue
 				}
 				t.Run(operation+" "+kind+" "+field, func(t *testing.T) {
@@ -175,7 +176,7 @@ func fieldServer(t *testing.T, engine *inferencetest.Engine) *httptest.Server {
 	return server
 }
 
-// fieldTest is one probe on its way.
+// fieldTest is the test of one probe.
 type fieldTest struct {
 	probe
 
@@ -233,7 +234,7 @@ func (f *fieldTest) checkRefused(t *testing.T, with fieldAnswer) {
 	}
 }
 
-// checkNeutral sends null, which no optional field may refuse.
+// checkNeutral sends null, which every optional field must accept.
 func (f *fieldTest) checkNeutral(t *testing.T) {
 	t.Helper()
 	if strings.Contains(f.field, ".") || slices.Contains([]string{"model", "messages", "prompt", "input"}, f.field) {
@@ -244,13 +245,13 @@ func (f *fieldTest) checkNeutral(t *testing.T) {
 	}
 }
 
-// fieldAnswer is what a request made: the answer, and what the engine got.
+// fieldAnswer has the response to a request and the inputs that the engine received.
 type fieldAnswer struct {
 	status     int
 	body, sent string
 }
 
-// send sends a request of lists of fields, the last of which win.
+// send sends a request with these fields; later ones override earlier ones.
 func (f *fieldTest) send(t *testing.T, fields ...string) fieldAnswer {
 	t.Helper()
 	body := map[string]json.RawMessage{}
@@ -278,7 +279,7 @@ var baseFields = map[string]string{
 	"/v1/embeddings": `"model":"embedding","input":"hi"`,
 }
 
-// inputsOf shows a request's inputs and parameters.
+// inputsOf returns a request's inputs and parameters as a string.
 func inputsOf(req *kserve.ModelInferRequest) string {
 	var b strings.Builder
 	for i, in := range req.GetInputs() {

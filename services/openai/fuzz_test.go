@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// fuzzed is the whole frontend over one model that can do everything.
+// fuzzed returns the whole frontend over one model that supports everything.
 func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 	tb.Helper()
 	engine := inferencetest.New()
@@ -30,13 +30,14 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := service.Catalog().Model(tb.Context(), "m"); err != nil { // waits until it is known
+	if _, err := service.Catalog().Model(tb.Context(), "m"); err != nil { // waits until the catalog has the model
 		tb.Fatal(err)
 	}
 	return handler
 }
 
-// parrot says the end of the prompt, in pieces when it streams, or gives a vector.
+// parrot repeats the end of the prompt, in pieces if it streams, or returns a
+// vector.
 func parrot(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	if inferencetest.Input(req, "embedding_request") != "" {
 		send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "[3,4]"), inferencetest.Uint32("num_input_tokens", 1)}})
@@ -60,18 +61,18 @@ func streams(req *kserve.ModelInferRequest) bool {
 	return false
 }
 
-// post sends a body to the handler, without a network between.
+// post sends a body to the handler without a network.
 func post(tb testing.TB, h *Handler, path, body string) *httptest.ResponseRecorder {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second) // a hang is a 504
+	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second) // a hang becomes a 504
 	defer cancel()
 	answer := httptest.NewRecorder()
 	h.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body)))
 	return answer
 }
 
-// FuzzOperations: whatever the body of a request, it is served or refused, in the
-// form that the document describes.
+// FuzzOperations checks that any body is served or refused in the form that the
+// document describes.
 func FuzzOperations(f *testing.F) {
 	handler := fuzzed(f, parrot)
 	doc, err := loadDocument()
@@ -107,7 +108,7 @@ func FuzzOperations(f *testing.F) {
 	})
 }
 
-// checkStream holds a stream to its end.
+// checkStream checks that a stream ends with [DONE].
 func checkStream(t *testing.T, text string) {
 	t.Helper()
 	if !strings.HasSuffix(text, "data: [DONE]\n\n") {
@@ -115,7 +116,7 @@ func checkStream(t *testing.T, text string) {
 	}
 }
 
-// checkForm holds an answer in JSON to the document.
+// checkForm checks a JSON response against the document.
 func checkForm(t *testing.T, operation *openapi3.Operation, answer *httptest.ResponseRecorder) {
 	t.Helper()
 	described := operation.Responses.Status(answer.Code)
@@ -131,15 +132,15 @@ func checkForm(t *testing.T, operation *openapi3.Operation, answer *httptest.Res
 	}
 }
 
-// FuzzStreamIsTheWhole: a streamed answer adds up to the same as one that isn't,
-// wherever the model's responses are split, in characters too.
+// FuzzStreamIsTheWhole checks that a streamed response equals the non-streaming
+// one, wherever the model's responses are split, also within characters.
 func FuzzStreamIsTheWhole(f *testing.F) {
 	var text string
 	var cuts []byte
 	handler := fuzzed(f, func(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		rest := text
 		for i := 0; streams(req) && i < len(cuts) && rest != ""; i++ {
-			n := min(int(cuts[i])%8, len(rest)) // 0: a response without text
+			n := min(int(cuts[i])%8, len(rest)) // 0 is a response without text
 			if !send(inferencetest.Token(rest[:n], "")) {
 				return nil
 			}
@@ -169,10 +170,10 @@ func FuzzStreamIsTheWhole(f *testing.F) {
 	})
 }
 
-// said is an answer, however it came.
+// said is the content of a response, streamed or not.
 type said struct{ content, calls, finish string }
 
-// calls of a message, or the pieces of calls in a chunk.
+// calls are the calls of a message, or the fragments of calls in a chunk.
 type calls []struct {
 	Index    int
 	Function struct{ Name, Arguments string }

@@ -1,6 +1,6 @@
-// Package openai is the OpenAI frontend: it decodes requests of OpenAI's API,
-// calls the core and encodes its answers. Routes and types come from
-// openapi/openai.yaml; nothing here decides about models.
+// Package openai is the OpenAI frontend. It decodes requests of OpenAI's API, calls the core
+// and encodes the responses. Routes and types are generated from openapi/openai.yaml. This
+// package makes no decisions about models.
 package openai
 
 import (
@@ -32,27 +32,27 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// Config of the frontend. The zero value keeps no responses.
+// Config configures the frontend. The zero value stores no responses.
 type Config struct {
 	// Strict refuses fields that neither OpenAI's API nor the engine knows.
 	Strict bool
-	// OwnedBy is what lists of models say of all of them; empty for triton.
+	// OwnedBy is the value of owned_by of all models in lists; empty means triton.
 	OwnedBy string
-	// ResponsesStoreSize is how many responses are kept for requests that go on from
-	// them; 0 keeps none.
+	// ResponsesStoreSize is the maximum number of stored responses, from which later requests
+	// can continue; 0 stores none.
 	ResponsesStoreSize int
-	// ResponsesStoreBytes bounds the memory that they take, about.
+	// ResponsesStoreBytes is the approximate maximum memory of the stored responses.
 	ResponsesStoreBytes int64
-	// ResponsesStoreTTL is how long they are kept.
+	// ResponsesStoreTTL is how long a response is stored.
 	ResponsesStoreTTL time.Duration
 }
 
-// Default is the configuration without flags.
+// Default returns the configuration without flags.
 func Default() Config {
 	return Config{ResponsesStoreSize: 4096, ResponsesStoreBytes: 256 << 20, ResponsesStoreTTL: 24 * time.Hour}
 }
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.ResponsesStoreSize < 0:
@@ -78,7 +78,7 @@ type Handler struct {
 	mux       *server.Operations
 }
 
-// New makes a handler over the service.
+// New returns a handler over the service.
 func New(cfg Config, service *serving.Service) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 	return h, h.mux.Err()
 }
 
-// newHandler is New by a validator that may be shared: reading the document is what
-// takes the time.
+// newHandler is New with a validator that tests may share, since loading the document takes
+// most of the time.
 func newHandler(cfg Config, service *serving.Service, validator *Validator) *Handler {
 	kept := responses.StoreLimits{Size: cfg.ResponsesStoreSize, Bytes: cfg.ResponsesStoreBytes, TTL: cfg.ResponsesStoreTTL}
 	h := &Handler{API: responses.New(kept, service), cfg: cfg, service: service, validator: validator, mux: server.NewOperations(auth.OpenAI)}
@@ -112,12 +112,11 @@ func newHandler(cfg Config, service *serving.Service, validator *Validator) *Han
 	return h
 }
 
-// refusing are the patterns of what no operation takes. The path that counts tokens
-// would be that of a response by its pattern.
+// refusing are the patterns of requests that match no operation. Without them, the path that
+// counts tokens would match the operations of a single response.
 var refusing = []string{"/", "GET /v1/responses/input_tokens", "DELETE /v1/responses/input_tokens"} //nolint:gochecknoglobals // a constant list
 
-// ServeHTTP routes a request. What no route takes is answered in OpenAI's error
-// shape, too.
+// ServeHTTP routes a request. Requests that match no route get an error in OpenAI's form, too.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = respelled(r)
 	h.mux.ServeHTTP(h.withRate(w, r), r)
@@ -131,7 +130,7 @@ func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 // Record implements [server.Router].
 func (h *Handler) Record(r *http.Request) *auth.Record { return h.mux.Record(respelled(r)) }
 
-// respelled is a request in the one spelling of its route.
+// respelled returns a request with the canonical method and path of its route.
 func respelled(r *http.Request) *http.Request {
 	method, path, escaped := normalise(r.Method, r.URL.Path)
 	if method == r.Method && path == r.URL.Path && escaped == "" {
@@ -146,18 +145,18 @@ func respelled(r *http.Request) *http.Request {
 
 const modelsPath = "/v1/models"
 
-// probes are the health checks of other servers: vLLM, llama.cpp, SageMaker, Kubernetes.
+// probes are the health check paths of other servers: vLLM, llama.cpp, SageMaker, Kubernetes.
 var probes = map[string]string{ //nolint:gochecknoglobals // a constant table
 	"/health":  "/health/ready",
 	"/ping":    "/health/ready",
 	"/healthz": "/health/live",
 }
 
-// normalise gives each route its one spelling, that of the document: paths
-// without /v1 and below /openai and health checks, which other servers have, POST
-// /v1/models for GET. A model name with slashes becomes one segment of the escaped path, which
-// is empty where the path says it all. What is read ends with the name, what is
-// done to a model with /load or /unload.
+// normalise returns the canonical method and path of a route, as in the document. It accepts
+// the variants of other servers: paths without /v1, paths below /openai, health checks, and
+// POST for GET on /v1/models. A model name with slashes becomes one segment of the escaped
+// path, which is empty if it isn't needed. Only methods other than GET and HEAD treat a final
+// /load or /unload as an action instead of a part of the name.
 func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
 		path = rest
@@ -185,8 +184,8 @@ func normalise(method, path string) (newMethod, newPath, escaped string) {
 	return method, path, escaped
 }
 
-// refuse answers what no route takes: with 405 where one takes another method,
-// else with 404.
+// refuse responds to requests that match no route: with 405 if the path has a route with
+// another method, else with 404.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
@@ -204,7 +203,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	wire.WriteError(w, r, &wire.StatusError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf("%s can't be used on this path; use %s", r.Method, allowed[0])})
 }
 
-// maxPathShown bounds how much of a path is compared with others and shown, in bytes.
+// maxPathShown is the maximum length of a path in comparisons and errors, in bytes.
 const maxPathShown = 64
 
 // unknownPath returns the message about a path that isn't served.
@@ -250,7 +249,7 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 	})
 }
 
-// readBody also tells, in a header and in the log, which fields nobody knows.
+// readBody reads and validates the body. It reports unknown fields in a header and in the log.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, error) {
 	raw, err := readAll(r)
 	if err != nil {
@@ -274,9 +273,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, 
 // errNamed ends the search for the model of a request.
 var errNamed = errors.New("the model was found")
 
-// mayUse returns an error if the client's key isn't for the model of a request. It reads no
-// further than the model, and checks nothing else: a body without a model, or one that isn't
-// JSON, breaks a rule of its schema.
+// mayUse returns an error if the client's key doesn't allow the model of a request. It reads
+// no further than the model and checks nothing else. The validator refuses bodies without a
+// model and invalid JSON.
 func mayUse(ctx context.Context, raw []byte) error {
 	if client := inference.ClientOf(ctx); client == nil || client.Models == nil {
 		return nil
@@ -297,13 +296,13 @@ func mayUse(ctx context.Context, raw []byte) error {
 	return refused
 }
 
-// maxHeaderList bounds the header: the names come from the client.
+// maxHeaderList is the maximum length of the header in bytes: the client determines the names.
 const maxHeaderList = 1024
 
-// pathText keeps the brackets of positions as they are.
+// pathText restores the brackets of list positions.
 var pathText = strings.NewReplacer("%5B", "[", "%5D", "]") //nolint:gochecknoglobals // a constant table
 
-// headerList joins names, percent-encoded where a header can't hold them.
+// headerList joins names. It percent-encodes characters that a header can't contain.
 func headerList(names []string) string {
 	var b strings.Builder
 	for i, name := range names {
@@ -320,10 +319,10 @@ func headerList(names []string) string {
 	return b.String()
 }
 
-// maxPrealloc bounds what a Content-Length alone makes us allocate.
+// maxPrealloc is the maximum buffer, in bytes, that is allocated for a Content-Length.
 const maxPrealloc = 1 << 20
 
-// readAll reads the body, whose size and pace the server bounds.
+// readAll reads the body. The server limits its size and its time.
 func readAll(r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, &wire.StatusError{Status: http.StatusUnsupportedMediaType, Code: "unsupported_content_encoding", Message: "send the body without Content-Encoding"}
@@ -345,18 +344,18 @@ func readAll(r *http.Request) ([]byte, error) {
 	return nil, &wire.StatusError{Status: http.StatusBadRequest, Code: "incomplete_body", Message: "the request body ended early"}
 }
 
-// isRefused is whether the service has no room for the body.
+// isRefused reports whether the service has no room for the body.
 func isRefused(err error) bool {
 	_, refused := errors.AsType[*inference.Error](err)
 	return refused
 }
 
-// CheckLive tells that the process runs.
+// CheckLive reports that the process is running.
 func (h *Handler) CheckLive(context.Context, api.CheckLiveRequestObject) (api.CheckLiveResponseObject, error) {
 	return api.CheckLive200Response{}, nil
 }
 
-// CheckReady tells whether requests would be served.
+// CheckReady reports whether requests would be served.
 func (h *Handler) CheckReady(ctx context.Context, _ api.CheckReadyRequestObject) (api.CheckReadyResponseObject, error) {
 	if err := h.service.Ready(ctx); err != nil {
 		return nil, err
@@ -364,7 +363,7 @@ func (h *Handler) CheckReady(ctx context.Context, _ api.CheckReadyRequestObject)
 	return api.CheckReady200Response{}, nil
 }
 
-// CheckStartup tells whether requests would have been served at some time.
+// CheckStartup reports whether the server has ever been ready.
 func (h *Handler) CheckStartup(ctx context.Context, _ api.CheckStartupRequestObject) (api.CheckStartupResponseObject, error) {
 	if err := h.service.Started(ctx); err != nil {
 		return nil, err
@@ -381,7 +380,7 @@ func (h *Handler) ListModels(ctx context.Context, _ api.ListModelsRequestObject)
 	return answer, nil
 }
 
-// RetrieveModel describes one model.
+// RetrieveModel returns one model.
 func (h *Handler) RetrieveModel(ctx context.Context, req api.RetrieveModelRequestObject) (api.RetrieveModelResponseObject, error) {
 	named, err := h.service.Catalog().Model(ctx, req.Model)
 	if err != nil {

@@ -25,12 +25,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The client keeps its connections a moment longer than a test needs them.
+	// The client keeps its connections slightly longer than a test needs them.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
 // serve starts the frontend on a loopback port over an engine with the models
-// chat (which runs the script) and embedding.
+// chat, which runs the script, and embedding.
 func serve(t *testing.T, cfg Config, script inferencetest.Script) (*httptest.Server, *inferencetest.Engine) {
 	t.Helper()
 	engine := inferencetest.New()
@@ -44,7 +44,7 @@ func serve(t *testing.T, cfg Config, script inferencetest.Script) (*httptest.Ser
 
 const chatPath = "/v1/chat/completions"
 
-// ask makes a chat request of further fields.
+// ask returns a chat request with additional fields.
 func ask(fields string) string {
 	if fields != "" {
 		fields = "," + fields
@@ -77,7 +77,8 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// events reads a stream: each event's data, comments as they are.
+// events parses a stream. It returns the data of each event, and comments
+// unchanged.
 func events(body string) []string {
 	var list []string
 	for event := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
@@ -86,7 +87,7 @@ func events(body string) []string {
 	return list
 }
 
-// masked takes what differs from run to run out of a chunk.
+// masked replaces the parts of a chunk that differ between runs.
 func masked(t *testing.T, event string) string {
 	t.Helper()
 	if !strings.HasPrefix(event, `{"id":`) {
@@ -178,8 +179,8 @@ func TestStreamInterleavesChoices(t *testing.T) {
 	}
 }
 
-// TestErrorsBeforeAndInAStream: before the first event an error has its status,
-// later it is an event, and nothing follows it.
+// TestErrorsBeforeAndInAStream tests that an error before the first event has
+// its own status. A later error is the last event.
 func TestErrorsBeforeAndInAStream(t *testing.T) {
 	failure := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "Triton went away", RetryAfter: 1500 * time.Millisecond}
 	failing := func(after int) inferencetest.Script {
@@ -219,7 +220,8 @@ func TestIdleStreamSendsComments(t *testing.T) {
 	}
 }
 
-// TestStreamFlushesEachToken: a token reaches the client while the model waits.
+// TestStreamFlushesEachToken tests that a token reaches the client while the
+// model is still running.
 func TestStreamFlushesEachToken(t *testing.T) {
 	next := make(chan struct{})
 	server, engine := serve(t, Config{}, openaitest.Stepwise(3, next))
@@ -379,7 +381,7 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// TestAliases: the other spellings give the same answers.
+// TestAliases tests that the alternative paths have the same responses.
 func TestAliases(t *testing.T) {
 	server, _ := serve(t, Config{}, inferencetest.Say("x"))
 	const embed = `{"model":"embedding","input":"a"}`
@@ -407,7 +409,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// A store needs its limits.
+// TestConfigValidate tests that a store needs its limits.
 func TestConfigValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -429,7 +431,8 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// TestMayUse looks for the model of a request, and at nothing behind it.
+// TestMayUse tests that only the model of a request is read, and nothing after
+// it.
 func TestMayUse(t *testing.T) {
 	keyed := inference.WithClient(t.Context(), &inference.Client{Name: "k", Models: []string{"mine"}})
 	for name, tt := range map[string]struct {

@@ -25,14 +25,14 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// gallery serves pictures on this machine, and a handler that may fetch them.
+// gallery serves images on this machine, and a handler that may fetch them.
 type gallery struct {
 	*httptest.Server
 
 	engine   *inferencetest.Engine
-	pictures string // the address of their server
+	pictures string // the URL of the images' server
 	fetched  atomic.Int32
-	left     chan struct{} // who asked for what never comes
+	left     chan struct{} // receives when a client of a hanging image disconnects
 }
 
 const (
@@ -74,7 +74,7 @@ func newGallery(t *testing.T, cfg serving.Config) *gallery {
 	return g
 }
 
-// ask sends a request and gives what the engine got for it.
+// ask sends a request and returns the response and the inputs that the engine received.
 func (g *gallery) ask(t *testing.T, path, body string) (status int, answer string, sent []string) {
 	t.Helper()
 	before := len(g.engine.Requests())
@@ -120,8 +120,8 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestImagesAreKept: a response that goes on from another has its pictures, those of
-// addresses fetched again.
+// TestImagesAreKept tests that a response that continues another one has its images.
+// Images with a URL are fetched again.
 func TestImagesAreKept(t *testing.T) {
 	g := newGallery(t, serving.Config{})
 	_, first, _ := g.ask(t, responsesPath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.pictures+"/a.gif"))
@@ -194,8 +194,8 @@ func TestImagesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestImagesTakeTheRequestsTime: a fetch ends with the request, by its clock or as its
-// client leaves.
+// TestImagesTakeTheRequestsTime tests that a fetch ends with its request, at the deadline
+// or when the client disconnects.
 func TestImagesTakeTheRequestsTime(t *testing.T) {
 	body := func(g *gallery) string {
 		return fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}}]}]}`, g.pictures+"/never")
@@ -238,8 +238,8 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 	})
 }
 
-// TestImagesOfSilentModels: a model that would drop images in silence gets none unless it
-// is said to see.
+// TestImagesOfSilentModels tests that a model that would silently ignore images gets
+// none, unless it is configured to read images.
 func TestImagesOfSilentModels(t *testing.T) {
 	for _, contract := range []string{"llmapi", "bls"} {
 		engine := inferencetest.New()
@@ -253,8 +253,8 @@ func TestImagesOfSilentModels(t *testing.T) {
 	}
 }
 
-// TestImagesTokenized: the tokens of a prompt are those that the model is sent, with a
-// place for each image.
+// TestImagesTokenized tests that the tokens are those that the model receives, with a
+// placeholder for each image.
 func TestImagesTokenized(t *testing.T) {
 	g := newGallery(t, serving.Config{})
 	_, answer, _ := g.ask(t, "/v1/tokenize", `{"model":"chat",`+onePicture+`}`)

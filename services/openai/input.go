@@ -12,17 +12,18 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// DecodeInput reads what to embed: a text, the token ids of one, or a list of
-// either. It accepts and refuses what EmbeddingInput of openapi/openai.yaml
-// does, but for the number of inputs, which [inference.Request.Validate] bounds.
-// Errors are [*inference.Error] with params such as input[3].
+// DecodeInput reads the input of an embedding: a text, a list of token ids, or a list of
+// either. It accepts and refuses the same values as EmbeddingInput of openapi/openai.yaml,
+// except for the number of inputs, which [inference.Request.Validate] limits. Errors are
+// [*inference.Error] with params such as input[3].
 func DecodeInput(raw json.RawMessage) ([]inference.Input, error) {
 	return decodeTexts("input", raw, inputText)
 }
 
-// DecodePrompt reads what to continue: as [DecodeInput], but texts may be empty.
-// It accepts and refuses what CompletionPrompt of openapi/openai.yaml does, but for
-// the number of prompts, which [inference.Request.Validate] bounds.
+// DecodePrompt reads the prompts of a completion. It works as [DecodeInput] but accepts
+// empty texts. It accepts and refuses the same values as CompletionPrompt of
+// openapi/openai.yaml, except for the number of prompts, which [inference.Request.Validate]
+// limits.
 func DecodePrompt(raw json.RawMessage) ([]inference.Input, error) {
 	return decodeTexts("prompt", raw, decode.AnyText)
 }
@@ -48,10 +49,11 @@ func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader
 	return inputs, nil
 }
 
-// errTooManyEntries is returned for a list of more texts, or of more lists, than are built.
+// errTooManyEntries is returned for a list with more texts or more lists than the budget
+// allows.
 var errTooManyEntries = errors.New("too many entries")
 
-// inputList reads a list, whose first item says of what.
+// inputList reads a list. The first item determines the type of all items.
 func inputList(r *strictjson.Reader, text func(*strictjson.Reader) (string, error)) ([]inference.Input, error) {
 	var inputs []inference.Input
 	var ids []int
@@ -111,8 +113,8 @@ func inputIDs(r *strictjson.Reader) ([]int, error) {
 	return ids, err
 }
 
-// appendID reads one id. Ids don't count as values: they cost little more than their
-// text, and a batch of long inputs has many.
+// appendID reads one id. Ids don't count as values: they need little more memory than their
+// JSON, and a batch of long inputs has many.
 func appendID(r *strictjson.Reader, ids []int) ([]int, error) {
 	if c := r.Peek(); c != '-' && !strictjson.IsDigit(c) {
 		return ids, decode.Mismatch(r, "a token id")

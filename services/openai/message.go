@@ -10,11 +10,11 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// DecodeMessages reads the messages of a chat. It accepts and refuses what
-// ChatCompletionRequestMessage of openapi/openai.yaml does, and refuses one
-// thing more that a schema can't express: what no chat template can show (custom
-// tools, references to spoken answers). Parts that are images, sounds or files are
-// only checked for their form: what the model reads is the core's business.
+// DecodeMessages reads the messages of a chat. It accepts and refuses the same
+// values as ChatCompletionRequestMessage of openapi/openai.yaml. It also refuses
+// what no chat template can show, which the schema can't express: custom tools and
+// references to audio responses. For images, sounds and files it only checks the
+// form: the core checks which of them the model reads.
 //
 // Errors are [*inference.Error] with params such as messages[2].content[0].text.
 func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
@@ -46,13 +46,13 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 	return messages, nil
 }
 
-// roles are those a message can have.
+// roles returns the roles that a message can have.
 func roles() []string {
 	return []string{"developer", "system", "user", "assistant", "tool", "function"}
 }
 
-// decodeMessage reads one message. The reader that gave value goes along for its
-// count: arguments of calls are values, too.
+// decodeMessage reads one message from value. r counts the values inside the
+// arguments of calls, too.
 func decodeMessage(r *strictjson.Reader, value any) (inference.Message, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -78,8 +78,8 @@ func decodeMessage(r *strictjson.Reader, value any) (inference.Message, error) {
 	return m, err
 }
 
-// partKinds are the parts that a role's content may hold, none where it is text
-// only.
+// partKinds returns the kinds of parts that the content of a role may have, or nil
+// if it must be text.
 func partKinds(role string) []string {
 	switch role {
 	case "function":
@@ -191,7 +191,7 @@ func checkFile(part map[string]any) error {
 	return nil
 }
 
-// decodeAssistant reads what only the assistant's messages have.
+// decodeAssistant reads the fields that only the assistant's messages have.
 func decodeAssistant(r *strictjson.Reader, object map[string]any, m *inference.Message) (err error) {
 	if m.Refusal, err = decode.Text(object, "refusal", false); err != nil {
 		return err

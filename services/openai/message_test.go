@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
-// malformed is an assistant's message with one call of malformed arguments.
+// malformed returns an assistant's message with one call with malformed arguments.
 func malformed(arguments string) inference.Message {
 	return inference.Message{Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: "c1", Name: "f", Arguments: json.RawMessage(arguments), Malformed: true}}}
 }
@@ -193,14 +193,14 @@ func TestDecodeInputNamesTheField(t *testing.T) {
 	}
 }
 
-// fieldSchema is the document's own schema of a field with a decoder.
+// fieldSchema returns the document's schema of a field that has a decoder.
 func fieldSchema(t *testing.T, field string) *openapi3.Schema {
 	t.Helper()
 	of := map[string]string{"messages": "CreateChatCompletionRequest", "input": "CreateEmbeddingRequest", "prompt": "CreateCompletionRequest"}
 	return openaitest.Schema(t, of[field]).Properties[field].Value
 }
 
-// wantSchema holds a decoder's verdict to the document's.
+// wantSchema checks that the decoder and the schema agree on a value.
 func wantSchema(t *testing.T, field, raw string, accepted bool) {
 	t.Helper()
 	var value any
@@ -212,7 +212,7 @@ func wantSchema(t *testing.T, field, raw string, accepted bool) {
 	}
 }
 
-// TestDecodersAgreeWithTheDocument holds the fields with decoders of their own to the document.
+// TestDecodersAgreeWithTheDocument compares the fields' own decoders with the document.
 func TestDecodersAgreeWithTheDocument(t *testing.T) {
 	for field, tt := range map[string]struct {
 		values func(*rapid.T) any
@@ -309,7 +309,7 @@ func anyInput(t *rapid.T) any {
 	return list
 }
 
-// FuzzDecodeMessages asks that nothing panics and each refusal names a field.
+// FuzzDecodeMessages checks that nothing panics and that each refusal names a field.
 func FuzzDecodeMessages(f *testing.F) {
 	f.Add(`[{"role": "user", "content": "hi"}]`)
 	f.Add(`[{"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}]`)
@@ -323,7 +323,7 @@ func FuzzDecodeMessages(f *testing.F) {
 	})
 }
 
-// BenchmarkDecodeInput asks what 8,192 token ids cost, the largest usual input.
+// BenchmarkDecodeInput measures the decoding of 8,192 token ids, the largest common input.
 func BenchmarkDecodeInput(b *testing.B) {
 	raw := json.RawMessage(strings.ReplaceAll(fmt.Sprint(make([]int, 8192)), "0 ", "31337,"))
 	b.ReportAllocs()

@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// withRate has answers tell what is left of the rate of requests, by the headers of
-// OpenAI's API, where there is a rate.
+// withRate sets OpenAI's headers with the remaining rate on responses, if the client
+// has a rate limit.
 func (h *Handler) withRate(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
 	if r.Method != http.MethodPost {
 		return w
@@ -21,17 +21,17 @@ func (h *Handler) withRate(w http.ResponseWriter, r *http.Request) http.Response
 	return &rateWriter{ResponseWriter: w, ctx: r.Context(), service: h.service}
 }
 
-// rateWriter sets the headers when the answer begins, which is after the request has
-// been counted.
+// rateWriter sets the headers when the response starts, after the request has been
+// counted.
 type rateWriter struct {
 	http.ResponseWriter
 
-	ctx     context.Context //nolint:containedctx // it tells whose rate it is
+	ctx     context.Context //nolint:containedctx // it has the client
 	service *serving.Service
 	begun   bool
 }
 
-// Unwrap serves [http.ResponseController].
+// Unwrap is for [http.ResponseController].
 func (w *rateWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *rateWriter) WriteHeader(status int) {

@@ -12,8 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestRateHeaders: answers of any kind tell what is left, where there is a rate, and
-// the one that is refused when to come again.
+// TestRateHeaders tests that responses of all kinds have the remaining rate in their
+// headers if there is a limit. A refused request also gets the time to wait.
 func TestRateHeaders(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})

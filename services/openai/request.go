@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 )
 
-// chatRequest translates a validated body for the core. Each field of the API is
-// used here, or is metadata, or is refused by name.
+// chatRequest translates a validated body into a request of the core. Each field
+// of the API is used here, is metadata, or is refused by name.
 func chatRequest(ctx context.Context, body *api.CreateChatCompletionRequest) (*inference.Request, error) {
 	if err := refuseUnsupported(body); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func checkStreamOptions(options *api.ChatCompletionStreamOptions, stream bool) e
 	return nil
 }
 
-// clientsName gives errors about max_tokens, the core's name of that limit, the
-// newer name where the client used it.
+// clientsName renames max_tokens, the core's name of the limit, in errors to
+// max_completion_tokens if the client used that field.
 func clientsName(body *api.CreateChatCompletionRequest, err error) error {
 	const name, newer = "max_tokens", "max_completion_tokens"
 	e, ok := errors.AsType[*inference.Error](err)
@@ -94,7 +94,8 @@ func chatSampling(body *api.CreateChatCompletionRequest, s *inference.Sampling) 
 	})
 }
 
-// logprobs is how many alternatives to give, nil for no log probabilities at all.
+// logprobs returns the number of alternatives per token, or nil if no log
+// probabilities are requested.
 func logprobs(body *api.CreateChatCompletionRequest) (*int, error) {
 	top := decode.Value(body.TopLogprobs)
 	if decode.Value(body.Logprobs) {
@@ -103,11 +104,12 @@ func logprobs(body *api.CreateChatCompletionRequest) (*int, error) {
 	if top > 0 {
 		return nil, inference.Invalid("top_logprobs", "top_logprobs needs logprobs: true")
 	}
-	return nil, nil //nolint:nilnil // nil is "not asked for"
+	return nil, nil //nolint:nilnil // nil means not requested
 }
 
-// refuseUnsupported names the first field that no model behind Trident honours.
-// Values that change nothing are never refused: null, empty, the API's default.
+// refuseUnsupported returns an error that names the first unsupported field.
+// Values without an effect are never refused: null, empty values, and the API's
+// default.
 func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []decode.Unsupported{
 		{Name: "functions", Used: len(body.Functions) > 0, Why: "they are the older form of tools"},
@@ -124,12 +126,12 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 	}...))
 }
 
-// optionalChoice is true of a choice of functions that needs none.
+// optionalChoice reports whether a function choice doesn't force a call.
 func optionalChoice(choice json.RawMessage) bool {
 	return requests.Neutral(choice) || string(choice) == `"none"` || string(choice) == `"auto"`
 }
 
-// chatTools reads the tools and the choice among them.
+// chatTools reads the tools and the tool choice.
 func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (err error) {
 	req.Tools = body.Tools
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls

@@ -13,11 +13,11 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// chunkHead is what all chunks of an answer share.
+// chunkHead has the common parts of all chunks of a response.
 type chunkHead struct {
 	text  []byte              // up to the list of choices
-	model *catalog.Resolution // nil once text has its fingerprint
-	usage bool                // every chunk has a usage, null but in the last
+	model *catalog.Resolution // nil once text contains the fingerprint
+	usage bool                // every chunk has a usage, which is null except in the last
 }
 
 func newChunkHead(id, object string, created int64, model *catalog.Resolution, usage bool) chunkHead {
@@ -31,7 +31,7 @@ func newChunkHead(id, object string, created int64, model *catalog.Resolution, u
 	return chunkHead{text: text, model: model, usage: usage}
 }
 
-// begin begins a chunk. The first one comes when the model that answers is known.
+// begin starts a chunk. At the first chunk the model that generates the response is known.
 func (h *chunkHead) begin(dst []byte) []byte {
 	if h.model != nil {
 		if fingerprint := h.model.Fingerprint(); fingerprint != "" {
@@ -43,7 +43,7 @@ func (h *chunkHead) begin(dst []byte) []byte {
 	return append(dst, h.text...)
 }
 
-// end closes a chunk whose choice has been written.
+// end closes a chunk after its choice.
 func (h *chunkHead) end(dst []byte) []byte {
 	if h.usage {
 		return append(dst, `],"usage":null}`+"\n\n"...)
@@ -51,7 +51,7 @@ func (h *chunkHead) end(dst []byte) []byte {
 	return append(dst, "]}\n\n"...)
 }
 
-// AppendError adds an event that is the error.
+// AppendError appends an error event.
 func (*chunkHead) AppendError(dst []byte, err error) []byte {
 	_, object, _ := wire.Describe(err)
 	dst = append(dst, "data: "...)
@@ -59,7 +59,7 @@ func (*chunkHead) AppendError(dst []byte, err error) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// AppendEnd adds the chunk that has no choices but the usage, if it was asked for.
+// AppendEnd appends the chunk with the usage, if it was requested, and [DONE].
 func (h *chunkHead) AppendEnd(dst []byte, u *inference.Usage) []byte {
 	const done = "data: [DONE]\n\n"
 	if !h.usage {
@@ -86,15 +86,15 @@ func newChunkWriter(id string, created int64, model *catalog.Resolution, choices
 	return &chunkWriter{chunkHead: newChunkHead(id, "chat.completion.chunk", created, model, usage), roles: make([]bool, choices)}
 }
 
-// AppendDelta adds the chunks of one Delta: the role before the choice's first
-// content, the reasoning, the content, the calls, the finish reason.
+// AppendDelta appends the chunks of one Delta: the role before the choice's first content, the
+// reasoning, the content, the calls, the finish reason.
 func (c *chunkWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	c.roles = reaching(c.roles, d.Index)
 	if !c.roles[d.Index] {
 		c.roles[d.Index] = true
 		dst = c.open(dst, d.Index)
 		content := `""`
-		if len(d.ToolCalls) > 0 { // there may be no text at all
+		if len(d.ToolCalls) > 0 { // there may be no text
 			content = "null"
 		}
 		dst = append(dst, `"role":"assistant","content":`...)
@@ -128,7 +128,7 @@ func (c *chunkWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	return dst
 }
 
-// appendCalls adds pieces of calls; the first piece of each has its id and name.
+// appendCalls appends fragments of calls. The first fragment of each call has its id and name.
 func appendCalls(dst []byte, pieces []inference.ToolCallPiece) []byte {
 	dst = append(dst, `"tool_calls":[`...)
 	for i := range pieces {
@@ -182,7 +182,7 @@ func appendLogprobs(dst []byte, logprobs []inference.TokenLogprob) []byte {
 		return append(dst, "null"...)
 	}
 	content, err := json.Marshal(wire.TokenLogprobs(logprobs))
-	if err != nil { // infinities are the adapters' to replace
+	if err != nil { // the adapters replace infinities
 		return append(dst, "null"...)
 	}
 	dst = append(dst, `{"content":`...)
@@ -190,15 +190,15 @@ func appendLogprobs(dst []byte, logprobs []inference.TokenLogprob) []byte {
 	return append(dst, `,"refusal":null}`...)
 }
 
-// completionChunks appends the chunks of plain completions.
+// completionChunks appends the chunks of completions.
 type completionChunks struct {
 	chunkHead
 
-	top     int   // alternatives at each position
-	offsets []int // by choice: characters that have been sent
+	top     int   // alternatives per token
+	offsets []int // by choice: number of characters sent
 }
 
-// AppendDelta adds one chunk.
+// AppendDelta appends one chunk.
 func (c *completionChunks) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	dst = c.begin(dst)
 	dst = append(dst, `{"index":`...)
@@ -216,38 +216,39 @@ func (c *completionChunks) appendLogprobs(dst []byte, d *inference.Delta) []byte
 	}
 	c.offsets = reaching(c.offsets, d.Index)
 	lists, err := json.Marshal(addLogprobs(nil, d.Logprobs, c.top, &c.offsets[d.Index]))
-	if err != nil { // infinities are the adapters' to replace
+	if err != nil { // the adapters replace infinities
 		return append(dst, "null"...)
 	}
 	return append(dst, lists...)
 }
 
-// ChatEvents writes a streamed chat completion: server-sent events of
-// chat.completion.chunk objects, ended by [DONE]. It is for one answer.
+// ChatEvents writes a streamed chat completion: server-sent events of chat.completion.chunk
+// objects, ended by [DONE]. It is for one response.
 type ChatEvents struct {
-	// ID is in every chunk.
+	// ID is the id in every chunk.
 	ID string
-	// Model is, too, by the name that the client gave, and its fingerprint unless that is empty:
-	// the one of the model that answers, which is known when the first Delta comes.
+	// Model has the name that the client sent and the fingerprint, unless that is empty. Every
+	// chunk has both. The model that generates the response is known when the first Delta
+	// arrives.
 	Model *catalog.Resolution
-	// Choices that were asked for, at least 1; a model may give more.
+	// Choices is the number of requested choices, at least 1. A model may return more.
 	Choices int
-	// Usage adds the chunk that tells the tokens used.
+	// Usage adds the chunk with the usage.
 	Usage bool
-	// Record learns of the first token, of the usage and of an error that came
-	// after the first event.
+	// Record receives the time of the first token, the usage, and an error after the first
+	// event.
 	Record *server.Record
 }
 
-// Write sends the Deltas as they come. Those that are there together leave in
-// one write, and nothing waits for company. An error before the first event is
-// returned, with nothing written; a later one becomes an event.
+// Write sends the Deltas as they arrive. Deltas that are ready together are sent in one write;
+// none is delayed to wait for others. An error before the first event is returned, with nothing
+// written; a later one becomes an event.
 func (e *ChatEvents) Write(w http.ResponseWriter, deltas iter.Seq2[inference.Delta, error]) error {
 	return wire.WriteEvents(w, e.Record, newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage), deltas)
 }
 
-// reaching lengthens a list by choice up to an index: a model that gives several
-// texts for a request makes more choices than were asked for.
+// reaching extends a list by choice up to an index. A model that returns several texts per
+// request makes more choices than requested.
 func reaching[T any](list []T, index int) []T {
 	for len(list) <= index {
 		var zero T

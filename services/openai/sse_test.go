@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// BenchmarkChunk: what does one token's event cost? Compare allocs/op (0 wanted)
-// and ns/op with encoding the generated chunk type by encoding/json.
+// BenchmarkChunk measures the encoding of one token's event. allocs/op should be
+// 0. Compare ns/op with encoding the generated chunk type by encoding/json.
 func BenchmarkChunk(b *testing.B) {
 	chunks := newChunkWriter("chatcmpl-x", 1, &catalog.Resolution{}, 1, true)
 	delta := inference.Delta{Text: []byte(" token")}
@@ -25,7 +25,8 @@ func BenchmarkChunk(b *testing.B) {
 	}
 }
 
-// TestEmptyDeltaFlushes: it sends what waits, adds nothing and is no first token.
+// TestEmptyDeltaFlushes tests that an empty Delta sends the buffer, adds nothing
+// and isn't the first token.
 func TestEmptyDeltaFlushes(t *testing.T) {
 	rec, record := httptest.NewRecorder(), &server.Record{}
 	events := ChatEvents{ID: "x", Model: &catalog.Resolution{Named: catalog.Named{Name: "chat"}}, Choices: 2, Record: record}
@@ -40,7 +41,7 @@ func TestEmptyDeltaFlushes(t *testing.T) {
 		if got := write(inference.Delta{}); got != "" || rec.Header().Get("Content-Type") != "" || !record.FirstToken.IsZero() {
 			t.Errorf("an empty Delta at the start: %q, headers %v, first token %v", got, rec.Header(), record.FirstToken)
 		}
-		// The first token waits for nothing.
+		// The first token is sent at once.
 		sent := write(inference.Delta{Text: []byte("a"), More: true})
 		first := record.FirstToken
 		if !strings.Contains(sent, `"content":"a"`) || !rec.Flushed || first.IsZero() {
@@ -71,9 +72,9 @@ func TestHeaderList(t *testing.T) {
 	}
 }
 
-// BenchmarkStream: what does a token cost from the engine's response to the
-// bytes of its event? ns/op and allocs/op are those of one token: 0 allocations
-// are wanted. Compare two revisions with benchstat.
+// BenchmarkStream measures a token from the engine's response to the bytes of its
+// event. ns/op and allocs/op are per token; allocs/op should be 0. Compare two
+// revisions with benchstat.
 func BenchmarkStream(b *testing.B) {
 	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return New(Config{}, s) }, chatPath, ask(`"stream":true`))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Tokenize gives the token ids of a text or of a chat.
+// Tokenize returns the token ids of a text or of a chat.
 func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObject) (api.TokenizeResponseObject, error) {
 	body := request.Body
 	server.RecordOf(ctx).Model = body.Model
@@ -36,14 +36,15 @@ func (h *Handler) Tokenize(ctx context.Context, request api.TokenizeRequestObjec
 	return &tokenizeAnswer{tokens: tokens, texts: decode.Value(body.ReturnTokenStrs)}, nil
 }
 
-// tokenizeAnswer is api.TokenizeResponse, written as it is made: a text has as many tokens
-// as bytes, and the JSON of each takes more than the token.
+// tokenizeAnswer is api.TokenizeResponse, encoded while it is written. A text may have as
+// many tokens as bytes, and the JSON of each token takes more memory than the token.
 type tokenizeAnswer struct {
 	tokens *serving.Tokens
-	texts  bool // the tokens' own are asked for
+	texts  bool // the tokens' texts are requested
 }
 
-// VisitTokenizeResponse writes it. A client that has left needs none.
+// VisitTokenizeResponse writes the response. It ignores write errors, since the client may
+// have disconnected.
 func (a *tokenizeAnswer) VisitTokenizeResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
 	length := "null"
@@ -66,7 +67,7 @@ func (a *tokenizeAnswer) VisitTokenizeResponse(w http.ResponseWriter) error {
 	return b.Flush()
 }
 
-// list writes what item makes of each token.
+// list writes a JSON list of the results of item for each token.
 func (a *tokenizeAnswer) list(b *bufio.Writer, item func(to []byte, id int) []byte) {
 	_ = b.WriteByte('[')
 	for i, id := range a.tokens.IDs {
@@ -78,7 +79,7 @@ func (a *tokenizeAnswer) list(b *bufio.Writer, item func(to []byte, id int) []by
 	_ = b.WriteByte(']')
 }
 
-// tokenizeRequest translates a validated body for the core.
+// tokenizeRequest translates a validated body into a request of the core.
 func tokenizeRequest(ctx context.Context, body *api.TokenizeRequest) (*inference.Request, error) {
 	if decode.Value(body.ChatTemplate) != "" {
 		return nil, inference.Unsupported("chat_template", "chat_template is not supported: the model's own template is used")
@@ -126,7 +127,7 @@ func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference
 	return nil
 }
 
-// Detokenize gives the text of token ids.
+// Detokenize returns the text of token ids.
 func (h *Handler) Detokenize(ctx context.Context, request api.DetokenizeRequestObject) (api.DetokenizeResponseObject, error) {
 	server.RecordOf(ctx).Model = request.Body.Model
 	model := h.service.Resolve(request.Body.Model)

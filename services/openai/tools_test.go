@@ -13,7 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// serveTools is serve with a model that calls as Hermes and thinks as Qwen 3 does.
+// serveTools is serve with a model that has Hermes's tool calls and Qwen 3's
+// reasoning.
 func serveTools(t *testing.T, script inferencetest.Script) (*httptest.Server, *inferencetest.Engine) {
 	t.Helper()
 	engine := inferencetest.New()
@@ -27,7 +28,7 @@ func serveTools(t *testing.T, script inferencetest.Script) (*httptest.Server, *i
 
 const twoTools = `"tools":[{"type":"function","function":{"name":"get","strict":true,"parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},{"type":"function","function":{"name":"now"}}]`
 
-// callID is what differs from call to call.
+// callID matches the ids, which differ between calls.
 var callID = regexp.MustCompile(`"id":"call_\w{24,}"`)
 
 func TestToolCalls(t *testing.T) {

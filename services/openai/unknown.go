@@ -7,23 +7,23 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// shape is what a schema knows of a value's keys. A union has the keys of all its
-// alternatives: which of them a value is may stand behind the keys.
+// shape has the keys that a schema defines. A union has the keys of all its
+// alternatives, since the key that selects the alternative may come last.
 type shape struct {
-	open  bool              // any key may stand in an object
+	open  bool              // the object accepts any key
 	keys  map[string]*shape // of objects
-	items *shape            // of lists; nil where nothing is known of them
+	items *shape            // of lists; nil if the schema defines none
 }
 
-// shapeOf reads a schema, which must not contain itself. It is nil where no key can
-// be unknown.
+// shapeOf returns the shape of a schema, which must not be recursive. It returns nil
+// if no key can be unknown.
 func shapeOf(schema *openapi3.Schema) *shape {
 	s := &shape{keys: map[string]*shape{}}
 	s.add(schema)
 	return s.trimmed()
 }
 
-// trimmed takes out what has no keys to know.
+// trimmed removes shapes in which no key can be unknown.
 func (s *shape) trimmed() *shape {
 	for name, below := range s.keys {
 		s.keys[name] = below.trimmed()
@@ -57,28 +57,28 @@ func (s *shape) add(schema *openapi3.Schema) {
 	}
 }
 
-// maxUnknown bounds the names that a request's unknown keys make: they are the
-// client's own, and a body has room for a million.
+// maxUnknown is the maximum number of unknown keys that are collected. The client
+// determines the keys, and a body has room for a million.
 const maxUnknown = 64
 
-// unknownKeys collects the keys of a body that the document doesn't have, one more
-// than maxUnknown at most.
+// unknownKeys collects the keys of a body that the document doesn't have, up to
+// maxUnknown+1 of them.
 type unknownKeys struct {
 	names []string
 	seen  map[string]bool // without positions
 	trail []step
 }
 
-// step leads from a value to one in it.
+// step leads from a value to a member or an item of it.
 type step struct {
 	key string
-	// index of a list's item, used where key is empty. No path needs an empty key to
-	// be told from the first item.
+	// index is the index of a list's item, used if key is empty. The empty key of an
+	// object thus looks like the first item, which no path has to distinguish.
 	index int
 }
 
-// walk reads one value, as [strictjson.Reader.Value] does without build, and notes the
-// keys in it that the shape doesn't have.
+// walk reads one value, as [strictjson.Reader.Value] does without build, and records
+// the keys that the shape doesn't have.
 func (u *unknownKeys) walk(r *strictjson.Reader, s *shape) error {
 	at := len(u.trail)
 	switch c := r.Peek(); {
@@ -107,8 +107,8 @@ func (u *unknownKeys) walk(r *strictjson.Reader, s *shape) error {
 	return err
 }
 
-// note adds the path that the walk is at. Positions in lists make no difference:
-// what is unknown in every message is told of the first.
+// note records the current path. Positions in lists are ignored: a key that is unknown
+// in every message is recorded for the first.
 func (u *unknownKeys) note() {
 	if len(u.names) > maxUnknown {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
-// TestUnknownKeysBelow: what nobody knows is named wherever it stands, and what may
-// have any key is left alone.
+// TestUnknownKeysBelow tests that unknown keys are reported at any depth. Keys in
+// objects that accept any key aren't unknown.
 func TestUnknownKeysBelow(t *testing.T) {
 	message := func(fields string) string {
 		return `{"model":"chat","messages":[{"role":"system","content":"x"},{"role":"user","content":"hi",` + fields + `},{"role":"user","content":"hi",` + fields + `}]}`
@@ -48,7 +48,8 @@ func TestUnknownKeysBelow(t *testing.T) {
 	}
 }
 
-// TestUnknownKeysAreBounded: a body of nothing else costs no more than it must.
+// TestUnknownKeysAreBounded tests the limit of the reported keys for a body with
+// many unknown keys.
 func TestUnknownKeysAreBounded(t *testing.T) {
 	var keys strings.Builder
 	for i := range 1000 {

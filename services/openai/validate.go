@@ -22,48 +22,49 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// Validator checks request bodies against openapi/openai.yaml. It is safe for
-// concurrent use.
+// Validator checks request bodies against openapi/openai.yaml. It is safe for concurrent use.
 //
-// Some fields are checked by this package's own decoding instead, which has to
-// read them anyway and costs less than walking their unions: messages by
-// [DecodeMessages], prompt by [DecodePrompt], input by [DecodeInput] and that of
-// responses by the package responses. A test holds these to the document.
+// Some fields are checked only by their own decoders, which have to read them anyway and are
+// faster than walking their unions in the schema. [DecodeMessages] checks messages,
+// [DecodePrompt] prompt, [DecodeInput] input, and package responses the input of responses. A
+// test compares the decoders with the document.
 type Validator struct {
 	bodies map[string]*bodySchema // by pattern, such as POST /v1/embeddings
 }
 
-// bodySchema is an operation's request body, its fields made ready for reading.
+// bodySchema is an operation's request body, with its fields prepared for reading.
 type bodySchema struct {
 	schema *openapi3.Schema
 	fields map[string]field
-	// optional bodies may be missing.
+	// optional bodies may be absent.
 	optional bool
 }
 
-// field says how to read one field of a body.
+// field describes how to read one field of a body.
 type field struct {
 	// loose fields are checked by their own decoder, not by the schema.
 	loose bool
-	// raw fields reach the handler as the client's bytes: as one text, or with
-	// rawItems as a list of them.
+	// raw fields are passed to the handler as the client's JSON; with rawItems, as a list of
+	// the items' JSON.
 	raw, rawItems bool
-	// open fields are raw and take any object, of which nothing is built.
+	// open fields are raw and accept any object, which isn't decoded.
 	open bool
-	// most values that the field may hold, and most keys if it is an open one; what says so.
+	// most is the maximum number of values in the field, keys the maximum number of keys of
+	// an open field. over is the error beyond most.
 	most, keys int
 	over       string
 	// ids fields are lists of token ids, which don't count as values.
 	ids bool
 	// integer fields take int64 only; the schema compares floats, and 2^63 passes.
 	integer bool
-	// shape finds keys below that the document doesn't have.
+	// shape finds keys in the field that the document doesn't have.
 	shape *shape
-	// What means the same as leaving an optional field out.
+	// Values that have the same meaning as an absent optional field.
 	nullIsAbsent, objectIsAbsent, listIsAbsent bool
 }
 
-// NewValidator loads the embedded document. Only a defective one is an error.
+// NewValidator loads the embedded document. It returns an error only if the document is
+// invalid.
 func NewValidator() (*Validator, error) {
 	doc, err := loadDocument()
 	if err != nil {
@@ -86,7 +87,7 @@ func NewValidator() (*Validator, error) {
 		schema := doc.Paths.Value(o.path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		v.bodies["POST "+o.path] = newBodySchema(schema, o.body, o.loose)
 	}
-	for _, action := range []string{"models/{model}/load", "models/{model}/unload", "responses/{response_id}/cancel"} { // they take none; clients send {} all the same
+	for _, action := range []string{"models/{model}/load", "models/{model}/unload", "responses/{response_id}/cancel"} { // they have no body, but clients send {}
 		v.bodies["POST /v1/"+action] = &bodySchema{schema: openapi3.NewObjectSchema(), optional: true}
 	}
 	return v, nil
@@ -104,8 +105,8 @@ func loadDocument() (*openapi3.T, error) {
 	return doc, nil
 }
 
-// newBodySchema derives the schema of the fast path: the document's, but for
-// the loose field, which may hold anything there.
+// newBodySchema derives the schema of the fast path. It is the document's schema, except that
+// the loose field accepts any value.
 func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bodySchema {
 	fast := *schema
 	fast.Properties = maps.Clone(schema.Properties)
@@ -139,8 +140,8 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 	return &bodySchema{schema: &fast, fields: fields}
 }
 
-// mostValues is how many values a field of the schema may hold, which is known before they
-// are built: what the schema's own limit makes, or the budget of its kind.
+// mostValues returns how many values a field may have, which is checked before they are
+// built. The number comes from the schema's own limit or from the budget of its kind.
 func mostValues(schema *openapi3.Schema) int {
 	switch {
 	case holdsOpen(schema):
@@ -153,8 +154,9 @@ func mostValues(schema *openapi3.Schema) int {
 	return budget.FieldValues
 }
 
-// manyIDs reports whether the schema is a list of token ids that may have all of a request's.
-// The ids of shorter lists count as values: those beyond the list's limit aren't built.
+// manyIDs reports whether the schema is a list that may have all token ids of a request. The
+// ids of lists with a smaller limit count as values, so that those beyond the limit aren't
+// built.
 func manyIDs(schema *openapi3.Schema) bool {
 	return schema.Items != nil && schema.Items.Value.Type.Is(openapi3.TypeInteger) && schema.MaxItems != nil && *schema.MaxItems >= budget.TokenIDs
 }
@@ -166,7 +168,7 @@ func mostKeys(schema *openapi3.Schema) int {
 	return int(*schema.MaxProps)
 }
 
-// overBudget says what a field with more must be.
+// overBudget returns the error of a field with more values than mostValues.
 func overBudget(schema *openapi3.Schema) string {
 	switch {
 	case holdsOpen(schema):
@@ -178,7 +180,7 @@ func overBudget(schema *openapi3.Schema) string {
 	return fmt.Sprintf("holds more than %d values: send fewer", mostValues(schema))
 }
 
-// holdsOpen reports whether a value of the schema may hold objects of any form.
+// holdsOpen reports whether a value of the schema may contain objects of any form.
 func holdsOpen(schema *openapi3.Schema) bool {
 	below := slices.Collect(maps.Values(schema.Properties))
 	below = append(below, schema.OneOf...)
@@ -197,7 +199,7 @@ func permits(schema *openapi3.Schema, kind string) bool {
 	return slices.ContainsFunc(schema.OneOf, func(s *openapi3.SchemaRef) bool { return permits(s.Value, kind) })
 }
 
-// open reports whether the schema takes any object there is.
+// open reports whether the schema accepts every object.
 func open(schema *openapi3.Schema) bool {
 	if schema.Type.Is(openapi3.TypeObject) {
 		extra := schema.AdditionalProperties.Has
@@ -206,25 +208,24 @@ func open(schema *openapi3.Schema) bool {
 	return slices.ContainsFunc(schema.OneOf, func(s *openapi3.SchemaRef) bool { return open(s.Value) })
 }
 
-// Validated is a request body that passed. As the body of an [http.Request] it
-// hands its values to the generated code, which so binds exactly what was
-// checked: encoding/json would match keys in any letter case and keep the last
-// of two. Fields that are null or, where they hold lists or objects, empty are
-// absent from it, unless they are required.
+// Validated is a valid request body. As the body of an [http.Request] it passes its values to
+// the generated code, which thus binds exactly the values that were checked. encoding/json
+// would match keys in any letter case and keep the last of two. Optional fields are absent if
+// they are null, or if they are empty lists or objects.
 type Validated struct {
-	// Unknown are the names of fields that the document doesn't have, sorted, such as
-	// zeta or messages[0].zeta; of a list's items the first is named. They are the
-	// client's own text, long ones cut: quote them before they reach a header.
+	// Unknown are the sorted names of fields that the document doesn't have, such as zeta or
+	// messages[0].zeta. For a list, the first item is named. The names come from the client
+	// and long ones are cut: quote them before they are used in a header.
 	Unknown []string
 
 	value map[string]any
 }
 
-// ValidatedValue is what the generated code's runtime.BindJSONBody looks for.
+// ValidatedValue is the method that the generated code's runtime.BindJSONBody calls.
 func (b *Validated) ValidatedValue() any { return b.value }
 
-// Read always fails: a body that could not be bound must not be decoded by
-// other rules than those it was checked by.
+// Read always fails: a body that couldn't be bound must not be decoded by other rules than it
+// was checked by.
 func (*Validated) Read([]byte) (int, error) {
 	return 0, errors.New("validated request does not fit its generated type")
 }
@@ -234,9 +235,9 @@ func (*Validated) Close() error { return nil }
 
 var _ io.ReadCloser = (*Validated)(nil)
 
-// Validate reads the body of a request that matched pattern, as in
-// [http.Request], and checks it. The error is an [*inference.Error] that names
-// the field at fault. The result refers to body, which must not change.
+// Validate reads and checks the body of a request that matched pattern, as in [http.Request].
+// The error is an [*inference.Error] that names the invalid field. The result refers to body,
+// which must not change.
 func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	schema, ok := v.bodies[pattern]
 	if !ok {
@@ -270,12 +271,11 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 
 var errNotObject = errors.New("not a JSON object")
 
-// terse keeps the library from writing the value and the schema into errors that nobody
-// reads.
+// terse prevents the library from writing the value and the schema into errors that aren't
+// shown.
 var terse = openapi3.SetSchemaErrorMessageCustomizer(func(err *openapi3.SchemaError) string { return err.Reason }) //nolint:gochecknoglobals // a constant
 
-// read takes one field: into result for the handler and into checked for the
-// schema.
+// read reads one field into result, for the handler, and into checked, for the schema.
 func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, checked map[string]any, unknown *unknownKeys) error {
 	f, known := s.fields[name]
 	unknown.trail = append(unknown.trail[:0], step{key: name})
@@ -302,13 +302,12 @@ func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, 
 	return err
 }
 
-// read builds the value where the schema checks it, and looks for unknown keys
-// below.
+// read builds the value if the schema checks it, and looks for unknown keys in it.
 func (f field) read(r *strictjson.Reader, known bool, unknown *unknownKeys) (any, error) {
 	r.FreeNumbers = f.loose || f.ids
 	defer func() { r.FreeNumbers = false }()
 	switch {
-	case f.loose: // its decoder counts what it builds
+	case f.loose: // its decoder counts the values that it builds
 		return nil, unknown.walk(r, f.shape)
 	case !known:
 		return r.Value(false)
@@ -326,7 +325,7 @@ func (f field) read(r *strictjson.Reader, known bool, unknown *unknownKeys) (any
 	}
 }
 
-// skim goes over an open field's object.
+// skim checks the size of an open field's object without decoding it.
 func (f field) skim(r *strictjson.Reader) error {
 	keys := 0
 	_, err := r.Within(f.most, func() (any, error) {
@@ -345,7 +344,7 @@ func (f field) skim(r *strictjson.Reader) error {
 	return err
 }
 
-// absent reports whether the value says no more than leaving the field out.
+// absent reports whether the value has the same meaning as an absent field.
 func (f field) absent(raw json.RawMessage) bool {
 	switch raw[0] {
 	case 'n':
@@ -358,10 +357,10 @@ func (f field) absent(raw json.RawMessage) bool {
 	return false
 }
 
-// isEmpty is true of the bytes of an object or list that holds nothing.
+// isEmpty reports whether the JSON of an object or list has no members.
 func isEmpty(raw json.RawMessage) bool { return len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0 }
 
-// bound is the form in which the field's generated Go type takes the value.
+// bound returns the value in the form of the field's generated Go type.
 func (f field) bound(value any, raw json.RawMessage) (any, error) {
 	switch {
 	case f.raw:
@@ -372,7 +371,7 @@ func (f field) bound(value any, raw json.RawMessage) (any, error) {
 	return value, nil
 }
 
-// rawItems splits a list into its items' bytes.
+// rawItems splits the JSON of a list into the JSON of its items.
 func rawItems(raw json.RawMessage) ([]any, error) {
 	items := []any{}
 	r := strictjson.NewReader(raw)

@@ -26,8 +26,8 @@ const (
 	embeddingPattern = "POST /v1/embeddings"
 )
 
-// sharedValidator takes long to make, under the race detector most of all, and doesn't
-// change.
+// sharedValidator is created once, since that is slow, particularly under the race
+// detector.
 var sharedValidator = sync.OnceValues(NewValidator)
 
 func newValidator(tb testing.TB) *Validator {
@@ -39,7 +39,7 @@ func newValidator(tb testing.TB) *Validator {
 	return v
 }
 
-// chatBody is a whole request around further fields.
+// chatBody returns a whole request with additional fields.
 func chatBody(fields string) string {
 	return `{"model": "m", "messages": [{"role": "user", "content": "hi"}]` + fields + `}`
 }
@@ -136,7 +136,8 @@ func TestValidateRefusesOtherThanOneJSONObject(t *testing.T) {
 	}
 }
 
-// A body that is nothing but opening brackets must cost neither stack nor time.
+// TestValidateRefusesADepthBombAtOnce tests that a body of opening brackets uses
+// neither stack nor time.
 func TestValidateRefusesADepthBombAtOnce(t *testing.T) {
 	tier.Computes(t)
 	body := append([]byte(`{"messages":`), slices.Repeat([]byte("["), 64<<20)...)
@@ -151,8 +152,8 @@ func TestValidateRefusesADepthBombAtOnce(t *testing.T) {
 	}
 }
 
-// TestOpenFieldsAreNotBuilt: what only the template or the engine reads costs
-// nothing here but its bytes.
+// TestOpenFieldsAreNotBuilt tests that fields that only the template or the engine
+// reads aren't decoded.
 func TestOpenFieldsAreNotBuilt(t *testing.T) {
 	object := `{"x": [` + strings.Repeat("[],", 50_000) + `[]]}`
 	for _, field := range []string{"chat_template_kwargs", "guided_json"} {
@@ -199,7 +200,8 @@ func TestValidateAcceptsWhatSaysNothing(t *testing.T) {
 	}
 }
 
-// Fields for which an empty object or list is the same as none.
+// TestEmptyValuesThatSayNothing lists the fields for which an empty object or list is
+// the same as an absent field.
 func TestEmptyValuesThatSayNothing(t *testing.T) {
 	var objects, lists []string
 	for name, f := range newValidator(t).bodies[chatPattern].fields {
@@ -260,7 +262,7 @@ func TestValidateUnknownPattern(t *testing.T) {
 	}
 }
 
-// bind does what the generated strict handler does with a validated body.
+// bind binds a validated body as the generated strict handler does.
 func bind[T any](t *testing.T, pattern, body string) (T, error) {
 	t.Helper()
 	var out T
@@ -296,7 +298,8 @@ func TestGeneratedCodeBindsWhatWasValidated(t *testing.T) {
 	}
 }
 
-// What does not fit must not be decoded by other rules.
+// TestValidatedBodyIsNotReadTwice tests that a body that doesn't fit its type isn't
+// decoded by other rules.
 func TestValidatedBodyIsNotReadTwice(t *testing.T) {
 	if got, err := bind[struct {
 		Model int `json:"model"`
@@ -305,8 +308,8 @@ func TestValidatedBodyIsNotReadTwice(t *testing.T) {
 	}
 }
 
-// Every field of the document has a place in the generated type, and nothing
-// else has one: what passes validation can't be lost on the way.
+// TestGeneratedTypesHaveTheDocumentsFields tests that the generated types have exactly
+// the fields of the document, so that no valid field is lost.
 func TestGeneratedTypesHaveTheDocumentsFields(t *testing.T) {
 	v := newValidator(t)
 	for pattern, body := range map[string]reflect.Type{
@@ -326,8 +329,8 @@ func TestGeneratedTypesHaveTheDocumentsFields(t *testing.T) {
 	}
 }
 
-// One well-formed value of each field must pass and bind: schema and generated
-// types agree on all of them.
+// TestEveryFieldPassesAndBinds tests that a valid value of each field passes and
+// binds: schema and generated types agree.
 func TestEveryFieldPassesAndBinds(t *testing.T) {
 	v := newValidator(t)
 	for name, property := range v.bodies[chatPattern].schema.Properties {
@@ -346,7 +349,7 @@ func TestEveryFieldPassesAndBinds(t *testing.T) {
 	}
 }
 
-// example is a value that satisfies the schema and isn't empty.
+// example returns a value that satisfies the schema and isn't empty.
 func example(s *openapi3.Schema) any {
 	switch {
 	case len(s.Enum) > 0:
@@ -375,8 +378,8 @@ func example(s *openapi3.Schema) any {
 	return 1
 }
 
-// FuzzValidate asks that no body panics, that what isn't JSON never passes, and
-// that each refusal is one that a client may read.
+// FuzzValidate checks that no body panics, that invalid JSON never passes, and that
+// each refusal is an error for clients.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range []string{
 		chatBody(""), chatBody(`, "temperature": 3`), chatBody(`, "stop": ["a"], "tools": [{"type": "function", "function": {"name": "f"}}]`),
@@ -402,8 +405,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// twentyMessages is a chat as an application sends it: some turns of a few
-// hundred bytes, parts and a tool among them.
+// twentyMessages returns a chat as an application sends it: turns of a few hundred
+// bytes, some of them with parts, and a tool.
 func twentyMessages() []byte {
 	var b strings.Builder
 	b.WriteString(`{"model": "chat", "temperature": 0.7, "top_p": 0.9, "max_completion_tokens": 256, "stream": true,
@@ -424,10 +427,10 @@ func twentyMessages() []byte {
 	return []byte(b.String())
 }
 
-// BenchmarkValidate asks what reading a chat of 20 messages costs before the
-// core sees it; the budget is 100 µs in all. validate is the check alone, whole
-// adds the generated type and the messages, document is the check by all of the
-// document's schema, which the fast path replaces.
+// BenchmarkValidate measures the cost of a chat of 20 messages before the core gets
+// it. The budget is 100 µs in total. validate is the check alone. whole adds the
+// generated type and the messages. document is the check by the whole schema of the
+// document, which the fast path replaces.
 func BenchmarkValidate(b *testing.B) {
 	v := newValidator(b)
 	body := twentyMessages()
@@ -471,7 +474,8 @@ func BenchmarkValidate(b *testing.B) {
 	})
 }
 
-// An integer of any size would pass the schema and not fit its Go type.
+// TestIntegersOfRequestsAreBounded tests that the schema limits integers, since one of
+// any size would pass and not fit its Go type.
 func TestIntegersOfRequestsAreBounded(t *testing.T) {
 	var walk func(path string, s *openapi3.Schema, above []*openapi3.Schema)
 	walk = func(path string, s *openapi3.Schema, above []*openapi3.Schema) {
@@ -479,7 +483,7 @@ func TestIntegersOfRequestsAreBounded(t *testing.T) {
 			return
 		}
 		above = append(above, s)
-		// The body's own fields are checked for 64 bits apart from the schema.
+		// The body's own fields are checked for 64 bits separately from the schema.
 		if s.Type.Is(openapi3.TypeInteger) && len(above) > 2 && (s.Min == nil || s.Max == nil) {
 			t.Errorf("%s has no minimum or no maximum", path)
 		}

@@ -69,9 +69,9 @@ func (rec *Record) matched(route *auth.Record) {
 	rec.Surface, rec.Route = route.Surface, route.Pattern
 }
 
-// observe gives each request its id, its record and its route. It turns a panic into a
-// 500 if the response hasn't started, and logs one line at the end. It aborts a
-// response whose client reads nothing for writeTimeout.
+// observe assigns each request an id, a record and a route. It turns a panic into a 500
+// if the response hasn't started, and logs one line at the end. It aborts a response
+// whose client reads nothing for writeTimeout.
 func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger, mux *Mux, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &Record{RequestID: RequestID(r.Header.Get("X-Request-Id")), Started: time.Now(), match: mux.find(r)}

@@ -1,6 +1,6 @@
-// Package openaitest has what the tests of the OpenAI frontend's packages share: requests,
-// schemas of the document, and values that are mostly what a schema says. It doesn't know
-// the frontend itself, whose own tests use it.
+// Package openaitest has the common parts of the tests of the OpenAI frontend's packages:
+// requests, schemas of the document, and generated values. It doesn't import the frontend,
+// whose own tests import it.
 package openaitest
 
 import (
@@ -23,7 +23,7 @@ func BeyondSchema(err error) bool {
 	return errors.As(err, &e) && (e.Reason == inference.ReasonUnsupported || strings.Contains(e.Message, "must be a JSON object as text"))
 }
 
-// WantDocument holds JSON to a schema of the document.
+// WantDocument checks that JSON satisfies a schema of the document.
 func WantDocument(t *testing.T, schema, raw string) {
 	t.Helper()
 	var value any
@@ -35,12 +35,12 @@ func WantDocument(t *testing.T, schema, raw string) {
 	}
 }
 
-// document takes long to load, under the race detector most of all, and doesn't change.
+// document is loaded once, since loading is slow, particularly under the race detector.
 var document = sync.OnceValues(func() (*openapi3.T, error) { //nolint:gochecknoglobals // one for all tests
 	return openapi3.NewLoader().LoadFromData(openapi.OpenAI())
 })
 
-// Document is openapi/openai.yaml, which must not be changed.
+// Document returns openapi/openai.yaml. Callers must not modify it.
 func Document(tb testing.TB) *openapi3.T {
 	tb.Helper()
 	doc, err := document()
@@ -50,15 +50,15 @@ func Document(tb testing.TB) *openapi3.T {
 	return doc
 }
 
-// Schema is a schema as the document has it, nothing loosened.
+// Schema returns a schema of the document, unmodified.
 func Schema(tb testing.TB, name string) *openapi3.Schema {
 	tb.Helper()
 	return Document(tb).Components.Schemas[name].Value
 }
 
-// Agree checks that the decoder accepts and refuses the same values as the schema: the
-// fast path checks the fields that have decoders by these alone. The generator makes valid
-// values and breaks them in a place or two.
+// Agree checks that the decoder accepts and refuses the same values as the schema. The
+// fast path checks fields that have decoders by the decoders alone. The generator makes
+// valid values with a few errors.
 func Agree(t *testing.T, schema *openapi3.Schema, values func(*rapid.T) any, decode func(json.RawMessage) error) {
 	t.Helper()
 	var accepted, refused int
@@ -74,7 +74,7 @@ func Agree(t *testing.T, schema *openapi3.Schema, values func(*rapid.T) any, dec
 		want := schema.VisitJSON(value)
 		got := decode(raw)
 		if BeyondSchema(got) {
-			return // the rest of the value went unread
+			return // the decoder stopped early
 		}
 		if (want == nil) != (got == nil) {
 			rt.Fatalf("%s\nthe document: %v\nthe decoder: %v", raw, want, got)

@@ -15,7 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Do sends a request and reads the whole answer.
+// Do sends a request and reads the whole response.
 func Do(t *testing.T, method, url, body string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -34,7 +34,7 @@ func Do(t *testing.T, method, url, body string) (*http.Response, string) {
 	return resp, string(text)
 }
 
-// Stepwise says t0, t1 … and waits after each.
+// Stepwise returns a script that generates t0, t1 … and waits after each token.
 func Stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
 	return func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i := range tokens {
@@ -50,7 +50,7 @@ func Stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
 	}
 }
 
-// Begin sends a request and returns the answer, whose body is still to be read.
+// Begin sends a request and returns the response with its body unread.
 func Begin(t *testing.T, url, body string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -65,7 +65,7 @@ func Begin(t *testing.T, url, body string) *http.Response {
 	return resp
 }
 
-// discard is a client that takes everything.
+// discard is a client that discards the response.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header { return d.header }
@@ -76,8 +76,8 @@ func (discard) WriteHeader(int) {}
 
 func (discard) Flush() {}
 
-// BenchmarkTokens measures a token on its way from the engine's response to the bytes of
-// its event: the model answers the request with b.N of them.
+// BenchmarkTokens measures a token from the engine's response to the bytes of its event.
+// The model answers one request with b.N tokens.
 func BenchmarkTokens(b *testing.B, frontend func(*serving.Service) (http.Handler, error), path, body string) {
 	b.Helper()
 	token := inferencetest.Token(" token", "")

@@ -7,14 +7,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Junk is a value of any type, right here and there.
+// Junk returns a value of any type, which may be valid in some places.
 func Junk(t *rapid.T) any {
 	return rapid.SampledFrom([]any{
 		nil, true, 0, -1, 1.5, "", "x", "text", "user", "{}", "[1]", []any{}, []any{"x"}, map[string]any{}, map[string]any{"type": "text"},
 	}).Draw(t, "junk")
 }
 
-// Spoil now and then takes a key away, or gives it another value, or adds one.
+// Spoil sometimes removes a key of the object, changes its value, or adds a
+// key.
 func Spoil(t *rapid.T, object map[string]any) map[string]any {
 	if rapid.IntRange(0, 5).Draw(t, "spoil") > 0 {
 		return object
@@ -36,7 +37,7 @@ func Spoil(t *rapid.T, object map[string]any) map[string]any {
 	return object
 }
 
-// JSON encodes a value.
+// JSON returns the encoded value.
 func JSON(t *testing.T, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)

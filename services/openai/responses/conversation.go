@@ -9,19 +9,19 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// conversation are the messages that items make.
+// conversation has the messages that the items are converted to.
 type conversation struct {
 	messages []inference.Message
-	// origins are the request's fields that the messages came from, for errors.
+	// origins has the request's field of each message, for errors.
 	origins []string
-	// reasoning waits for the message or the calls that it led to.
+	// reasoning is pending until the message or the calls that follow it.
 	reasoning string
-	// arguments reads those of all calls, which have one budget.
+	// arguments reads the arguments of all calls, which share one budget.
 	arguments strictjson.Reader
 }
 
-// add appends an item. Calls belong to the assistant's message before them, and
-// reasoning to what comes after it.
+// add appends an item. Calls join the preceding message of the assistant;
+// reasoning joins the item that follows.
 func (c *conversation) add(it *item, origin string) error {
 	switch it.kind {
 	case itemReasoning:
@@ -62,8 +62,8 @@ func (c *conversation) addCall(it *item, origin string) error {
 	return nil
 }
 
-// flush turns reasoning that led to nothing into a message of its own: the answer
-// was cut in it.
+// flush turns pending reasoning into a message of its own: the response was
+// truncated during the reasoning.
 func (c *conversation) flush(origin string) {
 	if c.reasoning != "" {
 		c.push(inference.Message{Role: assistant, Reasoning: c.reasoning}, origin)
@@ -76,8 +76,8 @@ func (c *conversation) push(m inference.Message, origin string) {
 	c.origins = append(c.origins, origin)
 }
 
-// clientsNames gives errors of the core the names that the Responses API has for
-// fields.
+// clientsNames renames the fields in the core's errors to those of the Responses
+// API.
 func (c *conversation) clientsNames(err error) error {
 	e, ok := errors.AsType[*inference.Error](err)
 	if !ok {

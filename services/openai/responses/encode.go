@@ -9,13 +9,13 @@ import (
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
 
-// newItemID makes the id of an item of that kind.
+// newItemID returns a new id for an item of this kind.
 func newItemID(kind string) string {
 	prefix := map[string]string{itemMessage: "msg_", itemCall: "fc_", itemOutput: "fco_", itemReasoning: "rs_"}[kind]
 	return prefix + rand.Text()
 }
 
-// encode gives the item as clients read it.
+// encode returns the item in the API's form.
 func (it *item) encode() json.RawMessage { return encoded(it.wire()) }
 
 func (it *item) wire() any {
@@ -33,7 +33,7 @@ func (it *item) wire() any {
 	return api.InputMessage{ID: it.id, Type: it.kind, Role: it.role, Status: it.status, Content: it.wireInput()}
 }
 
-// begun gives the item as it is before it has any content.
+// begun returns the item in the API's form before it has any content.
 func (it *item) begun() json.RawMessage {
 	empty := item{kind: it.kind, id: it.id, role: it.role, callID: it.callID, name: it.name, status: statusInProgress}
 	if it.kind == itemMessage {
@@ -60,7 +60,7 @@ func (it *item) wireReasoning() api.ReasoningItem {
 	return r
 }
 
-// content are the parts, with a text alone as one of them.
+// content returns the parts of the item. A single text becomes one part.
 func (it *item) content() []inference.Part {
 	if it.parts == nil {
 		return []inference.Part{{Kind: inference.PartText, Text: it.text}}
@@ -92,7 +92,7 @@ func (it *item) wireAnswer() []api.OutputMessageContent {
 	return list
 }
 
-// outputText is the part that a message's text is.
+// outputText returns the part with the text of a message.
 func outputText(text string, logprobs json.RawMessage) json.RawMessage {
 	part := append([]byte(`{"type":"output_text","text":`), wire.Quoted(text)...)
 	part = append(part, `,"annotations":[],"logprobs":`...)
@@ -100,19 +100,19 @@ func outputText(text string, logprobs json.RawMessage) json.RawMessage {
 	return append(part, '}')
 }
 
-// encodedLogprobs is the list, empty for none.
+// encodedLogprobs returns the JSON list of tokens, which may be empty.
 func encodedLogprobs(tokens []api.ChatCompletionTokenLogprob) json.RawMessage {
 	if len(tokens) == 0 {
 		return json.RawMessage("[]")
 	}
 	raw, err := json.Marshal(tokens)
-	if err != nil { // infinities are the adapters' to replace
+	if err != nil { // the adapters replace infinities
 		return json.RawMessage("[]")
 	}
 	return raw
 }
 
-// encoded is for values of strings, numbers and JSON, which can't fail.
+// encoded encodes values of strings, numbers and JSON, which can't fail.
 func encoded(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

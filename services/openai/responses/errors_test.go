@@ -115,8 +115,8 @@ func TestNeutralValuesOfResponses(t *testing.T) {
 	}
 }
 
-// TestErrorsBeforeAndInAResponse: before the first event an error has its status,
-// later it is two events, and nothing follows them.
+// TestErrorsBeforeAndInAResponse tests that an error before the first event has
+// its own status. A later error is the last two events.
 func TestErrorsBeforeAndInAResponse(t *testing.T) {
 	failure := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "Triton went away"}
 	failing := func(after int) inferencetest.Script {

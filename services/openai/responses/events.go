@@ -11,35 +11,36 @@ import (
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
 
-// eventWriter makes the items of a response out of Deltas, and appends the
-// events that tell of them. An answer in one piece is the end of its stream. What is
-// the same in all events of an item's pieces is encoded once an item.
+// eventWriter converts Deltas to the items of a response and appends their events. A
+// non-streaming response is the last event of its stream. The constant part of an
+// item's delta events is encoded once per item.
 type eventWriter struct {
-	// response as it stands; its output are the items that are done.
+	// response is the current state. Its output has the completed items.
 	response *api.Response
-	// body is the whole response once it is complete.
+	// body is the encoded response once it is complete.
 	body []byte
-	// items that are done.
+	// items are the completed items.
 	items []*item
-	// tokens counts those of a text, 0 where it can't.
+	// tokens counts the tokens of a text. It returns 0 if it can't count them.
 	tokens func(text string) int
-	// keep is called with the whole response before the client reads of its end; nil
-	// for not at all.
+	// keep is called with the complete response before the client receives its last
+	// event. It may be nil.
 	keep func(*eventWriter)
 
 	begun    bool
 	sequence int
 	finish   inference.FinishReason
-	thought  int // tokens of reasoning
+	thought  int // number of reasoning tokens
 
-	item *item  // the open one, nil for none
-	text []byte // its text as far as it came
-	head []byte // of the events of its pieces, up to the piece
-	// logprobs of text that is still to come: half a character has a token, too.
+	item *item  // the open item, or nil
+	text []byte // its text so far
+	head []byte // prefix of its delta events, up to the text
+	// logprobs of text that isn't complete yet: a part of a character is a token,
+	// too
 	logprobs []api.ChatCompletionTokenLogprob
 }
 
-// AppendDelta opens and closes items as the kind of what comes changes.
+// AppendDelta opens and closes items when the kind of output changes.
 func (w *eventWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	dst = w.begin(dst)
 	if d.Logprobs != nil {
@@ -47,7 +48,7 @@ func (w *eventWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	}
 	if len(d.Reasoning) > 0 {
 		dst = w.open(dst, itemReasoning)
-		w.logprobs = nil // only those of text are given
+		w.logprobs = nil // only text has log probabilities
 		dst = w.appendPiece(dst, d.Reasoning)
 	}
 	if len(d.Text) > 0 || len(w.logprobs) > 0 && w.item != nil && w.item.kind == itemMessage {
@@ -63,7 +64,8 @@ func (w *eventWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	return dst
 }
 
-// appendCall adds a piece of a call; the first piece of each has its id.
+// appendCall appends a fragment of a call. The first fragment of each call has its
+// id.
 func (w *eventWriter) appendCall(dst []byte, piece *inference.ToolCallPiece) []byte {
 	if piece.ID != "" {
 		dst = w.close(dst, statusCompleted)
@@ -76,8 +78,8 @@ func (w *eventWriter) appendCall(dst []byte, piece *inference.ToolCallPiece) []b
 	return w.appendPiece(dst, piece.Arguments)
 }
 
-// AppendEnd ends an answer that succeeded: with its last item, then with all of it.
-// An answer of nothing is a message without text.
+// AppendEnd ends a successful response with its last item and then the whole
+// response. A response without output has a message without text.
 func (w *eventWriter) AppendEnd(dst []byte, u *inference.Usage) []byte {
 	dst = w.begin(dst)
 	if w.item == nil && len(w.items) == 0 {
@@ -105,8 +107,9 @@ func (w *eventWriter) AppendEnd(dst []byte, u *inference.Usage) []byte {
 	return w.appendLifecycle(dst, w.body)
 }
 
-// AppendError ends an answer that failed after it began, in OpenAI's order: SDKs
-// raise the error, others learn that the response is over.
+// AppendError ends a response that failed after its start, in OpenAI's order. SDKs
+// raise the error; the second event informs other clients that the response has
+// ended.
 func (w *eventWriter) AppendError(dst []byte, err error) []byte {
 	dst = w.begin(dst)
 	_, object, _ := wire.Describe(err)
@@ -126,7 +129,8 @@ func (w *eventWriter) AppendError(dst []byte, err error) []byte {
 	return w.appendLifecycle(dst, encoded(w.response))
 }
 
-// errorCode is the code of a response's own error, which has few words.
+// errorCode returns the code of a response's error. The API defines only a few
+// codes.
 func errorCode(err error) string {
 	switch inference.AsError(err).Code {
 	case inference.CodeInvalid, inference.CodeUnsupported, inference.CodeNotFound:
@@ -138,7 +142,7 @@ func errorCode(err error) string {
 	}
 }
 
-// begin tells of the response, once.
+// begin appends the first events of the response, once.
 func (w *eventWriter) begin(dst []byte) []byte {
 	if w.begun {
 		return dst
@@ -162,7 +166,7 @@ func (w *eventWriter) appendResponse(dst []byte, kind string, body json.RawMessa
 	return w.closeEvent(append(dst, ','))
 }
 
-// open makes an item of that kind the open one.
+// open makes an item of this kind the open one.
 func (w *eventWriter) open(dst []byte, kind string) []byte {
 	if w.item != nil && w.item.kind == kind {
 		return dst
@@ -170,7 +174,7 @@ func (w *eventWriter) open(dst []byte, kind string) []byte {
 	return w.start(w.close(dst, statusCompleted), &item{kind: kind, role: assistant})
 }
 
-// start opens an item and its one part, if it has parts.
+// start opens an item and its part, if the item has parts.
 func (w *eventWriter) start(dst []byte, it *item) []byte {
 	it.id = newItemID(it.kind)
 	w.item, w.text = it, w.text[:0]
@@ -188,7 +192,7 @@ func (w *eventWriter) start(dst []byte, it *item) []byte {
 	return dst
 }
 
-// appendPiece adds to the open item: this runs for each token.
+// appendPiece appends text to the open item. It runs for each token.
 func (w *eventWriter) appendPiece(dst, piece []byte) []byte {
 	w.text = append(w.text, piece...)
 	dst = append(dst, w.head...)
@@ -208,7 +212,7 @@ func (w *eventWriter) appendPiece(dst, piece []byte) []byte {
 	return w.closeEvent(dst)
 }
 
-// close ends the open item, if there is one.
+// close completes the open item, if there is one.
 func (w *eventWriter) close(dst []byte, status string) []byte {
 	it := w.item
 	if it == nil {
@@ -229,14 +233,14 @@ func (w *eventWriter) close(dst []byte, status string) []byte {
 	}
 	whole := it.encode()
 	dst = w.appendItem(dst, "response.output_item.done", whole)
-	it.logprobs = nil // they are in the response, and no prompt needs them
+	it.logprobs = nil // the response has them, and no prompt needs them
 	w.response.Output = append(w.response.Output, whole)
 	w.items, w.item = append(w.items, it), nil
 	return dst
 }
 
-// appendDone gives all of the open item's text, under that key; rest are further
-// members.
+// appendDone appends an event with the whole text of the open item under the given
+// key. rest has further members.
 func (w *eventWriter) appendDone(dst []byte, kind, key, rest string) []byte {
 	dst = w.appendPlace(openEvent(dst, kind))
 	dst = append(dst, ',', '"')
@@ -263,7 +267,8 @@ func (w *eventWriter) appendItem(dst []byte, kind string, it json.RawMessage) []
 	return w.closeEvent(append(dst, ','))
 }
 
-// appendPlace says which item, and which of its parts if it has some.
+// appendPlace appends the position of the open item, and of its part if it has
+// parts.
 func (w *eventWriter) appendPlace(dst []byte) []byte {
 	dst = append(dst, `"item_id":`...)
 	dst = append(dst, wire.Quoted(w.item.id)...)
@@ -275,7 +280,7 @@ func (w *eventWriter) appendPlace(dst []byte) []byte {
 	return dst
 }
 
-// openEvent begins an event, to be followed by the members of its object.
+// openEvent starts an event. The members of its object follow.
 func openEvent(dst []byte, kind string) []byte {
 	dst = append(dst, "event: "...)
 	dst = append(dst, kind...)
@@ -296,7 +301,7 @@ func reasoningText(text string) json.RawMessage {
 	return encoded(api.ReasoningTextPart{Type: partReasoning, Text: text})
 }
 
-// wholeText is the text as clients read it: what is no UTF-8 is U+FFFD.
+// wholeText returns the text in the client's form: invalid UTF-8 becomes U+FFFD.
 func wholeText(text []byte) string {
 	if utf8.Valid(text) {
 		return string(text)

@@ -22,7 +22,7 @@ const (
 	itemReference = "item_reference"
 )
 
-// The states of items and of responses.
+// The statuses of items and of responses.
 const (
 	statusInProgress = "in_progress"
 	statusCompleted  = "completed"
@@ -42,25 +42,26 @@ const (
 
 const assistant = "assistant"
 
-// item is one step of a conversation: a message, a call, a call's output, or
-// reasoning. Once kept it is read-only.
+// item is one step of a conversation: a message, a call, the output of a call, or
+// reasoning. A stored item is read-only.
 type item struct {
 	kind, id, status string
 	role             string // of messages
-	// text is the content of a message or an output that is one text, the
+	// text is the content of a message or an output that is a single text, or the
 	// reasoning, or the arguments of a call.
 	text string
-	// parts are the content of messages and outputs that are more; nil otherwise.
+	// parts are the content of messages and outputs with several parts; else nil.
 	parts        []inference.Part
 	summary      []string // of reasoning
-	callID, name string   // of calls, outputs have the first
+	callID, name string   // of calls; outputs have only callID
 	logprobs     []api.ChatCompletionTokenLogprob
 }
 
 // decodeItems reads the input of a response: a text, or a list of items. It accepts
-// and refuses what ResponseInput of openapi/openai.yaml does, and refuses more that
-// the schema can't express or that can't be honoured: items of tools that others run,
-// what others have encrypted or keep. Without input there are none.
+// and refuses the same values as ResponseInput of openapi/openai.yaml. It also
+// refuses items that the schema can't exclude or that can't be supported: items of
+// hosted tools, encrypted content and content stored elsewhere. Without input it
+// returns nil.
 //
 // Errors are [*inference.Error] with params such as input[2].content[0].text.
 func decodeItems(raw json.RawMessage) ([]*item, error) {
@@ -132,8 +133,8 @@ func decodeItem(r *strictjson.Reader, value any) (*item, error) {
 	return it, err
 }
 
-// itemKind tells what an item without a type is: messages have a role, references
-// nothing but an id.
+// itemKind infers the type of an item without one: messages have a role, references
+// have only an id.
 func itemKind(object map[string]any) (string, error) {
 	const key = "type"
 	kinds := []string{itemMessage, itemCall, itemOutput, itemReasoning, itemReference}
@@ -184,8 +185,8 @@ func decodeItemMessage(object map[string]any, it *item) (err error) {
 
 func inputParts() []string { return []string{partInputText, partInputImage, partInputFile} }
 
-// decodeItemContent reads a text or parts. One part that is text is the text:
-// templates must not see a difference between what they were sent.
+// decodeItemContent reads a text or parts. A single text part is stored as a text, so
+// that templates see no difference.
 func decodeItemContent(object map[string]any, key string, kinds []string, it *item) error {
 	value, there := object[key]
 	if !there {
@@ -236,7 +237,7 @@ func decodeItemPart(object map[string]any, kind string) (_ inference.Part, err e
 	return part, err
 }
 
-// checkExtras holds what comes back with an earlier answer to its form.
+// checkExtras checks the form of members that an earlier response added.
 func checkExtras(object map[string]any) error {
 	for _, key := range []string{"annotations", "logprobs"} {
 		list, ok := object[key].([]any)
@@ -319,7 +320,7 @@ func decodeItemReasoning(object map[string]any, it *item) error {
 	return err
 }
 
-// decodeTextParts reads a list of parts of one kind that have a text each.
+// decodeTextParts reads a list of text parts of one kind.
 func decodeTextParts(object map[string]any, key, kind string) ([]string, error) {
 	list, ok := object[key].([]any)
 	if object[key] != nil && !ok {

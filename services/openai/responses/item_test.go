@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
-// anyItems is an input of a response; [TestDecodeItemsAgreesWithTheDocument] spoils it
-// here and there.
+// anyItems generates the input of a response; [TestDecodeItemsAgreesWithTheDocument] spoils
+// some parts of it.
 func anyItems(t *rapid.T) any {
 	if rapid.IntRange(0, 9).Draw(t, "text") == 0 {
 		return "x"
@@ -85,12 +85,13 @@ func anyItemContent(t *rapid.T, role string) any {
 	return parts
 }
 
-// TestDecodeItemsAgreesWithTheDocument holds decodeItems to the document's schema of the input.
+// TestDecodeItemsAgreesWithTheDocument compares decodeItems with the document's schema of the
+// input.
 func TestDecodeItemsAgreesWithTheDocument(t *testing.T) {
 	openaitest.Agree(t, openaitest.Schema(t, "ResponseInput"), anyItems, func(raw json.RawMessage) error { _, err := decodeItems(raw); return err })
 }
 
-// TestTooManyItems holds the list to its limit while it is read.
+// TestTooManyItems tests that the limit of the list applies while it is read.
 func TestTooManyItems(t *testing.T) {
 	input := func(n int) json.RawMessage {
 		return json.RawMessage("[" + strings.Repeat(`{"role":"user","content":"a"},`, n-1) + `{"role":"user","content":"a"}]`)
@@ -102,7 +103,7 @@ func TestTooManyItems(t *testing.T) {
 	inferencetest.WantInvalid(t, err, "input[16384]", "input[16384] is beyond the 16384 items that a request may have")
 }
 
-// FuzzDecodeItems asks that nothing panics and each refusal names a field.
+// FuzzDecodeItems checks that nothing panics and that each refusal names a field.
 func FuzzDecodeItems(f *testing.F) {
 	f.Add(`"hi"`)
 	f.Add(`[{"role": "user", "content": "hi"}, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"a\": 1}"}]`)

@@ -38,8 +38,8 @@ func inputItems(t *testing.T, server *httptest.Server, id, query string) listing
 	return l
 }
 
-// TestPreviousResponse goes on from a response with a call, by its id and by its
-// items' own: the model sees the same as if the client had sent all of it.
+// TestPreviousResponse continues from a response with a call, by the response's id and
+// by its items' ids. The model must see the same as if the client had sent all items.
 func TestPreviousResponse(t *testing.T) {
 	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("<think>Hm</think>", "Wait.", sayNow))
 	resp, first := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"instructions":"Be kind.","input":"hi",`+flatTools))
@@ -98,7 +98,7 @@ func TestPreviousResponse(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(kinds, "\n"), strings.Join(wantKinds, "\n"))
 	}
 
-	// What went on from a response stays whole without it.
+	// A response stays complete when the response that it continues is deleted.
 	if resp, body := openaitest.Do(t, http.MethodDelete, server.URL+responsePath+"/"+answer.ID, ""); resp.StatusCode != http.StatusOK || body != `{"deleted":true,"id":"`+answer.ID+`","object":"response"}`+"\n" {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
@@ -109,7 +109,7 @@ func TestPreviousResponse(t *testing.T) {
 	}
 }
 
-// TestCallsThatBroke shows the model the arguments that it wrote, malformed as they are.
+// TestCallsThatBroke tests that the model sees the malformed arguments that it wrote.
 func TestCallsThatBroke(t *testing.T) {
 	server, engine := serveResponses(t, openai.Default(), inferencetest.Say(`<tool_call>{"name": "now", "arguments": {"a": `))
 	id := create(t, server, `"model":"chat","input":"hi",`+flatTools)
@@ -120,8 +120,8 @@ func TestCallsThatBroke(t *testing.T) {
 	}
 }
 
-// TestResponsesAreTheirClients: what one client had kept isn't there for another, nor
-// its items, whatever the other sends.
+// TestResponsesAreTheirClients tests that no client can read another client's responses
+// and items, whatever it sends.
 func TestResponsesAreTheirClients(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages | tojson }}`})
@@ -205,7 +205,7 @@ func TestKeptResponses(t *testing.T) {
 	}
 }
 
-// TestNothingIsKept by a server without a store, and it says so.
+// TestNothingIsKept tests that a server without a store reports that.
 func TestNothingIsKept(t *testing.T) {
 	server, _ := serveResponses(t, openai.Config{}, inferencetest.Say("x"))
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","store":true`))
@@ -218,7 +218,7 @@ func TestNothingIsKept(t *testing.T) {
 	}
 }
 
-// TestStoreIsShared by requests that run at once.
+// TestStoreIsShared tests the store under concurrent requests.
 func TestStoreIsShared(t *testing.T) {
 	t.Parallel()
 	server, _ := serveResponses(t, openai.Config{ResponsesStoreSize: 3, ResponsesStoreBytes: 20_000, ResponsesStoreTTL: time.Minute}, inferencetest.Say("x", "y"))
@@ -231,7 +231,7 @@ func TestStoreIsShared(t *testing.T) {
 			if err := json.Unmarshal(typedEvents(t, body)[0].Response, &r); err != nil {
 				t.Fatal(err)
 			}
-			for _, id := range []string{r.ID, first} { // there, or gone: both are right
+			for _, id := range []string{r.ID, first} { // stored or evicted: both are valid
 				resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"`+id+`"`))
 				if resp.StatusCode != http.StatusOK && !strings.Contains(body, "previous_response_not_found") {
 					t.Errorf("%d %s", resp.StatusCode, body)

@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// refuseUnsupported names the first field that isn't honoured. As in chats, values
-// that change nothing are never refused.
+// refuseUnsupported returns an error that names the first unsupported field. As in
+// chats, values without an effect are never refused.
 func refuseUnsupported(body *api.CreateResponse) error {
 	reasoning := decode.Value(body.Reasoning)
 	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []decode.Unsupported{
@@ -33,11 +33,12 @@ func refuseUnsupported(body *api.CreateResponse) error {
 	}...))
 }
 
-// summarises is true of summaries that are more than the server's choice.
+// summarises reports whether a summary other than the server's choice is
+// requested.
 func summarises(kind *string) bool { return kind != nil && *kind != "auto" }
 
-// coreRequest translates a validated body, but for its messages. Each field of
-// the API is used here, is given back, is metadata, or is refused by name.
+// coreRequest translates a validated body except its messages. Each field of the
+// API is used here, is echoed, is metadata, or is refused by name.
 func coreRequest(ctx context.Context, body *api.CreateResponse) (*inference.Request, error) {
 	if err := refuseUnsupported(body); err != nil {
 		return nil, err
@@ -92,13 +93,13 @@ func setSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sam
 	return checked.Structured(ctx, s.Structured)
 }
 
-// textSettings is the field text.
+// textSettings is the value of the field text.
 type textSettings struct {
 	Format    json.RawMessage `json:"format"`
 	Verbosity *string         `json:"verbosity"`
 }
 
-// readText reads the field that the validator has checked.
+// readText reads the field text, which the validator has checked.
 func readText(raw json.RawMessage) (textSettings, error) {
 	var settings textSettings
 	if requests.Neutral(raw) {
@@ -110,7 +111,7 @@ func readText(raw json.RawMessage) (textSettings, error) {
 	return settings, nil
 }
 
-// textFormat is the constraint that text.format asks for, nil for none.
+// textFormat returns the structured output that text.format requires, or nil.
 func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 	settings, err := readText(raw)
 	switch {
@@ -132,7 +133,7 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 	return decode.FormatConstraint(format.Type, format.Schema, param, param+".schema"), nil
 }
 
-// setTools gives the tools the form of chats.
+// setTools converts the tools to the form of chats.
 func setTools(ctx context.Context, body *api.CreateResponse, req *inference.Request, checked *requests.Schemas) (err error) {
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
 	if req.ToolChoice, err = toolChoice(body.ToolChoice); err != nil {
@@ -148,7 +149,7 @@ func setTools(ctx context.Context, body *api.CreateResponse, req *inference.Requ
 	return nil
 }
 
-// functionTool is a tool as far as it is looked at.
+// functionTool has the fields of a tool that are checked.
 type functionTool struct {
 	Type           string          `json:"type"`
 	Name           string          `json:"name"`
@@ -160,7 +161,7 @@ type functionTool struct {
 	AllowedCallers []string        `json:"allowed_callers"`
 }
 
-// chatTool gives a tool the form of chats, and checks it as they do.
+// chatTool converts a tool to the form of chats and checks it as chats do.
 func chatTool(ctx context.Context, s *requests.Schemas, param string, raw json.RawMessage, forced bool) (json.RawMessage, error) {
 	var tool functionTool
 	if err := json.Unmarshal(raw, &tool); err != nil {
@@ -183,8 +184,8 @@ func chatTool(ctx context.Context, s *requests.Schemas, param string, raw json.R
 	return nestTool(raw)
 }
 
-// nestTool puts what says something of a function under the key where chats have
-// it, in its order, which reaches the prompt.
+// nestTool moves the members of a function under the key function, as in chats. It
+// keeps their order, which appears in the prompt.
 func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 	nested := []byte(`{"type":"function","function":`)
 	open := byte('{')
@@ -204,7 +205,7 @@ func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 	return append(nested, "}}"...), nil
 }
 
-// toolChoice reads one of the words, or the function that must be called.
+// toolChoice reads one of the modes, or the function that must be called.
 func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	if requests.Neutral(raw) || raw[0] == '"' {
 		return decode.ToolChoice(raw)

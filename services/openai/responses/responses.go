@@ -1,7 +1,8 @@
-// Package responses is the Responses API of the OpenAI frontend: items to messages and
-// back, the events of a stream, and the responses that later requests continue from.
-// Fields and errors that chats and completions have too are decode's and wire's; routes
-// and the check of bodies against the document are openai's.
+// Package responses is the Responses API of the OpenAI frontend. It converts items to
+// messages and back, writes the events of a stream, and stores the responses from which
+// later requests continue. Packages decode and wire have the fields and errors that
+// chats and completions share. Package openai has the routes and validates bodies
+// against the document.
 package responses
 
 import (
@@ -33,12 +34,13 @@ type API struct {
 	store   *store
 }
 
-// New returns the API over the service; it keeps responses within the limits.
+// New returns the API over the service. It stores responses within the limits.
 func New(kept StoreLimits, service *serving.Service) *API {
 	return &API{service: service, store: newStore(kept)}
 }
 
-// CreateResponse answers items, in one piece or as a stream of events.
+// CreateResponse answers items, with a non-streaming response or with a stream of
+// events.
 func (a *API) CreateResponse(ctx context.Context, request api.CreateResponseRequestObject) (api.CreateResponseResponseObject, error) {
 	server.RecordOf(ctx).Model = request.Body.Model
 	turn, err := a.newTurn(ctx, request.Body)
@@ -53,7 +55,7 @@ func (a *API) CreateResponse(ctx context.Context, request api.CreateResponseRequ
 		return &streamedResponse{ctx: ctx, api: a, turn: turn, writer: writer}, nil
 	}
 	rec := server.RecordOf(ctx)
-	var events []byte // nobody reads them
+	var events []byte // discarded
 	for delta, err := range a.answer(ctx, turn) {
 		switch {
 		case err != nil:
@@ -74,12 +76,12 @@ type turn struct {
 
 	req   *inference.Request
 	model catalog.Resolution
-	owner string // whose it is, and what it may refer to
-	// input are all items that the model sees: those of earlier turns and the new.
+	owner string // the client, and the owner of what the request may refer to
+	// input are all items that the model sees: those of earlier turns and the new ones.
 	input []*item
 }
 
-// newTurn translates the body and finds what it refers to.
+// newTurn translates the body and looks up the items that it refers to.
 func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, error) {
 	req, err := coreRequest(ctx, body)
 	if err != nil {
@@ -120,7 +122,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	return t, nil
 }
 
-// goOn begins with the items of an earlier response, if there is one.
+// goOn adds the items of the previous response, if there is one.
 func (a *API) goOn(t *turn, id string) error {
 	const param = "previous_response_id"
 	if id == "" {
@@ -139,7 +141,7 @@ func (a *API) goOn(t *turn, id string) error {
 	return nil
 }
 
-// addInput adds an item of the request, or the one that it refers to.
+// addInput adds an item of the request, or the item that it refers to.
 func (a *API) addInput(t *turn, it *item, origin string) error {
 	if it.kind == itemReference {
 		id := it.id
@@ -151,7 +153,7 @@ func (a *API) addInput(t *turn, it *item, origin string) error {
 	return t.add(it, origin)
 }
 
-// notKept is the error of an id that means nothing, or nothing any more.
+// notKept returns the error of an id that isn't in the store.
 func (a *API) notKept(param, reason, what, id string) error {
 	message := fmt.Sprintf("there is no %s %s: it was never kept, or isn't any more", what, strictjson.Quote(id))
 	if !a.store.on() {
@@ -160,7 +162,7 @@ func (a *API) notKept(param, reason, what, id string) error {
 	return &inference.Error{Code: inference.CodeNotFound, Reason: reason, Param: param, Message: message}
 }
 
-// answer runs the turn; its errors name the fields that the client used.
+// answer runs the turn. Its errors name the fields that the client used.
 func (a *API) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		for delta, err := range a.service.Generate(ctx, &t.model, t.req) {
@@ -171,7 +173,7 @@ func (a *API) answer(ctx context.Context, t *turn) iter.Seq2[inference.Delta, er
 	}
 }
 
-// newEventWriter has the response as it is before the model has said anything.
+// newEventWriter returns a writer with the response before any output of the model.
 func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *turn) (*eventWriter, error) {
 	response, err := newResponse(body, t.req.ID)
 	if err != nil {
@@ -185,12 +187,12 @@ func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *t
 	return w, nil
 }
 
-// countText is 0 where the model's tokenizer isn't known.
+// countText returns 0 if the model's tokenizer isn't known.
 func countText(ctx context.Context, model *catalog.Resolution, text string) int {
 	if model.Card == nil || model.Card.Tokenizer == nil {
 		return 0
 	}
-	n, err := model.Card.Tokenizer.Count(ctx, text, false, nil) // of an answer
+	n, err := model.Card.Tokenizer.Count(ctx, text, false, nil) // the text is a part of a response
 	if err != nil {
 		return 0
 	}
@@ -199,14 +201,14 @@ func countText(ctx context.Context, model *catalog.Resolution, text string) int 
 
 func (a *API) keep(t *turn, w *eventWriter) {
 	for _, it := range t.input {
-		if it.id == "" { // a new one: those of earlier turns have ids
+		if it.id == "" { // a new item: items of earlier turns have ids
 			it.id = newItemID(it.kind)
 		}
 	}
 	a.store.put(&keptResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
 }
 
-// newResponse gives back what was asked for, with the defaults.
+// newResponse returns a response with the settings of the request and the defaults.
 func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
 	r := &api.Response{
 		ID: id, Object: "response", CreatedAt: time.Now().Unix(), Status: statusInProgress, Model: body.Model,
@@ -254,7 +256,7 @@ func echoTools(r *api.Response, tools []json.RawMessage) error {
 	return nil
 }
 
-// streamedResponse is the answer that is written while the model makes it.
+// streamedResponse is a response that is written while the model generates it.
 type streamedResponse struct {
 	ctx    context.Context //nolint:containedctx // the generated interface hands the writer over without it
 	api    *API
@@ -262,8 +264,8 @@ type streamedResponse struct {
 	writer *eventWriter
 }
 
-// VisitCreateResponseResponse streams. A failure before the first event is returned
-// and gets its status; a later one becomes an event.
+// VisitCreateResponseResponse writes the stream. It returns an error that occurs before
+// the first event, which then gets its own status. Later errors become events.
 func (s *streamedResponse) VisitCreateResponseResponse(w http.ResponseWriter) error {
 	return wire.WriteEvents(w, server.RecordOf(s.ctx), s.writer, s.api.answer(s.ctx, s.turn))
 }
@@ -271,10 +273,10 @@ func (s *streamedResponse) VisitCreateResponseResponse(w http.ResponseWriter) er
 // wholeResponse is a whole response in JSON.
 type wholeResponse []byte
 
-// VisitCreateResponseResponse answers with it.
+// VisitCreateResponseResponse writes the response.
 func (b wholeResponse) VisitCreateResponseResponse(w http.ResponseWriter) error { return b.write(w) }
 
-// VisitRetrieveResponseResponse answers with it.
+// VisitRetrieveResponseResponse writes the response.
 func (b wholeResponse) VisitRetrieveResponseResponse(w http.ResponseWriter) error { return b.write(w) }
 
 func (b wholeResponse) write(w http.ResponseWriter) error {
@@ -283,8 +285,7 @@ func (b wholeResponse) write(w http.ResponseWriter) error {
 	return err
 }
 
-// CountResponseInputTokens counts the tokens of the prompt that a response would
-// have.
+// CountResponseInputTokens returns the number of tokens of a response's prompt.
 func (a *API) CountResponseInputTokens(ctx context.Context, request api.CountResponseInputTokensRequestObject) (api.CountResponseInputTokensResponseObject, error) {
 	body := request.Body
 	server.RecordOf(ctx).Model = body.Model
@@ -306,7 +307,7 @@ func (a *API) CountResponseInputTokens(ctx context.Context, request api.CountRes
 	return api.CountResponseInputTokens200JSONResponse{Object: "response.input_tokens", InputTokens: tokens}, nil
 }
 
-// RetrieveResponse gives a response that is still kept.
+// RetrieveResponse returns a stored response.
 func (a *API) RetrieveResponse(ctx context.Context, request api.RetrieveResponseRequestObject) (api.RetrieveResponseResponseObject, error) {
 	if decode.Value(request.Params.Stream) {
 		return nil, inference.Unsupported("stream", "stream is not supported here: only whole responses are kept")
@@ -326,7 +327,7 @@ func (a *API) kept(ctx context.Context, id string) (*keptResponse, error) {
 	return kept, nil
 }
 
-// DeleteResponse forgets a response.
+// DeleteResponse deletes a stored response.
 func (a *API) DeleteResponse(ctx context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
 	if !a.store.remove(keptKey(ownerOf(ctx), request.ResponseID)) {
 		return nil, a.notKept("response_id", "response_not_found", "response", request.ResponseID)
@@ -334,8 +335,8 @@ func (a *API) DeleteResponse(ctx context.Context, request api.DeleteResponseRequ
 	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil
 }
 
-// CancelResponse refuses: what can be cancelled runs in the background, and nothing
-// does.
+// CancelResponse always returns an error: only background responses can be cancelled,
+// and there are none.
 func (a *API) CancelResponse(ctx context.Context, request api.CancelResponseRequestObject) (api.CancelResponseResponseObject, error) {
 	if _, err := a.kept(ctx, request.ResponseID); err != nil {
 		return nil, err
@@ -343,7 +344,7 @@ func (a *API) CancelResponse(ctx context.Context, request api.CancelResponseRequ
 	return nil, inference.Invalid("response_id", "this response is complete: only responses in the background can be cancelled, and nothing runs there")
 }
 
-// ListResponseInputItems lists what the model was given, in pages.
+// ListResponseInputItems returns the items of the model's input, in pages.
 func (a *API) ListResponseInputItems(ctx context.Context, request api.ListResponseInputItemsRequestObject) (api.ListResponseInputItemsResponseObject, error) {
 	kept, err := a.kept(ctx, request.ResponseID)
 	if err != nil {
@@ -365,7 +366,7 @@ func (a *API) ListResponseInputItems(ctx context.Context, request api.ListRespon
 	return api.ListResponseInputItems200JSONResponse(list), nil
 }
 
-// page is the part of the items that was asked for, and whether more follow.
+// page returns the requested part of the items and reports whether more follow.
 func page(items []*item, params *api.ListResponseInputItemsParams) (_ []*item, more bool, _ error) {
 	limit := 20
 	if params.Limit != nil {

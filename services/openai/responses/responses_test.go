@@ -25,14 +25,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The client keeps its connections a moment longer than a test needs them.
+	// The client keeps its connections slightly longer than a test needs them.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
 const responsePath = "/v1/responses"
 
-// serveResponses starts the frontend over an engine whose model chat runs the script and
-// has a template that shows all of the messages.
+// serveResponses starts the frontend over an engine. Its model chat runs the script and
+// has a template that shows all messages.
 func serveResponses(t *testing.T, cfg openai.Config, script inferencetest.Script) (*httptest.Server, *inferencetest.Engine) {
 	t.Helper()
 	engine := inferencetest.New()
@@ -65,8 +65,8 @@ func newHandler(t *testing.T, cfg openai.Config, engine *inferencetest.Engine) *
 	return handler
 }
 
-// letters is the folder of a tokenizer to which every letter from a to e, and every
-// digit, is a token.
+// letters returns the folder of a tokenizer in which each letter from a to e and each
+// digit is a token.
 func letters(t *testing.T) string {
 	t.Helper()
 	vocabulary := map[string]int{}
@@ -84,7 +84,8 @@ func letters(t *testing.T) string {
 	return folder
 }
 
-// respond makes a request of further fields, to the model chat unless they name one.
+// respond returns a request with additional fields, for the model chat unless the fields
+// name one.
 func respond(fields string) string {
 	if strings.Contains(fields, `"model":`) && !strings.Contains(fields, "moderation") {
 		return "{" + fields + "}"
@@ -92,12 +93,12 @@ func respond(fields string) string {
 	return `{"model":"chat",` + fields + `}`
 }
 
-// randomID is what differs from answer to answer.
+// randomID matches the ids, which differ between responses.
 var randomID = regexp.MustCompile(`\b(resp|msg|rs|fc|fco|call)_\w{24,}\b`)
 
 func maskIDs(s string) string { return randomID.ReplaceAllString(s, "${1}_") }
 
-// event is one of a Responses stream.
+// event is an event of a stream of the Responses API.
 type event struct {
 	Type     string
 	Sequence int `json:"sequence_number"`
@@ -108,7 +109,8 @@ type event struct {
 	raw      string
 }
 
-// typedEvents reads a stream and holds its events to the document and to their order.
+// typedEvents parses a stream. It checks the events against the document, and their
+// order.
 func typedEvents(t *testing.T, body string) []event {
 	t.Helper()
 	var list []event
@@ -131,7 +133,7 @@ func typedEvents(t *testing.T, body string) []event {
 	return list
 }
 
-// whole is a response without what differs from answer to answer.
+// whole decodes a response without the values that differ between responses.
 func whole(t *testing.T, raw string) map[string]any {
 	t.Helper()
 	openaitest.WantDocument(t, "Response", raw)
@@ -157,7 +159,8 @@ const (
 	incomplete = "incomplete"
 )
 
-// TestResponse asks twice, in one piece and as a stream: both give the same.
+// TestResponse sends each request twice. The non-streaming and the streamed response
+// must be the same.
 func TestResponse(t *testing.T) {
 	said := func(finish string, pieces ...string) inferencetest.Script {
 		return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -224,7 +227,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// checkAssembly puts the pieces of a stream together, as SDKs do.
+// checkAssembly assembles the response from the events, as SDKs do.
 func checkAssembly(t *testing.T, list []event) {
 	t.Helper()
 	texts := map[string]string{}
@@ -307,7 +310,8 @@ func TestResponseEvents(t *testing.T) {
 	}
 }
 
-// TestResponseSettings: what was asked for comes back, with the defaults.
+// TestResponseSettings tests that a response echoes the settings of the request and the
+// defaults.
 func TestResponseSettings(t *testing.T) {
 	const schema = `{"type":"json_schema","name":"x","schema":{"type":"object","properties":{"z":{"type":"null"},"a":{}}}}`
 	for _, tt := range []struct {
@@ -355,8 +359,8 @@ func TestResponseSettings(t *testing.T) {
 	}
 }
 
-// TestResponsePrompts: what items become for the template, and what the engine is
-// asked for.
+// TestResponsePrompts tests how items appear in the template, and the inputs of the
+// engine.
 func TestResponsePrompts(t *testing.T) {
 	call := `{"type":"function_call","call_id":"c1","name":"get","arguments":" {\"z\": 1, \"a\": 2} "}`
 	const called = `{"id": "c1", "type": "function", "function": {"name": "get", "arguments": {"z": 1, "a": 2}}}`
@@ -411,7 +415,7 @@ func TestResponsePrompts(t *testing.T) {
 	}
 }
 
-// TestResponseSampling: the fields reach the engine under its own names.
+// TestResponseSampling tests that the fields reach the engine under its own names.
 func TestResponseSampling(t *testing.T) {
 	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("x"))
 	for i, tt := range []struct{ fields, want string }{
@@ -433,8 +437,8 @@ func TestResponseSampling(t *testing.T) {
 	}
 }
 
-// TestResponseLogprobs stand with the text of their tokens, the same in a stream; a
-// token of half a character waits for the other half.
+// TestResponseLogprobs tests that log probabilities are in the event with their text.
+// The token of a part of a character is sent with the rest of the character.
 func TestResponseLogprobs(t *testing.T) {
 	script := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i, piece := range []string{"\xc3", "\xa9", "!"} {
@@ -501,7 +505,7 @@ func TestInputTokens(t *testing.T) {
 	}
 }
 
-// create answers a request and gives the response's id.
+// create sends a request and returns the id of the response.
 func create(t *testing.T, server *httptest.Server, fields string) string {
 	t.Helper()
 	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, "{"+fields+"}")
@@ -512,7 +516,7 @@ func create(t *testing.T, server *httptest.Server, fields string) string {
 	return answer.ID
 }
 
-// TestResponseEffort: the effort reaches the template as a chat's does.
+// TestResponseEffort tests that the effort reaches the template as in chats.
 func TestResponseEffort(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages[0].content }}{% if reasoning_effort %} effort {{ reasoning_effort }}{% endif %}`})

@@ -9,23 +9,24 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// StoreLimits bound the responses that are kept. The zero value keeps none.
+// StoreLimits limits the stored responses. The zero value stores none.
 type StoreLimits struct {
-	// Size is how many responses are kept; 0 keeps none.
+	// Size is the maximum number of stored responses; 0 stores none.
 	Size int
-	// Bytes bounds the memory that they take, approximately.
+	// Bytes is the approximate maximum of their memory.
 	Bytes int64
-	// TTL is how long each is kept.
+	// TTL is how long each response is stored.
 	TTL time.Duration
 }
 
-// store keeps responses in memory, so that later requests can go on from
-// them. It is bounded in count, in bytes and in time; the oldest go first. A response
-// keeps all items of its conversation, which it shares with those that it went on
-// from: it stays whole when they go. The methods may be called concurrently.
+// store holds responses in memory, so that later requests can continue from them. It
+// has limits on count, bytes and time, and evicts the oldest responses first. A
+// response refers to all items of its conversation. It shares them with the responses
+// that it continues, and keeps them when those are evicted. The methods may be called
+// concurrently.
 //
-// A response is its client's. Where clients have no keys whoever knows its id reads it:
-// ids have 130 random bits.
+// Only its own client can read a response. If clients have no keys, any client that
+// knows the id can read it; ids have 130 random bits.
 type store struct {
 	size  int
 	bytes int64
@@ -33,19 +34,20 @@ type store struct {
 
 	mu   sync.Mutex
 	used int64
-	kept map[string]*list.Element // by keptKey, as byID
-	// oldest first: values are *keptResponse
+	kept map[string]*list.Element // keyed by keptKey, as byID is
+	// order is oldest first; the values are *keptResponse.
 	order *list.List
-	// refs counts the responses that have an item, byID finds the latest of an id.
+	// refs is the number of stored responses that have an item. byID finds the latest
+	// item with an id.
 	refs map[*item]int
 	byID map[string]*item
 }
 
-// keptResponse is read-only.
+// keptResponse is a stored response. It is read-only.
 type keptResponse struct {
 	id      string
 	owner   string // the client's name
-	body    []byte // the response as it was answered
+	body    []byte // the response as it was sent
 	input   []*item
 	output  []*item
 	expires time.Time
@@ -58,11 +60,11 @@ func newStore(limits StoreLimits) *store {
 	}
 }
 
-// on tells whether anything is kept at all.
+// on reports whether responses are stored at all.
 func (s *store) on() bool { return s.size > 0 }
 
-// put keeps a response and may let others go. One that is larger than all the room
-// there is goes at once.
+// put stores a response and may evict others. It evicts the new response, too, if that
+// is larger than the limit.
 func (s *store) put(r *keptResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +85,8 @@ func (s *store) put(r *keptResponse) {
 	}
 }
 
-// keptKey finds what is a client's: a key of nobody else's leads there.
+// keptKey returns the key of a client's response or item. Keys of different clients
+// never collide.
 func keptKey(owner, id string) string {
 	if owner == "" {
 		return id
@@ -91,7 +94,7 @@ func keptKey(owner, id string) string {
 	return owner + "\x00" + id
 }
 
-// ownerOf is the name of the client whose request it is.
+// ownerOf returns the name of the request's client.
 func ownerOf(ctx context.Context) string {
 	if client := inference.ClientOf(ctx); client != nil {
 		return client.Name
@@ -99,7 +102,7 @@ func ownerOf(ctx context.Context) string {
 	return ""
 }
 
-// get is nil for what isn't kept.
+// get returns nil if there is no such response.
 func (s *store) get(key string) *keptResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +114,7 @@ func (s *store) get(key string) *keptResponse {
 	return e.Value.(*keptResponse) //nolint:forcetypeassert // nothing else is in the list
 }
 
-// item finds an item of a kept response, nil for none.
+// item returns an item of a stored response, or nil if there is none.
 func (s *store) item(key string) *item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +122,7 @@ func (s *store) item(key string) *item {
 	return s.byID[key]
 }
 
-// remove tells whether there was such a response.
+// remove deletes a response and reports whether it existed.
 func (s *store) remove(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +134,8 @@ func (s *store) remove(key string) bool {
 	return ok
 }
 
-// expire drops what is too old. All live equally long, so the oldest end first.
+// expire evicts expired responses. All have the same lifetime, so that the oldest
+// expire first.
 func (s *store) expire(now time.Time) {
 	for e := s.order.Front(); e != nil && !e.Value.(*keptResponse).expires.After(now); e = s.order.Front() { //nolint:forcetypeassert // nothing else is in the list
 		s.drop(e)
@@ -155,7 +159,7 @@ func (s *store) drop(e *list.Element) {
 	}
 }
 
-// items gives all of them.
+// items yields all items of the response.
 func (r *keptResponse) items(yield func(*item) bool) {
 	for _, list := range [][]*item{r.input, r.output} {
 		for _, it := range list {
@@ -166,7 +170,8 @@ func (r *keptResponse) items(yield func(*item) bool) {
 	}
 }
 
-// What the store's own structures cost beside the texts, in bytes, about.
+// The approximate size, in bytes, of the store's own structures, in addition to the
+// strings.
 const (
 	responseCost = 512
 	itemCost     = 512
@@ -178,7 +183,7 @@ func (r *keptResponse) cost() int64 {
 	return int64(responseCost + len(r.body) + entryCost*(len(r.input)+len(r.output)))
 }
 
-// cost is what the item's own fields take, about.
+// cost returns the approximate size of the item's fields in bytes.
 func (it *item) cost() int64 {
 	n := itemCost + len(it.id) + len(it.text) + len(it.callID) + len(it.name)
 	for _, p := range it.parts {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// keep puts a response of one new item, whose text has that many bytes, after those
-// of the previous one.
+// keep stores a response with the items of the previous one and a new item, whose
+// text has size bytes.
 func keep(s *store, id string, size int, previous *keptResponse) *keptResponse {
 	r := &keptResponse{id: id, output: []*item{{id: "msg_" + id, kind: itemMessage, text: strings.Repeat("x", size)}}}
 	if previous != nil {
@@ -71,13 +71,14 @@ func TestStoreCount(t *testing.T) {
 	}
 }
 
-// TestStoreBytes: shared items count once; what is too large is not kept.
+// TestStoreBytes tests that shared items count once and that too large responses
+// aren't stored.
 func TestStoreBytes(t *testing.T) {
 	s := newStore(StoreLimits{Size: 100, Bytes: 12_000, TTL: time.Hour})
 	a := keep(s, "a", 5000, nil)
 	b := keep(s, "b", 1000, a)
 	wantKept(t, s, "a", "b")
-	keep(s, "c", 1000, b) // a goes, but for the text that the others have
+	keep(s, "c", 1000, b) // evicts a, except the text that b and c share
 	keep(s, "d", 1000, nil)
 	if s.get("a") != nil || s.get("b") == nil || s.used > 12_000 {
 		t.Errorf("%d bytes", s.used)

@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestIdleResponse: a model that is silent for long gets the headers out, and fails
-// in the stream.
+// TestIdleResponse tests that keep-alives of an idle model send the headers, so
+// that its later error is an event.
 func TestIdleResponse(t *testing.T) {
 	idle := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		send(&inference.Response{Idle: true})
@@ -33,8 +33,8 @@ func TestIdleResponse(t *testing.T) {
 	}
 }
 
-// TestResponseFlushesEachToken: the first token comes with what opens its item, and
-// while the model waits.
+// TestResponseFlushesEachToken tests that the first token is sent with the events
+// that open its item, while the model is still running.
 func TestResponseFlushesEachToken(t *testing.T) {
 	next := make(chan struct{})
 	server, engine := serveResponses(t, openai.Default(), openaitest.Stepwise(2, next))
@@ -81,7 +81,8 @@ func TestLeavingAResponseStopsTheModel(t *testing.T) {
 	}
 }
 
-// BenchmarkResponseStream is the benchmark of streamed chats for responses.
+// BenchmarkResponseStream measures the same as the benchmark of streamed chats, for
+// responses.
 func BenchmarkResponseStream(b *testing.B) {
 	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return openai.New(openai.Default(), s) }, responsePath, respond(`"input":"hi","stream":true,"store":false`))
 }

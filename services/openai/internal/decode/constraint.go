@@ -12,7 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 )
 
-// Constrain reads the fields that say what the answer may be.
+// Constrain reads the fields that constrain the output of the model.
 func Constrain(s *inference.Sampling, stop json.RawMessage, bias map[string]int, fields Constraints) (err error) {
 	if s.Stop, err = stopTexts(stop); err != nil {
 		return err
@@ -24,15 +24,15 @@ func Constrain(s *inference.Sampling, stop json.RawMessage, bias map[string]int,
 	return err
 }
 
-// Constraints are all names of a constraint on the answer's form.
+// Constraints are all fields that can hold a structured output.
 type Constraints struct {
-	Text                        *inference.Structured // read already
+	Text                        *inference.Structured // already decoded
 	Format, Outputs, GuidedJSON json.RawMessage
 	GuidedRegex, GuidedGrammar  *string
 	GuidedChoice                []string
 }
 
-// stopTexts reads a text or a list; an empty text stops nothing.
+// stopTexts reads a stop sequence or a list of them. It drops empty ones.
 func stopTexts(raw json.RawMessage) ([]string, error) {
 	if requests.Neutral(raw) {
 		return nil, nil
@@ -52,7 +52,7 @@ func logitBias(body map[string]int) (map[int]float64, error) {
 		return nil, nil //nolint:nilnil // no bias
 	}
 	biases := make(map[int]float64, len(body))
-	for _, key := range slices.Sorted(maps.Keys(body)) { // the same error each time
+	for _, key := range slices.Sorted(maps.Keys(body)) { // in sorted order, so that the error is always the same
 		id, err := strconv.Atoi(key)
 		if err != nil || id < 0 {
 			return nil, inference.Invalid("logit_bias", "logit_bias must map token ids to biases; %q is no token id", key)
@@ -62,7 +62,8 @@ func logitBias(body map[string]int) (map[int]float64, error) {
 	return biases, nil
 }
 
-// structured finds the constraint on the answer, under any of its names.
+// structured returns the structured output of a request from any of the fields. It
+// returns an error if there are several.
 func structured(fields Constraints) (*inference.Structured, error) {
 	found, err := constraints(fields)
 	switch {
@@ -111,7 +112,7 @@ func constraints(fields Constraints) ([]*inference.Structured, error) {
 	return append(found, more...), err
 }
 
-// responseFormat reads OpenAI's own form.
+// responseFormat reads the format in OpenAI's own form.
 func responseFormat(raw json.RawMessage) (*inference.Structured, error) {
 	if requests.Neutral(raw) {
 		return nil, nil //nolint:nilnil // unconstrained
@@ -129,8 +130,8 @@ func responseFormat(raw json.RawMessage) (*inference.Structured, error) {
 	return FormatConstraint(format.Type, format.JSONSchema.Schema, param, param+".json_schema.schema"), nil
 }
 
-// FormatConstraint is what a format of that type asks for, nil for text. The params
-// are those of the format and of its schema.
+// FormatConstraint returns the structured output that a format of this type requires, or
+// nil for text. The params are those of the format and of its schema.
 func FormatConstraint(kind string, schema json.RawMessage, param, schemaParam string) *inference.Structured {
 	switch kind {
 	case "json_object":
@@ -144,11 +145,12 @@ func FormatConstraint(kind string, schema json.RawMessage, param, schemaParam st
 	return nil
 }
 
-// structuredKinds are the constraints of vLLM's structured outputs, in the order in which
-// a request with several of them is read.
+// structuredKinds are the kinds of vLLM's structured outputs. If a request has several,
+// the error names the first two in this order.
 var structuredKinds = []string{"json", "json_object", "regex", "choice", "grammar", "structural_tag"} //nolint:gochecknoglobals // a constant list
 
-// structuredOutputs reads vLLM's extension: an object with exactly one kind.
+// structuredOutputs reads vLLM's extension. It returns an entry for each kind that is
+// used.
 func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
 	if requests.Neutral(raw) {
 		return nil, nil
@@ -161,7 +163,7 @@ func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
 	used := func(kind string) bool { return !requests.Neutral(members[kind]) && string(members[kind]) != "false" }
 	for _, kind := range slices.Sorted(maps.Keys(members)) {
 		if used(kind) && !slices.Contains(structuredKinds, kind) {
-			// vLLM would drop it and answer unconstrained.
+			// vLLM would ignore such a key and generate without a constraint.
 			return nil, inference.Unsupported(param, "structured_outputs.%s is not one of %s", kind, strings.Join(structuredKinds, ", "))
 		}
 	}
@@ -179,7 +181,7 @@ func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
 	return found, nil
 }
 
-// unquoted gives a schema that came as JSON inside a string.
+// unquoted returns a schema that may be JSON inside a string.
 func unquoted(raw json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -1,7 +1,7 @@
 // Package decode reads the parts of request bodies that several operations of OpenAI's
-// API share: members of objects, parts and calls of messages, constraints on answers,
-// and fields that no model honours. An operation's own body is read where the operation
-// is served; the JSON itself is strictjson's.
+// API share: members of objects, parts and calls of messages, constraints on the
+// output, and unsupported fields. The package of an operation reads the operation's own
+// body. Package strictjson parses the JSON.
 package decode
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 )
 
-// Texts returns the list without empty strings, which stop nothing.
+// Texts returns the list without empty strings, which have no effect.
 func Texts(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
-// Unsupported is a field that no model behind Trident honours.
+// Unsupported is a field that no model behind Trident supports.
 type Unsupported struct {
 	Name string
 	Used bool
 	Why  string
 }
 
-// UnsupportedSampling are the extensions of chats and completions.
+// UnsupportedSampling returns the unsupported extensions of chats and completions.
 func UnsupportedSampling(beamSearch *bool, lengthPenalty *float64, promptLogprobs *int) []Unsupported {
 	return []Unsupported{
 		{"use_beam_search", Value(beamSearch), "there is no beam search"},
@@ -43,7 +43,7 @@ func FirstUsed(fields []Unsupported) error {
 	return nil
 }
 
-// Value is what p points to, or the zero value.
+// Value returns the value that p points to, or the zero value.
 func Value[T any](p *T) T {
 	if p == nil {
 		var zero T
@@ -52,7 +52,7 @@ func Value[T any](p *T) T {
 	return *p
 }
 
-// ToolChoice reads one of the words, or the tool that must be called.
+// ToolChoice reads a tool choice: one of the modes, or the tool that must be called.
 func ToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	var word string
 	switch {

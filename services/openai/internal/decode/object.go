@@ -21,12 +21,12 @@ func AnyText(r *strictjson.Reader) (string, error) {
 	return s, nil
 }
 
-// TooMany is the error of the first message, or item, beyond the budget.
+// TooMany returns the error of the first message or item beyond the budget.
 func TooMany(what string) error {
 	return &strictjson.Error{Message: fmt.Sprintf("is beyond the %d %s that a request may have", budget.Messages, what), Named: true}
 }
 
-// Mismatch is the error of a value of another type than wanted.
+// Mismatch returns the error of a value with another type than wanted.
 func Mismatch(r *strictjson.Reader, wanted string) error {
 	value, err := r.Value(true)
 	if err != nil {
@@ -35,17 +35,18 @@ func Mismatch(r *strictjson.Reader, wanted string) error {
 	return Wrong(wanted, value)
 }
 
-// Wrong is the error of a value that is not what is wanted.
+// Wrong returns the error of an invalid value.
 func Wrong(wanted string, got any) error {
 	return &strictjson.Error{Message: fmt.Sprintf("must be %s, got %s", wanted, strictjson.Show(got)), Named: true}
 }
 
-// Missing is the error of a required key that the object lacks.
+// Missing returns the error of a required key that the object lacks.
 func Missing(key string) error {
 	return &strictjson.Error{Path: key, Message: "is required", Named: true}
 }
 
-// Text is a string field; null and absent are empty unless it is required.
+// Text returns a string field. It returns an empty string for null and absent
+// fields unless they are required.
 func Text(object map[string]any, key string, required bool) (string, error) {
 	value, there := object[key]
 	if s, ok := value.(string); ok {
@@ -60,7 +61,7 @@ func Text(object map[string]any, key string, required bool) (string, error) {
 	return "", strictjson.At(key, Wrong("a string", value))
 }
 
-// Word is a required string field that has one of the given values.
+// Word returns a required string field that must have one of the given values.
 func Word(object map[string]any, key string, words []string) (string, error) {
 	value, there := object[key]
 	if s, ok := value.(string); ok && slices.Contains(words, s) {
@@ -72,14 +73,15 @@ func Word(object map[string]any, key string, words []string) (string, error) {
 	return "", strictjson.At(key, &strictjson.Error{Message: fmt.Sprintf("must be %s, got %s", strictjson.ListWords(words), strictjson.Quote(value)), Named: true})
 }
 
-// Child is an object field, nil when it isn't required and null or absent.
+// Child returns an object field. It returns nil for null and absent fields
+// unless they are required.
 func Child(object map[string]any, key string, required bool) (map[string]any, error) {
 	value, there := object[key]
 	if o, ok := value.(map[string]any); ok {
 		return o, nil
 	}
 	if !required && value == nil {
-		return nil, nil //nolint:nilnil // nil is "not there"
+		return nil, nil //nolint:nilnil // nil means absent
 	}
 	if !there {
 		return nil, Missing(key)

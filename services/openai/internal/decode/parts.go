@@ -24,7 +24,8 @@ func EachPart(list []any, kinds []string, decode func(object map[string]any, kin
 	return parts, nil
 }
 
-// CheckCacheHint checks the form of a part's hint about caching, which changes no answer.
+// CheckCacheHint checks the form of a part's caching hint, which has no effect on the
+// response.
 func CheckCacheHint(part map[string]any) error {
 	const key = "prompt_cache_breakpoint"
 	hint, err := Child(part, key, false)
@@ -35,7 +36,8 @@ func CheckCacheHint(part map[string]any) error {
 	return strictjson.At(key, err)
 }
 
-// Function reads a call's name and its arguments, as a model wrote them.
+// Function reads the name and the arguments of a call. The arguments are as a model wrote
+// them.
 func Function(r *strictjson.Reader, function map[string]any) (inference.ToolCall, error) {
 	name, err := Text(function, "name", true)
 	if err != nil {

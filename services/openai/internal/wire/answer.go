@@ -6,7 +6,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Usage records the tokens on rec and returns them as clients read them.
+// Usage records the token counts on rec and returns them in OpenAI's form.
 func Usage(u *inference.Usage, rec *server.Record) *api.CompletionUsage {
 	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
 	return &api.CompletionUsage{
@@ -15,7 +15,7 @@ func Usage(u *inference.Usage, rec *server.Record) *api.CompletionUsage {
 	}
 }
 
-// TokenLogprobs are log probabilities as clients of chats and responses read them.
+// TokenLogprobs returns log probabilities in the form of chats and responses.
 func TokenLogprobs(tokens []inference.TokenLogprob) []api.ChatCompletionTokenLogprob {
 	list := make([]api.ChatCompletionTokenLogprob, len(tokens))
 	for i, t := range tokens {

@@ -1,6 +1,6 @@
-// Package wire writes what the answers of several operations of OpenAI's API share: the
-// error object, server-sent events, JSON strings, usage and log probabilities. What one
-// operation alone writes stands beside that operation.
+// Package wire writes the parts of responses that several operations of OpenAI's API
+// share: the error object, server-sent events, JSON strings, usage and log
+// probabilities. The package of an operation has the parts that only it writes.
 package wire
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// Error is OpenAI's error object. SDKs choose their exception class by the
-// status and show message, param and code; all four keys are always there.
+// Error is OpenAI's error object. SDKs select their exception class by the status, and
+// show message, param and code. All four keys are always present.
 type Error struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -35,8 +35,8 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return e.Message }
 
-// Describe turns any error into its status and its object. What isn't known is
-// an internal error whose text stays in the log.
+// Describe returns the status and the object of any error. An unknown error becomes an
+// internal error, whose message appears only in the log.
 func Describe(err error) (status int, object Error, retryAfter time.Duration) {
 	var tooLarge *http.MaxBytesError
 	var plain *StatusError
@@ -60,7 +60,7 @@ func Describe(err error) (status int, object Error, retryAfter time.Duration) {
 	return status, Error{Message: e.Message, Type: kind, Param: Optional(e.Param), Code: Optional(e.Reason)}, e.RetryAfter
 }
 
-// WriteError answers a request that has had no answer yet.
+// WriteError responds with an error to a request without a response so far.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	server.RecordOf(r.Context()).Error = err
 	status, object, retryAfter := Describe(err)
@@ -70,10 +70,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(ErrorBody(object)) // a client that disconnected needs no answer
+	_, _ = w.Write(ErrorBody(object)) // the client may have disconnected
 }
 
-// Cut shortens what is the client's own text.
+// Cut shortens the fields that may contain strings of the client.
 func (e Error) Cut() Error {
 	e.Message = budget.Cut(e.Message, budget.MessageBytes)
 	if e.Param != nil {
@@ -82,18 +82,18 @@ func (e Error) Cut() Error {
 	return e
 }
 
-// ErrorBody is the body of an answer that failed, or the data of such an event.
+// ErrorBody returns the body of a failed response, or the data of an error event.
 func ErrorBody(object Error) []byte {
 	body, err := json.Marshal(struct {
 		Error Error `json:"error"`
 	}{object.Cut()})
-	if err != nil { // strings and nothing else: can't fail
+	if err != nil { // strings always encode
 		return []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
 	}
 	return body
 }
 
-// Optional is nil for the empty string.
+// Optional returns nil for the empty string.
 func Optional(s string) *string {
 	if s == "" {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// eventStream writes server-sent events. What doesn't change from event to
-// event is encoded once a request; an event costs its own bytes, and those that
-// are ready together leave in one write.
+// eventStream writes server-sent events. The constant parts of the events are encoded
+// once per request. Events that are ready together are sent in one write.
 type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -22,19 +21,21 @@ type eventStream struct {
 	failed  bool
 }
 
-// maxBatch is the size at which waiting events are written though more are ready.
+// maxBatch is the size, in bytes, at which buffered events are written even if more are
+// ready.
 const maxBatch = 16 << 10
 
-// maxPooled keeps the buffers of odd requests out of the pool.
+// maxPooled is the maximum size of pooled buffers, which keeps those of unusual requests
+// out of the pool.
 const maxPooled = 64 << 10
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is global by design
 
 func newEventStream(w http.ResponseWriter) *eventStream {
 	return &eventStream{w: w, control: http.NewResponseController(w), buf: buffers.Get().(*[]byte)} //nolint:forcetypeassert // the pool's own
 }
 
-// close gives the buffer back.
+// close returns the buffer to the pool.
 func (s *eventStream) close() {
 	if cap(*s.buf) <= maxPooled {
 		*s.buf = (*s.buf)[:0]
@@ -43,7 +44,7 @@ func (s *eventStream) close() {
 	s.buf = nil
 }
 
-// start sends nothing yet, but from here on the answer is a stream.
+// start writes the header of a stream. Nothing is sent before the first flush.
 func (s *eventStream) start() {
 	if s.started {
 		return
@@ -52,12 +53,12 @@ func (s *eventStream) start() {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no") // proxies must not collect events
+	h.Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	s.w.WriteHeader(http.StatusOK)
 }
 
-// send writes what is in the buffer unless more is coming at once. It is false
-// when the client has gone.
+// send writes the buffer unless more follows at once. It returns false if the client has
+// disconnected.
 func (s *eventStream) send(more bool) bool {
 	if more && len(*s.buf) < maxBatch {
 		return true
@@ -75,30 +76,31 @@ func (s *eventStream) send(more bool) bool {
 	return !s.failed
 }
 
-// comment keeps the connection alive; clients skip it.
+// comment sends a keep-alive, which clients skip.
 func (s *eventStream) comment() bool {
 	*s.buf = append(*s.buf, ": keep-alive\n\n"...)
 	return s.send(false)
 }
 
-// Chunks is how an operation writes its Deltas.
+// Chunks encodes the Deltas of an operation.
 type Chunks interface {
-	// AppendDelta adds the events of one Delta.
+	// AppendDelta appends the events of one Delta.
 	AppendDelta(dst []byte, d *inference.Delta) []byte
-	// AppendEnd ends an answer that succeeded.
+	// AppendEnd appends the end of a successful response.
 	AppendEnd(dst []byte, u *inference.Usage) []byte
-	// AppendError ends one that failed after it began.
+	// AppendError appends the end of a response that failed after its start.
 	AppendError(dst []byte, err error) []byte
 }
 
-// WriteEvents sends the Deltas as they come, in the form of chunks. Those that are there
-// together leave in one write, and nothing waits for company. An error before the first
-// event is returned, with nothing written; a later one becomes an event. The record
-// receives the time of the first token, the usage, and an error after the first event.
+// WriteEvents sends the Deltas as they arrive, encoded by c. Deltas that are ready
+// together are sent in one write; none is delayed to wait for others. An error before
+// the first event is returned, with nothing written; a later one becomes an event. The
+// record receives the time of the first token, the usage, and an error after the first
+// event.
 func WriteEvents(w http.ResponseWriter, rec *server.Record, c Chunks, deltas iter.Seq2[inference.Delta, error]) error {
 	out := newEventStream(w)
 	defer out.close()
-	var delta inference.Delta // the loop's own would need memory for each, as chunks are an interface
+	var delta inference.Delta // the loop's own variable would be allocated for each Delta, since c is an interface
 	for d, err := range deltas {
 		if err != nil && !out.started {
 			return err
@@ -117,7 +119,7 @@ func WriteEvents(w http.ResponseWriter, rec *server.Record, c Chunks, deltas ite
 	return nil
 }
 
-// writeDelta is false when the client has gone.
+// writeDelta reports false if the client has disconnected.
 func writeDelta(out *eventStream, rec *server.Record, c Chunks, delta *inference.Delta) bool {
 	switch {
 	case delta.Idle:
@@ -127,7 +129,8 @@ func writeDelta(out *eventStream, rec *server.Record, c Chunks, delta *inference
 		*out.buf = c.AppendEnd(*out.buf, delta.Usage)
 		return out.send(false)
 	case delta.Empty():
-		// Nothing to say but that nothing follows at once: what waits must go.
+		// An empty Delta only reports that nothing follows at once, so that the buffer
+		// must be sent.
 		return len(*out.buf) == 0 || out.send(delta.More)
 	}
 	*out.buf = c.AppendDelta(*out.buf, delta)
@@ -135,6 +138,6 @@ func writeDelta(out *eventStream, rec *server.Record, c Chunks, delta *inference
 	if first {
 		rec.FirstToken = time.Now()
 	}
-	// The first token waits for nothing, not even for those that are here already.
+	// The first token is sent at once, even if more Deltas are ready.
 	return out.send(delta.More && !first)
 }

@@ -4,15 +4,15 @@ import (
 	"unicode/utf8"
 )
 
-// Quoted is a JSON string.
+// Quoted returns a JSON string.
 func Quoted(s string) []byte {
 	return append(AppendEscaped([]byte{'"'}, []byte(s)), '"')
 }
 
 const hexDigits = "0123456789abcdef"
 
-// AppendEscaped adds text as the inside of a JSON string. Bytes that are no
-// UTF-8 become U+FFFD.
+// AppendEscaped appends text as the content of a JSON string, without quotes.
+// It replaces invalid UTF-8 by U+FFFD.
 func AppendEscaped(dst, text []byte) []byte {
 	start := 0
 	for i := 0; i < len(text); {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzAppendEscaped: what is appended is the inside of a JSON string that gives
-// the text back, invalid bytes as U+FFFD.
+// FuzzAppendEscaped checks that the appended bytes are the content of a JSON
+// string that decodes to the text, with invalid bytes as U+FFFD.
 func FuzzAppendEscaped(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x00\x1f\"\\\n\r\t/", "é€😀", "\xff\xe2\x82", "a\xf0\x9f\x98", "\u2028<>&"} {
 		f.Add([]byte(s))
