@@ -18,26 +18,26 @@ import (
 	"github.com/trident-inference/trident/services/protocodec"
 )
 
-// request is a ModelInferRequest as it came. Who receives it frees it.
+// request is a ModelInferRequest as received. The receiver must free it.
 type request struct{ *inference.InferRequest }
 
-// decoded makes a message of no bytes what it says, a request without anything: Connect
-// asks no codec about it.
+// decoded replaces a missing request by an empty one. Connect calls no codec for a message
+// of zero bytes.
 func (r *request) decoded() *request {
 	if r.InferRequest == nil {
-		r.InferRequest, _ = inference.NewInferRequest(mem.BufferSlice{}) // nothing to be wrong
+		r.InferRequest, _ = inference.NewInferRequest(mem.BufferSlice{}) // an empty message is valid
 	}
 	return r
 }
 
-// reply is an encoded ModelInferResponse, or ModelStreamInferResponse of a stream.
-// Sending it frees it.
+// reply is an encoded ModelInferResponse, or in a stream an encoded
+// ModelStreamInferResponse. Sending a reply frees it.
 type reply struct {
 	encoded mem.BufferSlice
 	stream  bool
 }
 
-// message decodes the reply for clients that read JSON.
+// message decodes the reply for clients that receive JSON.
 func (r *reply) message() (proto.Message, error) {
 	var m proto.Message = &kserve.ModelInferResponse{}
 	if r.stream {
@@ -46,7 +46,7 @@ func (r *reply) message() (proto.Message, error) {
 	return m, proto.Unmarshal(r.encoded.Materialize(), m)
 }
 
-// infer answers ModelInfer. Who gets the reply frees it.
+// infer implements ModelInfer. The caller must free the reply.
 func (s *Service) infer(ctx context.Context, req *request) (*reply, error) {
 	defer req.Free()
 	answer := &reply{}
@@ -69,7 +69,7 @@ func encodedInfer(req *inference.InferRequest, resp *inference.Response) (mem.Bu
 	return encodeInfer(req.Head(), resp)
 }
 
-// kinds are the budgets of what the service's methods take, and of health's and
+// kinds returns the budgets of the requests of the service's methods, of health's and of
 // reflection's.
 func kinds() budget.Kinds {
 	return budget.Inputs(
@@ -78,16 +78,16 @@ func kinds() budget.Kinds {
 	)
 }
 
-// decoding is a message that is to be decoded, and what was wrong with it: grpc-go would
-// make an internal error of an error of the codec's.
+// decoding is a message to decode, and the codec's error. grpc-go would turn an error that
+// the codec returns into an internal error.
 type decoding struct {
 	message any
-	arrival *admission.Arrival // of the call; it waits for the decode slot
+	arrival *admission.Arrival // of the call; decoding waits for its slot
 	wrong   error
 }
 
-// grpcCodec is grpc-go's codec of protobuf that leaves requests and replies of
-// inferences as they are, and holds messages to their budgets.
+// grpcCodec is grpc-go's protobuf codec, except that it doesn't decode requests and
+// replies of inferences. It checks the budgets of messages.
 type grpcCodec struct {
 	proto encoding.CodecV2
 	kinds budget.Kinds
@@ -95,10 +95,10 @@ type grpcCodec struct {
 
 func newGRPCCodec() grpcCodec { return grpcCodec{encoding.GetCodecV2("proto"), kinds()} }
 
-// Name is the content subtype.
+// Name returns the content subtype.
 func (grpcCodec) Name() string { return "proto" }
 
-// Marshal hands a reply's buffers over.
+// Marshal passes a reply's buffers on without a copy.
 func (c grpcCodec) Marshal(v any) (mem.BufferSlice, error) {
 	if r, ok := v.(*reply); ok {
 		return r.encoded, nil
@@ -106,7 +106,7 @@ func (c grpcCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.proto.Marshal(v)
 }
 
-// Unmarshal keeps a request's buffers.
+// Unmarshal keeps a reference to a request's buffers.
 func (c grpcCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	d, ok := v.(*decoding)
 	if !ok {
@@ -143,8 +143,8 @@ func (c grpcCodec) unmarshal(data mem.BufferSlice, v any) (err error) {
 	return c.proto.Unmarshal(data, v)
 }
 
-// codecs are Connect's for handlers. They leave requests and replies of inferences as they
-// are, and all other messages to protocodec.
+// codecs returns Connect's codecs for handlers. They don't decode requests and replies of
+// inferences, and pass all other messages to protocodec.
 func codecs(kinds budget.Kinds) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(binaryCodec{protocodec.Binary{Kinds: kinds}}),
@@ -153,13 +153,13 @@ func codecs(kinds budget.Kinds) []connect.HandlerOption {
 	}
 }
 
-// binaryCodec is that of protobuf. What comes is copied out of Connect's buffer once.
+// binaryCodec is the protobuf codec. It copies a request out of Connect's buffer once.
 type binaryCodec struct{ protocodec.Binary }
 
-// Marshal gives a reply's bytes.
+// Marshal returns the bytes of a reply.
 func (c binaryCodec) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
 
-// MarshalAppend adds a reply's bytes.
+// MarshalAppend appends the bytes of a reply.
 func (c binaryCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
 	r, ok := v.(*reply)
 	if !ok {
@@ -183,10 +183,10 @@ func (c binaryCodec) Unmarshal(data []byte, v any) (err error) {
 	return err
 }
 
-// jsonCodec is Connect's codec of JSON for the same messages.
+// jsonCodec is the JSON codec for the same messages.
 type jsonCodec struct{ protocodec.JSON }
 
-// Marshal decodes replies and encodes them again.
+// Marshal decodes a reply and encodes it as JSON.
 func (c jsonCodec) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
 
 // MarshalAppend is [binaryCodec.MarshalAppend] for JSON.
@@ -203,7 +203,7 @@ func (c jsonCodec) MarshalAppend(to []byte, v any) ([]byte, error) {
 	return c.JSON.MarshalAppend(to, m)
 }
 
-// Unmarshal decodes requests and encodes them as protobuf.
+// Unmarshal decodes a request from JSON and encodes it as protobuf.
 func (c jsonCodec) Unmarshal(data []byte, v any) error {
 	r, ok := v.(*request)
 	if !ok {

@@ -11,11 +11,11 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 )
 
-// deflate is gRPC's compression of that name: zlib's format (RFC 1950). It serves
-// clients that ask for it, as tritonserver does; grpc-go and Connect have gzip alone.
+// deflate is gRPC's name of the zlib format (RFC 1950). It is for clients that request
+// it, as in tritonserver; grpc-go and Connect support only gzip.
 const deflate = "deflate"
 
-// grpc-go takes compressors while the program is initialised and at no other time.
+// grpc-go accepts compressors only during the program's initialisation.
 var _ = registerCompressors()
 
 func registerCompressors() bool {
@@ -24,12 +24,12 @@ func registerCompressors() bool {
 	return true
 }
 
-// bounded is a compressor of grpc-go whose messages can't take much more memory than
-// their senders have spent on them: two megabytes could become the 2 GiB that messages of
-// gRPC's port may have.
+// bounded is a compressor of grpc-go that limits the memory of a decompressed message by
+// its compressed size. Otherwise two megabytes could expand to 2 GiB, the limit of
+// messages on gRPC's own port.
 type bounded struct{ encoding.Compressor }
 
-// Decompress reads a message, which grpc-go hands over whole.
+// Decompress decompresses a message, which grpc-go passes as a whole.
 func (b bounded) Decompress(r io.Reader) (io.Reader, error) {
 	compressed := 0
 	if whole, ok := r.(interface{ Remaining() int }); ok {
@@ -47,7 +47,7 @@ type boundedReader struct {
 	room     int64
 }
 
-// Read fails beyond the room.
+// Read returns an error beyond the limit.
 func (r *boundedReader) Read(p []byte) (int, error) {
 	n, err := r.inflated.Read(p)
 	if r.room -= int64(n); r.room < 0 {
@@ -56,7 +56,7 @@ func (r *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close gives the reader back for reuse.
+// Close returns the reader to its pool.
 func (r *boundedReader) Close() error {
 	if closer, ok := r.inflated.(io.Closer); ok {
 		return closer.Close()
@@ -64,13 +64,13 @@ func (r *boundedReader) Close() error {
 	return nil
 }
 
-// nativeDeflate is grpc-go's. It keeps writers, which are large, for reuse.
+// nativeDeflate is the compressor for grpc-go. It pools writers, which are large.
 type nativeDeflate struct{ writers sync.Pool }
 
-// Name in the header grpc-encoding.
+// Name returns the name in the header grpc-encoding.
 func (*nativeDeflate) Name() string { return deflate }
 
-// Compress writes zlib's format.
+// Compress writes the zlib format.
 func (d *nativeDeflate) Compress(w io.Writer) (io.WriteCloser, error) {
 	z, ok := d.writers.Get().(*zlib.Writer)
 	if !ok {
@@ -80,10 +80,10 @@ func (d *nativeDeflate) Compress(w io.Writer) (io.WriteCloser, error) {
 	return &pooledWriter{z, &d.writers}, nil
 }
 
-// Decompress reads it.
+// Decompress reads the zlib format.
 func (*nativeDeflate) Decompress(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }
 
-// pooledWriter goes back when it is closed.
+// pooledWriter returns to its pool when it is closed.
 type pooledWriter struct {
 	*zlib.Writer
 

@@ -6,42 +6,42 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// Config of the KServe v2 frontend.
+// Config configures the KServe v2 frontend.
 type Config struct {
-	// Enabled opens the ports of Triton's own protocols, and allows on every port
-	// what they change: models, shared memory, trace and log settings.
+	// Enabled opens the ports of Triton's own protocols. It also allows, on every port,
+	// requests that change models, shared memory, and trace and log settings.
 	Enabled bool
-	// Host to listen on, GRPCPort by gRPC and HTTPPort by REST; port 0 takes a free
-	// one.
+	// Host is the host to listen on, GRPCPort the port of gRPC and HTTPPort the port of
+	// REST. Port 0 takes a free port.
 	Host               string
 	GRPCPort, HTTPPort int
-	// AllowModelUpload lets a load bring a configuration or files of its own, which
-	// can be code that this machine then runs.
+	// AllowModelUpload allows loads that contain a configuration or files. Such files can be
+	// code that this machine then runs.
 	AllowModelUpload bool
-	// AllowSharedMemory lets clients register shared memory: then they read and write
-	// what processes of this machine share.
+	// AllowSharedMemory allows clients to register shared memory. They can then read and
+	// write the shared memory of processes on this machine.
 	AllowSharedMemory bool
-	// GRPCForward and HTTPForward are regular expressions: headers in whose names one is
-	// found become parameters of inferences by gRPC and Connect, and by REST. Empty
-	// ones forward none.
+	// GRPCForward and HTTPForward are regular expressions. Headers whose name matches become
+	// parameters of inferences: GRPCForward over gRPC and Connect, HTTPForward over REST. An
+	// empty expression forwards none.
 	GRPCForward, HTTPForward string
-	// MaxMessage bounds a message by gRPC on its own port, in bytes, beside the bytes of all
-	// bodies: a client's only message may be larger than these. 0 is 2 GiB, as tritonserver
-	// has it.
+	// MaxMessage is the maximum size, in bytes, of a message on gRPC's own port. The limit
+	// on the bytes of all bodies also applies, but allows one larger message of a client
+	// that has no other. 0 means 2 GiB, as in tritonserver.
 	MaxMessage int64
-	// WriteTimeout ends a stream whose client takes nothing for this long.
+	// WriteTimeout is how long a client may read nothing before its stream is aborted.
 	WriteTimeout time.Duration
-	// ShutdownTimeout is how long calls in flight may go on after a stop was asked
-	// for.
+	// ShutdownTimeout is how long calls in flight may continue after the start of a
+	// shutdown.
 	ShutdownTimeout time.Duration
 }
 
-// Default is the configuration without flags, as Triton's own frontend has it.
+// Default returns the configuration without flags, with the values of Triton's own frontend.
 func Default() Config {
 	return Config{Host: "0.0.0.0", GRPCPort: 8001, HTTPPort: 8000, WriteTimeout: 30 * time.Second, ShutdownTimeout: 30 * time.Second}
 }
 
-// Validate names the flag that can't be used.
+// Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if c.GRPCPort < 0 || c.GRPCPort > 65535 {
 		return configfield.Errorf("kserve.GRPCPort", "%d is no port", c.GRPCPort)

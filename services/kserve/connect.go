@@ -15,9 +15,9 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// NewRoutes mounts the service on the shared port, with trident.v1.InferService, the
-// health service, and reflection of all services there. Messages are bounded as the other surfaces' bodies are, also when they
-// come compressed; streams aren't, as a whole.
+// NewRoutes returns the routes on the shared port: the service, trident.v1.InferService, the health
+// service, and reflection of all services there. Messages have the size limit of other surfaces'
+// bodies, both compressed and decompressed. A stream as a whole has no limit.
 func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	options := append(codecs(kinds()),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), server.Deflate(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),
@@ -45,8 +45,8 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	return routes, err
 }
 
-// asSent has gRPC's responses compressed as the requests are, as on gRPC's own port.
-// Its clients say in every call what they can read, whether they want it or not.
+// asSent compresses gRPC's responses as the requests are, as on gRPC's own port. gRPC clients announce
+// in every call the encodings that they can read, even if they don't want compression.
 func asSent(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
@@ -56,8 +56,7 @@ func asSent(next http.Handler) http.Handler {
 	})
 }
 
-// interceptor forwards headers, notes for the log what a call was about, and makes
-// Connect's errors.
+// interceptor forwards headers, records the model for the log, and converts errors to Connect's.
 type interceptor struct{ forward forwarding }
 
 // WrapUnary implements [connect.Interceptor].
@@ -73,7 +72,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if infers {
 			err = body.AddParameters(i.forward.ofHeader(req.Header()))
 		}
-		if infers && err == nil { // it may have been compressed
+		if infers && err == nil { // the request may have been compressed
 			err = admission.ArrivalOf(ctx).Weigh(int64(body.Size()))
 		}
 		var answer connect.AnyResponse
@@ -87,7 +86,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingHandler implements it.
+// WrapStreamingHandler implements [connect.Interceptor].
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		if err := next(ctx, conn); err != nil {
@@ -97,26 +96,26 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// WrapStreamingClient implements it; there is no client.
+// WrapStreamingClient implements [connect.Interceptor]. This package has no client.
 func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
-// connectStream is the handler of ModelStreamInfer.
+// connectStream returns the handler of ModelStreamInfer.
 func (s *Service) connectStream(options ...connect.HandlerOption) http.Handler {
 	return connect.NewBidiStreamHandler(procedure(streamName), func(ctx context.Context, stream *connect.BidiStream[request, reply]) error {
 		return s.streamInfer(ctx, connectExchange{ctx, stream, abortOf(ctx)}, s.optionsOf(stream.RequestHeader()))
 	}, append(options, connect.WithSchema(schema(streamName)))...)
 }
 
-// optionsOf are a stream's by the headers of a call on the shared port.
+// optionsOf returns a stream's options from the headers of a call on the shared port.
 func (s *Service) optionsOf(header http.Header) streamOptions {
 	return streamOptions{asStatus: wantsStatus(header.Get), parameters: s.forward.ofHeader(header)}
 }
 
-// connectExchange is Connect's side of a stream.
+// connectExchange is a stream over Connect.
 type connectExchange struct {
-	ctx    context.Context //nolint:containedctx // the call's, which knows what is being decoded
+	ctx    context.Context //nolint:containedctx // the call's context, with its arrival
 	stream *connect.BidiStream[request, reply]
 	end    func()
 }
@@ -132,8 +131,8 @@ func (x connectExchange) receive() (*request, error) {
 
 func (x connectExchange) send(r *reply) error { return x.stream.Send(r) }
 
-// abort ends what blocks, so that nothing is written when the call has ended:
-// net/http panics then.
+// abort ends blocked sends and receives before the call ends. net/http panics on writes after the end
+// of a call.
 func (x connectExchange) abort() bool {
 	x.end()
 	return true
@@ -141,13 +140,13 @@ func (x connectExchange) abort() bool {
 
 type abortKey struct{}
 
-// withAbort gives a handler the means to end what blocks.
+// withAbort stores in the request's context the function that ends blocked sends and receives.
 func withAbort(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		end := func() {
 			now := time.Now()
-			_ = errors.Join(control.SetWriteDeadline(now), control.SetReadDeadline(now)) // tests' recorders have none
+			_ = errors.Join(control.SetWriteDeadline(now), control.SetReadDeadline(now)) // recorders of tests have no deadlines
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), abortKey{}, end)))
 	})

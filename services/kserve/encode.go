@@ -12,14 +12,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// The response parameter by which a client of a stream knows a request's last
-// response, and the request parameter by which it asks for one without tensors.
+// The response parameter that marks the last response to a request in a stream, and
+// the request parameter that enables a last response without tensors.
 const (
 	finalResponse    = "triton_final_response"
 	enableEmptyFinal = "triton_enable_empty_final_response"
 )
 
-// Numbers of the fields that are written by hand.
+// The numbers of the fields that this file encodes.
 const (
 	fieldInferResponse = 2 // of ModelStreamInferResponse
 	fieldModelName     = 1 // of ModelInferResponse
@@ -32,8 +32,8 @@ const (
 	fieldShape         = 3
 )
 
-// encodeInfer encodes a response as a ModelInferResponse. Tensors are sent from the
-// engine's memory where it can part with it, and copied once otherwise.
+// encodeInfer encodes a response as a ModelInferResponse. Tensors that the engine
+// hands over aren't copied; others are copied once.
 func encodeInfer(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
 	parameters, err := encodeParameters(resp.Parameters)
 	if err != nil {
@@ -43,8 +43,8 @@ func encodeInfer(req *kserve.ModelInferRequest, resp *inference.Response) (mem.B
 	return a.encode(), nil
 }
 
-// encodeStream encodes a response as a ModelStreamInferResponse, which tells
-// whether it is the request's last.
+// encodeStream encodes a response as a ModelStreamInferResponse, which states whether
+// it is the request's last.
 func encodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
 	parameters, err := encodeParameters(resp.Parameters)
 	if err != nil {
@@ -57,8 +57,8 @@ func encodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 	return a.encode(), nil
 }
 
-// encodeFailure is an error in a stream. Of a request that was refused only the id
-// is told; a response that failed tells whether others follow.
+// encodeFailure encodes an error in a stream. For a refused request it has only the
+// id; for a failed response it also states whether other responses follow.
 func encodeFailure(req *kserve.ModelInferRequest, text string, refused, final bool) (mem.BufferSlice, error) {
 	response := &kserve.ModelInferResponse{Id: req.GetId()}
 	if !refused {
@@ -69,7 +69,7 @@ func encodeFailure(req *kserve.ModelInferRequest, text string, refused, final bo
 	return mem.BufferSlice{mem.SliceBuffer(b)}, err
 }
 
-// encodeParameters encodes the field of a ModelInferResponse.
+// encodeParameters encodes the parameters of a ModelInferResponse.
 func encodeParameters(parameters map[string]*kserve.InferParameter) ([]byte, error) {
 	if len(parameters) == 0 {
 		return nil, nil
@@ -77,20 +77,20 @@ func encodeParameters(parameters map[string]*kserve.InferParameter) ([]byte, err
 	return proto.Marshal(&kserve.ModelInferResponse{Parameters: parameters})
 }
 
-// The parameter that tells whether a response is final, encoded: an entry of the
-// field with the key and a bool_param.
+// The encoded parameter that states whether a response is final: an entry of the field
+// with the key and a bool_param.
 const (
 	finalEntry = "\x22\x1b\x0a\x15" + finalResponse + "\x12\x02\x08"
 	isFinal    = finalEntry + "\x01"
 	notFinal   = finalEntry + "\x00"
 )
 
-// answer is a ModelInferResponse on its way to the wire.
+// answer is a ModelInferResponse to encode.
 type answer struct {
 	req        *kserve.ModelInferRequest
 	resp       *inference.Response
 	parameters []byte // encoded
-	final      string // one of them, encoded; empty outside of streams
+	final      string // isFinal or notFinal; empty outside of streams
 }
 
 func (a *answer) size() int {
@@ -103,8 +103,8 @@ func (a *answer) size() int {
 	return size
 }
 
-// version is the one that answered; an end without a response tells the one that
-// was asked for.
+// version returns the version that responded. For the end of a request without
+// responses it is the requested version.
 func (a *answer) version() string {
 	if a.resp.Version == "" {
 		return a.req.GetModelVersion()
@@ -112,8 +112,8 @@ func (a *answer) version() string {
 	return a.resp.Version
 }
 
-// encode gives the answer in pieces: its own bytes, in one buffer of the pool, and the
-// tensors that the engine parts with.
+// encode returns the message in pieces: its own bytes in one pooled buffer, and the
+// tensors that the engine hands over.
 func (a *answer) encode() mem.BufferSlice {
 	taken, elsewhere := a.take()
 	size := a.size()
@@ -133,7 +133,7 @@ func (a *answer) encode() mem.BufferSlice {
 	cut := 0
 	for i := range a.resp.Outputs {
 		b = protowire.AppendTag(b, fieldRawContents, protowire.BytesType)
-		if i >= len(taken) || taken[i] == nil { // to be copied
+		if i >= len(taken) || taken[i] == nil { // the tensor is copied
 			b = protowire.AppendBytes(b, a.resp.Outputs[i].Raw)
 			continue
 		}
@@ -150,8 +150,8 @@ func (a *answer) encode() mem.BufferSlice {
 	return append(pieces, rest)
 }
 
-// take takes the tensors that the engine parts with, by output; nil for none. The size
-// is that of them together.
+// take takes the tensors that the engine hands over, by output; the others are nil.
+// size is the total size of those taken.
 func (a *answer) take() (taken []mem.Buffer, size int) {
 	if a.resp.Owner == nil {
 		return nil, 0
@@ -226,15 +226,15 @@ func appendText(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
 }
 
-// replies lends the buffers that responses are encoded into.
-var replies mem.BufferPool = new(bufferPool) //nolint:gochecknoglobals // shared so that what one call is done with serves the next
+// replies is the pool of the buffers into which responses are encoded.
+var replies mem.BufferPool = new(bufferPool) //nolint:gochecknoglobals // shared so that all calls reuse the buffers
 
-// bufferPool is a [mem.BufferPool] that leaves buffers as they come back. grpc-go's
-// own clears them, which takes as long as to fill one with a large tensor. It may be
-// used concurrently.
-type bufferPool struct{ sizes [bits.UintSize + 1]sync.Pool } // by how many bits the capacity has
+// bufferPool is a [mem.BufferPool] that doesn't clear returned buffers. grpc-go's own
+// pool clears them, which takes as long as filling a buffer with a large tensor. It
+// may be used concurrently.
+type bufferPool struct{ sizes [bits.UintSize + 1]sync.Pool } // by the number of bits of the capacity
 
-// Get lends a buffer with any content.
+// Get returns a buffer with arbitrary content.
 func (p *bufferPool) Get(length int) *[]byte {
 	if b, ok := p.sizes[bits.Len(uint(length))].Get().(*[]byte); ok && cap(*b) >= length {
 		*b = (*b)[:length]
@@ -244,5 +244,5 @@ func (p *bufferPool) Get(length int) *[]byte {
 	return &b
 }
 
-// Put takes it back.
+// Put returns a buffer to the pool.
 func (p *bufferPool) Put(b *[]byte) { p.sizes[bits.Len(uint(cap(*b)))].Put(b) }

@@ -13,12 +13,13 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// connectError shows the client's part of an error and keeps its cause for the log.
+// connectError returns the client's part of an error, and records the whole error for
+// the log.
 func connectError(rec *server.Record, err error) error {
 	rec.Error = err
 	var known *inference.Error
 	var own *connect.Error
-	if !errors.As(err, &known) && errors.As(err, &own) { // of Connect's, on the request
+	if !errors.As(err, &known) && errors.As(err, &own) { // Connect's own error about the request
 		if code, ok := wirecode.ClientFault(own.Code()); ok {
 			rec.Error = &inference.Error{Code: code, Message: own.Message(), Err: own}
 		}
@@ -34,13 +35,13 @@ func connectError(rec *server.Record, err error) error {
 	return answer
 }
 
-// statusOf is an error in gRPC.
+// statusOf returns the gRPC status of an error.
 func statusOf(err error) *status.Status {
 	if err == nil {
 		return nil
 	}
 	if _, known := errors.AsType[*inference.Error](err); !known {
-		if answer, ok := status.FromError(err); ok { // grpc-go's own
+		if answer, ok := status.FromError(err); ok { // grpc-go's own status
 			return answer
 		}
 	}
@@ -54,8 +55,8 @@ func statusOf(err error) *status.Status {
 	return answer
 }
 
-// retryInfo tells gRPC's clients when to come again; nil says nothing, as Triton's own
-// errors do.
+// retryInfo returns when gRPC clients should retry. It returns nil if that isn't
+// known, as for Triton's own errors.
 func retryInfo(e *inference.Error) *errdetails.RetryInfo {
 	if e.RetryAfter <= 0 || e.Triton != inference.TritonNone {
 		return nil

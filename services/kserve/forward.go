@@ -15,8 +15,9 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// forwarding is which headers of a request become its parameters, as by tritonserver's
-// flags: those in whose names the expression is found. nil forwards none.
+// forwarding selects the headers of a request that become its parameters, as
+// tritonserver's flags do. A header is selected if the expression matches in its name.
+// nil selects none.
 type forwarding struct{ grpc, http *regexp.Regexp }
 
 func newForwarding(cfg Config) (f forwarding, err error) {
@@ -27,8 +28,8 @@ func newForwarding(cfg Config) (f forwarding, err error) {
 	return f, err
 }
 
-// headerPattern takes RE2's syntax, which is Go's. Letters are of either case unless
-// the pattern says (?-i). An empty one is nil.
+// headerPattern compiles an expression in RE2's syntax, which is Go's. The case of
+// letters is ignored unless the pattern has (?-i). An empty pattern returns nil.
 func headerPattern(field configfield.Field, text string) (*regexp.Regexp, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // no pattern
@@ -42,7 +43,7 @@ func headerPattern(field configfield.Field, text string) (*regexp.Regexp, error)
 
 type headerParameters = map[string]*kserve.InferParameter
 
-// ofCall are the parameters from the metadata of a call on gRPC's own port.
+// ofCall returns the parameters from the metadata of a call on gRPC's own port.
 func (f forwarding) ofCall(ctx context.Context) headerParameters {
 	if f.grpc == nil {
 		return nil
@@ -57,8 +58,8 @@ func (f forwarding) ofCall(ctx context.Context) headerParameters {
 	return found
 }
 
-// ofHeader are those from the headers of a call on the shared port, under the names
-// that gRPC's own port gives them.
+// ofHeader returns the parameters from the headers of a call on the shared port. They
+// have the names that gRPC's own port would use.
 func (f forwarding) ofHeader(header http.Header) headerParameters {
 	if f.grpc == nil {
 		return nil
@@ -77,8 +78,8 @@ func (f forwarding) ofHeader(header http.Header) headerParameters {
 	return found
 }
 
-// ForwardHTTP adds the parameters from the headers of a request by REST to the request's
-// own.
+// ForwardHTTP adds the parameters from the headers of a REST request to the request's
+// own parameters.
 func (s *Service) ForwardHTTP(to map[string]*kserve.InferParameter, r *http.Request) map[string]*kserve.InferParameter {
 	pattern := s.forward.http
 	if pattern == nil {
@@ -100,9 +101,9 @@ func (s *Service) ForwardHTTP(to map[string]*kserve.InferParameter, r *http.Requ
 	return to
 }
 
-// forward adds a header's last value, as far as Triton's texts go: to a zero byte. What
-// isn't UTF-8 can't travel in KServe's messages, and what KServe gives a meaning must
-// not get it by a header.
+// forward adds a header's last value up to a zero byte, where Triton's strings end. It
+// omits values that aren't UTF-8, which KServe's messages can't contain. It also omits
+// names that have a meaning in KServe, so that a header can't set such a parameter.
 func forward(to headerParameters, name string, values []string) {
 	if len(values) == 0 || hasMeaning(name) {
 		return
@@ -113,7 +114,7 @@ func forward(to headerParameters, name string, values []string) {
 	}
 }
 
-// hasMeaning is for parameters that Triton's frontends read themselves.
+// hasMeaning reports whether Triton's frontends interpret the parameter themselves.
 func hasMeaning(name string) bool {
 	switch name {
 	case "sequence_id", "sequence_start", "sequence_end", "priority", "timeout":
@@ -122,12 +123,13 @@ func hasMeaning(name string) bool {
 	return strings.HasPrefix(name, "triton_")
 }
 
-// ofGRPC is for metadata of the protocol, which gRPC's servers keep to themselves.
+// ofGRPC reports whether metadata belongs to the protocol, which gRPC servers don't pass
+// on.
 func ofGRPC(name string) bool {
 	return name == "content-type" || name == "te" || strings.HasPrefix(name, ":") || strings.HasPrefix(name, "grpc-")
 }
 
-// ofHTTP is for headers that tell how a message of Connect, gRPC-Web or gRPC travels.
+// ofHTTP reports whether a header belongs to the transport of Connect, gRPC-Web or gRPC.
 func ofHTTP(name string) bool {
 	switch name {
 	case "accept", "accept-encoding", "connection", "content-encoding", "content-length", "host", "trailer", "x-grpc-web":
@@ -136,7 +138,8 @@ func ofHTTP(name string) bool {
 	return strings.HasPrefix(name, "connect-")
 }
 
-// decodedHeaders are binary headers' values; what isn't base64 stays out.
+// decodedHeaders returns the values of binary headers. It omits values that aren't
+// base64.
 func decodedHeaders(encoded []string) (values []string) {
 	for _, one := range encoded {
 		if value, err := connect.DecodeBinaryHeader(one); err == nil {

@@ -33,7 +33,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Server serves the service by grpc-go on the listener's port.
+// Server serves the service with grpc-go on the listener's port.
 type Server struct {
 	service     *Service
 	listener    *Listener
@@ -43,44 +43,44 @@ type Server struct {
 	secure      bool
 	grpc        *grpc.Server
 	codec       grpcCodec
-	most        int // bytes of a message
+	most        int // maximum bytes of a message
 	telemetry   *server.Telemetry
 	abort       context.CancelCauseFunc
 	log         *slog.Logger
 	serving     sync.WaitGroup
-	connections *server.LimitedListener // nil before Start, and without a port
+	connections *server.LimitedListener // nil before Start, and if there is no port
 	calls       atomic.Int64            // in progress
 }
 
-// Pings that clients may send are those of tritonserver's clients, and more: none
-// is sent away for pings that tritonserver takes. Connections are looked after as
-// tritonserver does by default.
+// The policy for clients' pings accepts all pings that tritonserver accepts, and more, so
+// that no client is disconnected that tritonserver would serve. The keepalive of connections
+// has tritonserver's defaults.
 const (
 	keepaliveTime    = 2 * time.Hour
 	keepaliveTimeout = 20 * time.Second
 	leastPingPause   = 10 * time.Second
 )
 
-// What clients may send that isn't read yet, by call and by connection, in bytes.
-// With windows of a fixed size grpc-go measures none, which takes a ping and its
-// answer for many a message.
+// The flow-control windows: how many unread bytes clients may send by call and by
+// connection. With windows of a fixed size grpc-go doesn't measure the bandwidth, which
+// would cost a ping and its reply for many messages.
 const (
 	streamWindow     = 4 << 20
 	connectionWindow = 16 << 20
-	// maxStreams are the calls at once of a connection; more wait at the client.
-	// maxHeader bounds a call's metadata, in bytes, as on the other ports, and
-	// handshakeTimeout what comes before the first call.
+	// maxStreams is the maximum number of concurrent calls of a connection; more wait at the
+	// client. maxHeader is the maximum size of a call's metadata in bytes, as on the other
+	// ports. handshakeTimeout limits the time before the first call.
 	maxStreams       = 4096
 	maxHeader        = 64 << 10
 	handshakeTimeout = 10 * time.Second
-	// bufferSize is that of reads and writes: large tensors take fewer.
+	// bufferSize is the size of reads and writes in bytes: large tensors need fewer of them.
 	bufferSize = 128 << 10
-	// workers keep their stacks from call to call. More calls at once than that have
-	// goroutines of their own, whose stacks must grow each time.
+	// workers is the number of goroutines that keep their stacks between calls. Further
+	// concurrent calls run in new goroutines, whose stacks must grow each time.
 	workers = 128
 )
 
-// TransportOptions are those of grpc-go's server that speed depends on, and its
+// TransportOptions returns the options of grpc-go's server that affect its speed, and its
 // limits.
 func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
@@ -101,7 +101,7 @@ func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOp
 	}
 }
 
-// NewServer makes a server that doesn't serve yet, with TLS if there are certificates.
+// NewServer returns a server that doesn't serve yet, with TLS if there are certificates.
 func NewServer(service *Service, listener *Listener, c server.Common) (*Server, error) {
 	s := &Server{
 		service: service, listener: listener, gate: c.Gate, door: server.NewDoor(c.Config, listener.grpc, c.Certificates, c.Gate),
@@ -131,7 +131,7 @@ func NewServer(service *Service, listener *Listener, c server.Common) (*Server, 
 	return s, nil
 }
 
-// serve runs a call: it admits it, has its handler read and answer it, and logs it.
+// serve runs a call: it admits the call, runs its handler and logs the call.
 func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	ctx, call := s.begin(ss.Context(), info.FullMethod)
 	route := auth.Find(info.FullMethod)
@@ -160,8 +160,9 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 	return handler(srv, stream)
 }
 
-// admit returns the context of a call with its client and its arrival, which must be left,
-// or why the call isn't let in. Nothing of its requests has been read yet.
+// admit returns the context of a call with its client and its arrival, which the caller must
+// leave. It returns an error if the call is refused. Nothing of the call's requests has been
+// read yet.
 func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context, error) {
 	if err, long := ctx.Value(longHeaderKey{}).(error); long {
 		s.telemetry.RefusedHeader()
@@ -185,9 +186,10 @@ func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context
 
 type longHeaderKey struct{}
 
-// checkHeader notes that a call's metadata have too many lines. It is grpc-go's tap, as
-// contexts give all metadata as a copy only. It refuses nothing itself: grpc-go would keep
-// the context of what a tap refuses until the call's deadline, which is the client's choice.
+// checkHeader marks the context of a call with too many lines of metadata. It is grpc-go's
+// tap, since contexts return the metadata only as a copy. It doesn't refuse the call itself:
+// grpc-go would keep the context of a refused call until the call's deadline, which the
+// client chooses.
 func checkHeader(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if err := server.CheckHeader(info.Header); err != nil {
 		return context.WithValue(ctx, longHeaderKey{}, err), nil
@@ -195,9 +197,9 @@ func checkHeader(ctx context.Context, info *tap.Info) (context.Context, error) {
 	return ctx, nil
 }
 
-// asStreams has grpc-go run unary methods as streams. It reads the request of a unary
-// method before it calls an interceptor, and that of a stream when it is asked to: after
-// the call has been admitted.
+// asStreams makes grpc-go run unary methods as streams. grpc-go reads the request of a unary
+// method before it calls an interceptor. It reads the request of a stream on demand, which
+// is after the call has been admitted.
 func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 	streams := slices.Clone(d.Streams)
 	for _, m := range d.Methods {
@@ -210,17 +212,17 @@ func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 			return ss.SendMsg(answer)
 		}
 		streams = append(streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: func(srv any, ss grpc.ServerStream) error {
-			return s.serve(srv, ss, info, handler) // grpc-go calls interceptors for other streams only
+			return s.serve(srv, ss, info, handler) // grpc-go calls the interceptor only for other streams
 		}})
 	}
 	d.Methods, d.Streams = nil, streams
 	return &d
 }
 
-// complete adds the parameters that come as headers to a unary call's request, and counts
-// what it holds, which may have been compressed.
+// complete adds the parameters from headers to a unary call's request. It also counts the
+// decoded size, since the request may have been compressed.
 func (s *Server) complete(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if body, ok := req.(*request); ok { // the one kind that is large
+	if body, ok := req.(*request); ok { // the only large kind of request
 		err := body.AddParameters(s.service.forward.ofCall(ctx))
 		if err == nil {
 			err = admission.ArrivalOf(ctx).Weigh(int64(body.Size()))
@@ -233,8 +235,8 @@ func (s *Server) complete(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
 	return handler(ctx, req)
 }
 
-// description is the service's to grpc-go. It isn't the generated one, as requests
-// and replies of inferences aren't decoded.
+// description returns the service's description for grpc-go. It isn't the generated one,
+// since requests and replies of inferences aren't decoded.
 func (s *Server) description() grpc.ServiceDesc {
 	d := grpc.ServiceDesc{
 		ServiceName: kserveconnect.GRPCInferenceServiceName,
@@ -264,7 +266,7 @@ func (s *Server) Start(context.Context) error {
 	l := server.LimitConnections(s.listener.grpc.Open(), s.shared, s.telemetry, s.log)
 	s.connections = l
 	s.serving.Go(func() {
-		if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) { // a stop may come first
+		if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) { // Stop may precede Serve
 			s.abort(fmt.Errorf("serve KServe's gRPC: %w", err))
 		}
 	})
@@ -293,14 +295,14 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 const (
-	// lastWords is how long the answers of calls that have ended may take to be sent.
+	// lastWords is how long sending the responses of ended calls may take.
 	lastWords = time.Second
 	// farewell is how long clients have to close a connection without calls.
 	farewell = 100 * time.Millisecond
 )
 
-// partedFrom reports whether all clients have closed their connections, as they do when
-// their last call has ended.
+// partedFrom reports whether all clients have closed their connections. Clients close theirs
+// when their last call has ended.
 func (s *Server) partedFrom(stopped <-chan struct{}) bool {
 	late := time.NewTimer(lastWords)
 	defer late.Stop()
@@ -322,7 +324,7 @@ func (s *Server) partedFrom(stopped <-chan struct{}) bool {
 	}
 }
 
-// nativeExchange is grpc-go's side of a stream.
+// nativeExchange is a stream over grpc-go.
 type nativeExchange struct{ grpc.ServerStream }
 
 func (x nativeExchange) receive() (*request, error) {
@@ -336,15 +338,15 @@ func (x nativeExchange) receive() (*request, error) {
 
 func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }
 
-// abort can't: grpc-go ends what blocks when the call has ended.
+// abort returns false: grpc-go ends blocked sends and receives when the call has ended.
 func (nativeExchange) abort() bool { return false }
 
-// valuesOf reads a call's metadata by lower-case names.
+// valuesOf returns a function for the values of a call's metadata by lower-case name.
 func valuesOf(ctx context.Context) func(name string) []string {
 	return func(name string) []string { return metadata.ValueFromIncomingContext(ctx, name) }
 }
 
-// incoming reads a call's metadata.
+// incoming returns a function for the first values of a call's metadata.
 func incoming(ctx context.Context) func(key string) string {
 	return func(key string) string {
 		if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
@@ -354,13 +356,13 @@ func incoming(ctx context.Context) func(key string) string {
 	}
 }
 
-// modelOf is the model that a request names, empty for none.
+// modelOf returns the model that a request names, or an empty string.
 func modelOf(req any) string {
 	switch req := req.(type) {
 	case *decoding:
 		return modelOf(req.message)
 	case *request:
-		if req.InferRequest == nil { // it couldn't be decoded
+		if req.InferRequest == nil { // the request couldn't be decoded
 			return ""
 		}
 		return req.Head().GetModelName()
@@ -372,21 +374,21 @@ func modelOf(req any) string {
 	return ""
 }
 
-// begunStream is a stream of a call that has begun.
+// begunStream is the stream of a call that has started.
 type begunStream struct {
 	grpc.ServerStream
 
 	call     *call
-	single   bool            // one request and one answer
-	receiver receiver        // without a source where grpc-go reads the messages
-	ctx      context.Context //nolint:containedctx // grpc-go's way to hand it over
-	answered atomic.Bool     // the first message has been sent, or is being sent
+	single   bool            // one request and one response
+	receiver receiver        // without a source if grpc-go reads the messages
+	ctx      context.Context //nolint:containedctx // how grpc-go passes the context
+	answered atomic.Bool     // the first message has been sent or is being sent
 }
 
 // Context implements [grpc.ServerStream].
 func (s *begunStream) Context() context.Context { return s.ctx }
 
-// RecvMsg implements it.
+// RecvMsg implements [grpc.ServerStream].
 func (s *begunStream) RecvMsg(m any) error {
 	var err error
 	if s.receiver.source != nil {
@@ -400,7 +402,7 @@ func (s *begunStream) RecvMsg(m any) error {
 	return err
 }
 
-// SendMsg implements it. The header goes with the first message.
+// SendMsg implements [grpc.ServerStream]. The header is sent with the first message.
 func (s *begunStream) SendMsg(m any) error {
 	if !s.answered.Swap(true) && s.call.id != "" {
 		_ = s.SetHeader(s.call.metadata()) // nothing has been sent yet
@@ -408,14 +410,14 @@ func (s *begunStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// call is one of gRPC's, for the log, the metrics and the trace.
+// call is a gRPC call, for the log, the metrics and the trace.
 type call struct {
 	server.Call
 
 	server  *Server
 	method  string
 	model   string
-	id      string // the client's, or see [call.identify]; empty for none
+	id      string // the client's, or of [call.identify]; else empty
 	started time.Time
 }
 
@@ -433,9 +435,8 @@ func (s *Server) begin(ctx context.Context, method string) (context.Context, *ca
 	return inference.WithOrigin(ctx, origin), c
 }
 
-// identify gives a call an id by which its line in the log is found. A call that goes
-// well has none, and hence needs none: one would be a tenth of all work for a small
-// tensor, of the client's too.
+// identify assigns a call an id for its log line. A successful call needs none: an id would
+// cost a tenth of the total work for a small tensor, including the client's.
 func (c *call) identify() {
 	if c.id == "" {
 		c.id = server.RequestID("")
@@ -444,13 +445,13 @@ func (c *call) identify() {
 
 const requestIDKey = "x-request-id"
 
-// metadata is the initial one of an answer, or the trailers of one without a message,
-// which has nothing else: an error in one piece, which proxies can retry before they
-// have passed anything on.
+// metadata returns the header of a response. For a response without messages it is the
+// trailer. Such a response is sent in a single frame, so that proxies can retry the call
+// before they have forwarded anything.
 func (c *call) metadata() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
 
-// end makes the status of a call's error, or of a panic, and logs the call: what
-// went well for debugging only, as there may be many thousands a second.
+// end converts a call's error, or a panic, to a status and logs the call. It logs successful
+// calls at debug level, since there may be many thousands per second.
 func (c *call) end(ctx context.Context, p any, err error) error {
 	c.server.calls.Add(-1)
 	if p != nil {
@@ -466,7 +467,7 @@ func (c *call) end(ctx context.Context, p any, err error) error {
 		level = slog.LevelError
 	case codes.ResourceExhausted:
 		if level = slog.LevelInfo; inference.AsError(err).Reason == auth.ReasonFailures {
-			level = slog.LevelDebug // the gate tells of them together
+			level = slog.LevelDebug // the gate logs these together
 		}
 	default:
 		level = slog.LevelInfo

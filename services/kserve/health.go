@@ -16,7 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// sharedServices are those of the shared port, for reflection and for probes.
+// sharedServices returns the services of the shared port, for reflection and for
+// health checks.
 func sharedServices() []string {
 	return []string{
 		kserveconnect.GRPCInferenceServiceName, health1connect.HealthName,
@@ -25,15 +26,15 @@ func sharedServices() []string {
 	}
 }
 
-// nativeHealth answers grpc.health.v1.Health on KServe's own port as tritonserver
-// does: ready or not, whatever service is asked for, and no watching.
+// nativeHealth implements grpc.health.v1.Health on KServe's own port as tritonserver
+// does. All services have the same status, and Watch isn't implemented.
 type nativeHealth struct {
 	grpc_health_v1.UnimplementedHealthServer
 
 	core *serving.Service
 }
 
-// Check tells whether the server is ready.
+// Check reports whether the server is ready.
 func (h nativeHealth) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Ready(ctx))}, nil
 }
@@ -45,16 +46,17 @@ func servingStatus(notReady error) grpc_health_v1.HealthCheckResponse_ServingSta
 	return grpc_health_v1.HealthCheckResponse_SERVING
 }
 
-// sharedHealth answers on the shared port as gRPC's health protocol says: for the
-// server, which has no name, and for each service there, all of which serve when it is
-// ready (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
+// sharedHealth implements gRPC's health protocol on the shared port. It has the status
+// of the server, whose name is empty, and of each service. All of them are serving
+// when the server is ready
+// (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
 type sharedHealth struct{ core *serving.Service }
 
 func served(service string) bool {
 	return service == "" || slices.Contains(sharedServices(), service)
 }
 
-// Check tells whether the server is ready. Another service is NOT_FOUND.
+// Check reports whether the server is ready. An unknown service is NOT_FOUND.
 func (h sharedHealth) Check(ctx context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	if !served(req.GetService()) {
 		return nil, &inference.Error{Code: inference.CodeNotFound, Message: fmt.Sprintf("unknown service %q", req.GetService())}
@@ -62,16 +64,16 @@ func (h sharedHealth) Check(ctx context.Context, req *grpc_health_v1.HealthCheck
 	return &grpc_health_v1.HealthCheckResponse{Status: servingStatus(h.core.Ready(ctx))}, nil
 }
 
-// watchInterval is how often a watcher's server is looked at.
+// watchInterval is the interval of the readiness checks for watchers.
 const watchInterval = time.Second
 
-// Watch tells of changes until a stop is asked for, which is the last of them.
+// Watch sends changes of the status until the shutdown, which is the last change.
 func (h sharedHealth) Watch(ctx context.Context, req *grpc_health_v1.HealthCheckRequest, stream *connect.ServerStream[grpc_health_v1.HealthCheckResponse]) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	told := grpc_health_v1.HealthCheckResponse_UNKNOWN
 	for {
-		now := grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN // for good: services don't come later
+		now := grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN // permanent: no services are added later
 		if served(req.GetService()) {
 			now = servingStatus(h.core.Ready(ctx))
 		}

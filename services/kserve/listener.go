@@ -8,14 +8,14 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Listener is the ports of gRPC and of REST, opened before anything else starts.
-// Without [Config.Enabled] there are none.
+// Listener has the ports of gRPC and REST, which are opened before anything else
+// starts. Without [Config.Enabled] there are no ports.
 type Listener struct {
 	enabled    bool
 	grpc, http *server.Listener
 }
 
-// NewListener makes a listener; Start opens it. The ports will be served with TLS if
+// NewListener returns a listener; Start opens it. The ports are served with TLS if
 // there are certificates.
 func NewListener(cfg Config, certificates *server.Certificates) *Listener {
 	secure := certificates != nil
@@ -26,7 +26,7 @@ func NewListener(cfg Config, certificates *server.Certificates) *Listener {
 	}
 }
 
-// Start opens both ports, or none. Connections wait until the servers serve.
+// Start opens both ports or neither. Connections wait until the servers serve.
 func (l *Listener) Start(ctx context.Context) error {
 	if !l.enabled {
 		return nil
@@ -40,12 +40,12 @@ func (l *Listener) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop closes the ports, which servers that have stopped have done already.
+// Stop closes the ports unless stopped servers have closed them already.
 func (l *Listener) Stop(ctx context.Context) error {
 	return errors.Join(l.http.Stop(ctx), l.grpc.Stop(ctx))
 }
 
-// Addr is the address of gRPC, nil without a port.
+// Addr returns the address of gRPC's port, or nil if there is none.
 func (l *Listener) Addr() net.Addr {
 	if !l.enabled {
 		return nil
@@ -56,10 +56,10 @@ func (l *Listener) Addr() net.Addr {
 // Enabled reports whether there are ports.
 func (l *Listener) Enabled() bool { return l.enabled }
 
-// HTTP is REST's port. Without [Config.Enabled] it isn't open.
+// HTTP returns REST's port. Without [Config.Enabled] it isn't open.
 func (l *Listener) HTTP() *server.Listener { return l.http }
 
-// URL is that of REST's port, empty without one.
+// URL returns the URL of REST's port; it is empty if there is none.
 func (l *Listener) URL() string {
 	if !l.enabled {
 		return ""

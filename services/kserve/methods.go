@@ -13,20 +13,20 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 )
 
-// Names of what isn't like the other methods.
+// The names of the methods that need special treatment.
 const (
 	inferName  = "ModelInfer"
 	streamName = "ModelStreamInfer"
 )
 
-// method is one of the service's, for both transports.
+// method is a method of the service for both transports.
 type method struct {
 	name    string
 	native  grpc.MethodDesc // empty for the stream
 	connect func(options ...connect.HandlerOption) http.Handler
 }
 
-// methods are the service's.
+// methods returns the methods of the service.
 func (s *Service) methods() []method {
 	return []method{
 		unary("ServerLive", s.ServerLive),
@@ -56,7 +56,7 @@ func procedure(name string) string {
 	return "/" + kserveconnect.GRPCInferenceServiceName + "/" + name
 }
 
-// schema is what interceptors and reflection know of a method.
+// schema returns the descriptor of a method, for interceptors and reflection.
 func schema(name string) protoreflect.MethodDescriptor {
 	service := kserve.File_kserve_grpc_service_proto.Services().ByName("GRPCInferenceService")
 	return service.Methods().ByName(protoreflect.Name(name))
@@ -65,7 +65,7 @@ func schema(name string) protoreflect.MethodDescriptor {
 func unary[Req, Res any](name string, call func(context.Context, *Req) (*Res, error)) method {
 	info := &grpc.UnaryServerInfo{FullMethod: procedure(name)}
 	handle := func(ctx context.Context, req any) (any, error) {
-		return call(ctx, req.(*Req)) //nolint:forcetypeassert // it is made below
+		return call(ctx, req.(*Req)) //nolint:forcetypeassert // the code below creates it
 	}
 	return method{
 		name: name,

@@ -4,8 +4,8 @@ import (
 	"go.uber.org/fx"
 )
 
-// Module mounts KServe v2 on the shared port and, where that is asked for, serves it by
-// gRPC on a port of its own, which it opens with REST's.
+// Module mounts KServe v2 on the shared port. If enabled, it also serves it over gRPC
+// on a separate port, which it opens together with REST's.
 var Module = fx.Module("kserve",
 	fx.Provide(
 		New,

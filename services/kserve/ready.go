@@ -8,8 +8,8 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// reading are credentials whose connections without TLS hold no read buffer while they are
-// idle. grpc-go does that itself for a [net.TCPConn], and a port's connections are of another
+// reading are credentials whose plaintext connections hold no read buffer while they are
+// idle. grpc-go does that itself for a [net.TCPConn], but a port's connections have another
 // type, which counts them.
 type reading struct {
 	credentials.TransportCredentials
@@ -21,7 +21,7 @@ func (r reading) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 		return conn, info, err
 	}
 	plain := server.TCPOf(conn)
-	if plain == nil { // TLS decrypts what it reads
+	if plain == nil { // the bytes of a TLS connection's socket are encrypted
 		return conn, info, nil
 	}
 	conn, err = withReady(conn, plain)

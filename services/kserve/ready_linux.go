@@ -9,15 +9,15 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// readyConn asks for the memory that it reads into only when there is something to read,
-// as grpc-go does on Linux for the connections that it knows: those that say nothing have
-// none.
+// readyConn allocates the memory to read into only when there is something to read, so
+// that idle connections have none. grpc-go does the same on Linux for the connection
+// types that it knows.
 type readyConn struct {
 	net.Conn
 
 	socket syscall.RawConn
 	read   func(fd uintptr) bool // [readyConn.try], for the socket
-	// Of the one read under way.
+	// The fields of the current read.
 	size int
 	pool mem.BufferPool
 	into *[]byte
@@ -35,8 +35,9 @@ func withReady(c net.Conn, of *net.TCPConn) (net.Conn, error) {
 	return r, nil
 }
 
-// ReadOnReady is what grpc-go looks for (internal/transport/readyreader): it waits for
-// something to read and reads into memory of the pool, which the caller gives back.
+// ReadOnReady implements the interface that grpc-go checks for
+// (internal/transport/readyreader). It waits for data and reads it into memory of the
+// pool, which the caller returns.
 func (c *readyConn) ReadOnReady(size int, pool mem.BufferPool) (into *[]byte, n int, err error) {
 	c.size, c.pool = size, pool
 	err = c.socket.Read(c.read)
@@ -57,7 +58,7 @@ func (c *readyConn) ReadOnReady(size int, pool mem.BufferPool) (into *[]byte, n 
 	return nil, 0, err
 }
 
-// try reads, and is false where that must wait.
+// try reads and returns false if the read would block.
 func (c *readyConn) try(fd uintptr) bool {
 	into := c.pool.Get(c.size)
 	for {

@@ -15,10 +15,10 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 )
 
-// source is grpc-go's stream below a [grpc.ServerStream]. grpc-go reads a message whole
-// before anybody sees its size, and lets its client send all of it meanwhile, whatever the
-// window is. Its stream reads the head of a message by itself, too: what the head announces
-// is counted before more is read.
+// source is grpc-go's stream below a [grpc.ServerStream]. grpc-go reads a whole message
+// before its size is visible, and meanwhile lets the client send all of it, whatever the
+// window is. Its stream can also read only the head of a message, so that the announced
+// size is counted before more is read.
 type source interface {
 	ReadMessageHeader(head []byte) error
 	Read(n int) (mem.BufferSlice, error)
@@ -31,11 +31,12 @@ func sourceOf(ctx context.Context) (s source, ok bool) {
 	return s, ok
 }
 
-// messageHead is the size of a message's head: whether it is compressed, and its length.
+// messageHead is the size of a message's head in bytes: the compression flag and the
+// length.
 const messageHead = 5
 
-// unread is how many bytes of a stream's message are read before they are counted: grpc-go
-// holds as many of each call in any case. A longer message is counted first.
+// unread is the maximum length of a message that is read before it is counted: grpc-go
+// buffers as many bytes of each call in any case. A longer message is counted first.
 const unread = streamWindow
 
 // receiver reads the messages of a call.
@@ -43,15 +44,15 @@ type receiver struct {
 	source  source
 	codec   grpcCodec
 	arrival *admission.Arrival
-	most    int  // bytes of a message, compressed or not
-	open    bool // anybody may call, and what is said is too short to be counted
-	single  bool // there is one message
+	most    int  // maximum bytes of a message, compressed or not
+	open    bool // the call needs no key, and its message is too short to be counted
+	single  bool // the client sends one message
 
 	head [messageHead]byte
 }
 
 // receive reads the next message into m. The errors are those of [grpc.ServerStream], and
-// the core's where there is no room for the message.
+// the core's error if there is no room for the message.
 func (r *receiver) receive(m any) error {
 	data, err := r.read()
 	if err != nil {
@@ -70,7 +71,7 @@ func (r *receiver) receive(m any) error {
 	return r.ended()
 }
 
-// ended waits for the end of what a client with one message sends.
+// ended waits until a client with one message has ended its sending.
 func (r *receiver) ended() error {
 	switch err := r.source.ReadMessageHeader(r.head[:]); {
 	case errors.Is(err, io.EOF):
@@ -81,7 +82,7 @@ func (r *receiver) ended() error {
 	return status.Error(codes.Internal, "cardinality violation: received multiple request messages for non-client-streaming RPC")
 }
 
-// read reads a message, and decompresses it.
+// read reads and decompresses a message.
 func (r *receiver) read() (mem.BufferSlice, error) {
 	if err := r.source.ReadMessageHeader(r.head[:]); err != nil {
 		return nil, unexpected(err)
@@ -105,12 +106,12 @@ func (r *receiver) read() (mem.BufferSlice, error) {
 		return nil, unexpected(err)
 	}
 	if !r.single && counted > 0 {
-		r.arrival.Return(counted) // the request's own arrival takes it over
+		r.arrival.Return(counted) // the request's own arrival counts it from here on
 	}
 	return r.inflate(r.head[0], data)
 }
 
-// inflate decompresses a message that is compressed.
+// inflate decompresses a message if it is compressed.
 func (r *receiver) inflate(format byte, data mem.BufferSlice) (mem.BufferSlice, error) {
 	if format == 0 {
 		return data, nil
@@ -127,7 +128,7 @@ func (r *receiver) inflate(format byte, data mem.BufferSlice) (mem.BufferSlice, 
 		return nil, status.Errorf(codes.Unimplemented, "grpc: Decompressor is not installed for grpc-encoding %q", name)
 	}
 	compressed := data.Reader()
-	defer func() { _ = compressed.Close() }() // never fails
+	defer func() { _ = compressed.Close() }() // it never fails
 	inflated, err := compressor.Decompress(compressed)
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "grpc: failed to decompress the message: %v", err)
@@ -147,7 +148,7 @@ func (r *receiver) inflate(format byte, data mem.BufferSlice) (mem.BufferSlice, 
 	return whole, nil
 }
 
-// unexpected is grpc-go's status of a message that is cut.
+// unexpected returns grpc-go's status for a truncated message.
 func unexpected(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return status.Error(codes.Internal, io.ErrUnexpectedEOF.Error())

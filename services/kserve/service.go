@@ -1,11 +1,12 @@
-// Package kserve is the frontend of KServe v2 with Triton's extensions: by gRPC on a port of
-// its own, and by gRPC, gRPC-Web and Connect on the shared one. [Service] has the methods of
-// the protocol; it only translates, and several.go says how it speaks for several engines.
+// Package kserve is the frontend of KServe v2 with Triton's extensions. It serves gRPC on a
+// separate port, and gRPC, gRPC-Web and Connect on the shared port. [Service] has the
+// methods of the protocol and only translates; several.go combines several engines.
 //
-// What the transports share belongs here: the methods, their settings ([Config]), the ports
-// ([Listener]) and the headers that become parameters ([Service.ForwardHTTP]). REST's paths
-// and bodies belong to services/kserve/rest, which imports this package, and the tensors in
-// its JSON to services/kserve/tensorjson. Codes of errors are in services/wirecode.
+// This package has the common parts of the transports: the methods, their settings
+// ([Config]), the ports ([Listener]) and the headers that become parameters
+// ([Service.ForwardHTTP]). services/kserve/rest has REST's paths and bodies and imports this
+// package. services/kserve/tensorjson has the tensors in REST's JSON, and services/wirecode
+// the codes of errors.
 package kserve
 
 import (
@@ -18,19 +19,18 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Service answers inference.GRPCInferenceService from the shared service. Its
-// methods may be used concurrently; their errors are [inference.Error], which the
-// transports turn into their own.
+// Service implements inference.GRPCInferenceService over the shared service. Its methods may
+// be used concurrently. Their errors are [inference.Error], which the transports convert.
 type Service struct {
 	cfg  Config
 	core *serving.Service
-	// forward is which headers become parameters.
+	// forward selects the headers that become parameters.
 	forward forwarding
 	// streams counts the goroutines of streams.
 	streams sync.WaitGroup
 }
 
-// New makes the frontend.
+// New returns the frontend.
 func New(cfg Config, core *serving.Service) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -42,34 +42,34 @@ func New(cfg Config, core *serving.Service) (*Service, error) {
 	return &Service{cfg: cfg, core: core, forward: forward}, nil
 }
 
-// ServerLive is true: who answers lives. An engine that is away doesn't make this
-// process one to restart.
+// ServerLive always returns true: a response means that the process is alive. An unreachable
+// engine is no reason to restart this process.
 func (s *Service) ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
 	return &kserve.ServerLiveResponse{Live: true}, nil
 }
 
-// ServerReady is true when every engine takes requests and no stop was asked for.
+// ServerReady returns true if every engine accepts requests and no shutdown has started.
 func (s *Service) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
 	return &kserve.ServerReadyResponse{Ready: s.core.Ready(ctx) == nil}, nil
 }
 
-// ModelReady asks the model's engine.
+// ModelReady queries the model's engine.
 func (s *Service) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	return askOf(ctx, s, req.GetName(), inference.Describer.ModelReady, req)
 }
 
-// ModelMetadata asks the model's engine.
+// ModelMetadata queries the model's engine.
 func (s *Service) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
 	return askOf(ctx, s, req.GetName(), inference.Describer.ModelMetadata, req)
 }
 
-// ModelConfig asks the model's engine.
+// ModelConfig queries the model's engine.
 func (s *Service) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
 	return askOf(ctx, s, req.GetName(), inference.Describer.ModelConfig, req)
 }
 
-// RepositoryModelLoad loads a model in the repository that has it. A configuration
-// or files of the request's own need [Config.AllowModelUpload].
+// RepositoryModelLoad loads a model in the repository that has it. A request with a
+// configuration or files needs [Config.AllowModelUpload].
 func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -80,10 +80,10 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
 		return nil, Unsupported("a model is loaded as its repository has it: configurations and files of a load's own need --allow-model-upload")
 	}
-	if name := req.GetModelName(); strings.ContainsAny(name, `/\`) || name == "." || name == ".." { // to Triton it is part of a path
+	if name := req.GetModelName(); strings.ContainsAny(name, `/\`) || name == "." || name == ".." { // Triton would use it as a part of a path
 		return nil, &inference.Error{
 			Code: inference.CodeInvalid, Triton: inference.TritonInternal,
-			Message: "failed to load '" + name + "', failed to poll from model repository", // as for any that isn't there
+			Message: "failed to load '" + name + "', failed to poll from model repository", // the message for a model that doesn't exist
 		}
 	}
 	return &kserve.RepositoryModelLoadResponse{}, s.core.Control(ctx, req.GetModelName(), inference.ModelLoading, func(ctx context.Context, repository inference.Repository) error {
@@ -92,7 +92,7 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 	})
 }
 
-// RepositoryModelUnload unloads a model where it is.
+// RepositoryModelUnload unloads a model in the engine that has it.
 func (s *Service) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (s *Service) RepositoryModelUnload(ctx context.Context, req *kserve.Reposit
 	})
 }
 
-// mayParametrise refuses changes that reach other models: a configuration can make a
-// model of others, and an unload can take others along.
+// mayParametrise refuses parameters that affect other models: a configuration can refer to
+// other models, and an unload can include dependent models.
 func mayParametrise(ctx context.Context, parameters map[string]*kserve.ModelRepositoryParameter) error {
 	if len(parameters) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func mayParametrise(ctx context.Context, parameters map[string]*kserve.ModelRepo
 	return inference.MayAll(ctx)
 }
 
-// needsFrontends refuses what operators have not asked for.
+// needsFrontends returns an error unless [Config.Enabled] is set.
 func (s *Service) needsFrontends() error {
 	if s.cfg.Enabled {
 		return nil
@@ -123,9 +123,9 @@ func (s *Service) needsFrontends() error {
 	return Unsupported("this server takes no changes by KServe's protocol: they need --enable-kserve-frontends")
 }
 
-// mayRegister refuses shared memory where operators haven't asked for it: who registers a
-// region reads and writes what processes of this machine share. That a request comes from
-// this machine says nothing of who sent it, as proxies and browsers are on it, too.
+// mayRegister refuses shared memory unless the operator allows it. A client that registers a
+// region can read and write the shared memory of processes on this machine. A loopback
+// address doesn't identify the sender, since proxies and browsers are on this machine, too.
 func (s *Service) mayRegister() error {
 	if err := s.needsFrontends(); err != nil {
 		return err
@@ -136,12 +136,12 @@ func (s *Service) mayRegister() error {
 	return nil
 }
 
-// Unsupported returns the error of what this server, or its engine, doesn't do.
+// Unsupported returns the error of a feature that this server or its engine doesn't support.
 func Unsupported(message string) error {
 	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
 }
 
-// askOf asks the engine of a model.
+// askOf calls a method of a model's engine.
 func askOf[Interface, Req, Res any](ctx context.Context, s *Service, model string, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
 	engine, err := s.core.Catalog().EngineOf(ctx, model)
 	if err != nil {
@@ -150,13 +150,13 @@ func askOf[Interface, Req, Res any](ctx context.Context, s *Service, model strin
 	return ask(ctx, engine, method, req)
 }
 
-// serves tells whether a model is that engine's, and one that the client may use.
+// serves reports whether the engine has the model and the client may use it.
 func (s *Service) serves(ctx context.Context, engine inference.Engine, model string) bool {
 	own, err := s.core.Catalog().EngineOf(ctx, model)
 	return err == nil && own == engine
 }
 
-// ask calls a method of an interface that an engine may have.
+// ask calls a method of an optional interface of an engine.
 func ask[Interface, Req, Res any](ctx context.Context, engine inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
 	able, ok := engine.(Interface)
 	if !ok {

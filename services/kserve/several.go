@@ -9,10 +9,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Several engines are one server. What is about a model its engine answers; the
-// rest is put together here. With one engine all of it is that engine's answer.
+// Several engines appear as one server. The engine of a model answers questions
+// about the model. This file combines the answers to other questions. With one
+// engine it passes on that engine's answers.
 
-// ServerMetadata is the first engine's, with the extensions that all have.
+// ServerMetadata returns the first engine's metadata, with the extensions that all
+// engines have.
 func (s *Service) ServerMetadata(ctx context.Context, req *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
 	answers, err := askAll(ctx, s.core.Catalog().Engines(), inference.Describer.ServerMetadata, req)
 	if err != nil {
@@ -27,7 +29,8 @@ func (s *Service) ServerMetadata(ctx context.Context, req *kserve.ServerMetadata
 	return first, nil
 }
 
-// ModelStatistics without a name are those of all models, each by its own engine.
+// ModelStatistics returns a model's statistics, or without a name those of all
+// models, each from its own engine.
 func (s *Service) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
 	if req.GetName() != "" {
 		return askOf(ctx, s, req.GetName(), inference.Statistician.ModelStatistics, req)
@@ -44,7 +47,7 @@ func (s *Service) ModelStatistics(ctx context.Context, req *kserve.ModelStatisti
 	})
 }
 
-// RepositoryIndex lists each model as the engine has it that serves it.
+// RepositoryIndex lists each model as the engine that serves it reports it.
 func (s *Service) RepositoryIndex(ctx context.Context, req *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
 	answer := &kserve.RepositoryIndexResponse{}
 	return answer, eachEngine(s, func(engine inference.Engine) error {
@@ -58,7 +61,7 @@ func (s *Service) RepositoryIndex(ctx context.Context, req *kserve.RepositoryInd
 	})
 }
 
-// eachEngine goes over the engines; the first error ends it.
+// eachEngine calls do for each engine until the first error.
 func eachEngine(s *Service, do func(inference.Engine) error) error {
 	for _, engine := range s.core.Catalog().Engines() {
 		if err := do(engine); err != nil {
@@ -68,8 +71,8 @@ func eachEngine(s *Service, do func(inference.Engine) error) error {
 	return nil
 }
 
-// TraceSetting is about a model's engine, or changes those of all engines and tells
-// the first's.
+// TraceSetting reads or changes the settings of a model's engine. Without a model
+// it changes those of all engines and returns the first engine's.
 func (s *Service) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ func (s *Service) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequ
 	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.Settings.TraceSetting, req))
 }
 
-// LogSettings changes those of all engines and tells the first's.
+// LogSettings changes the settings of all engines and returns the first engine's.
 func (s *Service) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func (s *Service) LogSettings(ctx context.Context, req *kserve.LogSettingsReques
 	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.Settings.LogSettings, req))
 }
 
-// SystemSharedMemoryStatus tells of the regions of all engines.
+// SystemSharedMemoryStatus returns the regions of all engines.
 func (s *Service) SystemSharedMemoryStatus(ctx context.Context, req *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -106,8 +109,8 @@ func (s *Service) SystemSharedMemoryStatus(ctx context.Context, req *kserve.Syst
 	return answers[0], nil
 }
 
-// SystemSharedMemoryRegister registers a region with every engine that takes it:
-// one on another machine can't. It fails when none does.
+// SystemSharedMemoryRegister registers a region with every engine that accepts it.
+// An engine on another machine can't. It fails if no engine accepts the region.
 func (s *Service) SystemSharedMemoryRegister(ctx context.Context, req *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error) {
 	if err := s.mayRegister(); err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (s *Service) SystemSharedMemoryRegister(ctx context.Context, req *kserve.Sy
 	return firstOf(askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryRegister, req))
 }
 
-// SystemSharedMemoryUnregister unregisters it everywhere.
+// SystemSharedMemoryUnregister unregisters a region from all engines.
 func (s *Service) SystemSharedMemoryUnregister(ctx context.Context, req *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -123,7 +126,7 @@ func (s *Service) SystemSharedMemoryUnregister(ctx context.Context, req *kserve.
 	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryUnregister, req))
 }
 
-// CudaSharedMemoryStatus tells of the regions of all engines.
+// CudaSharedMemoryStatus returns the regions of all engines.
 func (s *Service) CudaSharedMemoryStatus(ctx context.Context, req *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func (s *Service) CudaSharedMemoryRegister(ctx context.Context, req *kserve.Cuda
 	return firstOf(askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryRegister, req))
 }
 
-// CudaSharedMemoryUnregister unregisters it everywhere.
+// CudaSharedMemoryUnregister unregisters a region from all engines.
 func (s *Service) CudaSharedMemoryUnregister(ctx context.Context, req *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error) {
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
@@ -154,7 +157,7 @@ func (s *Service) CudaSharedMemoryUnregister(ctx context.Context, req *kserve.Cu
 	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryUnregister, req))
 }
 
-// askAll asks every engine, of which each must answer.
+// askAll calls a method of every engine. It fails if one of them fails.
 func askAll[Interface, Req, Res any](ctx context.Context, engines []inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
 	answers := make([]*Res, len(engines))
 	for i, engine := range engines {
@@ -167,8 +170,8 @@ func askAll[Interface, Req, Res any](ctx context.Context, engines []inference.En
 	return answers, nil
 }
 
-// askAny asks every engine and gives the answers that there are: at least one, or
-// the first error.
+// askAny calls a method of every engine and returns the successful answers. If
+// there are none, it returns the first error.
 func askAny[Interface, Req, Res any](ctx context.Context, engines []inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
 	var answers []*Res
 	var first error
@@ -187,7 +190,7 @@ func askAny[Interface, Req, Res any](ctx context.Context, engines []inference.En
 	return answers, nil
 }
 
-// union of two maps, of which the first one's values count.
+// union returns the union of two maps. Values of the first one take precedence.
 func union[V any](a, b map[string]V) map[string]V {
 	all := make(map[string]V, len(a)+len(b))
 	maps.Copy(all, b)

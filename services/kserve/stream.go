@@ -20,29 +20,28 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// exchange is a transport's side of one ModelStreamInfer call.
+// exchange is the transport of one ModelStreamInfer call.
 type exchange interface {
-	// receive gives the next request, and io.EOF once the client has sent all. It
-	// ends with the call.
+	// receive returns the next request, and io.EOF when the client has sent all. It returns
+	// an error at the end of the call.
 	receive() (*request, error)
-	// send blocks while the client takes nothing. It is called by one goroutine at a
-	// time, and frees the reply.
+	// send blocks while the client reads nothing. Only one goroutine may call it at a time.
+	// It frees the reply.
 	send(*reply) error
-	// abort ends a send or a receive that blocks, if the transport can do that before
-	// the call has ended.
+	// abort ends a blocked send or receive. It reports whether the transport can do that
+	// before the call has ended.
 	abort() bool
 }
 
-// What a stream may hold of its client's requests that aren't answered. When that
-// is used up the stream reads no further, until requests have ended: requests of
-// 64 MiB in all, or a single larger one, and 256 requests.
+// The limits on a stream's unanswered requests. The stream stops reading at 256 requests, or
+// at 64 MiB in total or one larger request, and continues when requests have ended.
 const (
 	streamRoom  = 64 << 20
 	leastWeight = streamRoom / 256
 )
 
-// joinTime is what is given to the requests of a stream that fails before their
-// sends are aborted.
+// joinTime is how long the requests of a failed stream have to end before their sends are
+// aborted.
 const joinTime = 100 * time.Millisecond
 
 var (
@@ -55,48 +54,49 @@ var (
 	}
 )
 
-// streamOptions are what a stream's metadata ask for.
+// streamOptions are the options in a stream's metadata.
 type streamOptions struct {
-	// asStatus makes a model's error the call's: triton_grpc_error.
+	// asStatus makes an error of a model the call's status: triton_grpc_error.
 	asStatus bool
-	// parameters from headers are each request's; nil for none.
+	// parameters are added to each request, from headers; nil for none.
 	parameters headerParameters
 }
 
-// stream is one ModelStreamInfer call: requests run side by side, each in a
-// goroutine of its own, and their responses take turns on the wire.
+// stream is one ModelStreamInfer call. Its requests run concurrently, each in its own
+// goroutine, and send their responses one at a time.
 type streamCall struct {
 	service  *Service
 	exchange exchange
 	streamOptions
 
 	room   *semaphore.Weighted
-	failed chan error // the first failure of the call
+	failed chan error // the first error of the call
 
 	sending sync.Mutex
 	slow    *time.Timer // nil before the first send; guarded by sending
 
 	mu     sync.Mutex
 	active int
-	closed bool          // no further request is taken
-	idle   chan struct{} // closed when closed and none is active
+	closed bool          // no further request is accepted
+	idle   chan struct{} // closed when closed is set and no request is active
 
-	// The reader's. Both hold a channel that is closed when the next request may go on.
+	// Used only by the reader. Both contain channels that are closed when the next request
+	// may proceed.
 	order     <-chan struct{}            // after the latest request of a model that isn't decoupled
 	sequences map[sequence]chan struct{} // after the latest request of a sequence
 }
 
-// sequence names one as its model does.
+// sequence identifies a sequence of a model.
 type sequence struct {
 	model  string
 	number int64
 	text   string
 }
 
-// streamInfer answers ModelStreamInfer. Responses of models that aren't decoupled,
-// and refusals, come in the order of their requests, others as they are made; a
-// sequence's requests run one after the other. The end of ctx cancels all requests,
-// and so does a client that takes nothing for [Config.WriteTimeout].
+// streamInfer implements ModelStreamInfer. Responses of models that aren't decoupled, and
+// refusals, are sent in the order of their requests; other responses are sent as they arrive.
+// The requests of a sequence run one after the other. All requests are cancelled at the end
+// of ctx, or if the client reads nothing for [Config.WriteTimeout].
 func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -115,20 +115,20 @@ func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOpt
 		case <-ctx.Done():
 			ending = ctx.Err()
 		case ending = <-st.failed:
-		case <-draining: // what was begun may end
+		case <-draining: // requests in progress may end
 			draining, ending, ended = nil, errStopping, false
 			st.close()
 		}
 	}
 	select {
-	case ending = <-st.failed: // the last request's
+	case ending = <-st.failed: // of the last request
 	default:
 	}
 	return st.end(cancel, ending)
 }
 
-// end cancels the requests and waits for them, if they can be waited for before the
-// call has ended.
+// end cancels the requests and waits for them. If they don't end within joinTime and the
+// transport can't abort them, it doesn't wait any longer.
 func (st *streamCall) end(cancel context.CancelCauseFunc, err error) error {
 	cancel(err)
 	st.close()
@@ -144,7 +144,7 @@ func (st *streamCall) end(cancel context.CancelCauseFunc, err error) error {
 	return err
 }
 
-// fail ends the call.
+// fail ends the call with an error.
 func (st *streamCall) fail(err error) {
 	select {
 	case st.failed <- err:
@@ -152,7 +152,7 @@ func (st *streamCall) fail(err error) {
 	}
 }
 
-// begin is false when no further request is taken.
+// begin reports whether a further request is accepted.
 func (st *streamCall) begin() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -182,7 +182,7 @@ func (st *streamCall) close() {
 	}
 }
 
-// read takes the client's requests until it has sent all, or the call ends.
+// read reads the client's requests until it has sent all or the call ends.
 func (st *streamCall) read(ctx context.Context) {
 	defer st.recover()
 	first := make(chan struct{})
@@ -219,7 +219,8 @@ func (st *streamCall) read(ctx context.Context) {
 	}
 }
 
-// arrive makes a run of a request that has been read. The first one was let in with the call.
+// arrive returns the run of a request that has been read. The first request was admitted with
+// the call.
 func (st *streamCall) arrive(ctx context.Context, req *request) *streamRequest {
 	r := &streamRequest{call: st, req: req, head: req.Head()}
 	ctx, r.refused = inference.Renew(ctx)
@@ -233,11 +234,11 @@ func (st *streamCall) arrive(ctx context.Context, req *request) *streamRequest {
 	return r
 }
 
-// leastPause is after a request that was refused for a reason that time doesn't change.
+// leastPause is the pause after a request that was refused without a time to retry.
 const leastPause = time.Second
 
-// pause waits after a request that was refused, so that a stream is no way to have more
-// requests decoded than its client may send. It is false when no further one is read.
+// pause waits after a refused request. Otherwise a stream could have more requests decoded
+// than the client's limits allow. It returns false if no further request is read.
 func (st *streamCall) pause(ctx context.Context, refused error) bool {
 	length := leastPause
 	if after := inference.AsError(refused).RetryAfter; after > 0 {
@@ -254,7 +255,7 @@ func (st *streamCall) pause(ctx context.Context, refused error) bool {
 	return false
 }
 
-// dispatch starts a request, unless no further one is taken.
+// dispatch starts a request. It returns false if no further request is accepted.
 func (st *streamCall) dispatch(ctx context.Context, r *streamRequest, weight int64) bool {
 	r.model = st.service.core.ResolveOwn(r.head.GetModelName())
 	r.decoupled = r.model.Decoupled(ctx)
@@ -283,22 +284,21 @@ func (st *streamCall) dispatch(ctx context.Context, r *streamRequest, weight int
 	return true
 }
 
-// sequenceOf is the sequence that a request belongs to. 0 and the empty text are
-// none.
+// sequenceOf returns the sequence of a request. The ids 0 and "" mean no sequence.
 func sequenceOf(req *kserve.ModelInferRequest) (sequence, bool) {
 	p := req.GetParameters()["sequence_id"]
 	key := sequence{model: req.GetModelName(), number: p.GetInt64Param(), text: p.GetStringParam()}
 	return key, key.number != 0 || key.text != ""
 }
 
-// recover makes a panic the call's error: in a goroutine it would end the process.
+// recover turns a panic into the call's error: in a goroutine it would end the process.
 func (st *streamCall) recover() {
 	if p := recover(); p != nil {
 		st.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
 }
 
-// send writes a reply when its turn has come.
+// send writes a reply, one at a time.
 func (st *streamCall) send(ctx context.Context, encoded mem.BufferSlice) error {
 	st.sending.Lock()
 	defer st.sending.Unlock()
@@ -315,8 +315,8 @@ func (st *streamCall) send(ctx context.Context, encoded mem.BufferSlice) error {
 	return st.exchange.send(&reply{encoded: encoded, stream: true})
 }
 
-// stopClock needs no lock: a timer that a send starts later finds that nobody
-// listens.
+// stopClock doesn't wait for the lock: a timer that a later send starts has no effect, since
+// the stream has ended.
 func (st *streamCall) stopClock() {
 	if st.sending.TryLock() {
 		defer st.sending.Unlock()
@@ -331,16 +331,16 @@ type streamRequest struct {
 	call      *streamCall
 	req       *request
 	head      *kserve.ModelInferRequest
-	arrival   *admission.Arrival // nil for one that was refused before it had its own
-	refused   error              // why it isn't served
+	arrival   *admission.Arrival // nil if the request was refused before it had its own
+	refused   error              // the error of a refused request
 	model     catalog.Resolution
 	decoupled bool
 	answered  bool // the model has responded
 
-	before   <-chan struct{} // closed when the responses may be sent; nil for at once
-	sent     chan<- struct{} // closed when they have been; nil if nobody waits
-	previous <-chan struct{} // closed when the sequence's request before has ended; nil for none
-	ended    chan struct{}   // closed when this one has
+	before   <-chan struct{} // closed when the responses may be sent; nil if at once
+	sent     chan<- struct{} // closed when they have been sent; nil if no request waits
+	previous <-chan struct{} // closed when the sequence's previous request has ended; nil if there is none
+	ended    chan struct{}   // closed when this request has ended
 }
 
 func (r *streamRequest) serve(ctx context.Context) {
@@ -352,32 +352,32 @@ func (r *streamRequest) serve(ctx context.Context) {
 		return
 	}
 	if r.refused != nil {
-		_ = r.answer(ctx, nil, r.refused) // an error of it is the stream's
+		_ = r.answer(ctx, nil, r.refused) // answer reports its own error to the stream
 		return
 	}
 	arrived := context.Context(r.arrival)
-	if r.previous != nil { // that may have taken long
+	if r.previous != nil { // the wait may have been long
 		var err error
 		if arrived, err = inference.Renew(arrived); err != nil {
-			_ = r.answer(ctx, nil, err) // likewise
+			_ = r.answer(ctx, nil, err) // answer reports its own error to the stream
 			return
 		}
 	}
-	for resp, err := range r.call.service.core.Forward(arrived, r.model, r.req.InferRequest) { //nolint:contextcheck // the arrival's is below the stream's
+	for resp, err := range r.call.service.core.Forward(arrived, r.model, r.req.InferRequest) { //nolint:contextcheck // the arrival's context derives from the stream's
 		if ctx.Err() != nil || r.answer(ctx, resp, err) != nil {
 			return
 		}
 	}
 }
 
-// leave gives back what the request held.
+// leave releases the request's memory and arrival.
 func (r *streamRequest) leave() {
 	r.arrival.Leave()
 	r.req.Free()
 }
 
-// end lets the sequence's next request begin. That must not wait for a turn on the
-// wire, as another sequence may wait in the model for this one's end.
+// end lets the sequence's next request start. It is called before the responses are sent:
+// another sequence may be waiting in the model for the end of this request.
 func (r *streamRequest) end() {
 	if r.ended != nil {
 		close(r.ended)
@@ -385,7 +385,7 @@ func (r *streamRequest) end() {
 	}
 }
 
-// answer sends a response. An error means that no more can be sent.
+// answer sends a response. After an error no more responses can be sent.
 func (r *streamRequest) answer(ctx context.Context, resp *inference.Response, err error) error {
 	switch {
 	case err == nil && (resp.Idle || resp.End(r.head) && !r.wantsEnd()):
@@ -406,8 +406,9 @@ func (r *streamRequest) answer(ctx context.Context, resp *inference.Response, er
 	return err
 }
 
-// wantsEnd is whether the client is told of the end by a response of its own: if it
-// asked for that, and of a model that isn't decoupled if that is its one response.
+// wantsEnd reports whether the client gets a separate response for the end of a request. For
+// a decoupled model the request must ask for it. For other models it is sent if it is the
+// only response.
 func (r *streamRequest) wantsEnd() bool {
 	if !r.decoupled {
 		return !r.answered
@@ -415,7 +416,7 @@ func (r *streamRequest) wantsEnd() bool {
 	return r.head.GetParameters()[enableEmptyFinal].GetBoolParam()
 }
 
-// encode encodes what the engine has yielded; an error is the call's.
+// encode encodes an item that the engine has yielded. An error is the call's error.
 func (r *streamRequest) encode(resp *inference.Response, err error) (mem.BufferSlice, error) {
 	switch {
 	case err != nil:
@@ -429,14 +430,14 @@ func (r *streamRequest) encode(resp *inference.Response, err error) (mem.BufferS
 		return encodeFailure(r.head, wirecode.KServeText(resp.Err), false, resp.Final)
 	case resp.Encoded != nil:
 		resp.Encoded.Ref()
-		return slices.Clone(resp.Encoded), nil // the slice is the engine's, and the transport's for longer
+		return slices.Clone(resp.Encoded), nil // the transport uses the slice for longer than the engine
 	}
 	return encodeStream(r.head, resp)
 }
 
-// encodeEnd tells of a request that was refused as tritonserver does, which has it
-// in the stream whatever the client asked for. Of one that broke, which tritonserver
-// doesn't know, the client is told that it is over.
+// encodeEnd encodes the end of a request that failed as a whole. A refusal is sent in the
+// stream as by tritonserver, even if the client wants errors as status. An aborted request,
+// which tritonserver doesn't have, is marked as final.
 func (r *streamRequest) encodeEnd(e *inference.Error) (mem.BufferSlice, error) {
 	broke := r.answered || e.Text == "" && e.Triton == inference.TritonNone
 	if broke && r.call.asStatus {
@@ -445,7 +446,7 @@ func (r *streamRequest) encodeEnd(e *inference.Error) (mem.BufferSlice, error) {
 	return encodeFailure(r.head, wirecode.KServeText(e), !broke, true)
 }
 
-// await is false when ctx has ended.
+// await reports whether ready was closed before ctx ended.
 func await(ctx context.Context, ready <-chan struct{}) bool {
 	select {
 	case <-ready:
@@ -455,6 +456,6 @@ func await(ctx context.Context, ready <-chan struct{}) bool {
 	}
 }
 
-// wantsStatus is whether a stream's client wants the first error of a model's as
-// the call's status.
+// wantsStatus reports whether a stream's client wants the first error of a model as the
+// call's status.
 func wantsStatus(header func(string) string) bool { return header("triton_grpc_error") == "true" }

@@ -12,8 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// typedRoutes mounts trident.v1.InferService, which is ModelInfer and ModelStreamInfer
-// with a single request: its messages are passed on just as theirs.
+// typedRoutes returns the routes of trident.v1.InferService, which is ModelInfer, and
+// ModelStreamInfer with a single request. It handles the messages as those methods do.
 func typedRoutes(s *Service, options []connect.HandlerOption) []server.Route {
 	schema := func(name protoreflect.Name) connect.HandlerOption {
 		return connect.WithSchema(tridentv1.File_trident_v1_infer_proto.Services().ByName("InferService").Methods().ByName(name))

@@ -111,7 +111,7 @@ func sayAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send func(*
 }
 
 // sayAsLLMAPI generates Hello in the form of TensorRT-LLM's LLM API, which repeats
-// the whole text each time. It calls a tool twice if the prompt says so.
+// the whole text each time. It calls a tool twice if the prompt contains "twice".
 func sayAsLLMAPI(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	texts := []string{"Hel", "Hello"}
 	if strings.Contains(inferencetest.Input(req, "text_input"), "twice") {

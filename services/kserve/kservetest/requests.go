@@ -1,6 +1,6 @@
-// Package kservetest is what the tests of KServe's transports share: the surface served on
-// ports of the loopback, engines and a tritonserver to compare with, and raw tensors.
-// What only one transport's tests need belongs to those tests.
+// Package kservetest has the common parts of the tests of KServe's transports: servers of
+// the surface on loopback ports, engines and a tritonserver to compare with, and raw
+// tensors. The tests of one transport have their own helpers.
 package kservetest
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// TrialTime is longer than any request of a comparison takes.
+// TrialTime is the timeout of a request in a comparison.
 const TrialTime = 30 * time.Second
 
-// Bytes is the raw form of a BYTES tensor.
+// Bytes returns the raw form of a BYTES tensor.
 func Bytes(texts ...string) (raw []byte) {
 	for _, s := range texts {
 		raw = append(binary.LittleEndian.AppendUint32(raw, uint32(len(s))), s...)
@@ -34,7 +34,7 @@ func Bytes(texts ...string) (raw []byte) {
 	return raw
 }
 
-// Floats is the raw form of an FP32 tensor.
+// Floats returns the raw form of an FP32 tensor.
 func Floats(values ...float32) (raw []byte) {
 	for _, v := range values {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
@@ -42,8 +42,8 @@ func Floats(values ...float32) (raw []byte) {
 	return raw
 }
 
-// SharedObject makes shared memory with four floats and returns its key. It is removed when
-// the test ends.
+// SharedObject creates shared memory with four floats and returns its key. The test's
+// cleanup removes it.
 func SharedObject(t *testing.T) string {
 	t.Helper()
 	file, err := os.CreateTemp("/dev/shm", "trident-test-")
@@ -67,10 +67,10 @@ func SharedObject(t *testing.T) string {
 const EchoConfig = `{"backend": "python", "input": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}],
 	"output": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}], "parameters": {"of": {"string_value": "the load"}}}`
 
-// Sender is what an engine's script sends its responses by.
+// Sender is the function with which an engine's script sends a response.
 type Sender = func(*inference.Response) bool
 
-// Await waits for a condition.
+// Await waits for a condition and fails the test if it isn't met within 20 seconds.
 func Await(t *testing.T, otherwise string, met func() bool) {
 	t.Helper()
 	if !pause.Until(20*time.Second, met) {
@@ -78,7 +78,7 @@ func Await(t *testing.T, otherwise string, met func() bool) {
 	}
 }
 
-// Body reads an answer to its end.
+// Body reads a response's body to its end.
 func Body(t *testing.T, answer *http.Response) string {
 	t.Helper()
 	defer func() { _ = answer.Body.Close() }()
@@ -89,7 +89,7 @@ func Body(t *testing.T, answer *http.Response) string {
 	return string(text)
 }
 
-// Speaking is an engine with one decoupled model, m, that takes a text.
+// Speaking returns an engine with one decoupled model, m, that takes a text.
 func Speaking(play inferencetest.Script) *inferencetest.Engine {
 	engine := inferencetest.New()
 	engine.AddOther("m", &api.ModelConfig{
@@ -99,15 +99,15 @@ func Speaking(play inferencetest.Script) *inferencetest.Engine {
 	return engine
 }
 
-// Decoupled is an engine with one model, m, that is decoupled.
+// Decoupled returns an engine with one decoupled model, m.
 func Decoupled(play inferencetest.Script) *inferencetest.Engine {
 	engine := inferencetest.New()
 	engine.AddModel("m", play, nil)
 	return engine
 }
 
-// Shouting is an engine whose model m is like the real ones' stream: for each input
-// a response of the same bytes.
+// Shouting returns an engine whose model m is like the test models' stream: it sends one
+// response with the same bytes for each input.
 func Shouting() *inferencetest.Engine {
 	return Decoupled(func(_ context.Context, req *api.ModelInferRequest, send Sender) error {
 		for i, in := range req.GetInputs() {
@@ -119,14 +119,14 @@ func Shouting() *inferencetest.Engine {
 	})
 }
 
-// ShoutingOnce is an engine with the same model, which answers with one response.
+// ShoutingOnce returns an engine with the same model, which sends only one response.
 func ShoutingOnce() *inferencetest.Engine {
 	engine := Shouting()
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	return engine
 }
 
-// Decompress reads what is compressed by an encoding; the empty one is no compression.
+// Decompress decompresses a body by its encoding; the empty encoding means no compression.
 func Decompress(t *testing.T, encoding string, body []byte) string {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(body)
@@ -147,7 +147,7 @@ func Decompress(t *testing.T, encoding string, body []byte) string {
 	return string(text)
 }
 
-// Compress compresses a text by gzip or deflate.
+// Compress compresses a string with gzip or deflate.
 func Compress(t *testing.T, name, text string) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -15,7 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Open is a configuration that allows everything, on free ports of the loopback.
+// Open returns a configuration that allows everything, on free loopback ports.
 func Open() kserve.Config {
 	config := kserve.Default()
 	config.Enabled, config.Host, config.AllowModelUpload, config.AllowSharedMemory = true, "127.0.0.1", true, true
@@ -23,7 +23,7 @@ func Open() kserve.Config {
 	return config
 }
 
-// NewService makes the frontend over engines, until the test ends.
+// NewService returns the frontend over engines. It lasts until the test ends.
 func NewService(tb testing.TB, config kserve.Config, engines ...inference.Engine) (*kserve.Service, *serving.Service) {
 	tb.Helper()
 	core := inferencetest.Service(tb, serving.Default(), engines...)
@@ -34,7 +34,7 @@ func NewService(tb testing.TB, config kserve.Config, engines ...inference.Engine
 	return service, core
 }
 
-// NewGate makes a gate.
+// NewGate returns a gate.
 func NewGate(tb testing.TB, access auth.Config) *auth.Gate {
 	tb.Helper()
 	gate, err := auth.New(access, slog.New(slog.DiscardHandler))
@@ -44,42 +44,41 @@ func NewGate(tb testing.TB, access auth.Config) *auth.Gate {
 	return gate
 }
 
-// ServeShared serves engines by gRPC, Connect and REST on a shared port of the loopback, as
-// the program does, and returns its address.
+// ServeShared serves engines over gRPC, Connect and REST on a shared loopback port, as the
+// program does, and returns its address.
 func ServeShared(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	return ServeSharedBy(tb, nil, config, engines...)
 }
 
-// ServeSharedBy does so with TLS, unless there are no certificates.
+// ServeSharedBy is ServeShared with TLS, unless there are no certificates.
 func ServeSharedBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	return ServeSharedAs(tb, server.Default(), certificates, config, engines...)
 }
 
-// ServeSharedAs does so with other settings of the port.
+// ServeSharedAs is ServeSharedBy with other settings of the port.
 func ServeSharedAs(tb testing.TB, shared server.Config, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, core := NewService(tb, config, engines...)
 	return ServeSharedOf(tb, server.Common{Config: shared, Certificates: certificates}, service, core)
 }
 
-// ServeRestricted serves engines on the shared port to those whom a gate lets in.
+// ServeRestricted serves engines on the shared port to clients that a gate admits.
 func ServeRestricted(tb testing.TB, access auth.Config, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, core := NewService(tb, config, engines...)
 	return ServeSharedOf(tb, server.Common{Config: server.Default(), Gate: NewGate(tb, access)}, service, core)
 }
 
-// complete adds to c what all servers of a test have in common.
+// complete adds the common settings of all test servers to c.
 func complete(tb testing.TB, c server.Common, core *serving.Service) server.Common {
 	tb.Helper()
 	c.Core, c.Abort, c.Log = core.Admission(), func(err error) { tb.Error(err) }, slog.New(slog.DiscardHandler)
 	return c
 }
 
-// ServeSharedOf serves a service that is there already, with the settings, certificates and
-// gate of c.
+// ServeSharedOf serves an existing service with the settings, certificates and gate of c.
 func ServeSharedOf(tb testing.TB, c server.Common, service *kserve.Service, core *serving.Service) string {
 	tb.Helper()
 	shared := c.Config
@@ -113,14 +112,14 @@ func ServeSharedOf(tb testing.TB, c server.Common, service *kserve.Service, core
 	return listener.Addr().String()
 }
 
-// ServeREST serves engines by REST on a port of its own until the test ends, and returns
+// ServeREST serves engines over REST on a separate port until the test ends, and returns
 // the address.
 func ServeREST(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	return ServeRESTBy(tb, config, server.Default(), auth.Config{}, engines...)
 }
 
-// ServeRESTBy does so with settings of the port, for clients that a gate lets in.
+// ServeRESTBy is ServeREST with settings of the port, for clients that a gate admits.
 func ServeRESTBy(tb testing.TB, config kserve.Config, shared server.Config, access auth.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, core := NewService(tb, config, engines...)

@@ -16,8 +16,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
-// Beside lets a comparison run beside others: they wait most of the time, each for a
-// tritonserver of its own. Triton in this process has but one log.
+// Beside makes a comparison run in parallel with others: comparisons mostly wait,
+// each for its own tritonserver. With in-process Triton they can't run in parallel,
+// since it has only one log.
 func Beside(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
@@ -25,7 +26,7 @@ func Beside(t *testing.T) {
 	}
 }
 
-// LocalEngine starts Triton in this process until the test ends.
+// LocalEngine starts in-process Triton until the test ends.
 func LocalEngine(tb testing.TB, repositories []string) *local.Engine {
 	tb.Helper()
 	config := local.Default()
@@ -49,7 +50,7 @@ func LocalEngine(tb testing.TB, repositories []string) *local.Engine {
 	return engine
 }
 
-// WithCommon stops the common tritonserver after the last test.
+// WithCommon stops the shared tritonserver after the last test.
 type WithCommon struct{ *testing.M }
 
 // Run implements [goleak.TestingM].
@@ -62,18 +63,18 @@ func (m WithCommon) Run() int {
 	return code
 }
 
-// common is one tritonserver for all tests that leave its models and settings as they
-// are. The first of them starts it.
+// common is one tritonserver for all tests that don't change its models and settings.
+// The first of these tests starts it.
 var common commonServer //nolint:gochecknoglobals // one for all tests of a package
 
 type commonServer struct {
 	once   sync.Once
 	server *tritonserver.Server
-	raw    string // a repository of its own
+	raw    string // its own repository
 	err    error
 }
 
-// CommonTriton returns the common tritonserver.
+// CommonTriton returns the shared tritonserver.
 func CommonTriton(tb testing.TB) *tritonserver.Server {
 	tb.Helper()
 	if testing.Short() {
@@ -91,7 +92,7 @@ func CommonTriton(tb testing.TB) *tritonserver.Server {
 	return common.server
 }
 
-// CommonRepositories returns the model repositories of the common tritonserver.
+// CommonRepositories returns the model repositories of the shared tritonserver.
 func CommonRepositories(tb testing.TB) []string {
 	tb.Helper()
 	return []string{tritontest.Repository(tb), tritontest.ExtensionRepository(tb), tritontest.KServeRepository(tb), common.raw}
@@ -119,8 +120,8 @@ func (c *commonServer) close() error {
 	return err
 }
 
-// writeRaw makes a repository of models with one input each, for bodies that are
-// nothing else. Their code is that of the model types.
+// writeRaw creates a repository of models with one input each, for bodies that are
+// only a tensor. Their code is that of the model types.
 func writeRaw(root, extensions string) error {
 	code, err := os.ReadFile(filepath.Join(extensions, "types", "1", "model.py"))
 	if err != nil {
@@ -133,14 +134,14 @@ func writeRaw(root, extensions string) error {
 		dir := filepath.Join(root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "1"), 0o750),
 			os.WriteFile(filepath.Join(dir, "config.pbtxt"), []byte(config), 0o600),
-			os.WriteFile(filepath.Join(dir, "1", "model.py"), code, 0o600)); err != nil { //nolint:gosec // a folder of the tests' own
+			os.WriteFile(filepath.Join(dir, "1", "model.py"), code, 0o600)); err != nil { //nolint:gosec // a folder of the tests
 			return err
 		}
 	}
 	return nil
 }
 
-// Pause pauses a test that asks until something has happened in tritonserver.
+// Pause delays a test that polls until something has happened in tritonserver.
 func Pause(ctx context.Context) {
 	select {
 	case <-time.After(10 * time.Millisecond):

@@ -20,8 +20,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
-// openBody makes a request's body what it was before it was compressed, within the
-// limit. Errors of reading it are the client's to read.
+// openBody replaces a compressed body by its decompressed content, within the limit. Read
+// errors are errors for the client.
 func (h *Handler) openBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (h *Handler) openBody(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// requestBody tells what is wrong with a body.
+// requestBody converts read errors to errors for the client.
 type requestBody struct{ io.ReadCloser }
 
 func (b requestBody) Read(p []byte) (int, error) {
@@ -65,7 +65,7 @@ func bodyError(err error) error {
 	return e
 }
 
-// counter counts what is read.
+// counter counts the bytes that are read.
 type counter struct {
 	io.Reader
 
@@ -78,20 +78,20 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inflatedBody reads gzip or zlib, whichever it is, as tritonserver does, and no more than
-// what has been sent so far may become.
+// inflatedBody decompresses gzip or zlib, whichever the body has, as tritonserver does. It
+// limits the decompressed size by the size received so far.
 type inflatedBody struct {
 	io.Closer
 
 	sent       *counter
 	compressed *bufio.Reader
 	inflated   io.Reader // nil before the first read
-	n          int64     // bytes that were read
+	n          int64     // decompressed bytes read
 	arrival    *admission.Arrival
-	weighed    int64 // of them
+	weighed    int64 // part of n that has been counted
 }
 
-// weighStep is how many bytes of an inflated body are counted at a time.
+// weighStep is the step, in bytes, in which a decompressed body is counted.
 const weighStep = 256 << 10
 
 func (b *inflatedBody) Read(p []byte) (n int, err error) {
@@ -124,7 +124,8 @@ func inflate(r *bufio.Reader) (io.Reader, error) {
 	return zlib.NewReader(r)
 }
 
-// compressionError tells errors of the compression from those of the connection.
+// compressionError converts errors of the compressed data and returns others, such as
+// those of the connection, unchanged.
 func compressionError(err error) error {
 	var corrupt bool
 	for _, known := range []error{gzip.ErrHeader, gzip.ErrChecksum, zlib.ErrHeader, zlib.ErrChecksum, zlib.ErrDictionary} {
@@ -138,12 +139,12 @@ func compressionError(err error) error {
 	return e
 }
 
-// object is one of a request that isn't an inference. What is JSON but no object has
-// no members, as to tritonserver.
+// object is the body of a request that isn't an inference. JSON that isn't an object has
+// no members, as in tritonserver.
 type object struct{ tensorjson.Value }
 
-// readObject reads a body that is an object; an empty one has no members either where
-// it may be left out.
+// readObject reads a body with an object. If optional is set, an empty body is an object
+// without members.
 func readObject(r *http.Request, optional bool) (object, error) {
 	var body bytes.Buffer
 	if _, err := body.ReadFrom(r.Body); err != nil {
@@ -163,7 +164,7 @@ func objectOf(v tensorjson.Value) (object, error) {
 	n := 0
 	for range v.Members {
 		n++
-		if n > budget.Keys { // they are gone through for each that is looked for
+		if n > budget.Keys { // each lookup of a member walks all of them
 			return object{}, tensorjson.Invalid("an object of the request has more than %d members", budget.Keys)
 		}
 	}
@@ -172,25 +173,25 @@ func objectOf(v tensorjson.Value) (object, error) {
 
 func (o object) has(name string) bool { return !o.Member(name).None() }
 
-// given tells whether there is a member other than null.
+// given reports whether the object has a member that isn't null.
 func (o object) given(name string) bool { return o.has(name) && o.Member(name).Kind() != 'n' }
 
-// text is a member that must be one.
+// text returns a member that must be a string.
 func (o object) text(name string) (string, error) {
 	s, err := o.TextMember(name)
 	return validText(s), orNil(err)
 }
 
-// validText is for protobuf, whose texts are UTF-8.
+// validText returns a string that is valid UTF-8, as protobuf requires.
 func validText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// truth is a member that must be true or false.
+// truth returns a member that must be true or false.
 func (o object) truth(name string) (bool, error) {
 	b, err := o.Member(name).Bool()
 	return b, orNil(err)
 }
 
-// unsigned is a member that must be a whole number from 0.
+// unsigned returns a member that must be an integer of at least 0.
 func (o object) unsigned(name string) (uint64, error) {
 	v, err := o.RequiredMember(name)
 	if err != nil {
@@ -200,7 +201,7 @@ func (o object) unsigned(name string) (uint64, error) {
 	return n, orNil(err)
 }
 
-// texts is a member that must be a list of them.
+// texts returns a member that must be a list of strings.
 func (o object) texts(name string) ([]string, error) {
 	list, err := o.ListMember(name)
 	if err != nil {
@@ -220,7 +221,7 @@ func (o object) texts(name string) ([]string, error) {
 	return all, nil
 }
 
-// orNil is the error, if there is one: a nil pointer in an interface isn't nil.
+// orNil returns err as an error: a nil pointer in an interface wouldn't be nil.
 func orNil(err *inference.Error) error {
 	if err == nil {
 		return nil

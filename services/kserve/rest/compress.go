@@ -10,20 +10,21 @@ import (
 	"sync"
 )
 
-// deflate is HTTP's name of zlib's format (RFC 1950).
+// deflate is HTTP's name of the zlib format (RFC 1950).
 const deflate = "deflate"
 
-// compressor compresses answers for clients whose Accept-Encoding asks for it. It
-// keeps writers, which are large, for reuse.
+// compressor compresses responses for clients whose Accept-Encoding accepts that.
+// It pools writers, which are large.
 type compressor struct{ gzip, zlib sync.Pool }
 
-// resettable is what gzip's and zlib's writers are.
+// resettable is implemented by the writers of gzip and zlib.
 type resettable interface {
 	io.WriteCloser
 	Reset(w io.Writer)
 }
 
-// serve has next answer, compressed if the client likes and it goes well.
+// serve calls next. It compresses responses with status 200 if the client accepts
+// that.
 func (c *compressor) serve(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	encoding := acceptedEncoding(strings.Join(r.Header.Values("Accept-Encoding"), ","))
 	if encoding == "" {
@@ -48,8 +49,9 @@ func (c *compressor) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	cw.end()
 }
 
-// acceptedEncoding is the one that the header weighs most, the first of several;
-// empty for none.
+// acceptedEncoding returns the encoding with the highest weight in the header, or
+// the first of several with that weight. It returns an empty string if there is
+// none.
 func acceptedEncoding(header string) string {
 	best, most := "", 0.0
 	for item := range strings.SplitSeq(header, ",") {
@@ -71,7 +73,7 @@ func acceptedEncoding(header string) string {
 	return best
 }
 
-// compressedWriter compresses an answer with the status 200.
+// compressedWriter compresses a response with status 200.
 type compressedWriter struct {
 	http.ResponseWriter
 
@@ -81,10 +83,10 @@ type compressedWriter struct {
 	compress bool
 }
 
-// Unwrap serves [http.ResponseController].
+// Unwrap is for [http.ResponseController].
 func (w *compressedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader decides.
+// WriteHeader decides whether the response is compressed.
 func (w *compressedWriter) WriteHeader(status int) {
 	if !w.decided && status >= http.StatusOK {
 		w.decided, w.compress = true, status == http.StatusOK
@@ -107,7 +109,8 @@ func (w *compressedWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// end writes what is still held back. A client that has left needs none.
+// end writes the remaining compressed data. It ignores errors, since the client
+// may have disconnected.
 func (w *compressedWriter) end() {
 	if w.compress {
 		_ = w.writer.Close()

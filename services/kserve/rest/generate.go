@@ -14,9 +14,9 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// generate answers POST /v2/models/{model}[/versions/{version}]/generate, and
-// with stream generate_stream, by Triton's generate extension. The body must be
-// bounded and not compressed.
+// generate serves POST /v2/models/{model}[/versions/{version}]/generate of Triton's
+// generate extension, and generate_stream if stream is set. The body must be limited
+// and decompressed.
 func (h *Handler) generate(w http.ResponseWriter, r *http.Request, model, version string, stream bool) {
 	server.RecordOf(r.Context()).Model = model
 	ctx, target := r.Context(), h.core.ResolveOwn(model)
@@ -56,7 +56,7 @@ func readGenerate(r *http.Request, model *catalog.Resolution, version string) (*
 	return req, nil
 }
 
-// generateSingle answers by the one response of a model that isn't decoupled.
+// generateSingle sends the one response of a model that isn't decoupled.
 func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	message, err := req.encode()
 	if err != nil {
@@ -73,8 +73,8 @@ func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, mod
 	return nil
 }
 
-// generateOne answers with the one response of a decoupled model. More than one is
-// an error, as in tritonserver; the model isn't waited for then.
+// generateOne sends the one response of a decoupled model. A second response is an
+// error, as in tritonserver, and cancels the model.
 func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	out := newEvents(w, req)
 	defer out.close()
@@ -106,8 +106,8 @@ func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, model 
 	return nil
 }
 
-// streamGenerate writes each response as an event. Errors of the model are events
-// too: the status tells of one that comes first.
+// streamGenerate sends each response as an event. Errors of the model are events,
+// too, except an error before the first event, which has its own status.
 func (h *Handler) streamGenerate(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	out := newEvents(w, req)
 	defer out.close()
@@ -145,27 +145,29 @@ func (h *Handler) streamGenerate(ctx context.Context, w http.ResponseWriter, mod
 	return nil
 }
 
-// events writes server-sent events. Those that are ready together leave in one
-// write, and an event costs its own bytes.
+// events writes server-sent events. Events that are ready together are sent in one
+// write. An event needs no memory beyond its own bytes.
 type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	req     *request
 	buf     *[]byte
-	members []generated // of the latest response; kept for reuse
+	members []generated // of the latest response; reused
 	status  int
 	started bool
-	whole   bool // responses come encoded, not decoded
+	whole   bool // responses may be encoded messages
 }
 
 const (
-	// maxBatch is the size at which waiting events are written though more are ready.
+	// maxBatch is the size, in bytes, at which buffered events are written even if
+	// more are ready.
 	maxBatch = 16 << 10
-	// maxPooled keeps the buffers of odd requests out of the pool.
+	// maxPooled is the maximum size of pooled buffers, which keeps those of unusual
+	// requests out of the pool.
 	maxPooled = 64 << 10
 )
 
-var eventBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is shared by nature
+var eventBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is global by design
 
 func newEvents(w http.ResponseWriter, req *request) *events {
 	return &events{
@@ -174,7 +176,7 @@ func newEvents(w http.ResponseWriter, req *request) *events {
 	}
 }
 
-// close gives the buffer back.
+// close returns the buffer to the pool.
 func (e *events) close() {
 	if cap(*e.buf) <= maxPooled {
 		*e.buf = (*e.buf)[:0]
@@ -182,14 +184,14 @@ func (e *events) close() {
 	}
 }
 
-// reply writes what is in the buffer as an answer of its own.
+// reply writes the buffer as a non-streaming response.
 func (e *events) reply() {
 	e.w.Header().Set("Content-Type", "application/json")
 	e.w.Header().Set("Content-Length", strconv.Itoa(len(*e.buf)))
-	_, _ = e.w.Write(*e.buf) //nolint:gosec // JSON; and a client that has left needs none
+	_, _ = e.w.Write(*e.buf) //nolint:gosec // JSON; the client may have disconnected
 }
 
-// add adds a response's JSON, or nothing of one that failed.
+// add appends a response's JSON. It appends nothing if the response failed.
 func (e *events) add(resp *inference.Response) error {
 	if e.whole && resp.Encoded != nil {
 		decoded, err := decodeInfer(resp.Encoded.Materialize())
@@ -211,7 +213,7 @@ func (e *events) add(resp *inference.Response) error {
 	return nil
 }
 
-// fail ends an event that was begun, or one of its own, with an error.
+// fail ends the current event, or a new one, with an error.
 func (e *events) fail(err *inference.Error) {
 	const prefix = "data: "
 	if n := len(*e.buf); n < len(prefix) || string((*e.buf)[n-len(prefix):]) != prefix {
@@ -223,8 +225,8 @@ func (e *events) fail(err *inference.Error) {
 	*e.buf = append(appendError(*e.buf, err), "\n\n"...)
 }
 
-// send writes what is in the buffer unless more is coming at once. It is false when
-// the client has gone.
+// send writes the buffer unless more follows at once. It returns false if the client
+// has disconnected.
 func (e *events) send(more bool) bool {
 	if more && len(*e.buf) < maxBatch {
 		return true
@@ -234,7 +236,7 @@ func (e *events) send(more bool) bool {
 		h := e.w.Header()
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-cache")
-		h.Set("X-Accel-Buffering", "no") // proxies must not collect events
+		h.Set("X-Accel-Buffering", "no") // proxies must not buffer events
 		e.w.WriteHeader(e.status)
 	}
 	_, err := e.w.Write(*e.buf) //nolint:gosec // an event stream of JSON

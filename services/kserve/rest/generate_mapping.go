@@ -13,13 +13,14 @@ import (
 )
 
 // readGenerate reads the JSON of Triton's generate extension. Members that are named
-// as inputs of the model become tensors, and so do those inside of "parameters";
-// all others become request parameters, "id" too, which also is the request's id. A
-// tensor's value is one element or a list; its shape follows from the model's,
-// whose innermost free dimension takes what is left.
+// as inputs of the model become tensors, also those inside "parameters". All other
+// members become request parameters; "id" is also the request's id. A tensor's value
+// is one element or a list. Its shape follows from the model's configuration: the
+// innermost free dimension takes the remaining elements.
 //
-// Parameters that KServe gives a meaning, as "sequence_id" or "priority", get it;
-// tritonserver hands those of generate to the model unread.
+// Parameters that have a meaning in KServe, such as "sequence_id" or "priority",
+// take effect. tritonserver passes those of generate to the model without
+// interpreting them.
 func (q *request) readGenerate(config *api.ModelConfig, root tensorjson.Value) error {
 	if err := q.readID(root); err != nil {
 		return err
@@ -28,7 +29,8 @@ func (q *request) readGenerate(config *api.ModelConfig, root tensorjson.Value) e
 	return q.readMembers(config, root, true)
 }
 
-// readMembers reads an object's. Of members of one name the first counts.
+// readMembers reads the members of an object. The first of several members with the
+// same name takes precedence.
 func (q *request) readMembers(config *api.ModelConfig, object tensorjson.Value, outer bool) error {
 	if object.Kind() != '{' {
 		return tensorjson.Internal("attempt to get members for non-object")
@@ -64,7 +66,7 @@ func (q *request) readMembers(config *api.ModelConfig, object tensorjson.Value, 
 	return nil
 }
 
-// readNested reads "parameters", whose own members count as the body's.
+// readNested reads "parameters", whose members are read as the body's.
 func (q *request) readNested(config *api.ModelConfig, object tensorjson.Value) error {
 	if object.Kind() != '{' {
 		return tensorjson.Internal("Expected JSON object for keyword: '%s': attempt to access JSON non-object as object", keyParameters)
@@ -77,7 +79,7 @@ func (q *request) readNested(config *api.ModelConfig, object tensorjson.Value) e
 
 func (q *request) readGenerateInput(config *api.ModelConfig, input *api.ModelInput, value tensorjson.Value) error {
 	name, datatype := input.GetName(), datatypeOf(input.GetDataType())
-	if datatype == tensorjson.TypeBytes { // tritonserver looks at texts first
+	if datatype == tensorjson.TypeBytes { // tritonserver checks strings first
 		for element := range value.Flat {
 			if element.Kind() != '"' {
 				return tensorjson.Internal("Unable to parse JSON bytes array: attempt to access JSON non-string as string")
@@ -107,8 +109,8 @@ func (q *request) readGenerateInput(config *api.ModelConfig, input *api.ModelInp
 	return nil
 }
 
-// fit gives the shape of so many elements: fixed dimensions take their share, the
-// innermost free one the rest.
+// fit returns a shape for this number of elements: the innermost free dimension
+// takes what the fixed dimensions leave.
 func fit(shape []int64, elements int64) ([]int64, bool) {
 	for _, d := range shape {
 		if d == -1 {
@@ -127,7 +129,7 @@ func fit(shape []int64, elements int64) ([]int64, bool) {
 	return shape, elements == 1
 }
 
-// whole is the message of a request whose contents come from JSON.
+// whole returns the message of a request whose contents come from JSON.
 func (q *request) whole() *api.ModelInferRequest {
 	for _, content := range q.contents {
 		q.head.RawInputContents = append(q.head.RawInputContents, content[0].ReadOnlyData())
@@ -136,7 +138,7 @@ func (q *request) whole() *api.ModelInferRequest {
 }
 
 // generated is a member of a response's JSON: a parameter, an output, or one of the
-// texts that each response has.
+// strings that every response has.
 type generated struct {
 	name      string
 	text      string
@@ -144,10 +146,10 @@ type generated struct {
 	output    *inference.Output
 }
 
-// appendGenerated adds the JSON object of a response: its id, the model's name and
-// version, the response's parameters and the outputs, sorted by name. An output of
-// one element is that element, any other a list. Of equal names the former of
-// these counts.
+// appendGenerated appends the JSON object of a response. It has the id, the model's
+// name and version, the response's parameters, and the outputs, sorted by name. An
+// output with one element is that element, any other output a list. If names are
+// equal, the first in this order takes precedence.
 func (e *events) appendGenerated(to []byte, resp *inference.Response) ([]byte, error) {
 	all := e.members[:0]
 	if id := e.req.head.GetId(); id != "" {

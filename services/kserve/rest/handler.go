@@ -1,10 +1,11 @@
-// Package rest is the frontend of KServe v2 by HTTP and JSON, with Triton's extensions: on a
-// port of its own, and on the shared one. [Handler] routes requests as tritonserver's HTTP
-// endpoint does. It calls the methods of [kserve.Service] for all that changes or describes
-// the server, and the core for inferences, whose bodies it reads and writes.
+// Package rest is the frontend of KServe v2 over HTTP and JSON, with Triton's extensions. It
+// serves a separate port and the shared one. [Handler] routes requests as tritonserver's
+// HTTP endpoint does. It calls the methods of [kserve.Service] for requests that change or
+// describe the server. It calls the core for inferences, whose bodies it reads and writes
+// itself.
 //
-// What REST shares with gRPC belongs to services/kserve, and the tensors in JSON to
-// services/kserve/tensorjson.
+// services/kserve has the parts that REST shares with gRPC, and services/kserve/tensorjson
+// the tensors in JSON.
 package rest
 
 import (
@@ -31,17 +32,17 @@ import (
 // Path is the prefix of all paths.
 const Path = "/v2"
 
-// Handler answers KServe v2 by HTTP and JSON: the paths of openapi/kserve.yaml, which
-// are tritonserver's. It may be used concurrently.
+// Handler serves KServe v2 over HTTP and JSON: the paths of openapi/kserve.yaml, which are
+// tritonserver's. It may be used concurrently.
 type Handler struct {
 	service    *kserve.Service
 	core       *serving.Service
-	limit      int64 // of a body in bytes
+	limit      int64 // maximum bytes of a body
 	operations *server.Operations
 	compressor compressor
 }
 
-// New makes the handler of all paths with the prefix [Path].
+// New returns the handler of all paths with the prefix [Path].
 func New(s *kserve.Service, core *serving.Service, cfg server.Config) (*Handler, error) {
 	h := &Handler{service: s, core: core, limit: cfg.MaxBody, operations: server.NewOperations(auth.REST)}
 	kserverest.HandlerWithOptions(h, kserverest.StdHTTPServerOptions{
@@ -54,13 +55,13 @@ func New(s *kserve.Service, core *serving.Service, cfg server.Config) (*Handler,
 	return h, h.operations.Err()
 }
 
-// NewRoutes mounts REST on the shared port.
+// NewRoutes returns the routes of REST on the shared port.
 func NewRoutes(h *Handler) []server.Route {
 	return []server.Route{{Pattern: Path, Handler: h}, {Pattern: Path + "/", Handler: h}}
 }
 
-// Record implements [server.Router]. A request with a method that its path doesn't take
-// has the record of one that it does.
+// Record implements [server.Router]. For a method that the path doesn't support it returns
+// the record of one that the path supports.
 func (h *Handler) Record(r *http.Request) *auth.Record {
 	if !servable(r.URL.EscapedPath()) {
 		return auth.Unmatched(auth.REST)
@@ -77,7 +78,7 @@ func (h *Handler) Record(r *http.Request) *auth.Record {
 // Refuse implements [server.Refuser].
 func (*Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) { fail(w, r, err) }
 
-// ServeHTTP routes a request. HEAD isn't GET, as to tritonserver.
+// ServeHTTP routes a request. HEAD isn't served as GET, as in tritonserver.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !servable(r.URL.EscapedPath()):
@@ -89,13 +90,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// servable is false for versions that aren't numbers, whose paths aren't served.
+// servable reports whether a path may be served: a version must be a number.
 func servable(escaped string) bool {
 	segments := strings.Split(strings.TrimPrefix(escaped, Path+"/models/"), "/")
 	return len(segments) < 3 || segments[1] != "versions" || !strings.ContainsFunc(segments[2], func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// prepare makes the body what handlers read.
+// prepare checks that the key allows the model, and decompresses the body.
 func (h *Handler) prepare(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		model := r.PathValue("model")
@@ -115,8 +116,8 @@ func (h *Handler) prepare(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers what no route takes: with 405 where one takes another method, else
-// with 404.
+// refuse responds to requests that match no route: with 405 if the path has a route with
+// another method, else with 404.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	allowed, _ := h.allowed(r)
 	if len(allowed) == 0 {
@@ -127,8 +128,8 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusMethodNotAllowed, "Method Not Allowed")
 }
 
-// allowed are the methods that the request's path takes, and the record of one of them,
-// which is nil without any.
+// allowed returns the methods that the request's path supports, and the record of one of
+// them. The record is nil if there are none.
 func (h *Handler) allowed(r *http.Request) (methods []string, record *auth.Record) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.WithContext(r.Context())
@@ -144,12 +145,12 @@ func (*Handler) notFound(w http.ResponseWriter, _ *http.Request) {
 	writeError(w, http.StatusNotFound, "Not Found")
 }
 
-// writeError answers what never reaches the service.
+// writeError responds with an error that doesn't come from the service.
 func writeError(w http.ResponseWriter, status int, text string) {
 	writeJSON(w, status, kserverest.Error{Error: text})
 }
 
-// writeJSON writes an answer of JSON in one piece.
+// writeJSON writes a whole JSON response.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
@@ -159,18 +160,18 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 		body.Reset()
 		body.WriteString(`{"error":"the answer can't be written as JSON"}` + "\n")
 	}
-	body.Truncate(body.Len() - 1) // the line's end
+	body.Truncate(body.Len() - 1) // the newline
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // a client that has left needs none
+	_, _ = w.Write(body.Bytes()) // the client may have disconnected
 }
 
-// documentPattern is where clients find what they may ask.
+// documentPattern is the route of the OpenAPI document.
 const documentPattern = "GET " + Path + "/openapi.json"
 
-// serveDocument answers with openapi/kserve.yaml as JSON, which is made for the first
-// who asks.
+// serveDocument returns a handler that serves openapi/kserve.yaml as JSON. The first request
+// generates the JSON.
 func serveDocument() http.HandlerFunc {
 	document := sync.OnceValues(func() (json.RawMessage, error) {
 		doc, err := openapi3.NewLoader().LoadFromData(openapi.KServe())
@@ -189,8 +190,8 @@ func serveDocument() http.HandlerFunc {
 	}
 }
 
-// fail answers a REST request with an error as tritonserver does:
-// {"error": "text"}, under the status of Triton's code.
+// fail responds with an error as tritonserver does: {"error": "text"}, with the status of
+// Triton's code.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	server.RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
@@ -199,10 +200,10 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(wirecode.KServeHTTP(e))
-	_, _ = w.Write(appendError(nil, e)) //nolint:gosec // JSON; and a client that has left needs none
+	_, _ = w.Write(appendError(nil, e)) //nolint:gosec // JSON; the client may have disconnected
 }
 
-// appendError adds the JSON of an error.
+// appendError appends the JSON of an error.
 func appendError(to []byte, e *inference.Error) []byte {
 	return append(tensorjson.AppendQuoted(append(to, `{"error":`...), wirecode.KServeText(e)), '}')
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// headerLength is how many bytes of a body with binary tensors are its JSON
-// (Triton's binary tensor data extension).
+// headerLength is the header with the number of JSON bytes in a body with binary
+// tensors (Triton's binary tensor data extension).
 const headerLength = "Inference-Header-Content-Length"
 
-// answerInfer answers POST /v2/models/{model}[/versions/{version}]/infer. The body
-// must be bounded and not compressed.
+// answerInfer serves POST /v2/models/{model}[/versions/{version}]/infer. The body
+// must be limited and decompressed.
 func (h *Handler) answerInfer(w http.ResponseWriter, r *http.Request, model, version string) {
 	server.RecordOf(r.Context()).Model = model
 	answer, err := h.replyTo(r, model, version)
@@ -70,8 +70,8 @@ func (h *Handler) replyTo(r *http.Request, model, version string) (*reply, error
 	return answer, nil
 }
 
-// readBody reads a body: JSON, JSON and tensors, or a tensor alone, whose model's
-// configuration is asked for.
+// readBody reads a body, which is JSON, JSON and tensors, or a tensor alone. Only
+// the last needs the model's configuration.
 func (q *request) readBody(header http.Header, body mem.BufferSlice, config func() (*api.ModelConfig, error)) error {
 	size := body.Len()
 	length := size
@@ -94,8 +94,8 @@ func (q *request) readBody(header http.Header, body mem.BufferSlice, config func
 	return q.read(parsed.Root(), &tensorData{rest: body, at: length})
 }
 
-// orOfModel is an error about a request's body, unless there is no such model:
-// tritonserver looks at that first.
+// orOfModel returns err, an error about the request's body. If the model doesn't
+// exist it returns that error instead, since tritonserver checks the model first.
 func orOfModel(ctx context.Context, model *catalog.Resolution, version string, err error) error {
 	engine, away := model.Engine(ctx)
 	if away != nil {
@@ -111,8 +111,9 @@ func orOfModel(ctx context.Context, model *catalog.Resolution, version string, e
 	return err
 }
 
-// leadingNumber reads a number as C's atoi does: what follows it means nothing, and
-// what is none is 0. A number that is too large for any body is negative.
+// leadingNumber parses a number as C's atoi does: it ignores what follows the
+// number, and returns 0 without a number. It returns a negative number if the number
+// is out of range.
 func leadingNumber(text string) int {
 	end := 0
 	for end < len(text) && (text[end]-'0' <= 9 || end == 0 && (text[0] == '-' || text[0] == '+')) {
@@ -125,12 +126,12 @@ func leadingNumber(text string) int {
 	return n
 }
 
-// firstBuffer is how much memory a body gets before any of it has come, whatever
-// length it claims.
+// firstBuffer is the maximum size of a body's first buffer, in bytes, whatever
+// length the request announces.
 const firstBuffer = 1 << 20
 
-// readBody reads a request's body into buffers that together are at most twice as
-// large. The caller frees them.
+// readBody reads a request's body into buffers, whose total size is at most twice
+// the body's. The caller frees them.
 func readBody(r *http.Request) (mem.BufferSlice, error) {
 	const least = 512
 	pool := mem.DefaultBufferPool()
@@ -161,7 +162,7 @@ func readBody(r *http.Request) (mem.BufferSlice, error) {
 	}
 }
 
-// fill reads until the buffer is full, or an error says why it isn't.
+// fill reads until the buffer is full or an error occurs.
 func fill(buffer []byte, r io.Reader) (n int, err error) {
 	for n < len(buffer) && err == nil {
 		var more int
@@ -171,8 +172,8 @@ func fill(buffer []byte, r io.Reader) (n int, err error) {
 	return n, err
 }
 
-// prefixOf gives the first bytes of buffers in one piece, copied only if they lie in
-// several.
+// prefixOf returns the first n bytes of the body as one slice. It copies them only
+// if they are in several buffers.
 func prefixOf(body mem.BufferSlice, n int) []byte {
 	if n == 0 {
 		return nil
@@ -187,14 +188,14 @@ func prefixOf(body mem.BufferSlice, n int) []byte {
 	return whole
 }
 
-// tensorData is the part of a body behind its JSON.
+// tensorData is the part of a body after its JSON.
 type tensorData struct {
 	rest mem.BufferSlice
-	at   int // bytes of it that have been taken
+	at   int // bytes of rest[0] that have been taken
 }
 
-// take gives the next bytes, as views that the caller frees, and how many are
-// missing.
+// take returns the next n bytes as views, which the caller frees, and the number of
+// missing bytes.
 func (d *tensorData) take(n uint64) (content mem.BufferSlice, missing uint64) {
 	for n > 0 && d.more() {
 		buffer := d.rest[0]
@@ -206,7 +207,7 @@ func (d *tensorData) take(n uint64) (content mem.BufferSlice, missing uint64) {
 	return content, n
 }
 
-// more is whether anything is left.
+// more reports whether any bytes are left.
 func (d *tensorData) more() bool {
 	for len(d.rest) > 0 && d.at >= d.rest[0].Len() {
 		d.at -= d.rest[0].Len()

@@ -16,12 +16,11 @@ import (
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
-// reply is a response on its way to the client: JSON, and the tensors that come
-// behind it.
+// reply is a response to send: JSON, and the tensors after it.
 type reply struct {
 	json    []byte
 	tensors [][]byte
-	held    mem.Buffer // what the tensors lie in; nil for none
+	held    mem.Buffer // the memory of the tensors; may be nil
 }
 
 func (a *reply) free() {
@@ -42,17 +41,17 @@ func (a *reply) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(size))
-	_, err := w.Write(a.json) //nolint:gosec // by its type nothing that a browser shows
+	_, err := w.Write(a.json) //nolint:gosec // browsers don't render this content type
 	for _, tensor := range a.tensors {
-		if err == nil { // a client that has left needs no more
+		if err == nil { // the client may have disconnected
 			_, err = w.Write(tensor) //nolint:gosec // as above
 		}
 	}
 }
 
-// answer makes the answer of an engine's response. Tensors of a response that the
-// engine's server has encoded stay where they are; others, which end with the
-// response, are copied.
+// reply returns the reply for an engine's response. Tensors of an encoded
+// response stay in its memory. Other tensors are copied, since their memory is
+// valid only as long as the response.
 func (q *request) reply(resp *inference.Response) (*reply, error) {
 	a := &reply{}
 	if resp.Encoded != nil {
@@ -145,7 +144,7 @@ func (q *request) appendOutput(b []byte, a *reply, out *inference.Output) ([]byt
 	return append(b, '}'), nil
 }
 
-// appendParameters adds those of a response, sorted by name.
+// appendParameters appends the parameters of a response, sorted by name.
 func appendParameters(b []byte, parameters map[string]*api.InferParameter) []byte {
 	b = append(b, '{')
 	for i, name := range slices.Sorted(maps.Keys(parameters)) {
@@ -175,9 +174,9 @@ func appendParameter(b []byte, p *api.InferParameter) []byte {
 
 const fieldRawOutput = 6 // raw_output_contents of ModelInferResponse
 
-// decodeInfer decodes a ModelInferResponse; its tensors are views of the message.
+// decodeInfer decodes a ModelInferResponse. Its tensors are views of the message.
 func decodeInfer(message []byte) (*inference.Response, error) {
-	var fields []byte // all but the tensors
+	var fields []byte // all fields except the tensors
 	var raws [][]byte
 	for rest := message; len(rest) > 0; {
 		number, wire, n := protowire.ConsumeField(rest)

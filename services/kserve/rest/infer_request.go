@@ -16,23 +16,23 @@ import (
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
-// outputForm is how a response's tensor goes to the client.
+// outputForm is the form in which a response's tensor is sent.
 type outputForm int
 
 const (
 	formJSON outputForm = iota
 	formBinary
-	formShared // not at all: it lies in the client's memory
+	formShared // not sent: it is in the client's shared memory
 )
 
-// request is a request as it is read from a body. What it checks, in which order
-// and in which words, is as in tritonserver's HTTP endpoint; the rest the
-// engine checks.
+// request is a request as read from a body. Its checks, their order and their messages are
+// those of tritonserver's HTTP endpoint. The engine checks the rest.
 type request struct {
 	head *api.ModelInferRequest // without contents
-	// contents of the inputs that don't lie in shared memory.
+	// contents are those of the inputs that aren't in shared memory.
 	contents []mem.BufferSlice
-	// forms of the outputs asked for, and of any when none is.
+	// forms are the forms of the requested outputs. form is that of all outputs if none is
+	// requested.
 	forms map[string]outputForm
 	form  outputForm
 }
@@ -50,8 +50,8 @@ func (q *request) free() {
 
 const fieldRawInput = 7 // raw_input_contents of ModelInferRequest
 
-// encode makes the message for the engine; tensors are views of what the request
-// holds. The message is the caller's to free.
+// encode returns the message for the engine. Its tensors are views of the request's memory. The
+// caller frees the message.
 func (q *request) encode() (*inference.InferRequest, error) {
 	head, err := proto.Marshal(q.head)
 	if err != nil {
@@ -69,7 +69,7 @@ func (q *request) encode() (*inference.InferRequest, error) {
 	return inference.NewInferRequest(encoded)
 }
 
-// Members of a request's objects.
+// The members of a request's objects.
 const (
 	keyID         = "id"
 	keyParameters = "parameters"
@@ -83,7 +83,7 @@ const (
 	keyClasses    = "classification"
 )
 
-// read reads the JSON of a body, and the tensors behind it.
+// read reads the JSON of a body, and the tensors after it.
 func (q *request) read(root tensorjson.Value, tensors *tensorData) error {
 	if err := q.readID(root); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (q *request) read(root tensorjson.Value, tensors *tensorData) error {
 	return nil
 }
 
-// overBudget is the error of a request with more of something than it may have.
+// overBudget returns the error of a request with more elements in a field than allowed.
 func overBudget(field string, most int) error {
 	return tensorjson.Invalid("%s", (&budget.Error{Field: field, Most: most, What: "elements"}).Error())
 }
@@ -143,8 +143,8 @@ func (q *request) readID(root tensorjson.Value) error {
 	return nil
 }
 
-// readParameters reads those of the request. Of parameters of one name the first
-// counts.
+// readParameters reads the parameters of the request. The first of several parameters with the
+// same name takes precedence.
 func (q *request) readParameters(all tensorjson.Value) error {
 	switch all.Kind() {
 	case 0:
@@ -209,8 +209,8 @@ func (q *request) readParameter(name string, value tensorjson.Value) error {
 	return nil
 }
 
-// unsignedParameter has the bits of a number up to 2^64-1 in KServe's int64_param,
-// as Triton reads them.
+// unsignedParameter returns a number of up to 2^64-1 as the bits of KServe's int64_param, as
+// Triton reads it.
 func unsignedParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	n, err := v.Uint64()
 	return wholeParameter(int64(n)), err
@@ -230,7 +230,7 @@ func boolParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	return &api.InferParameter{ParameterChoice: &api.InferParameter_BoolParam{BoolParam: b}}, err
 }
 
-// parameterOf is a parameter of the model's own, of the type that it has in JSON.
+// parameterOf returns a parameter of the model with the type that it has in JSON.
 func parameterOf(name string, v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	if n, err := v.Int64(); err == nil {
 		return wholeParameter(n), nil
@@ -247,8 +247,8 @@ func parameterOf(name string, v tensorjson.Value) (*api.InferParameter, *inferen
 	return nil, tensorjson.Invalid("parameter '%s' has invalid type. It should be either 'int', 'bool', or 'string'.", name)
 }
 
-// fewParameters holds those of a tensor to their budget: they are gone through for each that is
-// looked for.
+// fewParameters checks that a tensor's parameters are within their budget, since each lookup
+// walks all of them.
 func fewParameters(parameters tensorjson.Value) error {
 	if parameters.Kind() != '{' {
 		return nil
@@ -305,7 +305,7 @@ func (q *request) readInput(input tensorjson.Value, tensors *tensorData) error {
 	return nil
 }
 
-// checkSources is for an input's contents, which come in one of three ways.
+// checkSources checks that an input has exactly one of the three sources of contents.
 func checkSources(data, binarySize, region tensorjson.Value) error {
 	set := ""
 	count := 0
@@ -358,8 +358,8 @@ func describeInput(input tensorjson.Value) (*api.ModelInferRequest_InferInputTen
 	return &api.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape}, nil
 }
 
-// readData reads an input's contents from JSON. A shape without elements has none,
-// whatever data says.
+// readData reads an input's contents from JSON. A shape without elements has no contents, and
+// data is ignored.
 func readData(tensor *api.ModelInferRequest_InferInputTensor, data tensorjson.Value) ([]byte, error) {
 	count, ok := inference.Elements(tensor.GetShape())
 	if ok && count == 0 || len(tensor.GetShape()) == 0 {
@@ -369,7 +369,7 @@ func readData(tensor *api.ModelInferRequest_InferInputTensor, data tensorjson.Va
 		return nil, tensorjson.Internal("Unable to parse 'data': attempt to access JSON non-array as array")
 	}
 	if !ok {
-		count = math.MaxInt64 // which no data has
+		count = math.MaxInt64 // more than any data has
 	}
 	raw, err := tensorjson.ReadTensor(tensor.GetName(), tensor.GetDatatype(), data, count)
 	if err != nil {
@@ -378,8 +378,8 @@ func readData(tensor *api.ModelInferRequest_InferInputTensor, data tensorjson.Va
 	return raw, nil
 }
 
-// sharedParameters gives the part of shared memory that the parameters of a tensor
-// name, as KServe's messages have it; nil for none.
+// sharedParameters returns the shared memory that the parameters of a tensor name, in the form
+// of KServe's messages. It returns nil if they name none.
 func sharedParameters(parameters tensorjson.Value) (map[string]*api.InferParameter, error) {
 	all := map[string]*api.InferParameter{keyOffset: wholeParameter(0), keySize: wholeParameter(0)}
 	region := parameters.Member(keyRegion)
@@ -452,7 +452,7 @@ func (q *request) readOutput(output tensorjson.Value) error {
 	return nil
 }
 
-// checkForm refuses what an output in shared memory can't be as well.
+// checkForm refuses options that an output in shared memory can't have.
 func checkForm(parameters tensorjson.Value) error {
 	if parameters.Member(keyRegion).None() {
 		return nil
@@ -474,8 +474,8 @@ func checkForm(parameters tensorjson.Value) error {
 	return nil
 }
 
-// readRaw makes a body that is nothing but the model's one input into a request,
-// whose answer is binary. The shape follows from the configuration.
+// readRaw reads a body that is only the model's one input. The response is binary. The shape
+// follows from the configuration.
 func (q *request) readRaw(config *api.ModelConfig, body mem.BufferSlice) error {
 	refuse := func(format string, args ...any) error {
 		return tensorjson.Invalid("%s%s", requestPrefix(""), fmt.Sprintf(format, args...))
@@ -522,7 +522,7 @@ func (q *request) readRaw(config *api.ModelConfig, body mem.BufferSlice) error {
 	return nil
 }
 
-// requestPrefix is how Triton's core begins what it says of a request.
+// requestPrefix returns the prefix of messages of Triton's core about a request.
 func requestPrefix(id string) string {
 	if id == "" {
 		id = "<id_unknown>"
@@ -530,7 +530,7 @@ func requestPrefix(id string) string {
 	return "[request id: " + id + "] "
 }
 
-// datatypeOf is KServe's name of a configuration's type.
+// datatypeOf returns KServe's name of a data type in a configuration.
 func datatypeOf(t api.DataType) string {
 	if t == api.DataType_TYPE_STRING {
 		return tensorjson.TypeBytes

@@ -14,20 +14,20 @@ import (
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
-// sparse and complete say which fields of messages are written: those that are set,
-// or all but messages that aren't.
+// sparse and complete select the fields that are written: only fields that are set,
+// or all fields except unset messages.
 const (
 	sparse   = false
 	complete = true
 )
 
-// messageJSON encodes a message as Triton writes it: protobuf's JSON with the proto's
-// own names and with all integers as numbers, those of 64 bits too.
+// messageJSON encodes a message as Triton does: protobuf's JSON with the original
+// field names and with all integers as numbers, including those of 64 bits.
 func messageJSON(m proto.Message, fields bool) json.RawMessage {
 	return appendMessage(nil, m.ProtoReflect(), fields)
 }
 
-// messagesJSON is a list of them.
+// messagesJSON encodes a list of messages.
 func messagesJSON[M proto.Message](list []M, fields bool) json.RawMessage {
 	b := []byte{'['}
 	for i, m := range list {
@@ -74,7 +74,7 @@ func appendField(b []byte, f protoreflect.FieldDescriptor, v protoreflect.Value,
 	return append(b, ']')
 }
 
-// appendMap writes the entries in the order of their keys.
+// appendMap appends the entries in the order of their keys.
 func appendMap(b []byte, f protoreflect.FieldDescriptor, m protoreflect.Map, fields bool) []byte {
 	var keys []protoreflect.MapKey
 	for key := range m.Range {
@@ -117,7 +117,8 @@ func appendValue(b []byte, f protoreflect.FieldDescriptor, v protoreflect.Value,
 	return tensorjson.AppendQuoted(b, v.String())
 }
 
-// appendNumber writes what isn't a number in JSON as protobuf does.
+// appendNumber appends a number. Values that JSON can't represent have protobuf's
+// form.
 func appendNumber(b []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):

@@ -2,8 +2,8 @@ package rest
 
 import "go.uber.org/fx"
 
-// Module mounts REST on the shared port and, where that is asked for, serves it on a port of
-// its own, which services/kserve opens.
+// Module mounts REST on the shared port. If enabled, it also serves it on a separate port,
+// which services/kserve opens.
 var Module = fx.Module("kserve-rest",
 	fx.Provide(
 		New,

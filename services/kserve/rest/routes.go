@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserverest"
 )
 
-// respond calls a method of the service and writes what encode makes of its answer.
+// respond calls a method of the service and writes the encoded answer.
 func respond[Req, Res any](w http.ResponseWriter, r *http.Request, call func(context.Context, *Req) (*Res, error), req *Req, encode func(*Res) any) {
 	answer, err := call(r.Context(), req)
 	if err != nil {
@@ -20,17 +20,17 @@ func respond[Req, Res any](w http.ResponseWriter, r *http.Request, call func(con
 	writeJSON(w, http.StatusOK, encode(answer))
 }
 
-// perform calls a method whose answer says no more than that it went well.
+// perform calls a method whose answer has no content.
 func perform[Req, Res any](w http.ResponseWriter, r *http.Request, call func(context.Context, *Req) (*Res, error), req *Req) {
 	if _, err := call(r.Context(), req); err != nil {
 		fail(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json") // of nothing, as tritonserver has it
+	w.Header().Set("Content-Type", "application/json") // of an empty body, as in tritonserver
 	w.WriteHeader(http.StatusOK)
 }
 
-// probe answers whether something is so by the status alone.
+// probe responds with 200 or 400 and an empty body.
 func probe(w http.ResponseWriter, yes bool) {
 	w.Header().Set("Content-Type", "text/plain") // of nothing, as tritonserver has it
 	if yes {
@@ -47,10 +47,10 @@ func (h *Handler) GetServerMetadata(w http.ResponseWriter, r *http.Request) {
 	respond(w, r, h.service.ServerMetadata, &api.ServerMetadataRequest{}, wholeMessage)
 }
 
-// CheckServerLive tells that the process runs.
+// CheckServerLive reports that the process is running.
 func (h *Handler) CheckServerLive(w http.ResponseWriter, _ *http.Request) { probe(w, true) }
 
-// CheckServerReady tells whether requests would be served.
+// CheckServerReady reports whether requests would be served.
 func (h *Handler) CheckServerReady(w http.ResponseWriter, r *http.Request) {
 	answer, err := h.service.ServerReady(r.Context(), &api.ServerReadyRequest{})
 	if err != nil {
@@ -65,17 +65,17 @@ func (h *Handler) GetModelMetadata(w http.ResponseWriter, r *http.Request, model
 	h.GetModelVersionMetadata(w, r, model, "")
 }
 
-// GetModelVersionMetadata describes a version of it.
+// GetModelVersionMetadata describes a version of a model.
 func (h *Handler) GetModelVersionMetadata(w http.ResponseWriter, r *http.Request, model, version string) {
 	respond(w, r, h.service.ModelMetadata, &api.ModelMetadataRequest{Name: model, Version: version}, wholeMessage)
 }
 
-// CheckModelReady tells whether a model takes requests.
+// CheckModelReady reports whether a model accepts requests.
 func (h *Handler) CheckModelReady(w http.ResponseWriter, r *http.Request, model string) {
 	h.CheckModelVersionReady(w, r, model, "")
 }
 
-// CheckModelVersionReady tells whether a version of it does.
+// CheckModelVersionReady reports whether a version of a model accepts requests.
 func (h *Handler) CheckModelVersionReady(w http.ResponseWriter, r *http.Request, model, version string) {
 	switch answer, err := h.service.ModelReady(r.Context(), &api.ModelReadyRequest{Name: model, Version: version}); {
 	case err != nil:
@@ -87,29 +87,29 @@ func (h *Handler) CheckModelVersionReady(w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// GetModelConfig gives a model's configuration.
+// GetModelConfig returns a model's configuration.
 func (h *Handler) GetModelConfig(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionConfig(w, r, model, "")
 }
 
-// GetModelVersionConfig gives that of a version.
+// GetModelVersionConfig returns the configuration of a version.
 func (h *Handler) GetModelVersionConfig(w http.ResponseWriter, r *http.Request, model, version string) {
 	respond(w, r, h.service.ModelConfig, &api.ModelConfigRequest{Name: model, Version: version}, func(answer *api.ModelConfigResponse) any {
 		return messageJSON(answer.GetConfig(), complete)
 	})
 }
 
-// GetAllStatistics gives those of all models.
+// GetAllStatistics returns the statistics of all models.
 func (h *Handler) GetAllStatistics(w http.ResponseWriter, r *http.Request) {
 	h.GetModelVersionStatistics(w, r, "", "")
 }
 
-// GetModelStatistics gives those of a model's versions.
+// GetModelStatistics returns the statistics of all versions of a model.
 func (h *Handler) GetModelStatistics(w http.ResponseWriter, r *http.Request, model string) {
 	h.GetModelVersionStatistics(w, r, model, "")
 }
 
-// GetModelVersionStatistics gives those of a version.
+// GetModelVersionStatistics returns the statistics of a version.
 func (h *Handler) GetModelVersionStatistics(w http.ResponseWriter, r *http.Request, model, version string) {
 	respond(w, r, h.service.ModelStatistics, &api.ModelStatisticsRequest{Name: model, Version: version}, wholeMessage)
 }
@@ -119,32 +119,33 @@ func (h *Handler) InferModel(w http.ResponseWriter, r *http.Request, model strin
 	h.infer(w, r, model, "")
 }
 
-// InferModelVersion runs one of a version.
+// InferModelVersion runs an inference with a version.
 func (h *Handler) InferModelVersion(w http.ResponseWriter, r *http.Request, model, version string, _ kserverest.InferModelVersionParams) {
 	h.infer(w, r, model, version)
 }
 
-// infer compresses the answer for who asks for it, as tritonserver does this one alone.
+// infer compresses the response if the client accepts that. Like tritonserver it does
+// so only for inferences.
 func (h *Handler) infer(w http.ResponseWriter, r *http.Request, model, version string) {
 	h.compressor.serve(w, r, func(w http.ResponseWriter, r *http.Request) { h.answerInfer(w, r, model, version) })
 }
 
-// GenerateModel generates.
+// GenerateModel generates one response.
 func (h *Handler) GenerateModel(w http.ResponseWriter, r *http.Request, model string) {
 	h.generate(w, r, model, "", false)
 }
 
-// GenerateModelVersion generates by a version.
+// GenerateModelVersion generates one response with a version.
 func (h *Handler) GenerateModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
 	h.generate(w, r, model, version, false)
 }
 
-// GenerateStreamModel generates in a stream.
+// GenerateStreamModel generates a stream of responses.
 func (h *Handler) GenerateStreamModel(w http.ResponseWriter, r *http.Request, model string) {
 	h.generate(w, r, model, "", true)
 }
 
-// GenerateStreamModelVersion generates in a stream by a version.
+// GenerateStreamModelVersion generates a stream of responses with a version.
 func (h *Handler) GenerateStreamModelVersion(w http.ResponseWriter, r *http.Request, model, version string) {
 	h.generate(w, r, model, version, true)
 }

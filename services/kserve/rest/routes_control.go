@@ -29,7 +29,8 @@ func (h *Handler) IndexRepository(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// IndexNamedRepository does the same, as tritonserver's does.
+// IndexNamedRepository lists the models of all repositories, as in
+// tritonserver.
 func (h *Handler) IndexNamedRepository(w http.ResponseWriter, r *http.Request, _ string) {
 	h.IndexRepository(w, r)
 }
@@ -48,7 +49,7 @@ func (h *Handler) LoadModel(w http.ResponseWriter, r *http.Request, model string
 	perform(w, r, h.service.RepositoryModelLoad, req)
 }
 
-// LoadModelOfRepository refuses, as tritonserver does.
+// LoadModelOfRepository always returns an error, as in tritonserver.
 func (h *Handler) LoadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
 	fail(w, r, errRepositoryName())
 }
@@ -67,7 +68,7 @@ func (h *Handler) UnloadModel(w http.ResponseWriter, r *http.Request, model stri
 	perform(w, r, h.service.RepositoryModelUnload, req)
 }
 
-// UnloadModelOfRepository refuses.
+// UnloadModelOfRepository always returns an error, as in tritonserver.
 func (h *Handler) UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, _, _ string) {
 	fail(w, r, errRepositoryName())
 }
@@ -76,10 +77,11 @@ func errRepositoryName() error {
 	return kserve.Unsupported("'repository_name' specification is not supported")
 }
 
-// fileParameter is how parameters that bring files begin.
+// fileParameter is the prefix of the names of parameters with files.
 const fileParameter = "file:"
 
-// loadParameters are texts all: the configuration, and files in base64.
+// loadParameters returns the parameters of a load, which must be strings: the
+// configuration, and files in base64.
 func loadParameters(body object) (map[string]*api.ModelRepositoryParameter, error) {
 	raw := body.Member(keyParameters)
 	switch raw.Kind() {
@@ -92,7 +94,7 @@ func loadParameters(body object) (map[string]*api.ModelRepositoryParameter, erro
 	if _, err := objectOf(raw); err != nil {
 		return nil, err
 	}
-	named := map[string]tensorjson.Value{} // the first of a name
+	named := map[string]tensorjson.Value{} // the first one of each name
 	for key, value := range raw.Members {
 		name := validText(string(key.AppendUnquoted(nil)))
 		if _, again := named[name]; !again {
@@ -127,7 +129,7 @@ func loadParameter(name, value string) (*api.ModelRepositoryParameter, error) {
 	return nil, tensorjson.Internal("unexpected error on creating Triton parameter")
 }
 
-// dependents is the one parameter of an unload.
+// dependents is the only parameter of an unload.
 const dependents = "unload_dependents"
 
 func unloadParameters(body object) (map[string]*api.ModelRepositoryParameter, error) {

@@ -8,24 +8,25 @@ import (
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 )
 
-// GetSystemSharedMemoryStatus lists the regions of the system's memory.
+// GetSystemSharedMemoryStatus lists the regions of system memory.
 func (h *Handler) GetSystemSharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
 	h.GetSystemSharedMemoryRegionStatus(w, r, "")
 }
 
-// GetSystemSharedMemoryRegionStatus describes one.
+// GetSystemSharedMemoryRegionStatus describes a region of system memory.
 func (h *Handler) GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
 	respond(w, r, h.service.SystemSharedMemoryStatus, &api.SystemSharedMemoryStatusRequest{Name: region}, func(answer *api.SystemSharedMemoryStatusResponse) any {
 		return messagesJSON(inOrder(answer.GetRegions()), complete)
 	})
 }
 
-// RegisterSystemSharedMemory refuses a region without a name.
+// RegisterSystemSharedMemory always returns an error, since the region has no
+// name.
 func (h *Handler) RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
 	fail(w, r, tensorjson.Invalid("'region name' is necessary to register system shared memory region"))
 }
 
-// RegisterSystemSharedMemoryRegion registers a region.
+// RegisterSystemSharedMemoryRegion registers a region of system memory.
 func (h *Handler) RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	req := &api.SystemSharedMemoryRegisterRequest{Name: region}
 	body, err := readObject(r, false)
@@ -62,34 +63,35 @@ func errNoField(name string) error {
 	return tensorjson.Invalid("Shared memory register request has no '%s' field", name)
 }
 
-// UnregisterSystemSharedMemory unregisters all regions of the system's memory.
+// UnregisterSystemSharedMemory unregisters all regions of system memory.
 func (h *Handler) UnregisterSystemSharedMemory(w http.ResponseWriter, r *http.Request) {
 	h.UnregisterSystemSharedMemoryRegion(w, r, "")
 }
 
-// UnregisterSystemSharedMemoryRegion unregisters one.
+// UnregisterSystemSharedMemoryRegion unregisters a region of system memory.
 func (h *Handler) UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	perform(w, r, h.service.SystemSharedMemoryUnregister, &api.SystemSharedMemoryUnregisterRequest{Name: region})
 }
 
-// GetCUDASharedMemoryStatus lists the regions of GPUs' memory.
+// GetCUDASharedMemoryStatus lists the regions of GPU memory.
 func (h *Handler) GetCUDASharedMemoryStatus(w http.ResponseWriter, r *http.Request) {
 	h.GetCUDASharedMemoryRegionStatus(w, r, "")
 }
 
-// GetCUDASharedMemoryRegionStatus describes one.
+// GetCUDASharedMemoryRegionStatus describes a region of GPU memory.
 func (h *Handler) GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region string) {
 	respond(w, r, h.service.CudaSharedMemoryStatus, &api.CudaSharedMemoryStatusRequest{Name: region}, func(answer *api.CudaSharedMemoryStatusResponse) any {
 		return messagesJSON(inOrder(answer.GetRegions()), complete)
 	})
 }
 
-// RegisterCUDASharedMemory refuses a region without a name.
+// RegisterCUDASharedMemory always returns an error, since the region has no
+// name.
 func (h *Handler) RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
 	fail(w, r, tensorjson.Invalid("'region name' is necessary to register cuda shared memory region"))
 }
 
-// RegisterCUDASharedMemoryRegion registers a region.
+// RegisterCUDASharedMemoryRegion registers a region of GPU memory.
 func (h *Handler) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	req := &api.CudaSharedMemoryRegisterRequest{Name: region}
 	body, err := readObject(r, false)
@@ -103,7 +105,7 @@ func (h *Handler) RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.
 	perform(w, r, h.service.CudaSharedMemoryRegister, req)
 }
 
-// handleSize is a cudaIpcMemHandle_t's, in bytes.
+// handleSize is the size of a cudaIpcMemHandle_t in bytes.
 const handleSize = 64
 
 func readCUDARegion(body object, req *api.CudaSharedMemoryRegisterRequest) error {
@@ -125,19 +127,19 @@ func readCUDARegion(body object, req *api.CudaSharedMemoryRegisterRequest) error
 	if err != nil {
 		return err
 	}
-	req.DeviceId = int64(min(device, 1<<31)) // none has as many
+	req.DeviceId = int64(min(device, 1<<31)) // larger ids are as invalid as this one
 	if req.RawHandle, err = base64.StdEncoding.DecodeString(text); err != nil || len(req.GetRawHandle()) != handleSize {
 		return tensorjson.Invalid("'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t")
 	}
 	return nil
 }
 
-// UnregisterCUDASharedMemory unregisters all regions of GPUs' memory.
+// UnregisterCUDASharedMemory unregisters all regions of GPU memory.
 func (h *Handler) UnregisterCUDASharedMemory(w http.ResponseWriter, r *http.Request) {
 	h.UnregisterCUDASharedMemoryRegion(w, r, "")
 }
 
-// UnregisterCUDASharedMemoryRegion unregisters one.
+// UnregisterCUDASharedMemoryRegion unregisters a region of GPU memory.
 func (h *Handler) UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region string) {
 	perform(w, r, h.service.CudaSharedMemoryUnregister, &api.CudaSharedMemoryUnregisterRequest{Name: region})
 }

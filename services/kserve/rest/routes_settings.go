@@ -11,22 +11,22 @@ import (
 	"github.com/trident-inference/trident/services/kserve"
 )
 
-// GetTraceSetting gives the settings of models that have none of their own.
+// GetTraceSetting returns the settings of models without their own settings.
 func (h *Handler) GetTraceSetting(w http.ResponseWriter, r *http.Request) {
 	h.traceSetting(w, r, &api.TraceSettingRequest{})
 }
 
-// GetModelTraceSetting gives a model's.
+// GetModelTraceSetting returns a model's settings.
 func (h *Handler) GetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
 	h.traceSetting(w, r, &api.TraceSettingRequest{ModelName: model})
 }
 
-// SetTraceSetting changes them.
+// SetTraceSetting changes the settings of models without their own settings.
 func (h *Handler) SetTraceSetting(w http.ResponseWriter, r *http.Request) {
 	h.SetModelTraceSetting(w, r, "")
 }
 
-// SetModelTraceSetting changes a model's.
+// SetModelTraceSetting changes a model's settings.
 func (h *Handler) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, model string) {
 	body, err := readObject(r, false)
 	req := &api.TraceSettingRequest{ModelName: model}
@@ -40,7 +40,7 @@ func (h *Handler) SetModelTraceSetting(w http.ResponseWriter, r *http.Request, m
 	h.traceSetting(w, r, req)
 }
 
-// traceSetting answers with the settings as texts, but for the levels.
+// traceSetting responds with the settings as strings, except the levels.
 func (h *Handler) traceSetting(w http.ResponseWriter, r *http.Request, req *api.TraceSettingRequest) {
 	respond(w, r, h.service.TraceSetting, req, func(answer *api.TraceSettingResponse) any {
 		all := map[string]any{}
@@ -58,14 +58,16 @@ func (h *Handler) traceSetting(w http.ResponseWriter, r *http.Request, req *api.
 	})
 }
 
-// The settings of traces that clients may change; tritonserver refuses the file and
-// leaves all others as they are.
+// The trace settings with special treatment: tritonserver refuses trace_file, and
+// trace_level is a list. Settings that traceSettings doesn't list are ignored, as in
+// tritonserver.
 const (
 	traceFile  = "trace_file"
 	traceLevel = "trace_level"
 )
 
-// traceSettings are those that the body names; null has no value.
+// traceSettings returns the settings that the body names. A null setting has no
+// value.
 func traceSettings(body object) (map[string]*api.TraceSettingRequest_SettingValue, error) {
 	settings := map[string]*api.TraceSettingRequest_SettingValue{}
 	if body.has(traceFile) {
@@ -94,12 +96,12 @@ func traceSettings(body object) (map[string]*api.TraceSettingRequest_SettingValu
 	return settings, nil
 }
 
-// GetLogSettings gives the settings of the log.
+// GetLogSettings returns the log settings.
 func (h *Handler) GetLogSettings(w http.ResponseWriter, r *http.Request) {
 	h.logSettings(w, r, &api.LogSettingsRequest{})
 }
 
-// SetLogSettings changes them.
+// SetLogSettings changes the log settings.
 func (h *Handler) SetLogSettings(w http.ResponseWriter, r *http.Request) {
 	body, err := readObject(r, false)
 	req := &api.LogSettingsRequest{}
@@ -130,7 +132,7 @@ func (h *Handler) logSettings(w http.ResponseWriter, r *http.Request, req *api.L
 	})
 }
 
-// logSettings are those that the body names; null changes nothing.
+// logSettings returns the settings that the body names. null changes nothing.
 func logSettings(body object) (map[string]*api.LogSettingsRequest_SettingValue, error) {
 	settings := map[string]*api.LogSettingsRequest_SettingValue{}
 	for _, name := range []string{"log_file", "log_info", "log_warning", "log_error", "log_verbose_level", "log_format"} {
@@ -165,7 +167,7 @@ func logSetting(body object, name string) (*api.LogSettingsRequest_SettingValue,
 	return value, err
 }
 
-// inOrder are a map's values by their keys.
+// inOrder returns a map's values in the order of their keys.
 func inOrder[K cmp.Ordered, V any](m map[K]V) []V {
 	list := make([]V, 0, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {

@@ -9,14 +9,15 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Server serves REST on a port of its own.
+// Server serves REST on a separate port.
 type Server struct {
 	listener *kserve.Listener
 	http     *server.Server
 	log      *slog.Logger
 }
 
-// NewServer makes a server that doesn't serve yet, with the limits of the shared port.
+// NewServer returns a server that doesn't serve yet, with the limits of the shared
+// port.
 func NewServer(h *Handler, listener *kserve.Listener, c server.Common) (*Server, error) {
 	port, err := server.New(c, listener.HTTP(), []server.Route{{Pattern: "/", Handler: h}})
 	if err != nil {
@@ -37,8 +38,8 @@ func (s *Server) Start(context.Context) error {
 	return nil
 }
 
-// Stop lets requests in flight end within the shutdown timeout and cancels the rest.
-// When it returns all have ended.
+// Stop waits for requests in flight until the shutdown timeout and cancels the rest.
+// It returns when all have ended.
 func (s *Server) Stop(ctx context.Context) error {
 	if !s.listener.Enabled() {
 		return nil

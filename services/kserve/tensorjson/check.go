@@ -3,8 +3,8 @@
 // elements into their raw form, and [AppendData] writes raw elements as JSON. Grammar,
 // number formats and error messages are those of tritonserver, which uses RapidJSON.
 //
-// Which members a request has, and what they mean, belongs to services/kserve/rest. The
-// package is pure: it knows no HTTP.
+// services/kserve/rest determines the members of a request and their meaning. This package is
+// pure and doesn't depend on HTTP.
 package tensorjson
 
 import (
@@ -17,28 +17,27 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Document is a JSON text whose grammar has been checked. Nothing of it is decoded
-// before it is asked for, so that tensors are read from the text into their own
-// form, and what a client sends costs its own size.
+// Document is a JSON text whose grammar has been checked. Values are decoded only on demand.
+// Tensors are thus read from the text directly into their raw form, and a body needs no
+// memory beyond its own size.
 //
-// The grammar, the errors and where they are told to be are RapidJSON's, which
-// tritonserver uses: the literals NaN, Inf and Infinity are numbers, and bytes that
-// aren't UTF-8 may stand in texts.
+// The grammar, the errors and their positions are those of RapidJSON, which tritonserver
+// uses. NaN, Inf and Infinity are numbers, and strings may contain bytes that aren't UTF-8.
 type Document struct {
 	text []byte
-	// ends of the long lists and objects, by where they begin: none is walked
-	// through twice. nil for none.
+	// ends has the end of each long list or object by its start, so that none is walked
+	// twice. It may be nil.
 	ends map[int]int
 }
 
 const (
-	// depthLimit is how deep lists and objects may lie in each other.
+	// depthLimit is the maximum nesting depth of lists and objects.
 	depthLimit = 100
-	// longValue is from how many bytes on a list's end is kept.
+	// longValue is the minimum size, in bytes, of lists and objects in ends.
 	longValue = 512
 )
 
-// Parse checks a text. The document keeps it: the text must not change.
+// Parse checks a text. The document refers to text, which must not change.
 func Parse(text []byte) (*Document, error) {
 	c := checker{Document: Document{text: text}}
 	c.at = len(text) - len(bytes.TrimPrefix(text, []byte("\ufeff")))
@@ -59,19 +58,19 @@ func Parse(text []byte) (*Document, error) {
 	return nil, Internal("failed to parse the request JSON buffer: %s at %d", what, c.at)
 }
 
-// Invalid returns an error of a request under the code INVALID_ARG, as tritonserver's
-// HTTP endpoint returns it.
+// Invalid returns an error of a request with the code INVALID_ARG, as tritonserver's HTTP
+// endpoint returns it.
 func Invalid(format string, args ...any) *inference.Error {
 	return &inference.Error{Code: inference.CodeInvalid, Triton: inference.TritonInvalidArg, Message: fmt.Sprintf(format, args...)}
 }
 
-// Internal returns an error of a request under the code INTERNAL, which tritonserver's
-// HTTP endpoint uses for what is wrong with JSON.
+// Internal returns an error of a request with the code INTERNAL, which tritonserver's HTTP
+// endpoint returns for invalid JSON.
 func Internal(format string, args ...any) *inference.Error {
 	return &inference.Error{Code: inference.CodeInvalid, Triton: inference.TritonInternal, Message: fmt.Sprintf(format, args...)}
 }
 
-// What can be wrong with a value, beside what each kind has of its own.
+// The errors of values, in addition to those of each kind.
 const (
 	wrongValue  = "Invalid value."
 	wrongNumber = "Number too big to be stored in double."
@@ -82,15 +81,15 @@ const (
 	tooDeep     = "JSON nesting depth exceeds maximum allowed limit (100)"
 )
 
-// checker goes through a text once. Its methods say what is wrong, and leave at
-// where; nothing is the empty text.
+// checker scans a text once. Its methods return an error message, which is empty if there is
+// none, and leave at at the position of the error.
 type checker struct {
 	Document
 
 	at int
 }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (c *checker) peek() byte {
 	if c.at < len(c.text) {
 		return c.text[c.at]
@@ -98,7 +97,7 @@ func (c *checker) peek() byte {
 	return 0
 }
 
-// rest is what follows the one value: nothing.
+// rest checks that nothing follows the value.
 func (c *checker) rest() string {
 	c.blank()
 	if c.peek() != 0 {
@@ -116,12 +115,12 @@ func afterBlank(text []byte, at int) int {
 	return at
 }
 
-// plainDigits is how many digits a number may have that afterNumbers skips.
+// plainDigits is the maximum number of digits of numbers that afterNumbers skips.
 const plainDigits = 18
 
-// afterNumbers skips numbers of digits alone with their commas, which tensors consist of, and
-// returns the position of the first value that is anything else. It takes a fraction of the
-// time of value.
+// afterNumbers skips numbers that consist only of digits, with their commas, as tensors have
+// them. It returns the position of the first other value. It takes a fraction of the time of
+// value.
 func afterNumbers(text []byte, at int) int {
 	for {
 		end := at
@@ -210,7 +209,7 @@ func (c *checker) collection(depth int) string {
 	}
 }
 
-// name is a member's, with the colon.
+// name checks a member's name and the colon.
 func (c *checker) name() string {
 	if c.peek() != '"' {
 		return "Missing a name for object member."
@@ -246,7 +245,7 @@ func (c *checker) string() string {
 	return noQuote
 }
 
-// escape leaves at on the last byte of an escape, or on its first if it is wrong.
+// escape leaves at on the last byte of an escape, or on its first byte if it is invalid.
 func (c *checker) escape() string {
 	start := c.at
 	c.at++
@@ -264,7 +263,7 @@ func (c *checker) escape() string {
 	case !ok:
 		c.at = start
 		return wrongHex
-	case first < highSurrogate || first >= lowSurrogate: // a low one may stand alone
+	case first < highSurrogate || first >= lowSurrogate: // a low surrogate may stand alone
 		return ""
 	}
 	if !bytes.HasPrefix(c.text[c.at+1:], []byte(`\u`)) {
@@ -284,14 +283,14 @@ func (c *checker) escape() string {
 	return ""
 }
 
-// Where the halves of surrogate pairs begin.
+// The starts of the ranges of surrogates.
 const (
 	highSurrogate = 0xd800
 	lowSurrogate  = 0xdc00
 	noSurrogate   = 0xe000
 )
 
-// hex4 reads four hexadecimal digits.
+// hex4 parses four hexadecimal digits.
 func hex4(text []byte, at int) (rune, bool) {
 	if at+4 > len(text) {
 		return 0, false
@@ -312,7 +311,7 @@ func hex4(text []byte, at int) (rune, bool) {
 	return r, true
 }
 
-// What a number may be without any doubt that a float64 holds it.
+// Numbers within these limits always fit into a float64.
 const (
 	safeDigits   = 300
 	safeExponent = 3 // digits of e+999 and such
@@ -364,7 +363,7 @@ func (c *checker) number() string {
 	return ""
 }
 
-// digits is false where there is none.
+// digits skips digits and reports whether there are any.
 func (c *checker) digits() bool {
 	text, at := c.text, c.at
 	for at < len(text) && text[at]-'0' <= 9 {

@@ -10,14 +10,14 @@ import (
 // TypeBytes is the datatype of strings. Its elements have no fixed width.
 const TypeBytes = "BYTES"
 
-// The datatypes that have no JSON.
+// The datatypes that can't be sent as JSON.
 const (
 	typeFP16 = "FP16"
 	typeBF16 = "BF16"
 )
 
-// Width returns the size in bytes of an element of a datatype: 0 for BYTES and for
-// what isn't a datatype.
+// Width returns the size in bytes of an element of a datatype. It returns 0 for BYTES
+// and for unknown datatypes.
 func Width(datatype string) int {
 	switch datatype {
 	case "BOOL", "UINT8", "INT8":
@@ -32,11 +32,12 @@ func Width(datatype string) int {
 	return 0
 }
 
-// ReadTensor returns the raw form of a tensor of so many elements, which lie in JSON's
-// lists of any depth. Of texts the engine counts the elements. Whole numbers
-// beyond the datatype are refused, where tritonserver keeps their low bits.
+// ReadTensor returns the raw form of a tensor with count elements, which may be in
+// nested JSON lists. For strings it doesn't check count; the engine does. Integers
+// outside the range of the datatype are refused, while tritonserver keeps their low
+// bits.
 //
-// It takes memory by what data holds, not by what its shape claims.
+// The allocated memory depends on the size of data, not on the claimed shape.
 func ReadTensor(name, datatype string, data Value, count int64) ([]byte, *inference.Error) {
 	switch datatype {
 	case typeFP16, typeBF16:
@@ -84,8 +85,8 @@ func readTexts(data Value) ([]byte, *inference.Error) {
 	return raw, nil
 }
 
-// elementReader gives what adds an element of a datatype in its raw form, nil for
-// what is no datatype.
+// elementReader returns the function that appends an element of a datatype in its raw
+// form, or nil for an unknown datatype.
 func elementReader(datatype string) func(to []byte, v Value) ([]byte, *inference.Error) {
 	little := binary.LittleEndian
 	switch datatype {

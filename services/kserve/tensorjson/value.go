@@ -11,13 +11,13 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// exactPowers of ten are those that a float64 holds exactly.
+// exactPowers are the powers of ten that a float64 represents exactly.
 var exactPowers = [...]float64{ //nolint:gochecknoglobals // a table
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// parseFloat gives the float64 nearest to a number whose grammar has been checked;
-// infinity for one that is too big.
+// parseFloat returns the float64 nearest to a number whose grammar has been checked,
+// or infinity if it is too large.
 func parseFloat(text []byte) float64 {
 	digits := text
 	negative := digits[0] == '-'
@@ -43,8 +43,9 @@ func parseFloat(text []byte) float64 {
 	return f
 }
 
-// exactFloat computes a number without a sign where that needs no rounding but the
-// last one: a whole number below 2^53, times or by an exact power of ten.
+// exactFloat computes an unsigned number if that needs only one rounding: the number
+// must be an integer below 2^53, multiplied or divided by an exact power of ten. It
+// reports false for other numbers.
 func exactFloat(text []byte) (float64, bool) {
 	const exactDigits, exactWhole = 18, 1 << 53
 	var whole uint64
@@ -80,19 +81,19 @@ func exactFloat(text []byte) (float64, bool) {
 	return 0, false
 }
 
-// Value is a value in a document. The zero value stands for a missing one.
+// Value is a value in a document. The zero value represents a missing value.
 type Value struct {
 	in       *Document
 	from, to int
 }
 
-// Root is the document's one value.
+// Root returns the document's one value.
 func (d *Document) Root() Value {
 	at := afterBlank(d.text, len(d.text)-len(bytes.TrimPrefix(d.text, []byte("\ufeff"))))
 	return Value{d, at, d.end(at)}
 }
 
-// end is where the value ends that begins at a place.
+// end returns the end of the value that starts at the given position.
 func (d *Document) end(at int) int {
 	switch d.text[at] {
 	case '"':
@@ -124,7 +125,7 @@ func (d *Document) end(at int) int {
 	}
 }
 
-// scalar is whether a byte belongs to a number or a literal.
+// scalar reports whether a byte belongs to a number or a literal.
 func scalar(b byte) bool {
 	return b > ' ' && b != ',' && b != ']' && b != '}' && b != 0
 }
@@ -146,7 +147,7 @@ func (d *Document) endOfString(at int) int {
 // None reports whether the value is missing.
 func (v Value) None() bool { return v.in == nil }
 
-// Kind is the value's first byte, 0 for a missing one.
+// Kind returns the value's first byte, or 0 for a missing value.
 func (v Value) Kind() byte {
 	if v.None() {
 		return 0
@@ -154,10 +155,10 @@ func (v Value) Kind() byte {
 	return v.in.text[v.from]
 }
 
-// Raw is the value's JSON text. The value must not be missing.
+// Raw returns the value's JSON text. The value must not be missing.
 func (v Value) Raw() []byte { return v.in.text[v.from:v.to] }
 
-// Items yields the values of a list; of anything else none.
+// Items yields the values of a list. For other values it yields nothing.
 func (v Value) Items(yield func(Value) bool) {
 	if v.Kind() != '[' {
 		return
@@ -171,8 +172,8 @@ func (v Value) Items(yield func(Value) bool) {
 	}
 }
 
-// next is where the value after the one that ends at a place begins, or their list
-// or object ends.
+// next returns the start of the value after one that ends at the given position, or
+// the end of the list or object.
 func (d *Document) next(at int) int {
 	at = afterBlank(d.text, at)
 	if d.text[at] == ',' {
@@ -181,8 +182,8 @@ func (d *Document) next(at int) int {
 	return at
 }
 
-// Flat yields what the lists in a list hold, whatever their depth; a value that is
-// no list is the only one.
+// Flat yields the elements of nested lists at any depth. If the value isn't a list,
+// Flat yields the value itself.
 func (v Value) Flat(yield func(Value) bool) {
 	for at := v.from; at < v.to; {
 		switch v.in.text[at] {
@@ -198,7 +199,7 @@ func (v Value) Flat(yield func(Value) bool) {
 	}
 }
 
-// Len is the number of values in a list, and 1 for anything else.
+// Len returns the number of values in a list, and 1 for other values.
 func (v Value) Len() int64 {
 	if v.Kind() != '[' {
 		return 1
@@ -210,8 +211,8 @@ func (v Value) Len() int64 {
 	return n
 }
 
-// Members yields the names of an object, which are texts, with their values; of
-// anything else none.
+// Members yields the names of an object, which are strings, with their values. For
+// other values it yields nothing.
 func (v Value) Members(yield func(name, value Value) bool) {
 	if v.Kind() != '{' {
 		return
@@ -227,7 +228,7 @@ func (v Value) Members(yield func(name, value Value) bool) {
 	}
 }
 
-// Member returns the first member of a name, or a missing value.
+// Member returns the first member with this name, or a missing value.
 func (v Value) Member(name string) Value {
 	for n, value := range v.Members {
 		if n.is(name) {
@@ -237,7 +238,7 @@ func (v Value) Member(name string) Value {
 	return Value{}
 }
 
-// is compares a text.
+// is reports whether the string equals s.
 func (v Value) is(s string) bool {
 	inner := v.in.text[v.from+1 : v.to-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -246,7 +247,7 @@ func (v Value) is(s string) bool {
 	return string(appendUnescaped(nil, inner)) == s
 }
 
-// AppendUnquoted appends the text of a JSON string, without quotes and escapes.
+// AppendUnquoted appends the content of a JSON string, without quotes and escapes.
 func (v Value) AppendUnquoted(to []byte) []byte {
 	return appendUnescaped(to, v.in.text[v.from+1:v.to-1])
 }
@@ -278,7 +279,7 @@ func appendUnescaped(to, inner []byte) []byte {
 			case r >= highSurrogate && r < lowSurrogate:
 				low, _ := hex4(inner, 7)
 				to, used = utf8.AppendRune(to, utf16.DecodeRune(r, low)), 11
-			case r >= lowSurrogate && r < noSurrogate: // as it is: texts may hold any bytes
+			case r >= lowSurrogate && r < noSurrogate: // kept as it is: strings may contain any bytes
 				to = append(to, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0xbf, 0x80|byte(r)&0xbf)
 			default:
 				to = utf8.AppendRune(to, r)
@@ -290,8 +291,8 @@ func appendUnescaped(to, inner []byte) []byte {
 	}
 }
 
-// Text decodes a string. Its error, as those of Bool, Uint64, Int64 and Float64, is
-// tritonserver's for a value of another type.
+// Text decodes a string. For a value of another type it returns tritonserver's error,
+// as do Bool, Uint64, Int64 and Float64.
 func (v Value) Text() (string, *inference.Error) {
 	if v.Kind() != '"' {
 		return "", Internal("attempt to access JSON non-string as string")
@@ -310,7 +311,7 @@ func (v Value) Bool() (bool, *inference.Error) {
 	return false, Internal("attempt to access JSON non-boolean as boolean")
 }
 
-// Uint64 decodes a number without a fraction or an exponent from 0 to 2^64-1.
+// Uint64 decodes an integer without a fraction or an exponent, from 0 to 2^64-1.
 func (v Value) Uint64() (uint64, *inference.Error) {
 	if !v.None() {
 		if n, negative, ok := wholeNumber(v.Raw()); ok && (!negative || n == 0) {
@@ -320,7 +321,7 @@ func (v Value) Uint64() (uint64, *inference.Error) {
 	return 0, Internal("attempt to access JSON non-unsigned-integer as unsigned-integer")
 }
 
-// Int64 decodes a number without a fraction or an exponent from -2^63 to 2^63-1.
+// Int64 decodes an integer without a fraction or an exponent, from -2^63 to 2^63-1.
 func (v Value) Int64() (int64, *inference.Error) {
 	if !v.None() {
 		if n, negative, ok := wholeNumber(v.Raw()); ok {
@@ -343,10 +344,10 @@ func (v Value) Float64() (float64, *inference.Error) {
 	if raw := v.Raw(); string(raw) != "-0" {
 		return parseFloat(raw), nil
 	}
-	return 0, nil // a whole number: zero has no sign
+	return 0, nil // an integer: zero has no sign
 }
 
-// IsNumber reports whether the value is a number, NaN and Infinity included.
+// IsNumber reports whether the value is a number, including NaN and Infinity.
 func (v Value) IsNumber() bool {
 	switch b := v.Kind(); b {
 	case '-', 'N', 'I':
@@ -356,7 +357,8 @@ func (v Value) IsNumber() bool {
 	}
 }
 
-// wholeNumber reads a number of digits alone that fits.
+// wholeNumber parses a number of digits only. It reports false if the number doesn't
+// fit.
 func wholeNumber(text []byte) (n uint64, negative, ok bool) {
 	if text[0] == '-' {
 		negative, text = true, text[1:]
@@ -375,14 +377,15 @@ func wholeNumber(text []byte) (n uint64, negative, ok bool) {
 	return n, negative, true
 }
 
-// Within prefixes the message of an error with the part of the request that was read.
+// Within prefixes the message of an error with the part of the request that was being
+// read.
 func Within(what string, err *inference.Error) *inference.Error {
 	changed := *err
 	changed.Message = what + ": " + err.Message
 	return &changed
 }
 
-// RequiredMember returns an object's member, which must exist.
+// RequiredMember returns a member of an object, which must exist.
 func (v Value) RequiredMember(name string) (Value, *inference.Error) {
 	m := v.Member(name)
 	if m.None() {
@@ -391,7 +394,7 @@ func (v Value) RequiredMember(name string) (Value, *inference.Error) {
 	return m, nil
 }
 
-// ListMember returns an object's member, which must be a list.
+// ListMember returns a member of an object, which must be a list.
 func (v Value) ListMember(name string) (Value, *inference.Error) {
 	m, err := v.RequiredMember(name)
 	if err == nil && m.Kind() != '[' {
@@ -400,7 +403,7 @@ func (v Value) ListMember(name string) (Value, *inference.Error) {
 	return m, err
 }
 
-// TextMember decodes an object's member, which must be a string.
+// TextMember decodes a member of an object, which must be a string.
 func (v Value) TextMember(name string) (string, *inference.Error) {
 	m, err := v.RequiredMember(name)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// AppendData appends a tensor's elements as JSON, in row-major order: a list, or with
-// single the one element of a tensor that has one. Numbers are written as
-// tritonserver writes them.
+// AppendData appends a tensor's elements as a JSON list, in row-major order. With
+// single, a tensor of one element is appended as that element. Numbers have
+// tritonserver's form.
 func AppendData(to []byte, out *inference.Output, single bool) ([]byte, *inference.Error) {
 	count, ok := inference.Elements(out.Shape)
 	width, write := Width(out.Type), elementWriter(out.Type)
@@ -36,7 +36,7 @@ func AppendData(to []byte, out *inference.Output, single bool) ([]byte, *inferen
 			return to, errOutputShape(out)
 		}
 	} else {
-		digits := 5*width/2 + 1 // of a whole number, with the comma
+		digits := 5*width/2 + 1 // of an integer, with the comma
 		if out.Type[0] == 'F' {
 			digits = 20
 		}
@@ -65,7 +65,7 @@ func appendElements(to, raw []byte, width int, write func(to, raw []byte) []byte
 	return to
 }
 
-// appendTexts is not ok if the raw form has less than so many.
+// appendTexts reports false if the raw form has fewer strings than count.
 func appendTexts(to, raw []byte, count int64) ([]byte, bool) {
 	const prefix = 4
 	to = slices.Grow(to, len(raw))
@@ -86,8 +86,8 @@ func appendTexts(to, raw []byte, count int64) ([]byte, bool) {
 	return to, true
 }
 
-// elementWriter gives what writes the first element of a datatype as JSON, nil for
-// what has none of a fixed width.
+// elementWriter returns the function that appends the first element of a datatype as
+// JSON. It returns nil for datatypes without a fixed width.
 func elementWriter(datatype string) func(to, raw []byte) []byte {
 	little := binary.LittleEndian
 	switch datatype {
@@ -117,8 +117,8 @@ func elementWriter(datatype string) func(to, raw []byte) []byte {
 	return nil
 }
 
-// AppendFloat writes the shortest number that reads back the same, in the form that
-// RapidJSON gives it: it can be told from a whole number.
+// AppendFloat appends the shortest number that parses to the same value, in
+// RapidJSON's form, which differs from that of integers.
 func AppendFloat(to []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -140,8 +140,8 @@ func AppendFloat(to []byte, f float64) []byte {
 	return to
 }
 
-// shortenExponent takes the plus sign and a leading zero out of an exponent of the
-// number that begins at a place.
+// shortenExponent removes the plus sign and a leading zero from the exponent of the
+// number at start.
 func shortenExponent(to []byte, start int) []byte {
 	digits := start + bytes.IndexByte(to[start:], 'e') + 1
 	keep := digits
@@ -157,8 +157,8 @@ func shortenExponent(to []byte, start int) []byte {
 
 const hexDigits = "0123456789ABCDEF"
 
-// AppendQuoted writes a text as a JSON string. Bytes that aren't UTF-8 stay what
-// they are, as in tritonserver: BYTES tensors may hold anything.
+// AppendQuoted appends text as a JSON string. Bytes that aren't UTF-8 are kept, as in
+// tritonserver: BYTES tensors may contain any bytes.
 func AppendQuoted[T string | []byte](to []byte, text T) []byte {
 	to = append(to, '"')
 	start := 0
