@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestBadMessages sends what no client would: each gets an error and takes no memory
-// to speak of, and the port serves on.
+// TestBadMessages sends messages that no correct client sends. Each must get an
+// error and allocate little memory, and the port must continue to serve.
 func TestBadMessages(t *testing.T) {
 	framed := func(claimed uint32, message ...byte) []byte {
 		return append(binary.BigEndian.AppendUint32([]byte{0}, claimed), message...)
@@ -45,7 +45,7 @@ func TestBadMessages(t *testing.T) {
 					runtime.ReadMemStats(&before)
 					code, answer := postFrame(t, address, method, test.body)
 					runtime.ReadMemStats(&after)
-					refused := method == "ModelStreamInfer" && bytes.Contains(answer, []byte("no model ")) // in the stream
+					refused := method == "ModelStreamInfer" && bytes.Contains(answer, []byte("no model ")) // as a response of the stream
 					if code == codes.OK && !refused || code == codes.DeadlineExceeded {
 						t.Errorf("answered with %s, %q", code, answer)
 					}
@@ -61,7 +61,7 @@ func TestBadMessages(t *testing.T) {
 	}
 }
 
-// postFrame sends a body by gRPC and gives the status and the answer.
+// postFrame sends a body over gRPC and returns the status and the response.
 func postFrame(t *testing.T, address, method string, body []byte) (code codes.Code, answer []byte) {
 	t.Helper()
 	by := h2c()

@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// manyParameters are so many, none of which the engine takes notice of.
+// manyParameters returns n parameters that the engine ignores.
 func manyParameters(n int) inferencetest.Params {
 	all := make(inferencetest.Params, n)
 	for i := range n {
@@ -27,7 +27,7 @@ func manyParameters(n int) inferencetest.Params {
 	return all
 }
 
-// hostile are requests with one more of something than they may have.
+// hostile returns requests with one element more than the budget allows.
 func hostile() map[string]*api.ModelInferRequest {
 	with := func(change func(*api.ModelInferRequest)) *api.ModelInferRequest {
 		r := tensor("m", "IN", "UINT8", []int64{1}, []byte{7})
@@ -44,8 +44,8 @@ func hostile() map[string]*api.ModelInferRequest {
 	}
 }
 
-// TestBudgets sends more than a request may hold by each protocol of messages: it is
-// refused as the client's fault, and what is at the limit is served.
+// TestBudgets tests the budgets of requests with each protocol. A request beyond a
+// budget is refused as a client error, and one at the limit is served.
 func TestBudgets(t *testing.T) {
 	native, shared := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()))), kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
 	by := h2c()
@@ -82,7 +82,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// wantRefused takes errors of gRPC and of Connect, whose codes are the same.
+// wantRefused accepts errors of gRPC and of Connect, whose codes are the same.
 func wantRefused(t *testing.T, by string, err error, want string) {
 	t.Helper()
 	code := codes.Code(connect.CodeOf(err))
@@ -94,7 +94,7 @@ func wantRefused(t *testing.T, by string, err error, want string) {
 	}
 }
 
-// TestControlBudgets does so for messages that aren't inferences.
+// TestControlBudgets tests the budgets of messages that aren't inferences.
 func TestControlBudgets(t *testing.T) {
 	settings := make(map[string]*api.TraceSettingRequest_SettingValue, budget.Keys+1)
 	for i := range budget.Keys + 1 {

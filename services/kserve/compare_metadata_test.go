@@ -15,9 +15,9 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// noted is the metadata of a trial's calls, each method's once: the initial ones and
-// trailers apart, and both together without what the shared port's HTTP adds. That
-// port's own are together alone.
+// noted has the metadata of a trial's calls, once for each method. apart has headers and
+// trailers separately, and together has both without the metadata that the shared port's
+// HTTP adds. Calls to the shared port are only in together.
 type noted struct {
 	mu              sync.Mutex
 	apart, together []string
@@ -30,12 +30,13 @@ func withNoted(ctx context.Context) (context.Context, *noted) {
 	return context.WithValue(ctx, notedKey{}, n), n
 }
 
-// withoutNoted returns a context whose calls aren't noted.
+// withoutNoted returns a context whose calls aren't recorded.
 func withoutNoted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, notedKey{}, nil)
 }
 
-// all gives them sorted: how often a trial asks may be chance.
+// all returns the sorted metadata without duplicates, since the number of calls of a
+// trial may vary.
 func (n *noted) all() (apart, together []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -44,7 +45,7 @@ func (n *noted) all() (apart, together []string) {
 	return slices.Compact(n.apart), slices.Compact(n.together)
 }
 
-// noter notes calls of a connection.
+// noter records the metadata of a connection's calls.
 type noter struct{ shared bool }
 
 func (by noter) note(ctx context.Context, method string, header, trailer metadata.MD) {
@@ -61,15 +62,15 @@ func (by noter) note(ctx context.Context, method string, header, trailer metadat
 	}
 }
 
-// TestRequestID: a caller's id comes back; for a caller without one there is one where it
-// can be looked up.
+// TestRequestID tests that a caller's id is returned. Without one the server's id is
+// returned where a log line exists.
 func TestRequestID(t *testing.T) {
 	conn := dial(t, serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()))
 	client := api.NewGRPCInferenceServiceClient(conn)
 	const key = "x-request-id"
 	for name, c := range map[string]struct {
 		given, model string
-		want         string // of the header, or of the trailer of an error
+		want         string // in the header, or in the trailer of an error
 	}{
 		"a caller's":           {"mine", "m", "mine"},
 		"none":                 {"", "m", ""},
@@ -106,8 +107,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// fields are metadata by their names, without the request's id, which is Trident's own,
-// and without others.
+// fields returns metadata as a string, sorted by name. It omits the given names and the
+// request's id, which only Trident sends.
 func fields(values metadata.MD, without ...string) string {
 	var all []string
 	for name, value := range values {
@@ -119,7 +120,7 @@ func fields(values metadata.MD, without ...string) string {
 	return "{" + strings.Join(all, "; ") + "}"
 }
 
-// options are those of the connection.
+// options returns the options of the connection.
 func (by noter) options() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
@@ -135,7 +136,7 @@ func (by noter) options() []grpc.DialOption {
 	}
 }
 
-// notingStream notes a stream's when it ends.
+// notingStream records the metadata of a stream when it ends.
 type notingStream struct {
 	grpc.ClientStream
 
@@ -146,7 +147,7 @@ type notingStream struct {
 func (s notingStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil {
-		header, _ := s.Header() // of a call that has failed before there were any
+		header, _ := s.Header() // nil for a call that failed before its header
 		s.by.note(s.Context(), s.method, header, s.Trailer())
 	}
 	return err

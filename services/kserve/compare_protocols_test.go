@@ -25,8 +25,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
-// protocols are those of the shared port by which the trials are asked too: by
-// grpc-go, and by Connect's client.
+// protocols returns connections to the shared port for the trials: one of
+// grpc-go, and Connect's client with its protocols.
 func protocols(t *testing.T, address string) map[string]grpc.ClientConnInterface {
 	t.Helper()
 	by := h2c()
@@ -40,7 +40,8 @@ func protocols(t *testing.T, address string) map[string]grpc.ClientConnInterface
 	return all
 }
 
-// outgoing sends by Connect's client the metadata that grpc-go's would.
+// outgoing makes Connect's client send the metadata that grpc-go's client would
+// send.
 type outgoing struct{}
 
 func (outgoing) add(ctx context.Context, header http.Header) {
@@ -63,7 +64,7 @@ func (o outgoing) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingClient implements it.
+// WrapStreamingClient implements [connect.Interceptor].
 func (o outgoing) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
@@ -72,12 +73,13 @@ func (o outgoing) WrapStreamingClient(next connect.StreamingClientFunc) connect.
 	}
 }
 
-// WrapStreamingHandler implements it; there is no handler.
+// WrapStreamingHandler implements [connect.Interceptor]. There is no handler.
 func (outgoing) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }
 
-// connectConn calls by Connect's client what is asked by grpc-go's interface.
+// connectConn implements grpc-go's interface of a connection with Connect's
+// client.
 type connectConn struct {
 	client kserveconnect.GRPCInferenceServiceClient
 }
@@ -96,20 +98,20 @@ func (c connectConn) Invoke(ctx context.Context, method string, args, reply any,
 	return nil
 }
 
-// NewStream implements it.
+// NewStream implements [grpc.ClientConnInterface].
 func (c connectConn) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, err := c.client.ModelStreamInfer(ctx)
 	return connectStream{stream, ctx}, statusOfConnect(err)
 }
 
-// connectStream is Connect's stream to grpc-go's interface.
+// connectStream implements grpc-go's interface of a stream with Connect's.
 type connectStream struct {
 	stressed
 
-	ctx context.Context //nolint:containedctx // the interface gives it
+	ctx context.Context //nolint:containedctx // the interface requires it
 }
 
-func (s connectStream) Header() (metadata.MD, error) { return nil, nil } //nolint:nilnil // nobody asks
+func (s connectStream) Header() (metadata.MD, error) { return nil, nil } //nolint:nilnil // the tests don't use it
 func (s connectStream) Trailer() metadata.MD         { return nil }
 func (s connectStream) Context() context.Context     { return s.ctx }
 func (s connectStream) CloseSend() error             { return s.CloseRequest() }
@@ -128,7 +130,8 @@ func (s connectStream) RecvMsg(m any) error {
 	return statusOfConnect(err)
 }
 
-// statusOfConnect is an error of Connect's client as grpc-go's would have it.
+// statusOfConnect converts an error of Connect's client to the error that
+// grpc-go's client would return.
 func statusOfConnect(err error) error {
 	var answer *connect.Error
 	switch {
@@ -142,9 +145,9 @@ func statusOfConnect(err error) error {
 	return err
 }
 
-// TestRestrictedCallsLikeTritonserver restricts groups of both by
-// --grpc-restricted-protocol, and compares who is refused and by which words. The
-// answers of who isn't are those of other engines, and not compared.
+// TestRestrictedCallsLikeTritonserver restricts groups of both servers with
+// --grpc-restricted-protocol, and compares which calls are refused and with which
+// message. The other responses aren't compared, since the engines differ.
 func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 	kservetest.Beside(t)
 	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
@@ -189,12 +192,13 @@ func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 			}
 		}
 	}
-	if refused != 54 { // 4 times of 6 methods, and 5 times of 6
+	if refused != 54 { // 4 times 6 methods, and 5 times 6
 		t.Errorf("tritonserver refused %d times", refused)
 	}
 }
 
-// restrictedBy is the error of a restricted call; empty for any other answer.
+// restrictedBy returns the error of a restricted call, or an empty string for any
+// other response.
 func restrictedBy(o outcome) string {
 	if !strings.Contains(o.text, "restricted") {
 		return ""

@@ -31,10 +31,10 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestLikeTritonserver asks the same of a tritonserver's own gRPC port and of
-// Trident's, message by message: with that tritonserver behind it, by each protocol of
-// the shared port too, and, under TRIDENT_TEST_LOCAL=1, with Triton in this process. What differs stands in the
-// table with its reason, and in docs/kserve.md. The shared port loads and unloads in the slow tier only.
+// TestLikeTritonserver sends the same calls to a tritonserver's own gRPC port and to Trident and
+// compares the messages. Trident's engine is that tritonserver, also over each protocol of the shared
+// port. Under TRIDENT_TEST_LOCAL=1 the engine is in-process Triton. The table has the differences with
+// their reasons, as docs/kserve.md does. The shared port loads and unloads only in the slow tier.
 func TestLikeTritonserver(t *testing.T) {
 	kservetest.Beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
@@ -63,13 +63,13 @@ func TestLikeTritonserver(t *testing.T) {
 	})
 }
 
-// serveNative serves engines by gRPC until the test ends, and gives the address.
+// serveNative serves engines over gRPC until the test ends, and returns the address.
 func serveNative(tb testing.TB, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	return serveNativeBy(tb, nil, config, engines...)
 }
 
-// serveNativeBy does so with TLS, unless there are no certificates.
+// serveNativeBy is serveNative with TLS, unless there are no certificates.
 func serveNativeBy(tb testing.TB, certificates *server.Certificates, config kserve.Config, engines ...inference.Engine) string {
 	tb.Helper()
 	service, _ := kservetest.NewService(tb, config, engines...)
@@ -112,13 +112,13 @@ func dial(tb testing.TB, address string, options ...grpc.DialOption) *grpc.Clien
 	return conn
 }
 
-// outcome is what a client sees of a call.
+// outcome is a client's view of a call.
 type outcome struct {
 	messages []proto.Message
 	code     codes.Code
 	text     string
-	// metadata of the calls, by gRPC; of other protocols there are none, and on the
-	// shared port those together alone.
+	// apart and together are the metadata of the calls over gRPC. Other protocols have none, and the
+	// shared port has only together.
 	apart, together []string
 }
 
@@ -148,11 +148,11 @@ func result(m proto.Message, err error) outcome {
 	return outcome{messages: []proto.Message{m}}
 }
 
-// trial is one thing to ask.
+// trial is a call, or several calls, to compare.
 type trial struct {
 	name string
 	ask  func(context.Context, api.GRPCInferenceServiceClient) outcome
-	// differs says why Trident's answer isn't tritonserver's.
+	// differs is the reason for which Trident's response differs from tritonserver's.
 	differs string
 	loads   bool // loads or unloads a model, which takes seconds
 	slow    bool // runs in the slow tier only
@@ -171,7 +171,7 @@ func compare(t *testing.T, trials []trial, want *oracle, got grpc.ClientConnInte
 				tier.OnlySlow(t)
 			}
 			expected, answered := want.ask(t, x), x.askOf(t, got)
-			for range 2 { // more crashes in a row have a reason
+			for range 2 { // a third crash has another cause
 				if !want.crashed(expected, answered) {
 					break
 				}
@@ -200,7 +200,7 @@ func (x trial) askOf(t *testing.T, conn grpc.ClientConnInterface) outcome {
 	return o
 }
 
-// oracle is a tritonserver's own gRPC port, which is asked each trial once.
+// oracle is a tritonserver's own gRPC port, to which each trial is sent once.
 type oracle struct {
 	triton *tritonserver.Server
 	conn   *grpc.ClientConn
@@ -215,9 +215,8 @@ func (o *oracle) ask(t *testing.T, x trial) outcome {
 	return x.askOf(t, o.conn)
 }
 
-// crashed tells whether tritonserver didn't live to the end of a trial: 2.51 may abort
-// when a stream has several requests of a decoupled model's, now and then, also when
-// nobody else has asked it for anything.
+// crashed reports whether tritonserver crashed during a trial. tritonserver 2.51 occasionally aborts
+// when a stream has several requests for a decoupled model, even without any other load.
 func (o *oracle) crashed(answers ...outcome) bool {
 	select {
 	case <-o.triton.Exited():
@@ -229,7 +228,7 @@ func (o *oracle) crashed(answers ...outcome) bool {
 	})
 }
 
-// restart starts tritonserver anew, and waits until it and what is before it answer.
+// restart restarts tritonserver, and waits until it and the server before it are ready.
 func (o *oracle) restart(t *testing.T, before grpc.ClientConnInterface) {
 	t.Helper()
 	t.Logf("tritonserver has crashed:\n%s", o.triton.LogTail(30))
@@ -244,7 +243,7 @@ func (o *oracle) restart(t *testing.T, before grpc.ClientConnInterface) {
 	}
 }
 
-// calling is a trial of a unary method.
+// calling returns a trial of a unary method.
 func calling[Req, Res any, ResPtr interface {
 	*Res
 	proto.Message
@@ -267,8 +266,8 @@ func (x trial) unlike(reason string) trial { x.differs = reason; return x }
 
 func (x trial) loading() trial { x.loads = true; return x }
 
-// conversation is a trial of a stream: all requests, then the end of sending. With
-// status it asks for errors as the call's.
+// conversation returns a trial of a stream: all requests, then the end of sending. With asStatus it
+// requests errors as the call's status.
 func conversation(name string, asStatus bool, requests ...*api.ModelInferRequest) trial {
 	return trial{name: name, ask: func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
 		if asStatus {
@@ -280,7 +279,7 @@ func conversation(name string, asStatus bool, requests ...*api.ModelInferRequest
 		}
 		for _, req := range requests {
 			if err := stream.Send(req); err != nil {
-				break // the first receive says why
+				break // the first receive returns the error
 			}
 		}
 		if err := stream.CloseSend(); err != nil {
@@ -305,8 +304,7 @@ func received(stream grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelSt
 	}
 }
 
-// byRequest puts responses of different requests, whose order among each other is
-// chance, in the order of their ids.
+// byRequest sorts the responses of different requests by id, since their relative order isn't defined.
 func byRequest(x trial) trial {
 	ask := x.ask
 	x.ask = func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
@@ -324,7 +322,7 @@ func idOf(m proto.Message) string {
 	return ""
 }
 
-// steps is a trial of several calls, one after the other.
+// steps returns a trial of several calls in sequence.
 func steps(name string, all ...trial) trial {
 	return trial{name: name, ask: func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
 		var o outcome

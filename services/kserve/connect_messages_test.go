@@ -22,8 +22,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestEmptyMessages sends requests of no bytes by gRPC's framing, which Connect asks no
-// codec about.
+// TestEmptyMessages sends requests of zero bytes in gRPC's framing, for which Connect
+// calls no codec.
 func TestEmptyMessages(t *testing.T) {
 	address := "http://" + kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	by := h2c()
@@ -53,8 +53,8 @@ func TestEmptyMessages(t *testing.T) {
 	}
 }
 
-// rawGRPC sends a request by gRPC's framing on the shared port; the body is the caller's
-// to close.
+// rawGRPC sends a request in gRPC's framing to the shared port. The caller closes the
+// body.
 func rawGRPC(t *testing.T, by *http.Client, address, path string, m proto.Message, header map[string]string) *http.Response {
 	t.Helper()
 	encoded, err := proto.Marshal(m)
@@ -78,7 +78,8 @@ func rawGRPC(t *testing.T, by *http.Client, address, path string, m proto.Messag
 	return answer
 }
 
-// TestUnaskedCompression has gRPC's responses on the shared port come as its requests do.
+// TestUnaskedCompression tests that gRPC's responses on the shared port are compressed
+// exactly if the requests are.
 func TestUnaskedCompression(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	by := h2c()
@@ -98,8 +99,8 @@ func TestUnaskedCompression(t *testing.T) {
 	}
 }
 
-// TestStreamMemory streams more than may be allocated for it: Connect must not keep
-// what each message was encoded into.
+// TestStreamMemory streams more data than may be allocated for it: Connect must not keep
+// the buffers into which messages were encoded.
 func TestStreamMemory(t *testing.T) {
 	if tier.Race {
 		t.Skip("pools drop what comes back by chance: make bench-once")

@@ -42,7 +42,7 @@ func h2c() *http.Client {
 	return &http.Client{Transport: &http.Transport{Protocols: protocols}}
 }
 
-// TestProtocols asks by each protocol of the shared port, without TLS and with it.
+// TestProtocols tests each protocol of the shared port, with and without TLS.
 func TestProtocols(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	plain := h2c()
@@ -65,7 +65,8 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// mutual are certificates of a server for clients of the authority, and such a client.
+// mutual returns the certificates of a server for clients of the CA, and the configuration
+// of such a client.
 func mutual(t *testing.T, authority *servertest.Authority) (*server.Certificates, *tls.Config) {
 	t.Helper()
 	dir, own := t.TempDir(), authority.Issue(t, "trident")
@@ -79,7 +80,8 @@ func mutual(t *testing.T, authority *servertest.Authority) (*server.Certificates
 	return certificates, authority.Client(t, authority.Issue(t, "client"))
 }
 
-// TestNativeTLS serves gRPC's port with TLS to clients with the right certificate.
+// TestNativeTLS tests that gRPC's port with TLS serves only clients with a valid
+// certificate.
 func TestNativeTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
@@ -94,7 +96,7 @@ func TestNativeTLS(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_ = s.Send(tensor("m", "IN", "UINT8", []int64{1}, []byte{7})) // what it got tells
+		_ = s.Send(tensor("m", "IN", "UINT8", []int64{1}, []byte{7})) // the receive returns the error
 		_ = s.CloseSend()
 		m, err := s.Recv()
 		if err == nil && !bytes.Equal(m.GetInferResponse().GetRawOutputContents()[0], []byte{7}) {
@@ -116,8 +118,9 @@ func TestNativeTLS(t *testing.T) {
 	}
 }
 
-// TestClientsFault has what clients do told from what fails here: a stream's status
-// doesn't say, and only the latter is an error in the log.
+// TestClientsFault tests that the record distinguishes errors that a client caused from
+// errors of this server. The status of a stream doesn't show that, and only errors of the
+// server are logged as errors.
 func TestClientsFault(t *testing.T) {
 	for code, want := range map[connect.Code]inference.Code{
 		connect.CodeCanceled: inference.CodeCanceled, connect.CodeInvalidArgument: inference.CodeInvalid,
@@ -143,7 +146,7 @@ func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"1", "2"} { // the second once the first was answered
+	for _, id := range []string{"1", "2"} { // the second after the response to the first
 		if err := conversation.Send(copied(req, func(r *api.ModelInferRequest) { r.Id = id })); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +169,7 @@ func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient)
 	}
 }
 
-// TestWithTriton is what needs a tritonserver behind Trident, one for all.
+// TestWithTriton runs the tests that need a tritonserver behind Trident; they share one.
 func TestWithTriton(t *testing.T) {
 	engine := tritontest.Connect(t, kservetest.CommonTriton(t))
 	t.Run("plain POST", func(t *testing.T) { testPlainPost(t, engine) })
@@ -175,14 +178,14 @@ func TestWithTriton(t *testing.T) {
 	t.Run("several engines", func(t *testing.T) { testSeveralEngines(t, engine) })
 }
 
-// testPlainPost asks as curl does: JSON over HTTP/1.1.
+// testPlainPost sends calls as curl does: JSON over HTTP/1.1.
 func testPlainPost(t *testing.T, engine inference.Engine) {
 	t.Helper()
 	address := kservetest.ServeShared(t, kservetest.Open(), engine)
 	tests := []struct {
 		name, method, body string
 		status             int
-		want               string // of the answer
+		want               string // in the response
 	}{
 		{"ready", "ModelReady", `{"name": "echo"}`, 200, `{"ready":true}`},
 		{
@@ -212,7 +215,7 @@ func compact(t *testing.T, body []byte) string {
 	return b.String()
 }
 
-// post sends JSON with further headers: name, value, name, value.
+// post sends JSON with additional headers: name, value, name, value.
 func post(t *testing.T, url, body string, headers ...string) (status int, answer []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -235,7 +238,7 @@ func post(t *testing.T, url, body string, headers ...string) (status int, answer
 	return resp.StatusCode, answer
 }
 
-// TestReflection finds the services as grpcurl does, on both ports.
+// TestReflection lists the services as grpcurl does, on both ports.
 func TestReflection(t *testing.T) {
 	for name, address := range map[string]string{"native": serveNative(t, kservetest.Open(), kservetest.Shouting()), "shared": kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +263,7 @@ func TestReflection(t *testing.T) {
 			if !slices.Contains(services, kserveconnect.GRPCInferenceServiceName) || !slices.Contains(services, health1connect.HealthName) {
 				t.Errorf("got %v", services)
 			}
-			// The native port has KServe's service alone.
+			// The native port has only KServe's service.
 			for _, typed := range []string{"Chat", "Completion", "Embedding", "Infer", "Model", "Server"} {
 				if slices.Contains(services, "trident.v1."+typed+"Service") != (name == "shared") {
 					t.Errorf("%s: trident.v1.%sService among %v", name, typed, services)
@@ -282,7 +285,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// healthOf asks for a service's health, and watches it for a moment.
+// healthOf checks a service's health, and watches it briefly.
 func healthOf(t *testing.T, address, service string) (check, watch string) {
 	t.Helper()
 	client := grpc_health_v1.NewHealthClient(dial(t, address))
@@ -303,8 +306,8 @@ func healthOf(t *testing.T, address, service string) (check, watch string) {
 	return check, answer.GetStatus().String()
 }
 
-// TestHealth: KServe's own port answers probes as tritonserver does, whatever service they
-// name, and the shared port by gRPC's protocol.
+// TestHealth tests that KServe's own port answers health checks as tritonserver does,
+// whatever service they name. The shared port must implement gRPC's protocol.
 func TestHealth(t *testing.T) {
 	engine := kservetest.Shouting()
 	native, shared := serveNative(t, kservetest.Open(), engine), kservetest.ServeShared(t, kservetest.Open(), engine)
@@ -334,7 +337,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthLikeTritonserver asks a real one what the native port is held to.
+// TestHealthLikeTritonserver checks the expectations for the native port against a real
+// tritonserver.
 func TestHealthLikeTritonserver(t *testing.T) {
 	triton := kservetest.CommonTriton(t)
 	for _, service := range []string{"", "inference.GRPCInferenceService", "anything"} {
@@ -344,7 +348,7 @@ func TestHealthLikeTritonserver(t *testing.T) {
 	}
 }
 
-// TestHealthWatch follows a server that goes away, comes back and ends.
+// TestHealthWatch watches a server that becomes unready, becomes ready again and stops.
 func TestHealthWatch(t *testing.T) {
 	engine := kservetest.Shouting()
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)
@@ -371,7 +375,7 @@ func TestHealthWatch(t *testing.T) {
 	}
 }
 
-// testRefusals are what operators haven't allowed.
+// testRefusals tests the calls that the operator hasn't allowed.
 func testRefusals(t *testing.T, engine inference.Engine) {
 	t.Helper()
 	closed := kservetest.Open()
@@ -393,7 +397,7 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 		config kserve.Config
 		access auth.Config
 		ask    trial
-		key    string // of a header
+		key    string // in a header
 		code   codes.Code
 		text   string
 	}{
@@ -451,7 +455,7 @@ func TestRestrictionSyntax(t *testing.T) {
 	}
 }
 
-// testCompression sends compressed requests, as Triton's clients can.
+// testCompression sends compressed requests, as Triton's clients can do.
 func testCompression(t *testing.T, engine inference.Engine) {
 	t.Helper()
 	for port, address := range map[string]string{"native": serveNative(t, kservetest.Open(), engine), "shared": kservetest.ServeShared(t, kservetest.Open(), engine)} {
@@ -465,7 +469,8 @@ func testCompression(t *testing.T, engine inference.Engine) {
 	}
 }
 
-// testSeveralEngines is one server over three: models of any, the first ready one's.
+// testSeveralEngines tests one server over three engines: it serves the models of each,
+// and a name in several engines is that of the first engine in which the model is ready.
 func testSeveralEngines(t *testing.T, triton inference.Engine) {
 	t.Helper()
 	first, second := kservetest.Shouting(), inferencetest.New()

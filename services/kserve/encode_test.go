@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestEncode reads what was written by hand as protobuf's own code does.
+// TestEncode decodes the hand-written encoding with protobuf's own code.
 func TestEncode(t *testing.T) {
 	outputs := []inference.Output{
 		{Name: "a", Type: "FP32", Shape: []int64{2, 1}, Raw: kservetest.Floats(1, 2)},
@@ -55,12 +55,12 @@ func TestEncode(t *testing.T) {
 	encoded.Free()
 }
 
-// TestEncodeTaken: tensors that their owner parts with go out in its own memory, between
-// those that are copied, and come back once each.
+// TestEncodeTaken tests that tensors that their owner hands over are sent from its memory, between
+// the copied ones, and are freed once each.
 func TestEncodeTaken(t *testing.T) {
 	raws := [][]byte{bytes.Repeat([]byte("a"), 100<<10), []byte("small"), bytes.Repeat([]byte("c"), 64<<10), {}, bytes.Repeat([]byte("e"), 70<<10)}
 	req := &api.ModelInferRequest{ModelName: "m", Id: "i"}
-	for _, last := range []int{len(raws), len(raws) - 1} { // a tensor of the owner's at the end, and one that isn't
+	for _, last := range []int{len(raws), len(raws) - 1} { // the last tensor is one that the owner hands over, or one that it doesn't
 		want := &api.ModelInferResponse{ModelName: "m", Id: "i", RawOutputContents: raws[:last]}
 		owner := &owner{}
 		response := &inference.Response{Owner: owner, Final: true}
@@ -106,7 +106,7 @@ func TestEncodeTaken(t *testing.T) {
 	}
 }
 
-// owner parts with outputs of some size.
+// owner hands over outputs of at least 64 KiB.
 type owner struct {
 	outputs      []inference.Output
 	taken, freed int
@@ -124,10 +124,9 @@ func (*owner) Get(int) *[]byte { panic("not asked") }
 
 func (o *owner) Put(*[]byte) { o.freed++ }
 
-// BenchmarkStream asks what a request in a stream costs through the frontend and an engine of this
-// process that gives the request's tensor back, by size of the tensor: time and
-// memory of client and server together. `make bench-go` runs it; compare two runs
-// with benchstat.
+// BenchmarkStream measures a request in a stream, through the frontend and an in-process engine
+// that echoes the request's tensor, by size of the tensor. Time and memory include client and
+// server. `make bench-go` runs it; compare two runs with benchstat.
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%d KiB", size>>10), func(b *testing.B) {
@@ -152,8 +151,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode asks what the encoding of a response costs: one copy of its
-// tensors, and no memory but the pooled buffer's.
+// BenchmarkEncode measures the encoding of a response. It should copy the tensors once and use
+// only pooled memory.
 func BenchmarkEncode(b *testing.B) {
 	for _, size := range []int{4, 1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%d B", size), func(b *testing.B) {
@@ -172,8 +171,8 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode asks what it costs to learn of a request what Trident must know,
-// and to decode it for an engine of this process.
+// BenchmarkDecode measures reading the parts of a request that Trident needs, and decoding it for
+// an in-process engine.
 func BenchmarkDecode(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		encoded, err := proto.Marshal(tensor("m", "IN", "UINT8", []int64{int64(size)}, make([]byte, size)))
@@ -198,7 +197,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// inBuffers cuts a message as grpc-go receives it, in frames of 16 KiB.
+// inBuffers splits a message as grpc-go receives it, into frames of 16 KiB.
 func inBuffers(encoded []byte) (buffers mem.BufferSlice) {
 	for frame := range slices.Chunk(encoded, 16<<10) {
 		buffers = append(buffers, mem.SliceBuffer(frame))
@@ -206,7 +205,7 @@ func inBuffers(encoded []byte) (buffers mem.BufferSlice) {
 	return buffers
 }
 
-// TestPool: what is lent has the length that was asked for, whatever came back.
+// TestPool tests that a buffer has the requested length, whatever buffers were returned before.
 func TestPool(t *testing.T) {
 	pool := kserve.NewBufferPool()
 	for _, length := range []int{0, 1, 1023, 1024, 1025, 1 << 20, 1<<20 + 60, 1<<20 + 10, 3, 0} {
@@ -214,7 +213,7 @@ func TestPool(t *testing.T) {
 		if len(*b) != length {
 			t.Errorf("%d bytes instead of %d", len(*b), length)
 		}
-		*b = (*b)[:length/2] // as a response that came out shorter
+		*b = (*b)[:length/2] // like a response that became shorter
 		pool.Put(b)
 	}
 }

@@ -9,28 +9,28 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// EncodeInfer is for the benchmark and the test of the encoding.
+// EncodeInfer exports encodeInfer for the test and the benchmark of the encoding.
 func EncodeInfer(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
 	return encodeInfer(req, resp)
 }
 
-// EncodeStream is the same in a stream.
+// EncodeStream exports encodeStream.
 func EncodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.BufferSlice, error) {
 	return encodeStream(req, resp)
 }
 
-// NewBufferPool is for the test of the pool.
+// NewBufferPool returns the pool for its test.
 func NewBufferPool() mem.BufferPool { return new(bufferPool) }
 
-// Reading are credentials whose connections read into memory only when there is something to
-// read.
+// Reading returns credentials whose connections allocate memory to read into only when there
+// is something to read.
 func Reading(security credentials.TransportCredentials) credentials.TransportCredentials {
 	return reading{security}
 }
 
-// RecordedError is what the log gets of a call's error on the shared port.
+// RecordedError returns the error that is recorded for a call's error on the shared port.
 func RecordedError(err error) error {
 	rec := &server.Record{}
-	_ = connectError(rec, err) // the client's
+	_ = connectError(rec, err) // the error for the client
 	return rec.Error
 }

@@ -24,12 +24,12 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
-// forwardPatterns are for both flags: one that all names match, and one that looks at
-// letters' case.
+// forwardPatterns are patterns for both flags: one that matches all names, and a
+// case-sensitive one.
 func forwardPatterns() []string { return []string{".*", "(?-i)x-(a|b)|Tenant$|priority"} }
 
-// TestForwardsLikeTritonserver gives a tritonserver and Trident the same patterns for
-// headers, and compares the parameters that a model gets.
+// TestForwardsLikeTritonserver starts a tritonserver and Trident with the same patterns
+// for headers, and compares the parameters that a model receives.
 func TestForwardsLikeTritonserver(t *testing.T) {
 	kservetest.Beside(t)
 	repositories := []string{tritontest.ExtensionRepository(t)}
@@ -51,8 +51,8 @@ func TestForwardsLikeTritonserver(t *testing.T) {
 	}
 }
 
-// TestForwards has values that can't travel, headers for which there is no pattern,
-// and a pattern of one protocol alone.
+// TestForwards tests values that can't be forwarded, headers without a pattern, and a
+// pattern for only one protocol.
 func TestForwards(t *testing.T) {
 	for _, test := range []struct{ grpc, http, byCall, byREST string }{
 		{"", "", "", ""},
@@ -96,7 +96,7 @@ func TestForwards(t *testing.T) {
 	}
 }
 
-// forwardedBy is who is asked.
+// forwardedBy is a server to call.
 type forwardedBy struct {
 	grpc grpc.ClientConnInterface
 	http string // URL
@@ -109,7 +109,7 @@ func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inf
 	shared := kservetest.ServeShared(t, config, engine)
 	t.Run("gRPC", func(t *testing.T) { compareForwardedCalls(t, want.grpc, dial(t, serveNative(t, config, engine)), nil) })
 	for name, conn := range protocols(t, shared) {
-		t.Run("shared port/"+name, func(t *testing.T) { compareForwardedCalls(t, want.grpc, conn, []string{"user-agent", "x-user-agent"}) }) // the clients' own
+		t.Run("shared port/"+name, func(t *testing.T) { compareForwardedCalls(t, want.grpc, conn, []string{"user-agent", "x-user-agent"}) }) // these headers differ by client
 	}
 	for name, url := range map[string]string{"REST": "http://" + kservetest.ServeREST(t, config, engine), "shared port/REST": "http://" + shared} {
 		t.Run(name, func(t *testing.T) { compareForwardedREST(t, want.http, url) })
@@ -121,7 +121,8 @@ type forwardTrial struct {
 	name    string
 	headers []string // name, value, name, value
 	own     inferencetest.Params
-	// kept are what Trident doesn't forward, as parameters of these names have a meaning.
+	// kept are headers that Trident doesn't forward, since parameters with these names
+	// have a meaning.
 	kept []string
 }
 
@@ -142,7 +143,7 @@ func forwardTrials() []forwardTrial {
 
 func compareForwardedCalls(t *testing.T, want, got grpc.ClientConnInterface, differ []string) {
 	t.Helper()
-	trials := append(slices.DeleteFunc(forwardTrials(), func(x forwardTrial) bool { return x.name == "UTF-8" }), // gRPC's values are ASCII
+	trials := append(slices.DeleteFunc(forwardTrials(), func(x forwardTrial) bool { return x.name == "UTF-8" }), // values of gRPC's metadata are ASCII
 		forwardTrial{name: "binary", headers: []string{"x-a-bin", "naïve", "x-b-bin", "a\x00b"}},
 	)
 	for _, x := range trials {
@@ -176,7 +177,7 @@ func compareForwardedCalls(t *testing.T, want, got grpc.ClientConnInterface, dif
 	}
 }
 
-// parametersOf are those that the model got, from its answer.
+// parametersOf returns the parameters that the model received, from its response.
 func parametersOf(t *testing.T, m proto.Message) map[string]any {
 	t.Helper()
 	answer, _ := m.(*api.ModelInferResponse)
@@ -198,7 +199,7 @@ func decodedAs[T any](t *testing.T, text []byte) (v T) {
 	return v
 }
 
-// compareParameters wants the same, but for some that both may have.
+// compareParameters checks that both have the same parameters, except the given names.
 func compareParameters(t *testing.T, without []string, want, got []map[string]any) {
 	t.Helper()
 	for _, one := range slices.Concat(want, got) {
@@ -213,7 +214,7 @@ func compareParameters(t *testing.T, without []string, want, got []map[string]an
 
 func compareForwardedREST(t *testing.T, want, got string) {
 	t.Helper()
-	trials := slices.DeleteFunc(forwardTrials(), func(x forwardTrial) bool { return x.name == "empty" }) // is a blank by tritonserver's
+	trials := slices.DeleteFunc(forwardTrials(), func(x forwardTrial) bool { return x.name == "empty" }) // tritonserver forwards a blank for an empty value
 	for _, x := range trials {
 		t.Run(x.name, func(t *testing.T) {
 			ask := func(base string) (all []map[string]any) {
@@ -222,12 +223,12 @@ func compareForwardedREST(t *testing.T, want, got string) {
 				}
 				return all
 			}
-			compareParameters(t, nil, ask(want), ask(got)) // the names that are kept are of lower case
+			compareParameters(t, nil, ask(want), ask(got)) // Trident omits only lower-case names
 		})
 	}
 }
 
-// askForwarded gives the parameters that the model got.
+// askForwarded returns the parameters that the model received.
 func askForwarded(t *testing.T, x forwardTrial, base, method string) map[string]any {
 	t.Helper()
 	own := map[string]any{}
@@ -249,7 +250,7 @@ func askForwarded(t *testing.T, x forwardTrial, base, method string) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Host = "one.localhost" // to both
+	req.Host = "one.localhost" // for both servers
 	for pair := range slices.Chunk(x.headers, 2) {
 		req.Header.Add(pair[0], pair[1])
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestBodiesInFlight: what gRPC's port takes counts, too, until a request has ended; the
-// refusal says when to come again.
+// TestBodiesInFlight tests that messages on gRPC's own port are counted until their request
+// has ended. The refusal has a time to retry.
 func TestBodiesInFlight(t *testing.T) {
 	began, end := make(chan struct{}, 2), make(chan struct{})
 	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
@@ -67,8 +67,9 @@ func TestBodiesInFlight(t *testing.T) {
 	}
 }
 
-// TestStreamSpendsOnce: each request of a stream spends the rate once, the first one when the
-// call begins; one beyond it is refused in the stream, and another stream as a call.
+// TestStreamSpendsOnce tests that each request of a stream counts once against the rate, the
+// first one when the call starts. A request beyond the rate is refused in its stream, and
+// another stream is refused as a call.
 func TestStreamSpendsOnce(t *testing.T) {
 	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
 		send(&inference.Response{Final: true})

@@ -31,14 +31,14 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// restBody is an inference by REST.
+// restBody is an inference over REST.
 const restBody = `{"inputs": [{"name": "IN", "datatype": "UINT8", "shape": [1], "data": [7]}]}`
 
-// smallLimit is the shared port's limit of these tests, in bytes.
+// smallLimit is the body limit of the shared port in these tests, in bytes.
 const smallLimit = 1 << 20
 
-// serveSmall serves shouting's model, which isn't decoupled here, on a shared port
-// with that limit.
+// serveSmall serves shouting's model, which isn't decoupled here, on a shared port with
+// smallLimit.
 func serveSmall(t *testing.T) string {
 	t.Helper()
 	shared := server.Default()
@@ -46,7 +46,7 @@ func serveSmall(t *testing.T) string {
 	return kservetest.ServeSharedAs(t, shared, nil, kservetest.Open(), kservetest.ShoutingOnce())
 }
 
-// sized is a request that takes so many bytes.
+// sized returns a request whose encoding has n bytes.
 func sized(t *testing.T, n int) *api.ModelInferRequest {
 	t.Helper()
 	req := func(raw int) *api.ModelInferRequest {
@@ -59,17 +59,17 @@ func sized(t *testing.T, n int) *api.ModelInferRequest {
 	return r
 }
 
-// TestMessageLimit sends messages of the largest size and of one byte more, by each
+// TestMessageLimit sends messages of the maximum size and of one byte more, with each
 // protocol of the shared port.
 func TestMessageLimit(t *testing.T) {
 	address := serveSmall(t)
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
-	const head = 5 // bytes before each message of gRPC, which the bodies of unary calls count
+	const head = 5 // bytes before each message of gRPC; they count towards the bodies of unary calls
 	for _, test := range []struct {
 		name        string
 		options     []connect.ClientOption
-		unary, most int // bytes of a message
+		unary, most int // maximum bytes of a message
 	}{
 		{"Connect", nil, smallLimit, smallLimit},
 		{"Connect with gzip", []connect.ClientOption{connect.WithSendGzip()}, smallLimit, smallLimit},
@@ -99,7 +99,8 @@ func TestMessageLimit(t *testing.T) {
 	})
 }
 
-// checkStreamLimit has a stream take the largest message twice, and end by a larger one.
+// checkStreamLimit checks that a stream accepts two messages of the maximum size and fails
+// at a larger one.
 func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceClient, most int) {
 	t.Helper()
 	s, err := client.ModelStreamInfer(t.Context())
@@ -124,8 +125,8 @@ func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceCli
 	_ = s.CloseRequest()
 }
 
-// TestNativeMessageLimit is gRPC's port: messages larger than the shared port's, up to
-// 2 GiB less a byte, of which a frame's head alone tells here.
+// TestNativeMessageLimit tests gRPC's own port. It accepts larger messages than the shared
+// port, up to 2 GiB minus one byte. Only the head of a frame announces that size here.
 func TestNativeMessageLimit(t *testing.T) {
 	address := serveNative(t, kservetest.Open(), kservetest.ShoutingOnce())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
@@ -138,11 +139,11 @@ func TestNativeMessageLimit(t *testing.T) {
 			t.Errorf("%d bytes that don't come: %s", claimed, code)
 		}
 	}
-	zeros := sized(t, tier.Size(21<<20, 63<<20)) // compressed to a thousandth
+	zeros := sized(t, tier.Size(21<<20, 63<<20)) // compresses to a thousandth
 	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "send it without compression") {
 		t.Errorf("%d bytes of zeros, compressed: %v", proto.Size(zeros), err)
 	}
-	if _, err := rand.Read(zeros.GetRawInputContents()[0][:2<<20]); err != nil { // to a thirtieth
+	if _, err := rand.Read(zeros.GetRawInputContents()[0][:2<<20]); err != nil { // compresses to a thirtieth
 		t.Fatal(err)
 	}
 	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); err != nil {
@@ -150,8 +151,8 @@ func TestNativeMessageLimit(t *testing.T) {
 	}
 }
 
-// TestNativeMessageLimitOfMemory: where there is less memory, gRPC's port reads no more than
-// a part of it at once.
+// TestNativeMessageLimitOfMemory tests that gRPC's port limits messages to a part of the
+// memory if that is less than 2 GiB.
 func TestNativeMessageLimitOfMemory(t *testing.T) {
 	cfg := kservetest.Open()
 	cfg.MaxMessage = 1 << 20
@@ -165,8 +166,8 @@ func TestNativeMessageLimitOfMemory(t *testing.T) {
 	}
 }
 
-// TestCompressionRatio sends what becomes less than the largest message, but much more than
-// was sent.
+// TestCompressionRatio sends data that decompresses to less than the maximum message but to
+// much more than was sent.
 func TestCompressionRatio(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
 	by := h2c()
@@ -175,7 +176,7 @@ func TestCompressionRatio(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := kserveconnect.NewGRPCInferenceServiceClient(by, "http://"+address, append(options, connect.WithSendGzip())...)
 			within, beyond := sized(t, budget.InflatedBytes), sized(t, budget.InflatedBytes+1)
-			if name == "JSON" { // whose base64 is longer
+			if name == "JSON" { // its base64 is longer
 				within, beyond = sized(t, 2_000_000), sized(t, 4_000_000)
 			}
 			if _, err := client.ModelInfer(t.Context(), within); err != nil {
@@ -197,10 +198,10 @@ func TestCompressionRatio(t *testing.T) {
 	}
 }
 
-// bombSize is what the bombs grow to.
+// bombSize is the decompressed size of the bombs, in bytes.
 const bombSize = 512 << 20
 
-// bombs are that many zeros, by compression.
+// bombs has a compressed body of bombSize zeros for each compression.
 var bombs = map[string]func() []byte{
 	"gzip": sync.OnceValue(func() []byte {
 		return zeros(func(w io.Writer) (packer, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) })
@@ -215,9 +216,9 @@ type packer interface {
 	Flush() error
 }
 
-// zeros compresses the first two parts of a bomb. The further ones are the second one
-// again, whose references into the text before it stay the same. The checksum at the
-// end is wrong, but a reader that gets there has failed the test already.
+// zeros compresses the first two parts of a bomb and repeats the second one, whose
+// references to the previous text stay valid. The checksum at the end is invalid, but a
+// reader that gets there has failed the test already.
 func zeros(by func(io.Writer) (packer, error)) []byte {
 	var b bytes.Buffer
 	w, err := by(&b)
@@ -241,8 +242,8 @@ func zeros(by func(io.Writer) (packer, error)) []byte {
 	return slices.Concat(all[:ends[1]], bytes.Repeat(second, bombSize/len(part)-2), all[ends[1]:])
 }
 
-// TestBombs sends little that grows to half a gigabyte: each surface refuses it and
-// allocates what its limit says.
+// TestBombs sends small bodies that decompress to half a gigabyte. Each surface must refuse
+// them within its memory limit.
 func TestBombs(t *testing.T) {
 	native, shared := serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()), serveSmall(t)
 	for encoding, bomb := range bombs {
@@ -250,7 +251,7 @@ func TestBombs(t *testing.T) {
 		for _, test := range []struct {
 			name, address, method, kind, header string
 			body                                []byte
-			want                                string // code and part of the text
+			want                                string // code and part of the message
 			most                                uint64 // bytes that may be allocated
 		}{
 			{"gRPC's port", native, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the compressed message grows to more than 4 MiB and more than 100 times its size: send it without compression", 256 << 20},
@@ -285,7 +286,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes were allocated meanwhile.
+// allocated returns the number of bytes that were allocated during a call.
 func allocated(while func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -294,8 +295,8 @@ func allocated(while func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// postRaw sends a body over HTTP/2 and gives the answer's status and text, wherever
-// they stand.
+// postRaw sends a body over HTTP/2 and returns the status and message of the response, from
+// wherever the protocol has them.
 func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 	t.Helper()
 	by := h2c()
@@ -315,7 +316,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 		t.Fatal(err)
 	}
 	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" && answer[0]&1 != 0 { // flagged as compressed
-		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // behind flags and length
+		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // after flags and length
 	}
 	var texts []string
 	for _, h := range []http.Header{resp.Header, resp.Trailer} {
@@ -326,7 +327,8 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 	return fmt.Sprintf("%d %s %s", resp.StatusCode, strings.Join(texts, " "), answer)
 }
 
-// TestDeepJSON nests the JSON of Connect's calls: an error, not a stack that grows.
+// TestDeepJSON tests that deeply nested JSON in Connect's calls returns an error instead of
+// growing the stack.
 func TestDeepJSON(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
 	const depth = 1 << 20
@@ -343,7 +345,7 @@ func TestDeepJSON(t *testing.T) {
 				if status != http.StatusBadRequest || !bytes.Contains(answer, []byte(`"code":"invalid_argument"`)) || len(answer) > 4096 {
 					t.Errorf("got %d %.4096s", status, answer)
 				}
-				if most := max(64<<20, 6*uint64(len(body))); used > most { // a buffer that grows, and a copy
+				if most := max(64<<20, 6*uint64(len(body))); used > most { // for a buffer that grows, and a copy
 					t.Errorf("%d of %d MiB were allocated", used>>20, most>>20)
 				}
 			})

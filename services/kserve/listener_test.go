@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestBusyPort names the flag, and leaves no port open.
+// TestBusyPort tests that the error names the flag and that no port stays open.
 func TestBusyPort(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// readingPair returns a connection as gRPC's server has it, and its client's end.
+// readingPair returns a connection as gRPC's server wraps it, and its client's
+// end.
 func readingPair(t *testing.T) (conn, client net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +49,7 @@ func write(t *testing.T, conn net.Conn, b []byte) {
 	}
 }
 
-// lendingPool counts what is out.
+// lendingPool counts the buffers in use.
 type lendingPool struct {
 	mem.BufferPool
 
@@ -66,7 +67,8 @@ func (p *lendingPool) Put(b *[]byte) {
 	p.BufferPool.Put(b)
 }
 
-// TestReadOnReady has memory to read into only where there is something to read.
+// TestReadOnReady tests that memory to read into is in use only when there is
+// something to read.
 func TestReadOnReady(t *testing.T) {
 	conn, client := readingPair(t)
 	reader, ok := conn.(interface {

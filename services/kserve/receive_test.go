@@ -18,8 +18,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// announce begins a call by gRPC whose message is announced and not sent, and gives the
-// status with which the call ends.
+// announce starts a gRPC call, announces a message without sending it, and returns the status
+// with which the call ends.
 func announce(t *testing.T, address, method string, length uint32) string {
 	t.Helper()
 	by := h2c()
@@ -37,7 +37,7 @@ func announce(t *testing.T, address, method string, length uint32) string {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body) // the trailers come behind it
+	_, _ = io.Copy(io.Discard, resp.Body) // the trailers follow the body
 	for _, h := range []http.Header{resp.Header, resp.Trailer} {
 		if h.Get("Grpc-Status") != "" {
 			return h.Get("Grpc-Status") + " " + h.Get("Grpc-Message")
@@ -46,8 +46,8 @@ func announce(t *testing.T, address, method string, length uint32) string {
 	return "no status"
 }
 
-// TestAnnouncedMessages: what a message on gRPC's own port is going to hold is counted before
-// it is read, and a call that needs no key may say little.
+// TestAnnouncedMessages tests that a message on gRPC's own port is counted before it is read,
+// and that the message of a call that needs no key must be small.
 func TestAnnouncedMessages(t *testing.T) {
 	config := kservetest.Open()
 	began, end := make(chan struct{}), make(chan struct{})
@@ -98,8 +98,8 @@ func TestAnnouncedMessages(t *testing.T) {
 	<-held
 }
 
-// TestStreamsReturnWhatTheyRead: a message that was counted before it was read is its
-// request's then, and nobody's once that has ended.
+// TestStreamsReturnWhatTheyRead tests the accounting of a message that was counted before it
+// was read. Its request counts it from then on, and releases it at its end.
 func TestStreamsReturnWhatTheyRead(t *testing.T) {
 	holds := make(chan int64, 1)
 	var core *serving.Service
@@ -133,7 +133,7 @@ func TestStreamsReturnWhatTheyRead(t *testing.T) {
 	if err := stream.CloseSend(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stream.Recv(); err != io.EOF { //nolint:errorlint // the stream's own
+	if _, err := stream.Recv(); err != io.EOF { //nolint:errorlint // the stream returns it unwrapped
 		t.Errorf("the stream ended with %v", err)
 	}
 	if _, all := core.Admission().Holdings(); all.Bytes != 0 || all.Reading != 0 {

@@ -13,13 +13,13 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// TestNativeStopClosesIdleConnections: connections without calls don't hold a stop up, not
-// those either on which no HTTP/2 has been spoken yet.
+// TestNativeStopClosesIdleConnections tests that connections without calls don't delay a
+// stop, not even those that haven't started HTTP/2.
 func TestNativeStopClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	const (
 		preface   = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-		stopLimit = 3 * time.Second // it took 10 s
+		stopLimit = 3 * time.Second // it took 10 s when idle connections weren't closed
 	)
 	for name, said := range map[string]string{"that said nothing": "", "that said half of it": preface[:10], "of HTTP/2": preface} {
 		t.Run(name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestNativeStopClosesIdleConnections(t *testing.T) {
 	}
 }
 
-// TestNativeStopAtOnce: a stop right after the start, which may come before the port is
-// served, is no failure.
+// TestNativeStopAtOnce tests that a stop right after the start, possibly before the port is
+// served, succeeds.
 func TestNativeStopAtOnce(t *testing.T) {
 	for range 50 {
 		s, _ := startNative(t)
@@ -59,7 +59,8 @@ func TestNativeStopAtOnce(t *testing.T) {
 	}
 }
 
-// startNative serves KServe's own gRPC port. The test stops the server, which must not abort.
+// startNative serves KServe's own gRPC port. The caller stops the server, which must not
+// abort.
 func startNative(t *testing.T) (*kserve.Server, *kserve.Listener) {
 	t.Helper()
 	config := kservetest.Open()

@@ -19,8 +19,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestLargeMetadata refuses calls whose metadata is larger than headers may be on the
-// other ports.
+// TestLargeMetadata tests that calls are refused whose metadata exceeds the header limit
+// of the other ports.
 func TestLargeMetadata(t *testing.T) {
 	conn, err := grpc.NewClient(serveNative(t, kservetest.Open(), inferencetest.New()), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -36,7 +36,8 @@ func TestLargeMetadata(t *testing.T) {
 	}
 }
 
-// TestPingFlood ends a connection that does nothing but ping, by GOAWAY (RFC 9113, 6.8).
+// TestPingFlood tests that a connection that only sends pings gets a GOAWAY (RFC 9113,
+// 6.8).
 func TestPingFlood(t *testing.T) {
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", serveNative(t, kservetest.Open(), inferencetest.New()))
 	if err != nil {
@@ -49,11 +50,11 @@ func TestPingFlood(t *testing.T) {
 	}
 	for range 10 {
 		if _, err := io.WriteString(conn, "\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping"); err != nil {
-			break // it has been ended already
+			break // the server has closed it already
 		}
 	}
 	for {
-		head := make([]byte, 9) // length, type, flags and stream of a frame
+		head := make([]byte, 9) // frame header: length, type, flags and stream
 		if _, err := io.ReadFull(conn, head); err != nil {
 			t.Fatalf("no GOAWAY: %v", err)
 		}

@@ -30,7 +30,7 @@ func stream(ctx context.Context, t *testing.T, config kserve.Config, engines ...
 	return streamBy(ctx, t, serveNative, config, engines...)
 }
 
-// servers is serveNative or serveShared.
+// servers is the type of serveNative and of serveShared.
 type servers = func(testing.TB, kserve.Config, ...inference.Engine) string
 
 func streamBy(ctx context.Context, t *testing.T, serve servers, config kserve.Config, engines ...inference.Engine) grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse] {
@@ -52,10 +52,9 @@ func mustSend(t *testing.T, s grpc.BidiStreamingClient[api.ModelInferRequest, ap
 	}
 }
 
-// TestSlowReader has a model make responses without end for a client that reads
-// nothing: Trident stops to take them after what fits into the connection and the
-// client's own window, which grows to 16 MiB, and ends the stream after the write
-// timeout.
+// TestSlowReader tests an endless model with a client that reads nothing. Trident must stop
+// reading responses once the connection and the client's window, which grows to 16 MiB, are
+// full. It aborts the stream after the write timeout.
 func TestSlowReader(t *testing.T) {
 	t.Run("own port", func(t *testing.T) { testSlowReader(t, serveNative) })
 	t.Run("shared port", func(t *testing.T) { testSlowReader(t, kservetest.ServeShared) })
@@ -93,8 +92,8 @@ func testSlowReader(t *testing.T, serve servers) {
 	}
 }
 
-// TestReadsNoFurther has a client send without end to a model that doesn't answer:
-// Trident takes a bounded number of requests.
+// TestReadsNoFurther tests a client that sends endlessly to a model that doesn't respond.
+// Trident must read a limited number of requests.
 func TestReadsNoFurther(t *testing.T) {
 	release := make(chan struct{})
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
@@ -138,7 +137,7 @@ func TestReadsNoFurther(t *testing.T) {
 
 func goroutines() int { return runtime.NumGoroutine() }
 
-// TestClientLeaves cancels a stream with many requests under way.
+// TestClientLeaves tests a client that cancels a stream with many requests in flight.
 func TestClientLeaves(t *testing.T) {
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
 		<-ctx.Done()
@@ -152,8 +151,8 @@ func TestClientLeaves(t *testing.T) {
 	kservetest.Await(t, "requests go on after their client", func() bool { return engine.Active() == 0 })
 }
 
-// TestIdleStreamAtStop stops a server whose client holds a stream open and asks
-// nothing: the stream ends, at once.
+// TestIdleStreamAtStop tests that the stop of a server ends a stream without requests at
+// once.
 func TestIdleStreamAtStop(t *testing.T) {
 	t.Run("own port", func(t *testing.T) { testIdleStreamAtStop(t, serveNative) })
 	t.Run("shared port", func(t *testing.T) { testIdleStreamAtStop(t, kservetest.ServeShared) })
@@ -175,14 +174,14 @@ func testIdleStreamAtStop(t *testing.T, serve servers) {
 			final = m.GetInferResponse().GetParameters()["triton_final_response"].GetBoolParam()
 		}
 		idle = time.Now()
-	}) // which stops the server
+	}) // it stops the server
 	if took := time.Since(idle); took > 10*time.Second {
 		t.Errorf("the stop took %s", took)
 	}
 }
 
-// TestSequenceOrder sends many requests of two sequences at once: the model gets those of a
-// sequence one after the other, in the order in which they were sent.
+// TestSequenceOrder sends many requests of two sequences at once. The model must receive
+// the requests of a sequence one after the other, in the order in which they were sent.
 func TestSequenceOrder(t *testing.T) {
 	const requests = 40
 	var mu sync.Mutex
@@ -201,7 +200,7 @@ func TestSequenceOrder(t *testing.T) {
 			}
 		}
 		change(1)
-		<-time.After(time.Millisecond) // so that requests that do not wait overlap
+		<-time.After(time.Millisecond) // so that requests that don't wait overlap
 		change(-1)
 		return nil
 	})
@@ -229,8 +228,8 @@ func TestSequenceOrder(t *testing.T) {
 	}
 }
 
-// TestErrorsInStream are what tritonserver can't be asked, as it has no such
-// failures, or crashes on them.
+// TestErrorsInStream tests errors that can't be compared with tritonserver, which doesn't
+// have them or crashes on them.
 func TestErrorsInStream(t *testing.T) {
 	failed := &inference.Error{Code: inference.CodeNotFound, Triton: inference.TritonInvalidArg, Message: "bad", Text: "[request id: 1] bad"}
 	lost := &inference.Error{Code: inference.CodeUnavailable, Message: "the engine is gone", Err: errors.New("at 10.0.0.1")}
@@ -253,7 +252,7 @@ func TestErrorsInStream(t *testing.T) {
 		engine   *inferencetest.Engine
 		asStatus bool
 		want     []string // error messages; "" for a response
-		final    bool     // what the last one says
+		final    bool     // the final parameter of the last response
 		code     codes.Code
 	}{
 		{"refused", play(failed), false, []string{"[request id: 1] bad"}, false, codes.OK},

@@ -24,7 +24,8 @@ import (
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
-// stressTime is how long streams are begun: TRIDENT_TEST_STRESS=20s for longer.
+// stressTime returns how long the test starts streams. TRIDENT_TEST_STRESS=20s sets
+// a longer time.
 func stressTime(t *testing.T) time.Duration {
 	t.Helper()
 	value := os.Getenv("TRIDENT_TEST_STRESS")
@@ -38,11 +39,11 @@ func stressTime(t *testing.T) time.Duration {
 	return d
 }
 
-// hung is more than any stream of the stress takes to end.
+// hung is longer than any stream of the stress test takes.
 const hung = time.Minute
 
-// counting answers a request with as many responses as its input says, of 4 KiB, and
-// ends when it is cancelled.
+// counting responds to a request with as many responses of 4 KiB as its input
+// specifies, and ends when it is cancelled.
 func counting() *inferencetest.Engine {
 	engine := kservetest.Decoupled(func(ctx context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
 		n := binary.LittleEndian.Uint32(req.GetRawInputContents()[0])
@@ -57,10 +58,10 @@ func counting() *inferencetest.Engine {
 	return engine
 }
 
-// TestStress has many streams at once go through the shared port's few connections,
-// by all protocols, with and without TLS: some leave at any time, some read slowly,
-// some end their sending first and some in between. None hangs, those that stay get
-// every response, and in the end nothing runs on.
+// TestStress sends many concurrent streams through a few connections of the shared
+// port, with all protocols, with and without TLS. Some are cancelled at any time,
+// some read slowly, and some end their sending early. No stream may hang, complete
+// streams must get every response, and nothing may run on at the end.
 func TestStress(t *testing.T) {
 	engine := counting()
 	address := kservetest.ServeShared(t, kservetest.Open(), engine)
@@ -106,7 +107,7 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// stressStream holds one stream, and tells whether it stayed to its end.
+// stressStream runs one stream, and reports whether it ran to its end.
 func stressStream(ctx context.Context, client kserveconnect.GRPCInferenceServiceClient, random *rand.Rand) (stayed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
@@ -162,7 +163,7 @@ func stressSend(stream stressed, counts []uint32) error {
 	return stream.CloseRequest()
 }
 
-// stressReceive counts the responses.
+// stressReceive returns the number of responses.
 func stressReceive(stream stressed, slow bool) (n int, err error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// describing are the questions about the server and its models.
+// describing returns trials that describe the server and its models.
 func describing() []trial {
 	var all []trial
 	for _, m := range []struct{ name, version string }{
@@ -54,7 +54,7 @@ func describing() []trial {
 	)
 }
 
-// onlyShape leaves of statistics what doesn't count or time.
+// onlyShape removes counts and times from statistics.
 func onlyShape(m *api.ModelStatisticsResponse) {
 	for _, row := range m.GetModelStats() {
 		row.LastInference, row.InferenceCount, row.ExecutionCount = 0, 0, 0
@@ -75,7 +75,7 @@ type (
 	typed  = api.InferTensorContents
 )
 
-// tensor is a request with one input.
+// tensor returns a request with one input.
 func tensor(model, name, datatype string, shape []int64, raw []byte) *api.ModelInferRequest {
 	return &api.ModelInferRequest{
 		ModelName: model, Id: "id of " + name,
@@ -92,7 +92,7 @@ func script(id, letters string) *api.ModelInferRequest {
 	return copied(tensor("script", "SCRIPT", "BYTES", []int64{1}, kservetest.Bytes(letters)), func(r *api.ModelInferRequest) { r.Id = id })
 }
 
-// failing has the echo model fail.
+// failing returns a request that makes the echo model fail.
 func failing(id, how string) *api.ModelInferRequest {
 	return copied(echo("x"), func(r *api.ModelInferRequest) {
 		r.Id = id
@@ -105,12 +105,12 @@ func infer(name string, req *api.ModelInferRequest) trial {
 	return calling(name, client.ModelInfer, req)
 }
 
-// both asks in a call and in a stream.
+// both returns the request as a call and as a stream.
 func both(name string, req *api.ModelInferRequest) []trial {
 	return []trial{infer(name, req), conversation(name+", in a stream", false, req)}
 }
 
-// inferring are plain inferences.
+// inferring returns plain inferences.
 func inferring() []trial {
 	large := make([]byte, 1<<20)
 	for i := range large {
@@ -138,7 +138,7 @@ func inferring() []trial {
 	return append(all, infer("exception in the model", failing("f", "no code")).unlike("Trident shows no stack of Triton's host"))
 }
 
-// datatypes are all types as raw contents, there and back.
+// datatypes returns a trial of raw contents for each datatype, there and back.
 func datatypes() []trial {
 	var all []trial
 	for name, width := range map[string]int{
@@ -150,7 +150,7 @@ func datatypes() []trial {
 	return append(all, infer("raw BYTES", tensor("types", "STRING", "BYTES", []int64{3}, kservetest.Bytes("a", "", "\xff\x00"))))
 }
 
-// contents are typed ones.
+// contents returns trials of typed contents.
 func contents() []trial {
 	all := map[string]*typed{
 		"BOOL": {BoolContents: []bool{true, false}}, "INT8": {IntContents: []int32{-128, 127}}, "INT16": {IntContents: []int32{-32768, 5}},
@@ -185,7 +185,7 @@ func contents() []trial {
 	)
 }
 
-// wrong are requests that are refused.
+// wrong returns requests that are refused.
 func wrong() []trial {
 	change := func(do func(*api.ModelInferRequest)) *api.ModelInferRequest { return copied(echo("x"), do) }
 	in := func(r *api.ModelInferRequest) *input { return r.GetInputs()[0] }
@@ -235,7 +235,7 @@ func wrong() []trial {
 	return trials
 }
 
-// parametrised are requests with parameters, which the model shows, and with
+// parametrised returns requests with parameters, which the model returns, and with
 // classification.
 func parametrised() []trial {
 	shows := copied(tensor("types", "STRING", "BYTES", []int64{1}, kservetest.Bytes("x")), func(r *api.ModelInferRequest) {
@@ -279,8 +279,8 @@ func parametrised() []trial {
 	)
 }
 
-// streams are conversations. Without errors as status: tritonserver 2.51 crashes on
-// those; TestErrorsInStream has them.
+// streams returns trials of streams. They don't request errors as status, since
+// tritonserver 2.51 crashes on those; TestErrorsInStream tests them.
 func streams() []trial {
 	empty := inferencetest.Params{"triton_enable_empty_final_response": inferencetest.Truth(true)}
 	numbered := func(id string) *api.ModelInferRequest {
@@ -311,7 +311,7 @@ func streams() []trial {
 	)
 }
 
-// sequences are requests to a model that adds up.
+// sequences returns requests to a model that adds up its inputs.
 func sequences() []trial {
 	step := func(id string, value byte, sequence *api.InferParameter, start, end bool) *api.ModelInferRequest {
 		req := tensor("sequence", "VALUE", "INT32", []int64{1, 1}, []byte{value, 0, 0, 0})
@@ -340,7 +340,7 @@ func sequences() []trial {
 	}
 }
 
-// shared are uses of shared memory of the system.
+// shared returns trials of system shared memory.
 func shared(t *testing.T) []trial {
 	t.Helper()
 	key := kservetest.SharedObject(t)
@@ -380,9 +380,9 @@ func shared(t *testing.T) []trial {
 	}
 }
 
-// awaitUnregistered unregisters a region: a busy tritonserver lets its client know
-// of a response before it lets go of the region. How often it refuses is chance, so the
-// metadata of these calls isn't compared.
+// awaitUnregistered returns a trial that unregisters a region. A busy tritonserver
+// sends a response before it releases the region, and the number of its refusals
+// varies. The metadata of these calls thus isn't compared.
 func awaitUnregistered(name string) trial {
 	return trial{name: "unregister " + name, ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
 		ctx = withoutNoted(ctx)
@@ -395,7 +395,8 @@ func awaitUnregistered(name string) trial {
 	}}
 }
 
-// controlling loads and unloads, and leaves everything as it was.
+// controlling returns trials that load and unload models, and restore the previous
+// state.
 func controlling() []trial {
 	type parameter = api.ModelRepositoryParameter
 	load := func(name string, p map[string]*parameter) trial {
@@ -424,7 +425,7 @@ func controlling() []trial {
 	}
 }
 
-// settings are asked for and changed, and changed back.
+// settings returns trials that read, change and restore settings.
 func settings() []trial {
 	type (
 		traced = api.TraceSettingRequest_SettingValue
@@ -450,7 +451,7 @@ func settings() []trial {
 	}
 }
 
-// unloaded waits until a model is gone.
+// unloaded returns a trial that waits until a model has been unloaded.
 func unloaded(name string) trial {
 	return trial{name: "wait", ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
 		for ; ; kservetest.Pause(ctx) {

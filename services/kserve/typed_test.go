@@ -15,7 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// typedProtocols are those of browsers and of programs.
+// typedProtocols are the protocols of browsers and of programs.
 var typedProtocols = map[string][]connect.ClientOption{
 	"Connect": nil, "Connect with JSON": {connect.WithProtoJSON()}, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
 }
@@ -36,7 +36,8 @@ func words(texts ...string) *api.ModelInferRequest {
 	return req
 }
 
-// TestTypedStream: one request gives all that a decoupled model answers.
+// TestTypedStream tests that one request returns all responses of a decoupled
+// model.
 func TestTypedStream(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
 	for name, options := range typedProtocols {
@@ -79,7 +80,8 @@ func TestTypedStream(t *testing.T) {
 	}
 }
 
-// TestTypedStreamLeaves: a client that leaves cancels the model.
+// TestTypedStreamLeaves tests that the model is cancelled when its client
+// disconnects.
 func TestTypedStreamLeaves(t *testing.T) {
 	stopped := make(chan struct{})
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
@@ -104,7 +106,8 @@ func TestTypedStreamLeaves(t *testing.T) {
 	}
 }
 
-// TestTypedRestricted: the group of inferences holds.
+// TestTypedRestricted tests that the restriction of the group of inferences
+// applies.
 func TestTypedRestricted(t *testing.T) {
 	access := auth.Config{GRPCRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}}}
 	client := typedClient(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.Shouting()))

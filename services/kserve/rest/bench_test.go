@@ -18,10 +18,10 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// BenchmarkInferJSON asks how long a request with a million FP32 values in JSON takes
-// at tritonserver's own HTTP port, and through Trident with that tritonserver behind
-// it and, under TRIDENT_TEST_LOCAL=1, with Triton in this process: with an answer that
-// is short, and with one that has the values again. Compare the rows of one run.
+// BenchmarkInferJSON measures a request with a million FP32 values in JSON. It compares
+// tritonserver's own HTTP port with Trident over that tritonserver and, under
+// TRIDENT_TEST_LOCAL=1, over in-process Triton. One response is short, the other has the
+// values again. Compare the rows of one run.
 func BenchmarkInferJSON(b *testing.B) {
 	repositories := []string{tritontest.ExtensionRepository(b)}
 	triton := tritontest.StartServer(b, tritonserver.Options{Repositories: repositories})
@@ -43,18 +43,18 @@ func BenchmarkInferJSON(b *testing.B) {
 	}
 }
 
-// What REST is held to: a million FP32 values in JSON take Trident at most
-// twice the time of tritonserver's own port. Of so many rounds on each side, one after
-// the other, the fastest counts: another's work on the machine makes rounds slower and
-// none faster. Where that isn't enough there are further rounds, to a limit.
+// Limits of [TestInferJSONTime]: Trident may take at most mostTimes the time of
+// tritonserver's own port for a million FP32 values in JSON. The fastest of fewRounds
+// rounds counts on each side, since other load on the machine only makes rounds slower.
+// If that isn't enough there are further rounds, up to mostRounds.
 const (
 	mostTimes  = 2
 	fewRounds  = 4
 	mostRounds = 24
 )
 
-// TestInferJSONTime holds Trident to that, with that tritonserver behind it and,
-// under TRIDENT_TEST_LOCAL=1, with Triton in this process.
+// TestInferJSONTime compares the times, with that tritonserver behind Trident and, under
+// TRIDENT_TEST_LOCAL=1, with in-process Triton.
 func TestInferJSONTime(t *testing.T) {
 	if tier.Race {
 		t.Skip("compares times")
@@ -95,14 +95,14 @@ func compareTimes(t *testing.T, client *http.Client, want, got string, body []by
 	}
 }
 
-// floatsBody asks a model to answer n values with an output.
-// million is how many values large tensors have.
+// million is the number of values of large tensors.
 const million = 1_000_000
 
-// floatsBody has n FP32 values as a client writes them: most with the digits of a double.
+// floatsBody returns a request with n FP32 values as a client writes them: most with the
+// digits of a double. It requests one output.
 func floatsBody(tb testing.TB, output string, n int) []byte {
 	tb.Helper()
-	random := rand.New(rand.NewPCG(1, 2)) // the same ones in each run
+	random := rand.New(rand.NewPCG(1, 2)) // the same values in each run
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = float64(float32(random.NormFloat64()))

@@ -17,8 +17,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/rest"
 )
 
-// TestClaims sends bodies that claim more than they hold, or that could cost more
-// than they are long: they cost a small multiple of their length.
+// TestClaims tests that bodies that announce more than they contain, or that could
+// need much memory, allocate only a small multiple of their length.
 func TestClaims(t *testing.T) {
 	const size = 1 << 20
 	repeated := func(before, part, after string) string {
@@ -65,7 +65,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// broken gives some bytes and an error.
+// broken yields some bytes and then an error.
 type broken struct{ rest []byte }
 
 func (b *broken) Read(p []byte) (int, error) {
@@ -79,7 +79,8 @@ func (b *broken) Read(p []byte) (int, error) {
 
 func (*broken) Close() error { return nil }
 
-// TestReadBody reads bodies that come in any pieces, and one that claims 2 GiB.
+// TestReadBody reads bodies that arrive in pieces of any size, and one that
+// announces 2 GiB.
 func TestReadBody(t *testing.T) {
 	want := make([]byte, 3<<20+5)
 	for i := range want {
@@ -104,15 +105,15 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-// pieces reads a few bytes at a time.
+// pieces reads at most 1000 bytes at a time.
 type pieces struct{ *bytes.Reader }
 
 func (p pieces) Read(b []byte) (int, error) { return p.Reader.Read(b[:min(len(b), 1000)]) }
 func (pieces) Close() error                 { return nil }
 
-// FuzzInferBody takes any body, cut into any buffers: no error but for clients, and
-// no tensor whose contents don't fill its shape, or that costs more than the body
-// does.
+// FuzzInferBody reads any body, split into two buffers at any position. It allows
+// only client errors. The contents of a tensor must fill its shape and may need
+// only a small multiple of the body's size.
 func FuzzInferBody(f *testing.F) {
 	add := func(x restTrial) { f.Add([]byte(x.body), x.header["Inference-Header-Content-Length"], 40) }
 	for _, x := range slices.Concat(restPlain(), restDatatypes(), restWrong(), restRaw(), restParameters(), restOutputs()) {

@@ -23,11 +23,12 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
-// TestRoutesLikeTritonserver asks the same of a tritonserver's own HTTP port and of
-// Trident's: every path but those of inferences, wrong methods, paths and bodies
-// too, with that tritonserver behind it, and, under TRIDENT_TEST_LOCAL=1, with Triton
-// in this process. Trident's answers are held to openapi/kserve.yaml besides. What
-// differs stands in the table with its reason, and in docs/kserve.md.
+// TestRoutesLikeTritonserver sends the same requests to a tritonserver's own HTTP
+// port and to Trident. They cover all paths except inferences, and also wrong
+// methods, paths and bodies. Trident's engine is that tritonserver or, under
+// TRIDENT_TEST_LOCAL=1, in-process Triton. Trident's responses must also satisfy
+// openapi/kserve.yaml. The table has the differences with their reasons, as
+// docs/kserve.md does.
 func TestRoutesLikeTritonserver(t *testing.T) {
 	kservetest.Beside(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
@@ -48,7 +49,8 @@ func TestRoutesLikeTritonserver(t *testing.T) {
 	})
 }
 
-// TestRestrictedLikeTritonserver restricts groups of both by --http-restricted-api.
+// TestRestrictedLikeTritonserver restricts groups of both servers with
+// --http-restricted-api.
 func TestRestrictedLikeTritonserver(t *testing.T) {
 	kservetest.Beside(t)
 	triton := tritontest.StartServer(t, tritonserver.Options{Args: []string{
@@ -79,29 +81,30 @@ func TestRestrictedLikeTritonserver(t *testing.T) {
 type routeCall struct {
 	method, path, body string
 	header             http.Header
-	// settle makes what is chance alike in the JSON of an answer.
+	// settle replaces values that vary between runs in the JSON of a response.
 	settle func(any) any
-	// until is met by the last answer of a call that is repeated.
+	// until is set for a call that is repeated until its response satisfies the
+	// condition.
 	until func(routeAnswer) bool
 }
 
-// routeAnswer is what a client sees of it.
+// routeAnswer is a client's view of a response.
 type routeAnswer struct {
 	status int
-	header http.Header // those that count
+	header http.Header // only those that are compared
 	body   []byte
-	json   any // nil for none
+	json   any // nil if the body isn't JSON
 }
 
 func (a routeAnswer) String() string {
 	return fmt.Sprintf("\n  %d %v %s", a.status, a.header, a.body)
 }
 
-// routeTrial are calls, one after the other.
+// routeTrial is a sequence of calls.
 type routeTrial struct {
 	name  string
 	calls []routeCall
-	// differs says why Trident's answers aren't tritonserver's.
+	// differs is the reason for which Trident's responses differ from tritonserver's.
 	differs string
 }
 
@@ -137,7 +140,7 @@ func (x routeTrial) with(name, value string) routeTrial {
 	return x
 }
 
-// inTurn is a trial of several.
+// inTurn returns a trial with the calls of several trials in sequence.
 func inTurn(name string, all ...routeTrial) routeTrial {
 	x := routeTrial{name: name}
 	for _, one := range all {
@@ -180,7 +183,7 @@ func compareRoutes(t *testing.T, trials []routeTrial, want, got string) {
 	t.Logf("%d trials", len(names))
 }
 
-// decoded leaves out the bytes of what is JSON.
+// decoded removes the bytes of bodies that are JSON.
 func decoded(answers []routeAnswer) []routeAnswer {
 	all := slices.Clone(answers)
 	for i := range all {
@@ -207,8 +210,8 @@ func (c routeCall) once(t *testing.T, client *http.Client, address string) route
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.URL.Opaque = "//" + address + c.path // as it is, however odd
-	req.Close = c.method == http.MethodHead  // tritonserver sends a body after all
+	req.URL.Opaque = "//" + address + c.path // unmodified, however unusual
+	req.Close = c.method == http.MethodHead  // tritonserver sends a body for HEAD
 	if c.header != nil {
 		req.Header = c.header.Clone()
 	}
@@ -228,7 +231,7 @@ func (c routeCall) once(t *testing.T, client *http.Client, address string) route
 		}
 	}
 	if answer.status != http.StatusOK && (len(body) > 0 || c.method == http.MethodHead) {
-		// tritonserver calls some errors text/plain. Their JSON is called so here.
+		// tritonserver sends some JSON errors as text/plain.
 		answer.header.Set("Content-Type", "application/json")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -239,8 +242,8 @@ func (c routeCall) once(t *testing.T, client *http.Client, address string) route
 	return answer
 }
 
-// contract is openapi/kserve.yaml with its objects closed: an answer may have no key
-// that the document doesn't tell of.
+// contract is openapi/kserve.yaml with closed objects: a response must not have keys
+// that the document lacks.
 type contract struct {
 	doc   *openapi3.T
 	paths map[string]*regexp.Regexp
@@ -267,7 +270,7 @@ func restDocument(t *testing.T) contract {
 	return c
 }
 
-// operation is the one that a call asks for, nil if there is none.
+// operation returns the operation of a call, or nil if there is none.
 func (c contract) operation(method, path string) *openapi3.Operation {
 	if item := c.doc.Paths.Value(path); item != nil {
 		return item.GetOperation(method)
@@ -280,7 +283,8 @@ func (c contract) operation(method, path string) *openapi3.Operation {
 	return nil
 }
 
-// check holds an answer to the document. What isn't an operation must be an error.
+// check compares a response with the document. The response to a call that isn't an
+// operation must be an error.
 func (c contract) check(t *testing.T, call routeCall, answer routeAnswer) {
 	t.Helper()
 	media := c.doc.Components.Responses["Error"].Value.Content["application/json"]

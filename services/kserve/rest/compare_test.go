@@ -19,8 +19,9 @@ import (
 )
 
 // TestInferLikeTritonserver sends the same requests to a tritonserver's own HTTP port
-// and to Trident, byte by byte: statuses, bodies and headers of infer, generate and
-// generate_stream, on the shared port too. It is otherwise as TestLikeTritonserver.
+// and to Trident. It compares statuses, bodies and headers of infer, generate and
+// generate_stream byte by byte, on the shared port, too. Otherwise it is like
+// TestLikeTritonserver.
 func TestInferLikeTritonserver(t *testing.T) {
 	kservetest.Beside(t)
 	triton := kservetest.CommonTriton(t)
@@ -42,28 +43,30 @@ func TestInferLikeTritonserver(t *testing.T) {
 	})
 }
 
-// serveREST serves REST on a port of its own until the test ends, and gives the URL.
+// serveREST serves REST on a separate port until the test ends, and returns the URL.
 func serveREST(tb testing.TB, engines ...inference.Engine) string {
 	tb.Helper()
 	return "http://" + kservetest.ServeREST(tb, kservetest.Open(), engines...)
 }
 
-// restTrial is one request to send.
+// restTrial is one request.
 type restTrial struct {
 	name   string
-	path   string // behind /v2/models/
+	path   string // after /v2/models/
 	body   string
 	header map[string]string
 	then   []restTrial // is sent next
-	// differs says why Trident's answer isn't tritonserver's; got is it then.
+	// differs is the reason for which Trident's response differs from tritonserver's;
+	// got is then the response.
 	differs, got string
-	// remote says why it differs, with a remote Triton alone.
+	// remote is set if the response differs only with a remote Triton.
 	remote bool
 }
 
 func (x restTrial) unlike(reason, got string) restTrial { x.differs, x.got = reason, got; return x }
 
-// onlyRemote is for what differs because a remote Triton's streams have no codes.
+// onlyRemote marks a difference that exists because a remote Triton's streams have no
+// codes.
 func (x restTrial) onlyRemote() restTrial { x.remote = true; return x }
 
 func (x restTrial) with(name, value string) restTrial {
@@ -75,7 +78,7 @@ func (x restTrial) with(name, value string) restTrial {
 	return x
 }
 
-// ask gives all of an answer that clients look at.
+// ask returns the parts of a response that clients use.
 func (x restTrial) ask(t *testing.T, base string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), kservetest.TrialTime)
@@ -99,7 +102,7 @@ func (x restTrial) ask(t *testing.T, base string) string {
 	}
 	const binaryHeader = "Inference-Header-Content-Length"
 	contentType := answer.Header.Get("Content-Type")
-	if contentType == "text/plain" { // of tritonserver's early errors, whose body is JSON all the same
+	if contentType == "text/plain" { // tritonserver's early errors have this type but a JSON body
 		contentType = "application/json"
 	}
 	text := fmt.Sprintf("%d %s %s\n%s", answer.StatusCode, contentType, answer.Header.Get(binaryHeader), body)
@@ -109,7 +112,7 @@ func (x restTrial) ask(t *testing.T, base string) string {
 	return text
 }
 
-// restTrials are all but those of shared memory.
+// restTrials returns all trials except those of shared memory.
 func restTrials() []restTrial {
 	return slices.Concat(
 		restPlain(), restDatatypes(), restJSON(), restWrong(), restBinary(), restRaw(), restParameters(), restOutputs(), restSequences(),
@@ -142,7 +145,7 @@ func compareREST(t *testing.T, trials []restTrial, want, got string, local bool)
 	t.Logf("%d trials", len(names))
 }
 
-// tensorJSON is an input in JSON.
+// tensorJSON returns an input in JSON.
 func tensorJSON(name, datatype, shape, data string) string {
 	return fmt.Sprintf(`{"name": %q, "datatype": %q, "shape": %s, "data": %s}`, name, datatype, shape, data)
 }
@@ -153,8 +156,8 @@ func restInfer(name, model, body string) restTrial {
 	return restTrial{name: name, path: model + "/infer", body: body}
 }
 
-// typesOf is a request to the model types, whose inputs are called as their types
-// are.
+// typesOf returns a request to the model types, whose inputs have the names of their
+// types.
 func typesOf(name, datatype, shape, data string) restTrial {
 	input := strings.Replace(datatype, "BYTES", "STRING", 1)
 	return restInfer(name, "types", inputs(tensorJSON(input, datatype, shape, data)))
@@ -289,7 +292,7 @@ func restWrong() []restTrial {
 	}
 }
 
-// binaryBody is JSON with tensors behind it.
+// binaryBody returns a request whose body is JSON followed by tensors.
 func binaryBody(name, model, text string, tensors ...[]byte) restTrial {
 	return restInfer(name, model, text+string(bytes.Join(tensors, nil))).with("Inference-Header-Content-Length", fmt.Sprint(len(text)))
 }
@@ -402,7 +405,7 @@ func restSequences() []restTrial {
 	}
 }
 
-// restShared are uses of shared memory, with a region of each.
+// restShared returns trials of shared memory, each with its own region.
 func restShared(t *testing.T, memories ...inference.SharedMemory) []restTrial {
 	t.Helper()
 	key := kservetest.SharedObject(t)
@@ -412,7 +415,7 @@ func restShared(t *testing.T, memories ...inference.SharedMemory) []restTrial {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			for { // a busy tritonserver lets its client know of a response before it lets go of the region
+			for { // a busy tritonserver sends a response before it releases the region
 				_, err := memory.SystemSharedMemoryUnregister(context.Background(), &api.SystemSharedMemoryUnregisterRequest{Name: "rest"})
 				if err == nil {
 					return

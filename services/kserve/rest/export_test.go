@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// ReadInfer reads a body that lies in several buffers, of a request to a model with
-// that configuration; the message is the caller's to free.
+// ReadInfer reads a body from several buffers, of a request to a model with this
+// configuration. The caller frees the message.
 func ReadInfer(header http.Header, config *api.ModelConfig, body mem.BufferSlice) (*inference.InferRequest, error) {
 	q := newRequest("m", "")
 	defer q.free()
@@ -24,10 +24,10 @@ func ReadInfer(header http.Header, config *api.ModelConfig, body mem.BufferSlice
 // ReadBody reads a request's body.
 func ReadBody(r *http.Request) (mem.BufferSlice, error) { return readBody(r) }
 
-// MessageJSON is for the test of JSON.
+// MessageJSON exports messageJSON for its test.
 func MessageJSON(m proto.Message, fields bool) []byte { return messageJSON(m, fields) }
 
-// Compressed is what compresses the answers of inferences.
+// Compressed returns a handler that compresses responses as those of inferences.
 func Compressed(next http.HandlerFunc) http.Handler {
 	var c compressor
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, next) })

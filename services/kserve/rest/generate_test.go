@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// piece is a response with one text.
+// piece returns a response with one text.
 func piece(text string) *inference.Response {
 	return &inference.Response{Version: "1", Outputs: []inference.Output{inferencetest.Bytes("text_output", text)}}
 }
@@ -37,8 +37,8 @@ func generate(ctx context.Context, t *testing.T, url, method, body string) *http
 	return answer
 }
 
-// TestGenerateStream has events in order, with all that a response holds, and an
-// error of the engine's as the last one.
+// TestGenerateStream tests the order and the content of events, and an error of the
+// engine as the last event.
 func TestGenerateStream(t *testing.T) {
 	engine := kservetest.Speaking(func(_ context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
 		if inferencetest.Input(req, "text_input") != "hi" || req.GetParameters()["temperature"].GetDoubleParam() != 0.5 || req.GetId() != "7" {
@@ -67,7 +67,7 @@ func TestGenerateStream(t *testing.T) {
 	}
 }
 
-// TestGenerateFails has errors before the first event as answers of their own.
+// TestGenerateFails tests that errors before the first event have their own status.
 func TestGenerateFails(t *testing.T) {
 	engine := kservetest.Speaking(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error {
 		return &inference.Error{Code: inference.CodeLimited, Message: "too much", RetryAfter: 100 * time.Millisecond}
@@ -81,8 +81,8 @@ func TestGenerateFails(t *testing.T) {
 	}
 }
 
-// TestGenerateClientLeaves cancels the model when its client has gone, in the middle
-// of a stream and before anything has come.
+// TestGenerateClientLeaves tests that the model is cancelled when its client
+// disconnects, within a stream and before the first event.
 func TestGenerateClientLeaves(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("after an event %t", first), func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestGenerateClientLeaves(t *testing.T) {
 	}
 }
 
-// TestGenerateSlowReader has a model make events without end for a client that reads
-// nothing: Trident stops to take them, and ends the stream after the write timeout.
+// TestGenerateSlowReader tests an endless model with a client that reads nothing.
+// Trident must stop reading responses, and abort the stream after the write timeout.
 func TestGenerateSlowReader(t *testing.T) {
 	var made atomic.Int64
 	long := strings.Repeat("x", 64<<10)
@@ -154,8 +154,8 @@ func TestGenerateSlowReader(t *testing.T) {
 	}
 }
 
-// TestGenerateStops ends a decoupled model that has more to say than one answer
-// holds.
+// TestGenerateStops tests that a decoupled model is cancelled when it has more than
+// one response for generate.
 func TestGenerateStops(t *testing.T) {
 	var made atomic.Int64
 	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
@@ -171,8 +171,8 @@ func TestGenerateStops(t *testing.T) {
 	}
 }
 
-// BenchmarkGenerateStream asks what an event costs, from an engine of this process
-// to the client. `make bench-go` runs it; compare two runs with benchstat.
+// BenchmarkGenerateStream measures an event from an in-process engine to the client.
+// `make bench-go` runs it; compare two runs with benchstat.
 func BenchmarkGenerateStream(b *testing.B) {
 	const events = 1000
 	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {

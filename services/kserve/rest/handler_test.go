@@ -21,22 +21,22 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// asked sends a request by a connection of its own.
+// asked sends a request over a new connection.
 func (c routeCall) asked(t *testing.T, address string) routeAnswer {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}, Timeout: kservetest.TrialTime}
 	return c.once(t, client, address)
 }
 
-// message is the text of an error.
+// message returns the message of an error.
 func (a routeAnswer) message() string {
 	object, _ := a.json.(map[string]any)
 	text, _ := object["error"].(string)
 	return text
 }
 
-// TestDocumentedRoutes holds the routes to openapi/kserve.yaml: each operation is
-// served, restricted by the group that is its tag, and no other method is.
+// TestDocumentedRoutes compares the routes with openapi/kserve.yaml. Each operation
+// is served and restricted by the group in its tag, and no other method is served.
 func TestDocumentedRoutes(t *testing.T) {
 	doc := restDocument(t).doc
 	if err := doc.Validate(t.Context()); err != nil {
@@ -73,7 +73,7 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 }
 
-// TestDocument serves the document on both ports.
+// TestDocument tests that both ports serve the document.
 func TestDocument(t *testing.T) {
 	want := restDocument(t).doc
 	for name, address := range map[string]string{"own": kservetest.ServeREST(t, kservetest.Open(), inferencetest.New()), "shared": kservetest.ServeShared(t, kservetest.Open(), inferencetest.New())} {
@@ -86,7 +86,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestRESTGuards has operators allow what clients may change.
+// TestRESTGuards tests that changes by clients need the operator's permission.
 func TestRESTGuards(t *testing.T) {
 	engine := inferencetest.New()
 	engine.Control(func(string) error { return nil })
@@ -127,7 +127,7 @@ func TestRESTGuards(t *testing.T) {
 	}
 }
 
-// many are members with names of their own.
+// many returns n members with different names.
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -136,7 +136,8 @@ func many(n int) string {
 	return b.String()
 }
 
-// TestCompressedBodies reads them within the limit, which holds for what comes out.
+// TestCompressedBodies tests that compressed bodies are read up to the limit, which
+// applies to the decompressed size.
 func TestCompressedBodies(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)
@@ -182,7 +183,7 @@ func TestCompressedBodies(t *testing.T) {
 	}
 }
 
-// damaged has another checksum.
+// damaged returns a body with an invalid checksum.
 func damaged(s string) string {
 	b := []byte(s)
 	b[len(b)-8] ^= 1
@@ -196,7 +197,8 @@ func serveHandler(t *testing.T, handler http.Handler) string {
 	return s.Listener.Addr().String()
 }
 
-// TestCompressedAnswers compresses as tritonserver chooses.
+// TestCompressedAnswers tests that responses are compressed with the encoding that
+// tritonserver selects.
 func TestCompressedAnswers(t *testing.T) {
 	text := strings.Repeat("a tensor ", 1000)
 	address := serveHandler(t, rest.Compressed(func(w http.ResponseWriter, r *http.Request) {
@@ -211,7 +213,7 @@ func TestCompressedAnswers(t *testing.T) {
 		"": "", "gzip": "gzip", "deflate": "deflate", "br": "", "*": "", "gzip, deflate": "gzip", "deflate;q=0.5, gzip;q=0.8": "gzip", "deflate, gzip;q=0.8": "deflate",
 		"identity, gzip;q=0.9": "", "gzip;q=0": "", "gzip;q=x, deflate": "deflate", " ,gzip": "gzip", "identity;q=0.2,deflate;q=0.3": "deflate", "GZIP": "",
 	} {
-		for range 2 { // a writer is used again
+		for range 2 { // the second time reuses the writer
 			answer := routeCall{method: http.MethodGet, path: "/good", header: http.Header{"Accept-Encoding": {accept}}}.asked(t, address)
 			if got := answer.header.Get("Content-Encoding"); answer.status != http.StatusOK || got != want || kservetest.Decompress(t, want, answer.body) != text {
 				t.Errorf("%q: %d, %q, %d bytes", accept, answer.status, got, len(answer.body))
@@ -224,7 +226,8 @@ func TestCompressedAnswers(t *testing.T) {
 	}
 }
 
-// TestMessageJSON has each kind of field, and integers that a double can't hold.
+// TestMessageJSON tests each kind of field, and integers that a double can't
+// represent.
 func TestMessageJSON(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -11,7 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// routeDescribing are the questions about the server and its models.
+// routeDescribing returns trials that describe the server and its models.
 func routeDescribing() []routeTrial {
 	all := []routeTrial{
 		getting("/v2"), getting("/v2/health/live"), getting("/v2/health/ready"), getting("/v2/models/stats").settled(statisticsShape),
@@ -34,14 +34,14 @@ func routeDescribing() []routeTrial {
 	return all
 }
 
-// statisticsShape leaves of statistics what doesn't count or time: the forms of
-// numbers stay.
+// statisticsShape removes counts and times from statistics; the form of numbers
+// stays.
 func statisticsShape(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
 			switch name {
-			case "batch_stats", "response_stats": // there are as many as there were
+			case "batch_stats", "response_stats": // the number of entries varies
 				v[name] = fmt.Sprintf("%T", value)
 			case "version", "name":
 			default:
@@ -59,7 +59,7 @@ func statisticsShape(v any) any {
 	return fmt.Sprintf("%T", v)
 }
 
-// byName sorts a list of objects.
+// byName sorts a list of objects by name.
 func byName(v any) any {
 	if list, ok := v.([]any); ok {
 		slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
@@ -73,7 +73,7 @@ func nameOf(v any) string {
 	return name
 }
 
-// routeRefusing are paths and methods that aren't served.
+// routeRefusing returns trials of paths and methods that aren't served.
 func routeRefusing() []routeTrial {
 	var all []routeTrial
 	for _, path := range []string{
@@ -107,8 +107,8 @@ func routeRefusing() []routeTrial {
 	return append(all, route(http.MethodHead, "/v2", ""), route(http.MethodHead, "/v2/health/live", ""), route(http.MethodHead, "/v2/nothing", ""), route(http.MethodOptions, "/v2", ""), route(http.MethodPatch, "/v2/models/types", "{}"))
 }
 
-// routeOdd are paths that another frontend's might be on the shared port, and odd
-// ones.
+// routeOdd returns trials of paths that may belong to another frontend on the
+// shared port, and of unusual paths.
 func routeOdd() []routeTrial {
 	all := []routeTrial{
 		getting("/"), getting("/v1/models"), getting("/v2x"), getting("/v2/models/a.b/ready"), getting("/v2/models/a%2Fb/ready"),
@@ -122,7 +122,8 @@ func routeOdd() []routeTrial {
 	return all
 }
 
-// routeControlling loads and unloads, and leaves everything as it was.
+// routeControlling returns trials that load and unload models, and restore the
+// previous state.
 func routeControlling() []routeTrial {
 	load := func(name, body string) routeTrial { return posting("/v2/repository/models/"+name+"/load", body) }
 	unload := func(name, body string) routeTrial { return posting("/v2/repository/models/"+name+"/unload", body) }
@@ -161,7 +162,7 @@ func routeControlling() []routeTrial {
 	return all
 }
 
-// routeMemory registers shared memory.
+// routeMemory returns trials that register shared memory.
 func routeMemory(t *testing.T) []routeTrial {
 	t.Helper()
 	key, size := kservetest.SharedObject(t), os.Getpagesize()
@@ -194,7 +195,7 @@ func routeMemory(t *testing.T) []routeTrial {
 
 const wordsOfGRPC = "tritonserver's HTTP and gRPC have other words here, and codes; these are those of gRPC"
 
-// routeSettings are asked for and changed, and changed back.
+// routeSettings returns trials that read, change and restore settings.
 func routeSettings() []routeTrial {
 	const trace, traceEcho, logs = "/v2/trace/setting", "/v2/models/echo/trace/setting", "/v2/logging"
 	all := []routeTrial{

@@ -40,7 +40,7 @@ func appendData(to []byte, out *inference.Output) ([]byte, error) {
 	return b, nil
 }
 
-// parseJSON returns what encoding/json decodes of a text, with numbers as their digits.
+// parseJSON returns the same as encoding/json for a text, with numbers as their digits.
 func parseJSON(text []byte) (any, error) {
 	d, err := tensorjson.Parse(text)
 	if err != nil {
@@ -89,9 +89,9 @@ func floats(values ...float32) (raw []byte) {
 	return raw
 }
 
-// TestNumbers reads and writes floats of all sizes and lengths as strconv does.
+// TestNumbers tests that floats of all sizes and lengths are read and written as by strconv.
 func TestNumbers(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) // the same ones in each run
+	random := rand.New(rand.NewPCG(1, 2)) // the same values in each run
 	for range 200_000 {
 		f := math.Float64frombits(random.Uint64())
 		if random.IntN(2) == 0 {
@@ -103,7 +103,7 @@ func TestNumbers(t *testing.T) {
 		format := []byte("efg")[random.IntN(3)]
 		text := strconv.FormatFloat(f, format, random.IntN(22)-1, 64)
 		want, _ := strconv.ParseFloat(text, 64)
-		if math.IsInf(want, 0) { // rounded up
+		if math.IsInf(want, 0) { // it was rounded up
 			continue
 		}
 		raw, err := readTensor("FP64", []byte(text), 1)
@@ -121,8 +121,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestAppendData has the forms that tritonserver gives numbers, and all that can be
-// wrong with a tensor.
+// TestAppendData tests tritonserver's forms of numbers, and all errors of a tensor.
 func TestAppendData(t *testing.T) {
 	tests := []struct {
 		name, datatype string
@@ -157,7 +156,7 @@ func TestAppendData(t *testing.T) {
 	}
 }
 
-// TestNumberLists holds lists of plain numbers, which are skipped fast, to the grammar.
+// TestNumberLists tests the grammar of lists of plain numbers, which have a fast path.
 func TestNumberLists(t *testing.T) {
 	for text, want := range map[string]string{
 		"[1,2,3]": "", "[0,10,999999999999999999]": "", "[1, 2\t,\n3,4 ]": "", "[1,-2,3.5,4e2,5]": "", "[[1,2],[3],[]]": "", `{"a":[1,2],"b":3}`: "",
@@ -174,8 +173,8 @@ func TestNumberLists(t *testing.T) {
 	}
 }
 
-// FuzzJSON holds the reader of JSON to encoding/json: what that takes is taken, and
-// is the same.
+// FuzzJSON compares the parser with encoding/json: what encoding/json accepts must be accepted
+// with the same values.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"a": [1, -0, 2.5e-7, "é\u00e9\ud83d\ude00\n", null, true, {"b": {}}], "c": []}`, "[", `"\ud800"`, "1e999", " [NaN, -Infinity] ", "\ufeff{}", "[[],[[]]]", `{"a":1,"a":2}`, `"\`, "-", "{}x",
@@ -189,7 +188,7 @@ func FuzzJSON(f *testing.F) {
 		d.UseNumber()
 		var want any
 		if !json.Valid(text) || d.Decode(&want) != nil || bytes.ContainsRune(text, '\ufffd') {
-			return // the literals of numbers, bytes that aren't UTF-8 and NUL may pass here
+			return // this parser also accepts NaN, Inf and Infinity, bytes that aren't UTF-8, and NUL
 		}
 		if err != nil {
 			message := inference.AsError(err).Message
@@ -207,12 +206,12 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// million is how many values large tensors have.
+// million is the number of values of large tensors.
 const million = 1_000_000
 
-// someFloats are n FP32 values as a client writes them: most with the digits of a double.
+// someFloats returns n FP32 values as a client writes them: most with the digits of a double.
 func someFloats(n int) (text, raw []byte) {
-	random := rand.New(rand.NewPCG(1, 2)) // the same ones in each run
+	random := rand.New(rand.NewPCG(1, 2)) // the same values in each run
 	text = append(text, '[')
 	for i := range n {
 		if i > 0 {
@@ -225,8 +224,8 @@ func someFloats(n int) (text, raw []byte) {
 	return append(text, ']'), raw
 }
 
-// BenchmarkReadTensor asks what a million values of JSON cost to read, and BenchmarkAppendData
-// to write. `make bench-go` runs them; compare two runs with benchstat.
+// BenchmarkReadTensor measures reading a million values from JSON, and BenchmarkAppendData
+// writing them. `make bench-go` runs both; compare two runs with benchstat.
 func BenchmarkReadTensor(b *testing.B) {
 	n := tier.BenchSize(1000, million)
 	text, raw := someFloats(n)
