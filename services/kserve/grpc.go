@@ -445,9 +445,9 @@ func (c *call) identify() {
 
 const requestIDKey = "x-request-id"
 
-// metadata returns the header of a response. For a response without messages it is the
-// trailer. Such a response is sent in a single frame, so that proxies can retry the call
-// before they have forwarded anything.
+// metadata returns the header of a response. If the response has no message, it is the
+// trailer. Such a trailers-only response lets proxies retry the call, since they haven't
+// forwarded anything yet.
 func (c *call) metadata() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
 
 // end converts a call's error, or a panic, to a status and logs the call. It logs successful

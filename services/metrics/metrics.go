@@ -38,7 +38,7 @@ type Config struct {
 	// GatewayPrefix is the prefix of the names of the metrics that an inference
 	// gateway reads.
 	GatewayPrefix string
-	// Version of the program.
+	// Version is the version of the program.
 	Version string
 }
 
@@ -97,7 +97,7 @@ type Reloads struct {
 // Memory reports the memory of the process. It may be used concurrently.
 type Memory interface{ Figures() memory.Figures }
 
-// Path of the page.
+// Path is the path of the page.
 const Path = "/metrics"
 
 // maxScrapes limits the number of concurrent scrapes; others get 503.

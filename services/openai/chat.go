@@ -71,7 +71,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 
 // chatStream is a response that is written while the model generates it.
 type chatStream struct {
-	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
+	ctx     context.Context //nolint:containedctx // the generated interface passes only the writer
 	handler *Handler
 	body    *api.CreateChatCompletionRequest
 	model   catalog.Resolution

@@ -127,7 +127,7 @@ func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob,
 
 // completionStream is a response that is written while the model generates it.
 type completionStream struct {
-	ctx     context.Context //nolint:containedctx // the generated interface hands the writer over without it
+	ctx     context.Context //nolint:containedctx // the generated interface passes only the writer
 	service *serving.Service
 	model   catalog.Resolution
 	req     *inference.Request

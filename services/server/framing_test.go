@@ -27,7 +27,7 @@ type framing struct {
 
 const chunkedABC = "3\r\nabc\r\n0\r\n\r\n"
 
-// chunkedHead is the header of a chunked body.
+// chunkedHead is the header line of a chunked body.
 const chunkedHead = "Transfer-Encoding: chunked\r\n"
 
 func framings() []framing {

@@ -94,7 +94,7 @@ func send[T any](stream *connect.ServerStream[T], msg *T) error {
 	return nil
 }
 
-// silence is the interval of keep-alives in an idle stream of changes.
+// The interval of keep-alives in a stream without changes.
 const silence = 15 * time.Second
 
 // stopped returns the error that ends a stream of changes: the client disconnected,

@@ -32,7 +32,7 @@ func perform[Req, Res any](w http.ResponseWriter, r *http.Request, call func(con
 
 // probe responds with 200 or 400 and an empty body.
 func probe(w http.ResponseWriter, yes bool) {
-	w.Header().Set("Content-Type", "text/plain") // of nothing, as tritonserver has it
+	w.Header().Set("Content-Type", "text/plain") // of an empty body, as in tritonserver
 	if yes {
 		w.WriteHeader(http.StatusOK)
 	} else {

@@ -258,7 +258,7 @@ func echoTools(r *api.Response, tools []json.RawMessage) error {
 
 // streamedResponse is a response that is written while the model generates it.
 type streamedResponse struct {
-	ctx    context.Context //nolint:containedctx // the generated interface hands the writer over without it
+	ctx    context.Context //nolint:containedctx // the generated interface passes only the writer
 	api    *API
 	turn   *turn
 	writer *eventWriter
