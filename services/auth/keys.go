@@ -83,7 +83,7 @@ func (s *KeySection) Add(entry KeyEntry) error {
 	return nil
 }
 
-// ring finds credentials by the first 8 bytes of their digests. The time of this lookup
+// keyring finds credentials by the first 8 bytes of their digests. The time of this lookup
 // reveals nothing about the other bytes.
 type keyring struct {
 	credentials map[uint64][]credential
@@ -203,7 +203,7 @@ func (k *keys) prepare(section KeySection) (apply func(), err error) {
 	}, nil
 }
 
-// read builds a ring of all keys. Clients whose entries haven't changed keep their
+// read builds a keyring of all keys. Clients whose entries haven't changed keep their
 // identity.
 func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err error) {
 	if k.file != "" {

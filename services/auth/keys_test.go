@@ -19,26 +19,8 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// syncBuffer is a buffer for a log that several goroutines write.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // newGate returns a gate for tests, and its log.
-func newGate(tb testing.TB, cfg Config) (*Gate, *syncBuffer) {
+func newGate(tb testing.TB, cfg Config) (*Gate, *logbuffer.Buffer) {
 	tb.Helper()
 	log := &logbuffer.Buffer{}
 	gate, err := New(cfg, slog.New(slog.NewTextHandler(log, nil)))

@@ -12,7 +12,7 @@ import (
 
 func restrictable() []Group { return []Group{Inference, Embedding, Repository, Metrics, Health} }
 
-// Restriction closes groups of APIs to clients that don't send a header.
+// OpenAIRestriction closes groups of APIs to clients that don't send a header.
 type OpenAIRestriction struct {
 	Groups []Group
 	// Header is the header's name, and Value is its required value.
@@ -20,7 +20,7 @@ type OpenAIRestriction struct {
 	Value  Secret
 }
 
-// ParseRestriction parses the three arguments that Triton's own frontend takes.
+// ParseOpenAIRestriction parses the three arguments that Triton's own frontend takes.
 func ParseOpenAIRestriction(groups, header, value string) (OpenAIRestriction, error) {
 	r := OpenAIRestriction{Header: header, Value: Secret(value)}
 	for name := range strings.SplitSeq(groups, ",") {

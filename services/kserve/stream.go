@@ -62,7 +62,7 @@ type streamOptions struct {
 	parameters headerParameters
 }
 
-// stream is one ModelStreamInfer call. Its requests run concurrently, each in its own
+// streamCall is one ModelStreamInfer call. Its requests run concurrently, each in its own
 // goroutine, and send their responses one at a time.
 type streamCall struct {
 	service  *Service
@@ -326,7 +326,7 @@ func (st *streamCall) stopClock() {
 	}
 }
 
-// run is one request of a stream.
+// streamRequest is one request of a stream.
 type streamRequest struct {
 	call      *streamCall
 	req       *request

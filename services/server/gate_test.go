@@ -17,7 +17,7 @@ import (
 )
 
 // newGate returns a gate for tests, and its log.
-func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *syncBuffer) {
+func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *logbuffer.Buffer) {
 	tb.Helper()
 	log := &logbuffer.Buffer{}
 	gate, err := auth.New(cfg, slog.New(slog.NewTextHandler(log, nil)))

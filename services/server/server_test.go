@@ -33,24 +33,6 @@ func (noWork) Drain(context.Context) {}
 
 func (noWork) Arrive(context.Context) *admission.Arrival { return nil }
 
-// syncBuffer is a buffer for a log that several goroutines write.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // wallClock is a clock that tests can set. It keeps running.
 type wallClock struct{ ahead atomic.Int64 }
 

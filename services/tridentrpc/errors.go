@@ -18,7 +18,7 @@ import (
 // maxViolations is the maximum number of violated rules in an error.
 const maxViolations = 32
 
-// connectError returns the client's part of an error with its detail, and records the
+// typedError returns the client's part of an error with its detail, and records the
 // whole error for the log.
 func typedError(rec *server.Record, err error) error {
 	rec.Error = err
