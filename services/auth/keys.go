@@ -228,7 +228,7 @@ func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err err
 	return next, seen, nil
 }
 
-// take makes next the current ring. The caller holds looking.
+// take makes next the current keyring. The caller holds looking.
 func (k *keys) take(next *keyring) {
 	for _, file := range []string{k.file, k.section.File} {
 		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
