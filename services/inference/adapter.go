@@ -2,43 +2,43 @@ package inference
 
 import "errors"
 
-// LoRA is an adapter that a job is to be answered with.
+// LoRA is a LoRA adapter that a job uses.
 type LoRA struct {
-	// Name that the model has for it.
+	// Name is the adapter's name in the model.
 	Name string
-	// ID by which engines know adapters that are given by number: the same at each
-	// start, and no other's of any model.
+	// ID is the number by which engines identify an adapter, where adapters are given by number.
+	// It is the same after each start, and unique among the adapters of all models.
 	ID uint64
-	// Path of its folder, as the engine sees it; empty where that isn't known.
+	// Path is the adapter's folder as the engine sees it. It is empty if the path isn't known.
 	Path string
-	// Weights to send along; nil when the engine is taken to have them.
+	// Weights are sent with the request. They are nil if the engine is assumed to have them.
 	Weights *LoRAWeights
 }
 
-// LoRAWeights are the tensors of an adapter as TensorRT-LLM takes them, little-endian
-// and row by row.
+// LoRAWeights are the tensors of an adapter in the layout of TensorRT-LLM: little-endian and
+// row-major.
 type LoRAWeights struct {
-	// Rows: one for each module of each layer that is adapted.
+	// Rows has one row for each adapted module of each layer.
 	Rows int64
-	// Width of a row of Weights, in values, and Columns of one of Config.
+	// Width is the number of values in a row of Weights, and Columns that in a row of Config.
 	Width, Columns int64
 	// Weights are FP16 [Rows, Width].
 	Weights []byte
-	// Config is INT32 [Rows, Columns]: the module, the layer and the rank.
+	// Config is INT32 [Rows, Columns]. Its columns are the module, the layer and the rank.
 	Config []byte
 }
 
-// LoRAForm is how a kind of model is told of an adapter.
+// LoRAForm is the way in which a kind of model receives an adapter.
 type LoRAForm uint8
 
-// The forms.
+// The ways of passing an adapter.
 const (
-	LoRANone   LoRAForm = iota // it takes none
+	LoRANone   LoRAForm = iota // the model takes no adapters
 	LoRAByName                 // by the name alone
-	LoRAByID                   // by a number, and by the weights while the engine lacks them
+	LoRAByID                   // by a number, with the weights while the engine lacks them
 	LoRAByPath                 // by a number, a name and the path of a folder
 )
 
-// ErrNoLoRA is in the errors of engines that don't have an adapter which they were
-// asked for by its number: they never had it, or have put others in its place.
+// ErrNoLoRA is in the error of an engine that lacks an adapter which a request named by number.
+// The engine never had the adapter, or has replaced it by another one.
 var ErrNoLoRA = errors.New("the engine doesn't have the weights of the LoRA adapter")

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Answer is a whole answer, as clients get it that don't ask for a stream.
+// Answer is the whole answer of a non-streaming response.
 type Answer struct {
 	Choices []Choice
 	Usage   Usage
 }
 
-// Choice is one of an answer's.
+// Choice is one choice of an answer.
 type Choice struct {
 	Text, Reasoning []byte
-	// ToolCalls as the model wrote them: Arguments may be no JSON.
+	// ToolCalls are as the model wrote them: Arguments may be invalid JSON.
 	ToolCalls []ToolCall
-	// Logprobs of all tokens; nil where they weren't asked for.
+	// Logprobs of all tokens. They are nil if the client didn't request them.
 	Logprobs []TokenLogprob
 	Finish   FinishReason
 }
 
-// Collect joins a request's Deltas. There are choices at least, and more of a model
-// that gives several texts for a request.
+// Collect joins a request's Deltas into an answer of at least the given number of choices. It has
+// more if the model generates several texts for a request.
 func Collect(deltas iter.Seq2[Delta, error], choices int) (*Answer, error) {
 	answer := &Answer{Choices: make([]Choice, choices)}
 	for delta, err := range deltas {

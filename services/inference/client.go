@@ -6,39 +6,39 @@ import (
 	"slices"
 )
 
-// Client is whom a request is from, as its key tells. It doesn't change once it is
-// in a context.
+// Client is the owner of a request, identified by its API key. It doesn't change once it is in a
+// context.
 type Client struct {
-	// Name in logs and metrics; never the key.
+	// Name is used in logs and metrics. It is never the key.
 	Name string
-	// Models that it may use, by the names that clients give; nil for all.
+	// Models are the models that the client may use, by any of their names. Nil allows all.
 	Models []string
-	// Limits of its requests together.
+	// Limits apply to all requests of the client together.
 	Limits Limits
 }
 
-// Limits bound the requests of a server, a model or a client. 0 is no bound.
+// Limits bound the requests of a server, a model or a client. 0 means no limit.
 type Limits struct {
-	// InFlight requests are served at once; Queued more wait for their turn, with
-	// [NoQueue] none.
+	// InFlight is the number of requests served at once. Queued is the number that may wait;
+	// [NoQueue] disables the queue.
 	InFlight, Queued int
-	// Rate of requests that begin, each second on average; Burst of them may begin
-	// at once, those of a second if it is 0.
+	// Rate is the average number of requests that may start per second. Burst is the number that
+	// may start at once; 0 is the number of one second.
 	Rate  float64
 	Burst int
 }
 
-// NoQueue is what [Limits.Queued] is where no request waits.
+// NoQueue is the value of [Limits.Queued] that disables the queue.
 const NoQueue = -1
 
-// May tells whether the client may use a model. Without a client, all may be used.
+// May reports whether the client may use a model. A nil client may use all models.
 func (c *Client) May(model string) bool {
 	return c == nil || c.Models == nil || slices.Contains(c.Models, model)
 }
 
-// MayUse is nil for a model that the client of a request may use. Of others it isn't told
-// whether they are there. Frontends ask it once they know the model, before they check the
-// rest of a request; the service asks it again.
+// MayUse returns nil if the client of a request may use a model. For other models the error
+// doesn't reveal whether they exist. Frontends call it when they know the model, before they
+// check the rest of a request. The service checks again.
 func MayUse(ctx context.Context, model string) error {
 	if ClientOf(ctx).May(model) {
 		return nil
@@ -49,8 +49,8 @@ func MayUse(ctx context.Context, model string) error {
 	}
 }
 
-// MayAll is nil for a client that isn't limited to some models. The others see and
-// change nothing that is of the whole server.
+// MayAll returns nil if the client isn't limited to some models. Limited clients can neither read
+// nor change server-wide state.
 func MayAll(ctx context.Context) error {
 	if c := ClientOf(ctx); c == nil || c.Models == nil {
 		return nil
@@ -60,22 +60,22 @@ func MayAll(ctx context.Context) error {
 
 type clientKey struct{}
 
-// WithClient says whom the requests under a context are from.
+// WithClient returns a context whose requests belong to the client.
 func WithClient(ctx context.Context, client *Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }
 
 type renewalKey struct{}
 
-// WithRenewal says how to find whom the further requests of a long call are from. The
-// function may be called concurrently; nil is nobody in particular, and its error why
-// they aren't let in.
+// WithRenewal stores a function that returns the client of further requests of a long call. The
+// function may be called concurrently. A nil client means an anonymous caller; an error is the
+// reason to refuse the requests.
 func WithRenewal(ctx context.Context, renew func() (*Client, error)) context.Context {
 	return context.WithValue(ctx, renewalKey{}, renew)
 }
 
-// Renew gives the context of a further request of a call. Its key may have expired since
-// the call began, may have been taken away, or have got other models and limits.
+// Renew returns the context of a further request of a call. Since the start of the call, its key
+// may have expired or been revoked, or may have received other models and limits.
 func Renew(ctx context.Context) (context.Context, error) {
 	renew, ok := ctx.Value(renewalKey{}).(func() (*Client, error))
 	if !ok {
@@ -88,7 +88,7 @@ func Renew(ctx context.Context) (context.Context, error) {
 	return WithClient(ctx, client), nil
 }
 
-// ClientOf gives whom a request is from; nil where nobody has said it.
+// ClientOf returns the client of a request, or nil if the context has none.
 func ClientOf(ctx context.Context) *Client {
 	client, _ := ctx.Value(clientKey{}).(*Client)
 	return client

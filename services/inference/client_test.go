@@ -17,7 +17,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestMayAll: what is the whole server's is for clients of all models.
+// TestMayAll checks that only clients of all models may access server-wide state.
 func TestMayAll(t *testing.T) {
 	for _, test := range []struct {
 		client *inference.Client

@@ -1,9 +1,9 @@
 package inference
 
-// FinishReason says why a choice ended, in OpenAI's words.
+// FinishReason is the reason why a choice ended, as a value of OpenAI's API.
 type FinishReason string
 
-// The finish reasons. The empty one means that the choice goes on.
+// The finish reasons. The empty reason means that the choice isn't finished.
 const (
 	FinishNone          FinishReason = ""
 	FinishStop          FinishReason = "stop"
@@ -12,55 +12,55 @@ const (
 	FinishContentFilter FinishReason = "content_filter"
 )
 
-// Delta is one step of an answer: some text of one choice, one embedding, or
-// the usage that closes the stream. Its slices belong to the producer until the
-// consumer asks for the next Delta: copy what must live longer.
+// Delta is one step of an answer: text of one choice, one embedding, or the usage that ends the
+// stream. Its slices belong to the producer and are valid until the consumer requests the next
+// Delta. Copy slices that must live longer.
 type Delta struct {
-	// Index of the choice, or of the embedded input.
+	// Index is the index of the choice, or of the embedded input.
 	Index int
-	// Text adds to the choice. It is whole UTF-8, except that bytes which can't
-	// become valid any more may come at the very end of a choice.
+	// Text is appended to the choice. It is complete UTF-8. Only at the very end of a choice may
+	// it contain bytes that can't become valid any more.
 	Text []byte
-	// Reasoning adds to what the model thought before its text, as whole as Text.
+	// Reasoning is appended to the model's reasoning. Like Text, it is complete UTF-8.
 	Reasoning []byte
-	// ToolCalls add to the choice's tool calls, in order.
+	// ToolCalls extend the choice's tool calls, in order.
 	ToolCalls []ToolCallPiece
-	// Logprobs of the tokens of this step, when asked for.
+	// Logprobs are the log probabilities of this step's tokens, if the client requested them.
 	Logprobs []TokenLogprob
-	// Finish is set once a choice, in its last Delta.
+	// Finish is set once per choice, in its last Delta.
 	Finish FinishReason
 	// Embedding is the vector of input Index, of unit length.
 	Embedding []float32
-	// Usage comes once, alone, in the last Delta of a request that succeeded.
+	// Usage is set once, without other content, in the last Delta of a successful request.
 	Usage *Usage
-	// Idle marks a Delta without content, sent after a while of silence so that
-	// the frontend can keep the connection alive.
+	// Idle marks a Delta without content. It is sent while the model is idle, so that the
+	// frontend can keep the connection alive.
 	Idle bool
-	// More is true when the producer already holds more of the answer: a frontend
-	// writes this one without flushing. Where that turns out to be nothing that
-	// can be shown yet, an empty Delta without More follows, to flush.
+	// More is true if the producer already has more of the answer: the frontend then writes this
+	// Delta without flushing. If the rest has nothing to show yet, an empty Delta without More
+	// follows, to flush.
 	More bool
 }
 
-// Empty tells that there is nothing to show: at most something to flush.
+// Empty reports whether the Delta has no content. It may still ask the frontend to flush.
 func (d *Delta) Empty() bool {
 	return len(d.Text) == 0 && len(d.Reasoning) == 0 && len(d.ToolCalls) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
 }
 
-// ToolCallPiece is a step of one tool call.
+// ToolCallPiece is one step of a tool call.
 type ToolCallPiece struct {
-	// Index of the call within its choice, from 0.
+	// Index is the index of the call within its choice, from 0.
 	Index int
-	// ID and Name stand in the first piece of a call and in no other.
+	// ID and Name are set in the first piece of a call only.
 	ID, Name string
-	// Arguments adds to the JSON text of the call's arguments.
+	// Arguments is appended to the JSON of the call's arguments.
 	Arguments []byte
 }
 
 // TokenLogprob is a sampled token with its log probability (natural logarithm).
 type TokenLogprob struct {
 	Token   string
-	ID      int // -1 where the model doesn't tell
+	ID      int // -1 if the model doesn't report it
 	Logprob float64
 	// Top are the likeliest alternatives at this position, best first.
 	Top []TopLogprob
@@ -73,7 +73,7 @@ type TopLogprob struct {
 	Logprob float64
 }
 
-// Usage counts a request's tokens, over all its choices; the prompt counts once.
+// Usage has the token counts of a request over all its choices. The prompt is counted once.
 type Usage struct {
 	PromptTokens     int
 	CompletionTokens int

@@ -2,33 +2,33 @@ package inference
 
 import "encoding/json"
 
-// Detected is a dialect that a chat template teaches, and the texts in the template by
-// which it was recognized.
+// Detected is a dialect that a chat template teaches, and the strings in the template that
+// identify it.
 type Detected struct{ Name, Sign string }
 
-// Parser tells the text, the reasoning and the tool calls of one choice apart as
-// the text comes. It serves one goroutine. An answer that made a call and that the
-// engine ended with stop has the finish reason tool_calls. A call that the end of
-// the text cut off has arguments that are cut off too.
+// Parser separates the text, the reasoning and the tool calls of one choice while it is streamed.
+// Only one goroutine may use it. If the answer has a call and the engine's finish reason is stop,
+// the finish reason becomes tool_calls. If the end of the text cuts off a call, its arguments are
+// incomplete.
 type Parser interface {
-	// Parse reads more of the text. The pieces hold until the next call and may
-	// point into text. Once the state is not ParseOpen there is no more to read.
+	// Parse reads more of the text. The pieces are valid until the next call and may point into
+	// text. If the state isn't ParseOpen, the parser needs no further text.
 	Parse(text []byte) ([]Piece, ParseState)
-	// Finish gives what was held back, at the end of the text.
+	// Finish returns the withheld pieces at the end of the text.
 	Finish() []Piece
 }
 
-// ParseState tells whether a [Parser] reads on.
+// ParseState reports whether a [Parser] continues to read.
 type ParseState uint8
 
 // The states of a parser.
 const (
 	ParseOpen     ParseState = iota
-	ParseComplete            // the one call that was asked for is made: finish_reason tool_calls
-	ParseTooLong             // the calls have more bytes than allowed: finish_reason length
+	ParseComplete            // the one requested call is complete: finish_reason tool_calls
+	ParseTooLong             // the calls exceed the maximum number of bytes: finish_reason length
 )
 
-// PieceKind tells what a [Piece] adds to.
+// PieceKind is the part of an answer that a [Piece] extends.
 type PieceKind uint8
 
 // The kinds of pieces.
@@ -41,46 +41,46 @@ const (
 // Piece is one step of an answer's parse. Pieces come in the order of the text.
 type Piece struct {
 	Kind PieceKind
-	// Text adds to the answer's text or reasoning.
+	// Text extends the answer's text or reasoning.
 	Text []byte
-	// Call adds to a tool call, when Kind is PieceCall.
+	// Call extends a tool call if Kind is PieceCall.
 	Call ToolCallPiece
 }
 
-// ParserOptions say how to read one choice's answer.
+// ParserOptions configure the parsing of one choice.
 type ParserOptions struct {
-	// Tools is the dialect of tool calls; "" leaves them in the text.
+	// Tools is the dialect of tool calls. If it is empty, calls stay in the text.
 	Tools string
-	// Reasoning is the dialect of reasoning; "" leaves it in the text.
+	// Reasoning is the dialect of reasoning. If it is empty, reasoning stays in the text.
 	Reasoning string
-	// Choice of the request. One that demands a call was constrained:
-	// its answer is JSON, whatever the dialect.
+	// Choice is the tool choice of the request. A forced tool call was constrained, so that the
+	// answer is JSON in every dialect.
 	Choice ToolChoice
-	// Either is set where the answer was constrained to one call or to the client's own
-	// schema: it is JSON, whatever the dialect.
+	// Either reports that the answer was constrained to one call or to the client's own schema. The
+	// answer is JSON in every dialect.
 	Either bool
-	// Definitions of the tools offered to the model, as in [Request].
+	// Definitions are the tools offered to the model, as in [Request].
 	Definitions []json.RawMessage
-	// Single stops after one call.
+	// Single ends parsing after one call.
 	Single bool
-	// Prompt that the answer goes on from: it may have opened or closed the
-	// reasoning. Its end suffices.
+	// Prompt is the prompt that the answer continues. It may have opened or closed the reasoning.
+	// The last part of the prompt suffices.
 	Prompt string
-	// ID gives a call the random part of its id: 24 ASCII letters and digits or more,
-	// as crypto/rand.Text gives them. Required.
+	// ID returns the random part of a call's id: at least 24 ASCII letters and digits, as
+	// crypto/rand.Text returns them. Required.
 	ID func() string
-	// MaxBytes of tool calls in the answer, 0 for DefaultMaxParseBytes.
+	// MaxBytes limits the tool calls of the answer. 0 means DefaultMaxParseBytes.
 	MaxBytes int
 }
 
-// DefaultMaxParseBytes bounds the tool calls of one answer, as Triton's own
-// --max-tool-call-parse-bytes does.
+// DefaultMaxParseBytes is the default limit for the tool calls of one answer, in bytes. It is the
+// default of Triton's --max-tool-call-parse-bytes.
 const DefaultMaxParseBytes = 128 << 10
 
-// ToolChoice says whether the model may, must or must not call tools.
+// ToolChoice specifies whether the model may, must or must not call tools.
 type ToolChoice struct {
 	Mode ToolMode
-	// Name of the one tool of ToolNamed.
+	// Name of the tool that ToolNamed selects.
 	Name string
 }
 

@@ -9,107 +9,107 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// Engine runs models: a remote tritonserver, or Triton in this process.
-// All methods may be called concurrently. Errors are [*Error] where the cause
-// is known; their messages may be shown to clients.
+// Engine runs models. It is a remote tritonserver or in-process Triton. All methods may be called
+// concurrently. Errors are [*Error] if the cause is known; their messages may be shown to
+// clients.
 //
-// What an engine can do beyond streaming it shows by further interfaces, found
-// by assertion: [Forwarder], [Caller], [Starter], [Describer], [Statistician],
-// [Repository], [SharedMemory], [Settings], [Sorter], [Metrics], [Notifier].
+// An engine implements further interfaces for optional features. Callers detect them by type
+// assertion: [Forwarder], [Caller], [Starter], [Describer], [Statistician], [Repository],
+// [SharedMemory], [Settings], [Sorter], [Metrics], [Notifier].
 type Engine interface {
-	// Stream runs one inference and yields its responses in order, ending after
-	// the final one or after the first error. A model that isn't decoupled
-	// yields one response. Nothing is sent before the first iteration. Leaving
-	// the loop, or the end of ctx, cancels the request in the model; when Stream
-	// returns, all that it started has ended. The request must not be changed
-	// until then, but that its raw contents may be let go when [Sent] is called, which
-	// an engine does once Triton has them. A stream without its first response, or without a
-	// further one, for longer than the engine's limits ends with [CodeUnavailable].
+	// Stream runs one inference and yields its responses in order. It ends after the final
+	// response or the first error. A model that isn't decoupled yields one response. Nothing is
+	// sent before the first iteration. Leaving the loop, or the end of ctx, cancels the request
+	// in the model. When Stream returns, everything that it started has ended. The request must
+	// not be changed until then. Its raw contents are the exception: they may be released when
+	// [Sent] is called, which an engine does once Triton has them. If the first or a further
+	// response takes longer than the engine's limits, the stream ends with [CodeUnavailable].
 	Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error]
-	// Ready is nil when the engine takes requests.
+	// Ready returns nil if the engine accepts requests.
 	Ready(ctx context.Context) error
 	// Models lists the models that the engine knows, in any state.
 	Models(ctx context.Context) ([]Model, error)
 }
 
-// Forwarder is an [Engine] that runs requests as clients have encoded them, and
-// tells all that models answer. Its methods are as those of Engine.
+// Forwarder is an [Engine] that runs requests as clients encoded them and returns all responses
+// of the model. Its methods follow the rules of Engine's methods.
 type Forwarder interface {
-	// Forward is [Engine.Stream] for clients of Triton's own protocol: a model's
-	// error is a response with Err, which others may follow. An error that ends the
-	// stream is one of the request or of the engine.
+	// Forward is [Engine.Stream] for clients of Triton's own protocol. A model's error is a
+	// response with Err, and further responses may follow. An error that ends the stream comes
+	// from the request or the engine.
 	Forward(ctx context.Context, m *InferRequest) iter.Seq2[*Response, error]
 }
 
-// Caller is an engine whose server speaks KServe v2 itself, so that a call can be
-// passed on.
+// Caller is an engine whose server speaks KServe v2 itself, so that unary calls can be forwarded.
 type Caller interface {
-	// Call runs a request of a model that isn't decoupled and gives the encoded
-	// ModelInferResponse, which the caller frees.
+	// Call runs a request of a model that isn't decoupled. It returns the encoded
+	// ModelInferResponse, which the caller must free.
 	Call(ctx context.Context, m *InferRequest) (mem.BufferSlice, error)
 }
 
-// sentKey is the context's for [WhenSent].
+// sentKey is the context key of [WhenSent].
 type sentKey struct{}
 
-// WhenSent has a function called, by the goroutine that reads the stream, when a
-// request that is streamed under the context has been handed to Triton.
+// WhenSent registers a function that is called once a request streamed under the context has been
+// handed to Triton. The goroutine that reads the stream calls the function.
 func WhenSent(ctx context.Context, call func()) context.Context {
 	return context.WithValue(ctx, sentKey{}, call)
 }
 
-// Sent is called by engines, with the context of a stream or one derived from it.
+// Sent calls the function of [WhenSent]. Engines call it with the context of a stream or a
+// context derived from it.
 func Sent(ctx context.Context) {
 	if call, ok := ctx.Value(sentKey{}).(func()); ok {
 		call()
 	}
 }
 
-// Starter loads models of its own accord after it was started.
+// Starter is an [Engine] that continues to load models after its own start.
 type Starter interface {
-	// AwaitModels waits until the models of the start have been loaded or have
-	// failed; an error tells which failed, or that ctx has ended.
+	// AwaitModels waits until the models of the start have been loaded or have failed. The error
+	// lists the failed models, or reports that ctx has ended.
 	AwaitModels(ctx context.Context) error
 }
 
-// Response is a view of one response, valid until the stream's next iteration.
+// Response is a view of one response. It is valid until the stream's next iteration.
 type Response struct {
 	// ID is the request's id, as the engine returned it.
 	ID string
-	// Version of the model that answered; empty where the engine doesn't say.
+	// Version of the model that answered. It is empty if the engine doesn't report it.
 	Version string
-	// Parameters that the model gave the response; nil for none.
+	// Parameters of the response, set by the model. They are nil if there are none.
 	Parameters map[string]*kserve.InferParameter
-	// Outputs in the engine's order; empty in an empty final response.
+	// Outputs are in the engine's order. An empty final response has none.
 	Outputs []Output
 	// Final marks the last response of the request.
 	Final bool
-	// Idle marks no response at all but a while of silence, for keep-alives.
+	// Idle marks a placeholder without a response. It is sent while the model is idle, for
+	// keep-alives.
 	Idle bool
-	// More is true when the next response is already here.
+	// More is true if the next response has already arrived.
 	More bool
-	// Err is the model's error in place of outputs; only a [Forwarder] gives it.
+	// Err is the model's error in place of outputs. Only a [Forwarder] sets it.
 	Err *Error
-	// Encoded is the whole response as the engine's server has encoded it, a
-	// ModelStreamInferResponse; nil where there is no such server, and of errors.
+	// Encoded is the whole response as the engine's server encoded it, a
+	// ModelStreamInferResponse. It is nil if there is no such server, and for errors.
 	Encoded mem.BufferSlice
-	// Owner has the outputs' memory; nil for who can't part with it.
+	// Owner owns the memory of the outputs. It is nil if the memory can't be handed over.
 	Owner Owner
 }
 
-// End tells whether this is no response of a model's but only the end of the
-// request's, which tritonserver sends to clients that ask for it. It then names the
-// version that the request does, as a response without outputs may.
+// End reports whether this response has no content and only marks the end of the request.
+// tritonserver sends it to clients that request it. Its version is then the request's, as the
+// version of a response without outputs may be.
 func (r *Response) End(req *kserve.ModelInferRequest) bool {
 	return r.Final && r.Err == nil && len(r.Outputs) == 0 && len(r.Parameters) == 0 &&
 		(r.Version == "" || r.Encoded != nil && r.Version == req.GetModelVersion())
 }
 
-// Owner has the memory that the outputs of a response lie in.
+// Owner owns the memory of a response's outputs.
 type Owner interface {
-	// Take hands the memory of an output over, whose Raw is then valid until the
-	// buffer, which is the same, is freed. It is nil for an output that is to be
-	// copied instead.
+	// Take transfers the memory of an output to the caller. The returned buffer is that memory:
+	// the output's Raw stays valid until the buffer is freed. Take returns nil for an output that
+	// must be copied instead.
 	Take(output int) mem.Buffer
 }
 
@@ -119,17 +119,16 @@ type Output struct {
 	Type string // KServe v2 datatype: BYTES, FP32, UINT32 …
 	// Shape may be empty for a scalar.
 	Shape []int64
-	// Raw is the tensor in row-major order, little-endian; BYTES elements are
-	// each a little-endian u32 length and that many bytes.
-	// Nil when the tensor lies in Shared.
+	// Raw is the tensor in row-major order, little-endian. Each BYTES element is a little-endian
+	// uint32 length followed by that many bytes. Raw is nil if the tensor lies in Shared.
 	Raw []byte
-	// Shared is where the request asked for the tensor to be put; nil for one
-	// that comes in Raw.
+	// Shared is the memory region that the request named for the tensor. It is nil if the tensor
+	// is in Raw.
 	Shared *SharedRegion
 }
 
-// SharedRegion is a part of a region of shared memory that a client has
-// registered. A tensor in it may be smaller than the part.
+// SharedRegion is a part of a shared memory region that a client has registered. A tensor in it
+// may be smaller than the part.
 type SharedRegion struct {
 	Name   string // of the region
 	Offset uint64 // bytes from its start
@@ -148,24 +147,23 @@ const (
 	ModelUnavailable ModelState = "UNAVAILABLE"
 )
 
-// Model is what an engine tells of one of its models.
+// Model is an engine's description of one of its models.
 type Model struct {
 	Name string
-	// Version that a request without a version reaches.
+	// Version that serves requests without a version.
 	Version string
-	// Versions are all that the engine tells of, in any state.
+	// Versions are all versions that the engine lists, in any state.
 	Versions []string
 	State    ModelState
-	// Reason is Triton's text on a model that isn't ready.
+	// Reason is Triton's message about a model that isn't ready.
 	Reason string
-	// Recovering is true for a model that broke down and that the engine is
-	// bringing back by itself.
+	// Recovering is true for a model that broke down and that the engine is recovering by itself.
 	Recovering bool
 	// Config is set for models that are ready.
 	Config *kserve.ModelConfig
 }
 
-// Describer tells metadata and configuration in KServe v2 messages.
+// Describer returns metadata and configuration as KServe v2 messages.
 type Describer interface {
 	ServerMetadata(context.Context, *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error)
 	ModelMetadata(context.Context, *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error)
@@ -175,7 +173,7 @@ type Describer interface {
 	ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error)
 }
 
-// Statistician tells per-model statistics.
+// Statistician returns statistics of each model.
 type Statistician interface {
 	ModelStatistics(context.Context, *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error)
 }
@@ -187,10 +185,10 @@ type Repository interface {
 	RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error)
 }
 
-// SharedMemory registers memory that the clients on this host share with the
-// engine, of the system and of GPUs. Requests name a region in the parameters of
-// their inputs and requested outputs (KServe v2, Triton's shared memory
-// extensions). A request without a name is for all regions of the kind.
+// SharedMemory registers system and GPU memory that clients on this host share with the engine.
+// Requests name a region in the parameters of their inputs and requested outputs (KServe v2,
+// Triton's shared memory extensions). A request without a name applies to all regions of the
+// kind.
 type SharedMemory interface {
 	SystemSharedMemoryStatus(context.Context, *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error)
 	SystemSharedMemoryRegister(context.Context, *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error)
@@ -200,13 +198,13 @@ type SharedMemory interface {
 	CudaSharedMemoryUnregister(context.Context, *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error)
 }
 
-// Settings tells what an engine traces and logs, and changes it. A request
-// without settings only asks; the answer has all of them, by tritonserver's names.
-// What an engine can't change is [CodeUnsupported], a wrong value [CodeInvalid].
+// Settings reads and changes an engine's trace and log settings. A request without settings only
+// reads. The response has all settings by tritonserver's names. A setting that the engine can't
+// change is [CodeUnsupported], an invalid value [CodeInvalid].
 type Settings interface {
-	// TraceSetting is about one model, or about all that have no settings of their
-	// own. A setting with an empty list of values falls back to the global one, or
-	// to what the engine started with.
+	// TraceSetting applies to one model, or to all models without their own settings. A setting
+	// with an empty list of values is reset to the global setting, or to the value of the
+	// engine's start.
 	TraceSetting(context.Context, *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error)
 	LogSettings(context.Context, *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error)
 }
@@ -218,15 +216,15 @@ type Notifier interface {
 	Changed() <-chan struct{}
 }
 
-// Sorter knows of responses whose they are.
+// Sorter counts responses that arrived at another request than their own.
 type Sorter interface {
-	// Mixed is how many came to another request than their own. Each ended the request
-	// that it came to, and no client got it.
+	// Mixed returns the number of responses that arrived at another request than their own. Each
+	// ended the request that received it. No client received such a response.
 	Mixed() uint64
 }
 
-// Metrics tells an engine's own metrics.
+// Metrics returns an engine's own metrics.
 type Metrics interface {
-	// Metrics gives them in Prometheus's text format, version 0.0.4.
+	// Metrics returns the metrics in Prometheus's text format, version 0.0.4.
 	Metrics(context.Context) ([]byte, error)
 }

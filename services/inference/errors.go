@@ -9,25 +9,25 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 )
 
-// Code classifies an [Error]. Frontends map it to their wire's status.
+// Code classifies an [Error]. Frontends map it to the status of their protocol.
 type Code uint8
 
-// The codes. Each names the party that can do something about it.
+// The codes. Each code implies the party that can act on it.
 const (
-	CodeInternal         Code = iota // a defect here or in Triton
-	CodeInvalid                      // the request is wrong: change it
-	CodeNotFound                     // no such model or version
-	CodeUnsupported                  // the model or engine can't do that
-	CodeOverloaded                   // too much at once, whoever asks: retry later
-	CodeLimited                      // this client asks for too much: retry later
+	CodeInternal         Code = iota // a defect in Trident or Triton
+	CodeInvalid                      // the request is invalid: the client must change it
+	CodeNotFound                     // the model or version doesn't exist
+	CodeUnsupported                  // the model or engine doesn't support the request
+	CodeOverloaded                   // the server is overloaded: retry later
+	CodeLimited                      // the client exceeded its limit: retry later
 	CodeUnavailable                  // the engine or model isn't serving: retry later
-	CodeDeadlineExceeded             // took longer than allowed
-	CodeCanceled                     // the client left
-	CodeUnauthenticated              // who asks isn't known: show a key
-	CodeForbidden                    // who asks may not do that
+	CodeDeadlineExceeded             // the request exceeded its time limit
+	CodeCanceled                     // the client canceled the request or disconnected
+	CodeUnauthenticated              // the client isn't authenticated: send a key
+	CodeForbidden                    // the client isn't allowed to do that
 )
 
-// String gives the code's name for logs.
+// String returns the code's name for logs.
 func (c Code) String() string {
 	names := [...]string{
 		"internal", "invalid", "not_found", "unsupported",
@@ -40,8 +40,8 @@ func (c Code) String() string {
 	return fmt.Sprintf("code(%d)", uint8(c))
 }
 
-// Reasons are the machine-readable words that OpenAI clients find in an error's
-// code. The empty reason leaves it null.
+// Reasons are the machine-readable values of the field code in OpenAI's errors. An empty reason
+// makes the field null.
 const (
 	ReasonModelNotFound  = "model_not_found"
 	ReasonContextLength  = "context_length_exceeded"
@@ -61,25 +61,25 @@ const (
 	ReasonForbidden      = "forbidden"
 )
 
-// Error is a failure that may be shown to the client. Message never holds an
-// address, a path or a stack; what only the log may see is in Err.
+// Error is a failure that may be shown to the client. Message never contains an address, a path
+// or a stack trace. Err has the details, for the log only.
 type Error struct {
 	Code    Code
 	Reason  string // one of the Reason constants, or empty
 	Param   string // the request field at fault, or empty
 	Message string // a sentence for the client
-	// RetryAfter suggests when to try again; 0 says nothing.
+	// RetryAfter is the suggested delay before a retry. 0 means no suggestion.
 	RetryAfter time.Duration
-	// Triton is the code of an error of Triton's.
+	// Triton is the error code that Triton returned.
 	Triton TritonCode
-	// Text is what Triton's own clients read of an error of Triton's, where it isn't
-	// the Message: it names the request's id, as Triton does.
+	// Text is the message for Triton's own clients if it differs from Message: it contains the
+	// request's id, as Triton's errors do.
 	Text string
 	// Err is the cause, for the log.
 	Err error
 }
 
-// Error gives the message and the cause: for logs, not for clients.
+// Error returns the message and the cause. It is for logs, not for clients.
 func (e *Error) Error() string {
 	if e.Err == nil || e.Err.Error() == e.Message {
 		return e.Message
@@ -87,20 +87,20 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Invalid is a CodeInvalid error about one request field.
+// Invalid returns a CodeInvalid error about one request field.
 func Invalid(param, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Reason: ReasonInvalidValue, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// Unsupported is a CodeInvalid error about a field that the model can't honour.
+// Unsupported returns a CodeInvalid error about a field that the model can't honour.
 func Unsupported(param, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Reason: ReasonUnsupported, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// NoTask is the error about a model that doesn't do what it is asked for.
+// NoTask returns the error for a model that doesn't support the request's task.
 func NoTask(req *Request) *Error {
 	what := "chat completions"
 	if req.Task == TaskEmbed {
@@ -109,8 +109,8 @@ func NoTask(req *Request) *Error {
 	return Unsupported("model", "the model `%s` has no %s", req.Model, what)
 }
 
-// AsError finds the [Error] in err. What is none becomes a deadline, a
-// cancellation, or an internal error whose text stays in the log.
+// AsError returns the [Error] in err. An expired deadline and a cancellation get their own codes.
+// Any other error becomes an internal error, whose cause is for the log only.
 func AsError(err error) *Error {
 	var e *Error
 	var over *budget.Error
@@ -127,8 +127,8 @@ func AsError(err error) *Error {
 	return &Error{Code: CodeInternal, Message: "internal error; the server's log has the details", Err: err}
 }
 
-// Cause returns the error of a request whose context may have ended: the cancellation by the
-// client, the deadline and the shutdown win over what they broke.
+// Cause returns the error of a request whose context may have ended. A cancellation by the
+// client, a deadline or the shutdown takes precedence over the errors that it caused.
 func Cause(ctx context.Context, err error) *Error {
 	if ctx.Err() != nil {
 		var stopping *Error
@@ -141,12 +141,12 @@ func Cause(ctx context.Context, err error) *Error {
 	return AsError(err)
 }
 
-// TritonCode is the code of an error in Triton's own API, for the frontends that
-// speak Triton's protocol.
+// TritonCode is an error code of Triton's own API. Frontends that implement Triton's protocol use
+// it.
 type TritonCode uint8
 
-// The codes of TRITONSERVER_Error_Code. TritonNone stands for an error that isn't
-// Triton's, or whose code got lost.
+// The codes of TRITONSERVER_Error_Code. TritonNone is for an error that isn't from Triton, or
+// whose code was lost.
 const (
 	TritonNone TritonCode = iota
 	TritonUnknown

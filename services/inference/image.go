@@ -6,38 +6,39 @@ import (
 	"sync"
 )
 
-// Image is a picture of a request, read and checked.
+// Image is an image of a request that has been read and checked.
 type Image struct {
-	// Type is its media type as its first bytes tell it, such as image/png.
+	// Type is the media type that the first bytes identify, such as image/png.
 	Type string
-	// Base64 are its bytes in the standard alphabet, with padding.
+	// Base64 is the content in the standard base64 alphabet, with padding.
 	Base64 string
 }
 
-// ImageRef is where a picture of a request is.
+// ImageRef is a reference to an image of a request.
 type ImageRef struct {
-	// URL is a data: URI or an address.
+	// URL is a data: URI or the URL of the image.
 	URL string
-	// Param is the field that holds it, for errors.
+	// Param is the path of the field that has the URL, for errors.
 	Param string
 }
 
-// AnyImages is the [ImageInput.Most] of models without a limit of their own.
+// AnyImages is the [ImageInput.Most] of models without their own limit.
 const AnyImages = math.MaxInt
 
-// ImageInput is how a model takes pictures.
+// ImageInput is the way in which a model takes images.
 type ImageInput struct {
-	// Most that one request may have; 0 of a model that declares no input for them.
+	// Most is the maximum number of images in a request. It is 0 if the model declares no input
+	// for images.
 	Most int
-	// Placed is true of models that put them into the prompt themselves.
+	// Placed is true for models that insert images into the prompt themselves.
 	Placed bool
-	// Silent is true of models that drop them without a word unless they are set up
-	// for them: such a model gets none unless its settings say that it sees.
+	// Silent is true for models that ignore images without an error unless they are configured
+	// for images. Trident sends images to such a model only if its settings enable them.
 	Silent bool
 }
 
-// Images are the pictures of a request, in the order of its messages. The jobs of
-// the request share them.
+// Images are the images of a request, in the order of its messages. All jobs of the request share
+// them.
 type Images struct {
 	List []Image
 
@@ -45,22 +46,22 @@ type Images struct {
 	raw  []byte
 }
 
-// Tensor gives what build makes of the pictures at the first call: all jobs of a
+// Tensor returns the result of build for the images. The first call builds it. All jobs of a
 // request send the same bytes, which must not be changed.
 func (i *Images) Tensor(build func([]Image) []byte) []byte {
 	i.once.Do(func() { i.raw = build(i.List) })
 	return i.raw
 }
 
-// PartParam returns the path of a message's part in a request.
+// PartParam returns the path of a message's content part in a request.
 func PartParam(message, part int) string {
 	return fmt.Sprintf("messages[%d].content[%d]", message, part)
 }
 
-// imageParam is the path of a picture's URL.
+// imageParam returns the path of an image's URL in a request.
 func imageParam(message, part int) string { return PartParam(message, part) + ".image_url.url" }
 
-// ImageRefs lists the pictures of the messages.
+// ImageRefs lists the images of the messages.
 func (r *Request) ImageRefs() []ImageRef {
 	var refs []ImageRef
 	for i := range r.Messages {
@@ -73,8 +74,8 @@ func (r *Request) ImageRefs() []ImageRef {
 	return refs
 }
 
-// ImagesParam is the field to blame for the pictures: that of the only one, or all
-// messages.
+// ImagesParam returns the field that errors about images name: that of the only image, or
+// messages if there are several.
 func (r *Request) ImagesParam() string {
 	if refs := r.ImageRefs(); len(refs) == 1 {
 		return refs[0].Param

@@ -15,9 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 )
 
-// Fields of a ModelInferRequest on the wire. Protobuf's own code, which is for any
-// message, takes several times as long for those of a small request; here it is for what
-// requests seldom have.
+// Fields of a ModelInferRequest on the wire. The generic protobuf code takes several times as
+// long as this decoder for the fields of a small request. It is used only for rare fields.
 const (
 	fieldModelName     protowire.Number = 1
 	fieldModelVersion  protowire.Number = 2
@@ -41,16 +40,16 @@ var (
 	errUTF8 = errors.New("a string has invalid UTF-8")
 )
 
-// The budgets of tensors' descriptions.
+// The budgets of the descriptions of tensors.
 var (
-	inputBudget  = budget.Of((&kserve.ModelInferRequest_InferInputTensor{}).ProtoReflect().Descriptor())           //nolint:gochecknoglobals // a constant, made once for all requests
-	outputBudget = budget.Of((&kserve.ModelInferRequest_InferRequestedOutputTensor{}).ProtoReflect().Descriptor()) //nolint:gochecknoglobals // the same
+	inputBudget  = budget.Of((&kserve.ModelInferRequest_InferInputTensor{}).ProtoReflect().Descriptor())           //nolint:gochecknoglobals // a constant, computed once for all requests
+	outputBudget = budget.Of((&kserve.ModelInferRequest_InferRequestedOutputTensor{}).ProtoReflect().Descriptor()) //nolint:gochecknoglobals // a constant, computed once for all requests
 )
 
-// elements counts those of a request's lists, by field.
+// elements has the number of elements of a request's lists, by field.
 type elements [fieldRawContents + 1]int
 
-// add returns a [*budget.Error] for the first element beyond its budget.
+// add counts an element. It returns a [*budget.Error] for the first element beyond its budget.
 func (e *elements) add(number protowire.Number) error {
 	var name string
 	most := budget.Tensors
@@ -70,8 +69,8 @@ func (e *elements) add(number protowire.Number) error {
 	return within(e[number], most, name, "elements")
 }
 
-// readHead decodes what isn't of the tensors, and holds their descriptions to the budgets:
-// a request may be passed on without being decoded further. Unknown fields are left out.
+// readHead decodes all fields except the tensors, and checks the tensors' descriptions against
+// the budgets: a request may be forwarded without further decoding. Unknown fields are skipped.
 func (m *InferRequest) readHead() error {
 	var parameters []byte
 	var counts elements
@@ -104,8 +103,8 @@ func (m *InferRequest) readHead() error {
 	return err
 }
 
-// checkInput goes over the description of an input and returns a [*budget.Error] where it
-// holds more than its budgets.
+// checkInput reads over the description of an input. It returns a [*budget.Error] if the
+// description exceeds a budget.
 func checkInput(c *cursor, size int) error {
 	var dimensions, keys, texts int
 	return c.fields(size, func(number protowire.Number, wire protowire.Type, n int) error {
@@ -129,7 +128,8 @@ func checkInput(c *cursor, size int) error {
 	})
 }
 
-// checkOutput is the same for an output.
+// checkOutput reads over the description of a requested output. It returns a [*budget.Error] if
+// the description exceeds a budget.
 func checkOutput(c *cursor, size int) error {
 	var keys int
 	return c.fields(size, func(number protowire.Number, _ protowire.Type, n int) error {
@@ -140,7 +140,7 @@ func checkOutput(c *cursor, size int) error {
 	})
 }
 
-// within returns a [*budget.Error] for a field that holds more than the most.
+// within returns a [*budget.Error] if the count of a field is above most.
 func within(count, most int, field, what string) error {
 	if count > most {
 		return &budget.Error{Field: field, Most: most, What: what}
@@ -148,7 +148,7 @@ func within(count, most int, field, what string) error {
 	return nil
 }
 
-// readTensors decodes what is said of the tensors, and gives the raw contents.
+// readTensors decodes the descriptions of the tensors and returns the raw contents.
 func (m *InferRequest) readTensors() (raw []Content, err error) {
 	err = m.each(func(number protowire.Number, c *cursor, size int) error {
 		switch number {
@@ -198,8 +198,8 @@ func (m *InferRequest) readOutput(b []byte) error {
 	return proto.Unmarshal(b, out)
 }
 
-// plainInput decodes an input that has but a name, a datatype and a shape, which is
-// packed as protobuf's code packs it. It is false for any other, and for what is wrong.
+// plainInput decodes an input that has only a name, a datatype and a packed shape, as protobuf's
+// code encodes it. It returns false for any other input, and for an invalid one.
 func plainInput(b []byte, in *kserve.ModelInferRequest_InferInputTensor) bool {
 	for len(b) > 0 {
 		number, value, rest := nextField(b)
@@ -224,7 +224,7 @@ func plainInput(b []byte, in *kserve.ModelInferRequest_InferInputTensor) bool {
 	return true
 }
 
-// nextField takes a field that has a length off a message; the number is 0 for any other.
+// nextField consumes a length-delimited field of a message. The number is 0 for any other field.
 func nextField(b []byte) (number protowire.Number, value, rest []byte) {
 	number, wire, n := protowire.ConsumeTag(b)
 	if n < 0 || wire != protowire.BytesType {
@@ -237,8 +237,8 @@ func nextField(b []byte) (number protowire.Number, value, rest []byte) {
 	return number, value, b[n+k:]
 }
 
-// each goes over the fields of the schema, which read takes off the cursor. All of them
-// have a length; others of their numbers are unknown ones.
+// each calls read for each field of the schema; read must consume the field from the cursor. All
+// fields of the schema are length-delimited, so a field of another wire type is unknown.
 func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size int) error) error {
 	c := cursor{rest: m.encoded, left: m.encoded.Len()}
 	unknown := 0
@@ -264,21 +264,22 @@ func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size i
 	return nil
 }
 
-// cursor goes over a message that lies in several buffers.
+// cursor reads a message that is spread over several buffers.
 type cursor struct {
-	rest mem.BufferSlice // those not begun
-	part []byte          // what is left of the one begun
-	left int             // bytes in both: to add them up for each field takes clients at their word for how many buffers there are
+	rest mem.BufferSlice // buffers not yet started
+	part []byte          // the rest of the current buffer
+	left int             // bytes in both; adding them up for each field would let a client choose the cost by its number of buffers
 }
 
-// take takes bytes off the buffer begun.
+// take consumes n bytes of the current buffer.
 func (c *cursor) take(n int) []byte {
 	taken := c.part[:n:n]
 	c.part, c.left = c.part[n:], c.left-n
 	return taken
 }
 
-// ended begins the next buffer when one is used up.
+// ended reports whether the message ends here. It advances to the next buffer if the current one
+// is used up.
 func (c *cursor) ended() bool {
 	for len(c.part) == 0 {
 		if len(c.rest) == 0 {
@@ -289,7 +290,7 @@ func (c *cursor) ended() bool {
 	return false
 }
 
-// maxVarint is how many bytes a number takes at most.
+// maxVarint is the maximum length of a varint in bytes.
 const maxVarint = 10
 
 func (c *cursor) varint() (uint64, error) {
@@ -314,10 +315,9 @@ func (c *cursor) varint() (uint64, error) {
 	return 0, errWire
 }
 
-// field reads what stands before a field's value: its number, its type on the wire, and how
-// many bytes the value takes.
+// field reads the tag of a field: its number, its wire type and the number of bytes of its value.
 func (c *cursor) field() (protowire.Number, protowire.Type, int, error) {
-	if p := c.part; len(p) > 1 && p[0]|p[1] < 0x80 { // a byte each, as of most fields
+	if p := c.part; len(p) > 1 && p[0]|p[1] < 0x80 { // one byte each, as in most fields
 		number, wire := protowire.DecodeTag(uint64(p[0]))
 		switch n := int(p[1]); {
 		case wire == protowire.VarintType:
@@ -337,7 +337,7 @@ func (c *cursor) field() (protowire.Number, protowire.Type, int, error) {
 	return number, wire, size, err
 }
 
-// size is how many bytes a field's value takes; of a varint it is read over.
+// size returns the number of bytes of a field's value. It consumes a varint and returns 0.
 func (c *cursor) size(wire protowire.Type) (int, error) {
 	switch wire {
 	case protowire.BytesType:
@@ -358,8 +358,8 @@ func (c *cursor) size(wire protowire.Type) (int, error) {
 	return 0, errWire
 }
 
-// fields goes over the fields in the next bytes, which read takes off the cursor. What can't
-// be read is left to who decodes it.
+// fields calls read for each field in the next bytes; read must consume the field from the
+// cursor. Bytes that can't be parsed are skipped: the decoder reports them.
 func (c *cursor) fields(size int, read func(number protowire.Number, wire protowire.Type, n int) error) error {
 	end := c.left - size
 	for c.left > end {
@@ -374,9 +374,9 @@ func (c *cursor) fields(size int, read func(number protowire.Number, wire protow
 	return c.skip(max(0, c.left-end))
 }
 
-// varints goes over the next bytes, which are packed varints, and counts them.
+// varints consumes the next bytes, which are packed varints, and returns their number.
 func (c *cursor) varints(n int) (count int) {
-	_ = c.each(n, func(piece []byte) { // there are as many bytes: size has said so
+	_ = c.each(n, func(piece []byte) { // can't fail: size has checked the length
 		for _, b := range piece {
 			if b < 0x80 {
 				count++
@@ -390,7 +390,7 @@ func (c *cursor) skip(n int) error {
 	return c.each(n, func([]byte) {})
 }
 
-// whole gives the next bytes in one piece, which is a view where they lie so.
+// whole returns the next bytes as one slice. It is a view if the bytes lie in one buffer.
 func (c *cursor) whole(n int) (b []byte, err error) {
 	if n <= len(c.part) {
 		return c.take(n), nil
@@ -411,7 +411,7 @@ func (c *cursor) appendTo(to []byte, n int) ([]byte, error) {
 	return to, err
 }
 
-// views gives the next bytes without a copy, in at least one piece.
+// views returns the next bytes without a copy, as at least one piece.
 func (c *cursor) views(n int) (content Content, err error) {
 	if n == 0 {
 		return Content{nil}, nil
@@ -420,7 +420,7 @@ func (c *cursor) views(n int) (content Content, err error) {
 	return content, err
 }
 
-// each gives the next bytes, in the pieces that they lie in.
+// each calls take for the next bytes, buffer by buffer.
 func (c *cursor) each(n int, take func(piece []byte)) error {
 	for n > 0 {
 		if c.ended() {

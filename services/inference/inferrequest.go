@@ -13,22 +13,22 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 )
 
-// InferRequest is a ModelInferRequest of KServe v2 as its client has encoded it, so
-// that it can be passed on without being rebuilt. What Trident itself must know of
-// it is decoded, the tensors aren't. One goroutine may use it at a time.
+// InferRequest is a KServe v2 ModelInferRequest as its client encoded it, so that it can be
+// forwarded without re-encoding. The fields that Trident needs are decoded; the tensors aren't.
+// Only one goroutine may use it at a time.
 type InferRequest struct {
 	head    *kserve.ModelInferRequest
 	encoded mem.BufferSlice
-	tensors []Content                 // raw ones, of a request that has been split
-	split   bool                      // the head has the tensors' descriptions, too
-	wrong   error                     // what a split has found
-	request *kserve.ModelInferRequest // nil until it is asked for
-	joined  mem.BufferSlice           // of tensors that lay in several buffers
-	decoded kserve.ModelInferRequest  // the head, of a request that was encoded
+	tensors []Content                 // raw tensors of a split request
+	split   bool                      // the head has the descriptions of the tensors too
+	wrong   error                     // the error of the split
+	request *kserve.ModelInferRequest // nil until Request is called
+	joined  mem.BufferSlice           // copies of tensors that lay in several buffers
+	decoded kserve.ModelInferRequest  // the head of a request that was encoded
 }
 
-// NewInferRequest takes over the buffers of an encoded request, which [InferRequest.Free]
-// frees, also when there is an error.
+// NewInferRequest takes ownership of the buffers of an encoded request. [InferRequest.Free] frees
+// them. NewInferRequest frees them itself if it returns an error.
 func NewInferRequest(encoded mem.BufferSlice) (*InferRequest, error) {
 	m := &InferRequest{encoded: encoded}
 	m.head = &m.decoded
@@ -39,12 +39,12 @@ func NewInferRequest(encoded mem.BufferSlice) (*InferRequest, error) {
 	return m, nil
 }
 
-// InferRequestOf is that of a request that was never encoded.
+// InferRequestOf returns the InferRequest of a request that was never encoded.
 func InferRequestOf(req *kserve.ModelInferRequest) *InferRequest {
 	return &InferRequest{head: req, request: req}
 }
 
-// errDecode is the error of what can't be decoded, or is beyond a budget.
+// errDecode returns the error of a request that can't be decoded or exceeds a budget.
 func errDecode(err error) *Error {
 	if over, ok := errors.AsType[*budget.Error](err); ok {
 		known := AsError(over)
@@ -54,20 +54,20 @@ func errDecode(err error) *Error {
 	return &Error{Code: CodeInvalid, Reason: ReasonInvalidValue, Message: "the request isn't a ModelInferRequest of KServe v2", Err: err}
 }
 
-// Head is the request's model name, version, id and parameters; the rest of it
-// may be there or not, and comes with [InferRequest.Split].
+// Head returns the request's model name, version, id and parameters. The other fields may be
+// missing until [InferRequest.Split] is called.
 func (m *InferRequest) Head() *kserve.ModelInferRequest { return m.head }
 
-// Encoded is the request on the wire, nil for one that wasn't encoded. It is the
-// message's own until it is freed.
+// Encoded returns the encoded request, or nil if it wasn't encoded. The buffers belong to the
+// message and are valid until it is freed.
 func (m *InferRequest) Encoded() mem.BufferSlice { return m.encoded }
 
-// Size of the encoded request in bytes.
+// Size returns the size of the encoded request in bytes.
 func (m *InferRequest) Size() int { return m.encoded.Len() }
 
-// AddParameters sets parameters, in place of those that the request has by the same
-// names. What is encoded stays as it is: of a map's entries on the wire the last one
-// counts.
+// AddParameters sets parameters and replaces those of the same names. The encoded bytes of the
+// client stay as they are: the new parameters are appended, since the last entry of a map key on
+// the wire applies.
 func (m *InferRequest) AddParameters(more map[string]*kserve.InferParameter) error {
 	if len(more) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (m *InferRequest) AddParameters(more map[string]*kserve.InferParameter) err
 		m.head.Parameters = make(map[string]*kserve.InferParameter, len(more))
 	}
 	maps.Copy(m.head.GetParameters(), more)
-	if m.encoded == nil { // the head is all of the request
+	if m.encoded == nil { // the head is the whole request
 		return nil
 	}
 	encoded, err := proto.Marshal(&kserve.ModelInferRequest{Parameters: more})
@@ -84,14 +84,14 @@ func (m *InferRequest) AddParameters(more map[string]*kserve.InferParameter) err
 		return errDecode(err)
 	}
 	m.encoded = append(slices.Clip(m.encoded), mem.SliceBuffer(encoded))
-	m.request = nil // has them not
+	m.request = nil // the decoded request lacks the new parameters
 	return nil
 }
 
-// Content is a raw tensor, in the pieces that it lies in.
+// Content is a raw tensor, as the pieces of the buffers that contain it.
 type Content [][]byte
 
-// Len is its size in bytes.
+// Len returns the size in bytes.
 func (c Content) Len() (n int) {
 	for _, piece := range c {
 		n += len(piece)
@@ -99,7 +99,7 @@ func (c Content) Len() (n int) {
 	return n
 }
 
-// Contents gives raw contents that lie in one piece each.
+// Contents returns raw contents that have one piece each.
 func Contents(raw [][]byte) []Content {
 	contents := make([]Content, len(raw))
 	for i := range raw {
@@ -108,8 +108,8 @@ func Contents(raw [][]byte) []Content {
 	return contents
 }
 
-// Request decodes all of it. The raw contents are views of the message, copied
-// only where one lies in several buffers, and end with it.
+// Request decodes the whole request. The raw contents are views of the message and are valid
+// until it is freed. A tensor is copied only if it lies in several buffers.
 func (m *InferRequest) Request() (*kserve.ModelInferRequest, error) {
 	if m.request != nil {
 		return m.request, nil
@@ -125,9 +125,9 @@ func (m *InferRequest) Request() (*kserve.ModelInferRequest, error) {
 	return req, nil
 }
 
-// Split decodes all but the raw contents, which it gives apart: views of the
-// message, which end with it. In the request itself, which is the head, they are
-// empty then.
+// Split decodes the request without its raw contents, which it returns separately. They are views
+// of the message and are valid until it is freed. The returned request is the head; its own raw
+// contents are empty then.
 func (m *InferRequest) Split() (*kserve.ModelInferRequest, []Content, error) {
 	switch {
 	case m.request != nil:
@@ -149,7 +149,7 @@ func (m *InferRequest) Split() (*kserve.ModelInferRequest, []Content, error) {
 	return m.head, contents, nil
 }
 
-// join puts a content's pieces together, in a buffer of the message's.
+// join copies the pieces of a content into one buffer, which belongs to the message.
 func (m *InferRequest) join(content Content) []byte {
 	if len(content) == 1 {
 		return content[0]
@@ -164,15 +164,15 @@ func (m *InferRequest) join(content Content) []byte {
 	return joined
 }
 
-// Free lets go of the buffers. The message must not be used any more.
+// Free releases the buffers. The message must not be used afterwards.
 func (m *InferRequest) Free() {
 	m.encoded.Free()
 	m.joined.Free()
 	m.encoded, m.joined = nil, nil
 }
 
-// Elements returns the number of elements of a shape. It isn't ok for a shape that no
-// tensor can have.
+// Elements returns the number of elements of a shape. It returns false for a shape that no tensor
+// can have.
 func Elements(shape []int64) (count int64, ok bool) {
 	count = 1
 	for _, d := range shape {

@@ -29,14 +29,14 @@ func sampleRequest() *kserve.ModelInferRequest {
 	}
 }
 
-// TestInferRequest decodes a request from buffers that end anywhere.
+// TestInferRequest decodes a request whose buffers end at any byte.
 func TestInferRequest(t *testing.T) {
 	want := sampleRequest()
 	encoded, err := proto.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded = protowire.AppendTag(encoded, 99, protowire.Fixed32Type) // of a later version of the protocol
+	encoded = protowire.AppendTag(encoded, 99, protowire.Fixed32Type) // a field of a later protocol version
 	encoded = protowire.AppendFixed32(encoded, 1)
 	head := &kserve.ModelInferRequest{ModelName: want.GetModelName(), ModelVersion: want.GetModelVersion(), Id: want.GetId(), Parameters: want.GetParameters()}
 	for i := range encoded {
@@ -56,7 +56,8 @@ func TestInferRequest(t *testing.T) {
 	}
 }
 
-// checkSplit wants the raw contents apart, and the rest as it was.
+// checkSplit checks that Split returns the raw contents separately and the other fields
+// unchanged.
 func checkSplit(t *testing.T, req *inference.InferRequest, want *kserve.ModelInferRequest) {
 	t.Helper()
 	got, contents, err := req.Split()
@@ -74,7 +75,7 @@ func checkSplit(t *testing.T, req *inference.InferRequest, want *kserve.ModelInf
 	}
 }
 
-// TestSplitDecoded is for requests that were never encoded.
+// TestSplitDecoded covers requests that were never encoded.
 func TestSplitDecoded(t *testing.T) {
 	want := sampleRequest()
 	got, contents, err := inference.InferRequestOf(want).Split()
@@ -83,8 +84,8 @@ func TestSplitDecoded(t *testing.T) {
 	}
 }
 
-// TestAddParameters has the later ones count, for who reads the message and for who
-// reads what is encoded.
+// TestAddParameters checks that added parameters override earlier ones, both in the message and
+// in the encoded bytes.
 func TestAddParameters(t *testing.T) {
 	for _, own := range []map[string]*kserve.InferParameter{nil, sampleRequest().GetParameters()} {
 		sample, want := sampleRequest(), sampleRequest()
@@ -92,7 +93,7 @@ func TestAddParameters(t *testing.T) {
 		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": inferencetest.Text("a"), "b": inferencetest.Text("")}
 		req := inferencetest.EncodedRequest(t, sample)
 		for _, m := range []*inference.InferRequest{req, inference.InferRequestOf(sample)} {
-			if _, err := m.Request(); err != nil { // it is decoded anew
+			if _, err := m.Request(); err != nil { // so that AddParameters must drop the decoded request
 				t.Fatal(err)
 			}
 			if err := errors.Join(m.AddParameters(nil), m.AddParameters(want.GetParameters())); err != nil {
@@ -111,9 +112,9 @@ func TestAddParameters(t *testing.T) {
 	}
 }
 
-// FuzzInferRequest takes any bytes for a request: what protobuf's own code refuses
-// is refused, what it takes is taken alike. Groups, which no version of the protocol
-// has had, are refused here.
+// FuzzInferRequest compares the decoder with protobuf's own code on arbitrary bytes: both must
+// accept or refuse the same input, with the same result. Groups are the exception: no version of
+// the protocol has had them, and this decoder refuses them.
 func FuzzInferRequest(f *testing.F) {
 	encoded, err := proto.Marshal(sampleRequest())
 	if err != nil {
@@ -159,7 +160,7 @@ func FuzzInferRequest(f *testing.F) {
 	})
 }
 
-// hasGroup is for what protobuf takes as a message.
+// hasGroup reports whether a message that protobuf accepts contains a group.
 func hasGroup(b []byte) bool {
 	for len(b) > 0 {
 		_, wire, n := protowire.ConsumeField(b)
@@ -171,8 +172,7 @@ func hasGroup(b []byte) bool {
 	return false
 }
 
-// TestManyPieces decodes a request whose client has sent it byte by byte, with as many
-// fields as fit.
+// TestManyPieces decodes a request that arrived byte by byte, with as many fields as fit.
 func TestManyPieces(t *testing.T) {
 	const size = 100 << 10
 	names := bytes.Repeat([]byte{0x0a, 0}, size/2) // the field model_name, empty
@@ -212,7 +212,7 @@ func equalKnown(a, b *kserve.ModelInferRequest) bool {
 	return bytes.Equal(known(a), known(b))
 }
 
-// TestInferRequestBudgets counts elements before they are decoded.
+// TestInferRequestBudgets checks that elements are counted before they are decoded.
 func TestInferRequestBudgets(t *testing.T) {
 	field := func(number protowire.Number, n int, value []byte) []byte {
 		var b []byte
@@ -246,7 +246,7 @@ func TestInferRequestBudgets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			req, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(test.encoded[:1]), mem.SliceBuffer(test.encoded[1:])})
-			if err == nil && test.want == "" { // else it is refused before all of it is decoded
+			if err == nil && test.want == "" { // otherwise NewInferRequest must refuse it
 				_, _, err = req.Split()
 			}
 			if (err == nil) != (test.want == "") {

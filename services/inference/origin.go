@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// Surface is the API that a request came by.
+// Surface is the API that received a request.
 type Surface string
 
-// The surfaces. There are no others, so that figures by surface are few.
+// The surfaces. The set is fixed to bound the number of metric series per surface.
 const (
 	SurfaceOther   Surface = "other"
 	SurfaceOpenAI  Surface = "openai"
@@ -17,17 +17,17 @@ const (
 	SurfaceKServe  Surface = "kserve"
 )
 
-// Origin is where the requests under a context come from. A server puts it there, and
-// may fill it in later, until the request gets to the service.
+// Origin is the API and the client address of the requests under a context. A server stores it in
+// the context. The server may set its fields until the request reaches the service.
 type Origin struct {
 	Surface Surface
-	// Address of the client, as [AddressOf] has it.
+	// Address is the client's address, as [AddressOf] returns it.
 	Address netip.Addr
 }
 
 type originKey struct{}
 
-// WithOrigin says where the requests under a context come from.
+// WithOrigin returns a context with the origin of its requests.
 func WithOrigin(ctx context.Context, origin *Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, origin)
 }
@@ -40,8 +40,8 @@ func SurfaceOf(ctx context.Context) Surface {
 	return SurfaceOther
 }
 
-// Operation is what a request asks for, by OpenTelemetry's names for generative AI,
-// and one for tensors.
+// Operation is the operation that a request selects, by OpenTelemetry's names for generative AI,
+// plus one for tensors.
 type Operation string
 
 // The operations.

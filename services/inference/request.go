@@ -1,89 +1,88 @@
-// Package inference is the vocabulary of Trident: requests, messages, deltas, usage and errors,
-// the requests of tensors, who sends requests and by which surface, and the interfaces of
-// engines, backends and what else has several implementations. It is a leaf that everything
-// imports. What acts on requests doesn't belong here: see admission, catalog, metering and
-// serving.
+// Package inference is the vocabulary of Trident. It has requests, messages, deltas, usage,
+// errors, the requests of tensors, and the client and the API of a request. It has the interfaces
+// of engines, backends and other parts with several implementations. It is a leaf that all
+// packages import. Code that processes requests doesn't belong here: see admission, catalog,
+// metering and serving.
 package inference
 
 import "encoding/json"
 
-// Task is what a request asks of a model.
+// Task is the operation that a request selects.
 type Task uint8
 
-// The tasks. A model's card says which of them it can do.
+// The tasks. A model's card lists those that the model can do.
 const (
 	TaskGenerate Task = 1 << iota // text from messages or a prompt
 	TaskEmbed                     // one vector per input
 )
 
-// Request is one generation or embedding, free of any frontend's wire format
-// and of any backend's tensors. Exactly one of Messages, Prompts and Inputs is
-// used: Messages are rendered by the model's chat template, Prompts go to the
-// model as they are, Inputs are embedded. A Request is read-only once it has been
-// handed to the service.
+// Request is one generation or embedding, independent of any frontend's wire format and of any
+// backend's tensors. Exactly one of Messages, Prompts and Inputs is used. The model's chat
+// template renders Messages. Prompts go to the model unchanged. Inputs are embedded. A Request is
+// read-only once it has been passed to the service.
 type Request struct {
-	// ID names the request in logs and in Triton's request id.
+	// ID identifies the request in logs and in Triton's request id.
 	ID string
-	// Model is the name the client used.
+	// Model is the name that the client used.
 	Model string
 	// Task selects the operation.
 	Task Task
 
 	// Messages of a chat, oldest first.
 	Messages []Message
-	// Tools are the function definitions offered to the model, each one JSON
-	// object. The bytes are the client's own: key order reaches the prompt.
+	// Tools are the function definitions offered to the model, one JSON object each. The bytes
+	// are the client's own, because the order of keys affects the prompt.
 	Tools []json.RawMessage
-	// ToolChoice says whether one of Tools is called.
+	// ToolChoice specifies whether one of Tools may or must be called.
 	ToolChoice ToolChoice
 	// SingleCall ends the answer after one call.
 	SingleCall bool
-	// ReasoningEffort is how much to think before the answer, in OpenAI's words; empty
-	// for what the model does by itself. Chat templates that know of it tell the
-	// model; for others anything but EffortDefault is refused.
+	// ReasoningEffort is the amount of reasoning before the answer, as a value of OpenAI's API.
+	// If it is empty, the model's default applies. Chat templates that support it pass it to the
+	// model. With other templates, any value except EffortDefault is refused.
 	ReasoningEffort string
-	// TemplateArgs are extra variables for the chat template (a JSON object,
-	// key order kept), nil for none.
+	// TemplateArgs are extra variables for the chat template: a JSON object whose key order is
+	// kept, or nil.
 	TemplateArgs json.RawMessage
 
-	// Closed leaves the assistant's next turn unopened in the rendered prompt, and
-	// Continue the last message open. Continue needs Closed.
+	// Closed leaves the assistant's next turn unopened in the rendered prompt. Continue leaves
+	// the last message open and requires Closed.
 	Closed, Continue bool
 
-	// Prompts of plain completions: each is continued N times. The choices of the
-	// first one come first.
+	// Prompts of plain completions. Each prompt is continued N times. The choices of the first
+	// prompt come first.
 	Prompts []Input
 	// Echo puts the prompt before each continuation.
 	Echo bool
-	// BestOf makes this many continuations of each prompt and keeps the N whose
-	// tokens are the likeliest on average; 0 means N.
+	// BestOf is the number of continuations generated for each prompt. The N continuations with
+	// the highest average token likelihood are returned. 0 means N.
 	BestOf int
 
-	// Inputs to embed, one vector each.
+	// Inputs are embedded, one vector each.
 	Inputs []Input
-	// Dimensions cuts embedding vectors to their first n components, which are
-	// renormalised to unit length; 0 keeps them whole.
+	// Dimensions truncates embedding vectors to their first n components, which are renormalized
+	// to unit length. 0 keeps all components.
 	Dimensions int
 
-	// Sampling steers generation.
+	// Sampling has the options of token sampling.
 	Sampling Sampling
 	// N is the number of independent answers (choices); 0 means 1.
 	N int
-	// Stream asks the model for its tokens one by one. Without it the model may
-	// answer in one piece, which costs less.
+	// Stream requests the tokens one by one from the model. Without Stream, the model may send a
+	// non-streaming response, which costs less.
 	Stream bool
-	// Priority is the scheduling priority that the client asked for; nil for the
-	// model's default.
+	// Priority is the scheduling priority that the client requested. It is nil for the model's
+	// default.
 	Priority *int
 }
 
-// Words of [Request.ReasoningEffort] that mean something beyond a template.
+// Values of [Request.ReasoningEffort] with a meaning beyond the template.
 const (
-	EffortDefault = "medium" // OpenAI's, of models that think
+	EffortDefault = "medium" // OpenAI's default for reasoning models
 	EffortNone    = "none"
 )
 
-// TextParam is the request field that holds the text, for errors about it.
+// TextParam returns the request field that has the text, for errors.
 func (r *Request) TextParam() string {
 	switch {
 	case r.Task == TaskEmbed:
@@ -94,7 +93,7 @@ func (r *Request) TextParam() string {
 	return "prompt"
 }
 
-// Input is one text, or one list of token ids.
+// Input is one text or one list of token ids.
 type Input struct {
 	Text     string
 	TokenIDs []int // used when not nil
@@ -110,21 +109,21 @@ type Message struct {
 	Text string
 	// Parts is the content when it came as a list; nil otherwise.
 	Parts []Part
-	// NoContent is true when the content was null or absent, which some
-	// templates tell apart from the empty string.
+	// NoContent is true if the content was null or absent. Some templates distinguish this from
+	// the empty string.
 	NoContent bool
 	// Refusal is the assistant's earlier refusal, empty for none.
 	Refusal string
-	// Reasoning that the assistant wrote before its text, empty for none. Some
+	// Reasoning is the assistant's reasoning before its text, empty if there is none. Some
 	// templates show it to the model again.
 	Reasoning string
-	// ToolCalls an assistant made.
+	// ToolCalls are the calls that the assistant made.
 	ToolCalls []ToolCall
-	// ToolCallID says which call a tool message answers.
+	// ToolCallID is the id of the call that a tool message answers.
 	ToolCallID string
 }
 
-// PartKind tells content parts apart.
+// PartKind distinguishes the kinds of content parts.
 type PartKind string
 
 // The content parts of OpenAI's chat messages.
@@ -139,9 +138,9 @@ const (
 // Part is one piece of a message's content.
 type Part struct {
 	Kind PartKind
-	// Text of text and refusal parts.
+	// Text is the content of text and refusal parts.
 	Text string
-	// URL of an image part: a data: URI or an address.
+	// URL of an image part: a data: URI or the URL of an image.
 	URL string
 }
 
@@ -149,17 +148,17 @@ type Part struct {
 type ToolCall struct {
 	ID   string
 	Name string
-	// Arguments is a JSON object, unless Malformed. The bytes are the client's own: key
-	// order reaches the prompt.
+	// Arguments is a JSON object, unless Malformed. The bytes are the client's own, because the
+	// order of keys affects the prompt.
 	Arguments json.RawMessage
 	// Malformed reports that Arguments, as a model wrote them, are not a JSON object with
 	// distinct keys: they are cut off, repeat a key or have another type.
 	Malformed bool
 }
 
-// Sampling steers how the next token is chosen. A nil pointer means that the
-// client said nothing and the model's default holds. Names and meanings are
-// those of vLLM's SamplingParams, which OpenAI's are a part of.
+// Sampling has the options that control the choice of the next token. A nil pointer means that
+// the client didn't set the option and the model's default applies. Names and meanings are those
+// of vLLM's SamplingParams, which include OpenAI's.
 type Sampling struct {
 	Temperature       *float64
 	TopP              *float64
@@ -169,45 +168,45 @@ type Sampling struct {
 	FrequencyPenalty  *float64
 	PresencePenalty   *float64
 	RepetitionPenalty *float64
-	// MaxTokens bounds the answer; nil means the room left in the context.
+	// MaxTokens limits the answer. Nil means the remaining context length.
 	MaxTokens *int
 	MinTokens *int
-	// Stop ends the answer before any of these texts.
+	// Stop are the stop sequences. The answer ends before the first one.
 	Stop         []string
 	StopTokenIDs []int
-	// IncludeStop keeps the stop text in the answer.
+	// IncludeStop keeps the stop sequence in the answer.
 	IncludeStop *bool
 	IgnoreEOS   *bool
 	BadWords    []string
-	// AllowedTokenIDs are the only ones that may be sampled; nil allows all.
+	// AllowedTokenIDs are the only tokens that may be sampled. Nil allows all.
 	AllowedTokenIDs []int
 	// SkipSpecialTokens leaves special tokens out of the text.
 	SkipSpecialTokens          *bool
 	SpacesBetweenSpecialTokens *bool
-	// KeepSpecialTokens names the setting of the parser that reads the answer by special
-	// tokens, [SettingToolParser] or [SettingReasoningParser]. Then they stay in the text,
-	// whatever SkipSpecialTokens says. Empty for none. Clients don't set it.
+	// KeepSpecialTokens is the name of the parser setting that needs special tokens in the text:
+	// [SettingToolParser] or [SettingReasoningParser]. Special tokens then stay in the text for
+	// any value of SkipSpecialTokens. It is empty if no parser needs them. Clients don't set it.
 	KeepSpecialTokens string
-	// TruncatePromptTokens keeps only this many tokens of the prompt, the last.
+	// TruncatePromptTokens keeps only the last n tokens of the prompt.
 	TruncatePromptTokens *int
-	// LogitBias adds to a token's logit, by token id.
+	// LogitBias is added to the logits of tokens, by token id.
 	LogitBias map[int]float64
-	// Logprobs asks for each sampled token's log probability and those of this
-	// many alternatives; nil asks for none.
+	// Logprobs requests the log probability of each sampled token and of this many alternatives.
+	// Nil requests none.
 	Logprobs *int
-	// Structured constrains the answer; nil leaves it free.
+	// Structured constrains the answer. Nil means no constraint.
 	Structured *Structured
 }
 
-// Structured is a constraint on the answer's form.
+// Structured is a constraint on the form of the answer.
 type Structured struct {
-	// Kind is json (a JSON schema), json_object, regex, choice, grammar or
-	// structural_tag, as in vLLM's structured outputs.
+	// Kind is json (a JSON schema), json_object, regex, choice, grammar or structural_tag, as in
+	// vLLM's structured outputs.
 	Kind string
-	// Value is the constraint as JSON: the schema, the pattern as a string, the
-	// list of choices, the grammar as a string, or true.
+	// Value is the constraint as JSON: the schema, the pattern as a string, the list of choices,
+	// the grammar as a string, or true.
 	Value json.RawMessage
-	// Param is the request field it came from, for error messages.
+	// Param is the request field that has the constraint, for error messages.
 	Param string
 	// Calls is the number of tools whose calls are the first alternatives of a schema that
 	// takes a call or what the client's schema takes; 0 for other constraints.

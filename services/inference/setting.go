@@ -9,89 +9,90 @@ import (
 // ParamPrefix is the prefix of the names of settings in a model's config.pbtxt.
 const ParamPrefix = "trident."
 
-// The settings of a model. Given in its own config.pbtxt they travel with the
-// model, so that a remote Triton's models describe themselves.
+// The settings of a model. A model's own config.pbtxt can contain them, so that the models of a
+// remote Triton describe themselves.
 const (
-	SettingTask             = "task"               // generate or embed; default: what the tensors allow
-	SettingBackend          = "backend"            // name of the contract; default: the first that the tensors allow
+	SettingTask             = "task"               // generate or embed; default: the tasks that the tensors allow
+	SettingBackend          = "backend"            // name of the contract; default: the first one that the tensors allow
 	SettingChatTemplate     = "chat_template"      // Jinja source
-	SettingContextLength    = "context_length"     // tokens of prompt and answer together
-	SettingDefaultMaxTokens = "default_max_tokens" // of answers whose request sets no limit
+	SettingContextLength    = "context_length"     // maximum number of tokens of prompt and answer together
+	SettingDefaultMaxTokens = "default_max_tokens" // maximum number of tokens of an answer whose request sets no limit
 	SettingBOSToken         = "bos_token"
 	SettingEOSToken         = "eos_token"
-	SettingTokenizer        = "tokenizer"        // folder of Hugging Face's layout on Trident's machine, in config.pbtxt also relative to that file, or an id on the hub
+	SettingTokenizer        = "tokenizer"        // folder in Hugging Face's layout on Trident's machine, in config.pbtxt also relative to that file, or an id on the hub
 	SettingHidden           = "hidden"           // "true" keeps the model out of lists
-	SettingAliases          = "aliases"          // further names, separated by commas
-	SettingLoRAs            = "loras"            // names of its LoRA adapters, separated by commas, with their numbers or paths after "="; or none
-	SettingToolParser       = "tool_call_parser" // dialect; default: what the chat template teaches; none for none
-	SettingReasoningParser  = "reasoning_parser" // likewise
-	SettingVision           = "vision"           // whether the model reads images; default: what its files and tensors say
-	SettingImageToken       = "image_token"      // text of an image in the prompt where the template shows none, or none
-	SettingHistoryTemplate  = "history_template" // Liquid source, where there is no chat template
-	// SettingStructuredOutputs is the backend by which the engine holds to constraints: one
-	// of [StructuredOutputs]; default: what its files say, or auto for vLLM's.
+	SettingAliases          = "aliases"          // further names, comma-separated
+	SettingLoRAs            = "loras"            // comma-separated names of LoRA adapters, with their numbers or paths after "="; or none
+	SettingToolParser       = "tool_call_parser" // dialect; default: the dialect that the chat template teaches; none disables parsing
+	SettingReasoningParser  = "reasoning_parser" // dialect; default: the dialect that the chat template teaches; none disables parsing
+	SettingVision           = "vision"           // whether the model reads images; default: derived from its files and tensors
+	SettingImageToken       = "image_token"      // string of an image in the prompt where the template prints none, or none
+	SettingHistoryTemplate  = "history_template" // Liquid source, used without a chat template
+	// SettingStructuredOutputs is the backend that enforces structured outputs in the engine: one
+	// of [StructuredOutputs]. The default comes from the model's files, or is auto for vLLM.
 	SettingStructuredOutputs = "structured_outputs"
 )
 
-// StructuredOutputs are the values of [SettingStructuredOutputs]: auto for an engine that
-// chooses by the request, none for one without structured outputs.
+// StructuredOutputs returns the values of [SettingStructuredOutputs]. The value auto means that
+// the engine chooses for each request, none that the engine has no structured outputs.
 func StructuredOutputs() []string {
 	return []string{"auto", "xgrammar", "guidance", "outlines", "none"}
 }
 
-// Setting is a value of a model's card and where it came from, for people.
+// Setting is a value of a model's card and its origin, for display.
 type Setting struct {
 	Name   string
 	Value  string
 	Origin string // such as "config.pbtxt: trident.context_length"
 }
 
-// Override is a setting that the operator gives: on the command line, or in a file of
-// settings.
+// Override is a setting by the operator, from the command line or from a file of settings.
 type Override struct {
 	Setting
 
-	// Model that it is for; empty for every model that has none of its own.
+	// Model that the setting applies to. If it is empty, the setting applies to every model
+	// without its own value.
 	Model string
 }
 
-// Library finds what is known of models beside their tensors. It may be used
-// concurrently, and nothing in it waits for a network.
+// Library provides facts about models that their tensors don't contain. It may be used
+// concurrently. No method waits for a network.
 type Library interface {
-	// Detect gives the settings that stand in the files of a model's repository, and
-	// in the configurations of the models that it is made of, which others finds by
-	// name. Files that can't be read are an error beside what the others say.
+	// Detect returns the settings found in the files of a model's repository, and in the
+	// configurations of the models that it is composed of; others returns these by name. If some
+	// files can't be read, Detect returns an error together with the other files' settings.
 	Detect(m Model, others func(name string) *kserve.ModelConfig) ([]Setting, error)
-	// Locate returns the folder of that relative path in a model's folder of the
-	// repository, or the reference itself where there is none.
+	// Locate resolves a relative path within a model's folder of the repository. It returns the
+	// reference itself if that folder doesn't exist.
 	Locate(model, reference string) string
-	// Open reads what a model's maker published in a folder of Hugging Face's layout,
-	// which is given as a path or as an id on the hub, with @ and a revision if not
-	// main. It is [ErrFetching] while the hub is asked for it. Beside another error may
-	// come what could be read.
+	// Open reads the files that a model's maker published in a folder of Hugging Face's layout.
+	// The reference is a path or an id on the hub, with @ and a revision if not main. The error
+	// is [ErrFetching] while the hub is being asked. With another error, Open may also return the
+	// part that it could read.
 	Open(reference string) (*Published, error)
-	// LoRAPath is the folder of a model's adapter, and LoRAWeights reads what is in it;
-	// empty and nil where the model's files aren't at hand, or don't list the adapter.
-	// Adapters outside of the model's repository are an error.
+	// LoRAPath returns the folder of a model's adapter, and LoRAWeights reads its weights. They
+	// return "" and nil if the model's files aren't available or don't list the adapter. An
+	// adapter outside of the model's repository is an error.
 	LoRAPath(model, version, adapter string) (string, error)
 	LoRAWeights(model, version, adapter string) (*LoRAWeights, error)
 }
 
-// ErrFetching says that a folder is being fetched from the hub: ask again.
+// ErrFetching is returned while a folder is being fetched from the hub. The caller should retry.
 var ErrFetching = errors.New("being fetched from the Hugging Face hub")
 
-// Published is what a model's maker published with it.
+// Published has the properties that a model's maker published.
 type Published struct {
-	// Folder on this machine.
+	// Folder is the path on this machine.
 	Folder string
-	// Template of chats with the tokens that it may print; without a Source for none.
+	// Template is the chat template with the tokens that it may print. Its Source is empty if
+	// there is no template.
 	Template TemplateSource
-	// TemplateOrigin is where the template stands.
+	// TemplateOrigin is the file of the template.
 	TemplateOrigin string
-	// ImageToken with where it comes from; a zero Setting when unknown.
+	// ImageToken is the image token with its origin, or a zero Setting if it isn't known.
 	ImageToken Setting
-	// HasTokenizer tells whether there is a tokenizer.json.
+	// HasTokenizer reports whether there is a tokenizer.json.
 	HasTokenizer bool
-	// ContextLength with where it stands; a zero Setting when unknown.
+	// ContextLength is the context length with its origin, or a zero Setting if it isn't known.
 	ContextLength Setting
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Limits of a request, OpenAI's own.
+// Limits of a request. They are OpenAI's.
 const (
 	maxChoices     = 128
 	maxStopTexts   = 4
@@ -14,8 +14,8 @@ const (
 	maxCandidates  = 20
 )
 
-// Validate names the first field that is out of its range. Frontends whose wire
-// has a schema find most of it before; the others rely on it.
+// Validate returns an error that names the first field out of range. Frontends whose wire format
+// has a schema detect most of these errors before. The other frontends rely on Validate.
 func (r *Request) Validate() error {
 	s := &r.Sampling
 	for _, f := range []struct {

@@ -1,5 +1,5 @@
-// Package inferencetest is an engine for tests of the core and of the frontends:
-// its models speak the vLLM backend's contract and say what a test tells them to.
+// Package inferencetest provides an engine for tests of the core and of the frontends. Its models
+// implement the vLLM backend's contract and answer by scripts that a test supplies.
 package inferencetest
 
 import (
@@ -24,12 +24,11 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// Script is one inference: it sends responses until it returns or send is false.
-// An error it returns ends the stream with it.
+// Script is one inference. It sends responses until it returns or send returns false. The stream
+// ends with the error that it returns.
 type Script func(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error
 
-// Engine runs scripts. Fields may be changed between requests; methods may be
-// called concurrently.
+// Engine runs scripts. Its methods may be called concurrently.
 type Engine struct {
 	mu       sync.Mutex
 	models   map[string]inference.Model
@@ -41,13 +40,12 @@ type Engine struct {
 	loading  func(model string) error
 }
 
-// New makes an engine without models.
+// New returns an engine without models.
 func New() *Engine {
 	return &Engine{models: map[string]inference.Model{}, scripts: map[string]Script{}}
 }
 
-// AddModel adds a ready model of the vLLM contract, with parameters of its
-// config.pbtxt.
+// AddModel adds a ready model of the vLLM contract. The parameters are those of its config.pbtxt.
 func (e *Engine) AddModel(name string, script Script, parameters map[string]string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,7 +57,7 @@ func (e *Engine) AddModel(name string, script Script, parameters map[string]stri
 	e.scripts[name] = script
 }
 
-// Configure changes a model's configuration, as a load with another one does.
+// Configure changes a model's configuration, as a load with another configuration does.
 func (e *Engine) Configure(name string, change func(*kserve.ModelConfig)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,7 +67,7 @@ func (e *Engine) Configure(name string, change func(*kserve.ModelConfig)) {
 	e.models[name] = m
 }
 
-// AddOther adds a ready model of any other contract.
+// AddOther adds a ready model of another contract.
 func (e *Engine) AddOther(name string, config *kserve.ModelConfig, script Script) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -86,7 +84,7 @@ func (e *Engine) SetState(name string, state inference.ModelState, reason string
 	e.models[name] = m
 }
 
-// Break makes a model one that broke down and is being brought back.
+// Break puts a model into the state of a breakdown with recovery in progress.
 func (e *Engine) Break(name, fault string) {
 	e.SetState(name, inference.ModelUnavailable, fault)
 	e.mu.Lock()
@@ -96,28 +94,28 @@ func (e *Engine) Break(name, fault string) {
 	e.models[name] = m
 }
 
-// SetDown makes the engine fail everything with err; nil brings it back.
+// SetDown makes all calls of the engine fail with err. Nil ends that.
 func (e *Engine) SetDown(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.down = err
 }
 
-// Requests are those seen so far.
+// Requests returns the requests received so far.
 func (e *Engine) Requests() []*kserve.ModelInferRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.requests)
 }
 
-// Active counts the streams that run now.
+// Active returns the number of running streams.
 func (e *Engine) Active() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.active
 }
 
-// Ready is nil unless the engine is down.
+// Ready returns nil unless the engine is down.
 func (e *Engine) Ready(context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -179,7 +177,7 @@ func (e *Engine) end() {
 	e.finishUnloads()
 }
 
-// vllmConfig declares the contract's tensors.
+// vllmConfig returns a configuration with the tensors of the vLLM contract.
 func vllmConfig(name string) *kserve.ModelConfig {
 	config := &kserve.ModelConfig{
 		Name: name, Backend: "vllm", Parameters: map[string]*kserve.ModelParameter{},
@@ -198,19 +196,19 @@ func vllmConfig(name string) *kserve.ModelConfig {
 	return config
 }
 
-// Bytes is a BYTES tensor of one element.
+// Bytes returns a BYTES tensor of one element.
 func Bytes(name, value string) inference.Output {
 	raw := binary.LittleEndian.AppendUint32(nil, uint32(len(value)))
 	return inference.Output{Name: name, Type: "BYTES", Shape: []int64{1}, Raw: append(raw, value...)}
 }
 
-// Uint32 is a UINT32 tensor of one element.
+// Uint32 returns a UINT32 tensor of one element.
 func Uint32(name string, value uint32) inference.Output {
 	return inference.Output{Name: name, Type: "UINT32", Shape: []int64{1}, Raw: binary.LittleEndian.AppendUint32(nil, value)}
 }
 
-// Token is a response as the vLLM backend streams them: a piece of text, one
-// output token, and in the last one the finish reason.
+// Token returns a response as the vLLM backend streams them. It has a piece of text, one output
+// token, and, if it is the last response, the finish reason.
 func Token(text, finish string) *inference.Response {
 	final := finish != ""
 	if !final {
@@ -221,7 +219,7 @@ func Token(text, finish string) *inference.Response {
 	}}
 }
 
-// Say is a script that streams the pieces and ends with stop.
+// Say returns a script that streams the pieces and ends with the finish reason stop.
 func Say(pieces ...string) Script {
 	return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i, piece := range pieces {
@@ -237,7 +235,7 @@ func Say(pieces ...string) Script {
 	}
 }
 
-// Embed is a script that answers every input with one vector.
+// Embed returns a script that answers every input with one vector.
 func Embed(vector ...float32) Script {
 	return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		text, err := json.Marshal(vector)
@@ -246,7 +244,7 @@ func Embed(vector ...float32) Script {
 	}
 }
 
-// Input is the value of a BYTES input of a request, empty where there is none.
+// Input returns the value of a BYTES input of a request, or "" if the request lacks it.
 func Input(req *kserve.ModelInferRequest, name string) string {
 	for i, in := range req.GetInputs() {
 		if in.GetName() == name && in.GetDatatype() == "BYTES" {
@@ -256,22 +254,22 @@ func Input(req *kserve.ModelInferRequest, name string) string {
 	return ""
 }
 
-// ChatTemplate prints each role and content.
+// ChatTemplate prints the role and content of each message.
 const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]`
 
-// Service makes a started service over the engines; it is stopped with the test.
+// Service returns a started service over the engines. The end of the test stops it.
 func Service(tb testing.TB, cfg serving.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return Seeing(tb, cfg, images.Default(), engines...)
 }
 
-// Separated is a Service with a separator between the names of models and LoRA adapters.
+// Separated returns a Service with a separator between the names of models and LoRA adapters.
 func Separated(tb testing.TB, separator string, cfg serving.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return start(tb, catalog.Config{LoRASeparator: separator}, cfg, images.Default(), engines)
 }
 
-// Seeing is a Service that reads pictures under given rules.
+// Seeing returns a Service that reads images under the given rules.
 func Seeing(tb testing.TB, cfg serving.Config, rules images.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return start(tb, catalog.Config{}, cfg, rules, engines)
@@ -287,8 +285,8 @@ func start(tb testing.TB, names catalog.Config, cfg serving.Config, rules images
 	return service
 }
 
-// Open makes a started service over the engines for examples, which have no test that
-// could stop it.
+// Open returns a started service over the engines, for examples: they have no test that could
+// stop the service.
 func Open(cfg serving.Config, engines ...inference.Engine) (service *serving.Service, stop func(), err error) {
 	return open(catalog.Config{}, cfg, images.Default(), engines)
 }

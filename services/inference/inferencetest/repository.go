@@ -7,9 +7,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Control lets models be loaded and unloaded from now on, as Triton's explicit
-// mode does; before, both are refused. A load calls loading, which may be nil,
-// and fails with its error.
+// Control enables loads and unloads of models, as Triton's explicit mode does. Before, both are
+// refused. A load calls loading, which may be nil, and fails with its error.
 func (e *Engine) Control(loading func(model string) error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -41,8 +40,8 @@ func (e *Engine) RepositoryModelLoad(_ context.Context, req *kserve.RepositoryMo
 	return &kserve.RepositoryModelLoadResponse{}, err
 }
 
-// RepositoryModelUnload takes a model away, once nothing runs. An unknown model
-// is no error.
+// RepositoryModelUnload unloads a model once no stream is running. An unknown model isn't an
+// error.
 func (e *Engine) RepositoryModelUnload(_ context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	if _, err := e.control(); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (e *Engine) control() (loading func(string) error, err error) {
 	return e.loading, nil
 }
 
-// finishUnloads needs the lock.
+// finishUnloads marks unloading models as unloaded if no stream is running. The caller holds mu.
 func (e *Engine) finishUnloads() {
 	for name, m := range e.models {
 		if e.active == 0 && m.State == inference.ModelUnloading {

@@ -20,7 +20,7 @@ func WithTemplate() map[string]string {
 	return map[string]string{"trident.chat_template": ChatTemplate}
 }
 
-// Serve makes a service over an engine with one model m.
+// Serve returns a service over an engine with one model, m.
 func Serve(tb testing.TB, cfg serving.Config, script Script, params map[string]string) (*serving.Service, *Engine) {
 	tb.Helper()
 	engine := New()
@@ -28,7 +28,7 @@ func Serve(tb testing.TB, cfg serving.Config, script Script, params map[string]s
 	return Service(tb, cfg, engine), engine
 }
 
-// Named returns an engine with models of many names.
+// Named returns an engine whose models have many names.
 func Named() *Engine {
 	engine := New()
 	say := Say("x")
@@ -42,7 +42,7 @@ func Named() *Engine {
 	return engine
 }
 
-// ChatRequest asks the model m for n choices.
+// ChatRequest returns a chat request to the model m for n choices.
 func ChatRequest(n int) *inference.Request {
 	return &inference.Request{
 		Model: "m", Task: inference.TaskGenerate, N: n, Stream: true,
@@ -50,12 +50,12 @@ func ChatRequest(n int) *inference.Request {
 	}
 }
 
-// PlainRequest asks a model to continue a text.
+// PlainRequest returns a request to continue a text.
 func PlainRequest(model string) *inference.Request {
 	return &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "x"}}}
 }
 
-// EncodedRequest is a request as its client has encoded it.
+// EncodedRequest returns a request as its client encoded it.
 func EncodedRequest(tb testing.TB, req *kserve.ModelInferRequest) *inference.InferRequest {
 	tb.Helper()
 	encoded, err := proto.Marshal(req)
@@ -69,7 +69,7 @@ func EncodedRequest(tb testing.TB, req *kserve.ModelInferRequest) *inference.Inf
 	return m
 }
 
-// Answer is what a request returned, by choice.
+// Answer is the result of a request, by choice.
 type Answer struct {
 	Texts   map[int]string
 	Finish  map[int]inference.FinishReason
@@ -86,29 +86,29 @@ func (a *Answer) Failure() error {
 	return a.Err
 }
 
-// Generate is the service's, of the model that the request names.
+// Generate calls the service's Generate for the model that the request names.
 func Generate(ctx context.Context, s *serving.Service, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	model := s.Resolve(req.Model)
 	return s.Generate(ctx, &model, req)
 }
 
-// CountPrompt is the service's, of the model that the request names.
+// CountPrompt calls the service's CountPrompt for the model that the request names.
 func CountPrompt(ctx context.Context, s *serving.Service, req *inference.Request) (int, error) {
 	model := s.Resolve(req.Model)
 	return s.CountPrompt(ctx, &model, req)
 }
 
-// Forward is the service's, of the model that the request names.
+// Forward calls the service's Forward for the model that the request names.
 func Forward(ctx context.Context, s *serving.Service, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
 	return s.Forward(ctx, s.ResolveOwn(m.Head().GetModelName()), m)
 }
 
-// Infer is the service's, of the model that the request names.
+// Infer calls the service's Infer for the model that the request names.
 func Infer(ctx context.Context, s *serving.Service, m *inference.InferRequest, use func(*inference.Response) error) error {
 	return s.Infer(ctx, s.ResolveOwn(m.Head().GetModelName()), m, use)
 }
 
-// Collect runs a request to its end.
+// Collect runs a request to its end and returns the answer.
 func Collect(ctx context.Context, s *serving.Service, req *inference.Request) *Answer {
 	a := &Answer{Texts: map[int]string{}, Finish: map[int]inference.FinishReason{}, Vectors: map[int][]float32{}}
 	for d, err := range Generate(ctx, s, req) {
@@ -123,7 +123,7 @@ func Collect(ctx context.Context, s *serving.Service, req *inference.Request) *A
 		default:
 			a.Texts[d.Index] += string(d.Text)
 			if d.Finish != inference.FinishNone {
-				a.Finish[d.Index] += d.Finish // twice would show
+				a.Finish[d.Index] += d.Finish // concatenation shows a repeated finish reason
 			}
 		}
 	}
@@ -139,34 +139,34 @@ func Last(stream iter.Seq2[*inference.Response, error]) error {
 	return last
 }
 
-// Drain drains a service, whose requests are canceled after a second.
+// Drain drains a service. Requests still running after a second are canceled.
 func Drain(s *serving.Service) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	s.Admission().Drain(ctx)
 }
 
-// Text is a parameter of type string.
+// Text returns a parameter of type string.
 func Text(s string) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: s}}
 }
 
-// Whole is a parameter of type int64.
+// Whole returns a parameter of type int64.
 func Whole(n int64) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: n}}
 }
 
-// Truth is a parameter of type bool.
+// Truth returns a parameter of type bool.
 func Truth(b bool) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: b}}
 }
 
-// Double is a parameter of type double.
+// Double returns a parameter of type double.
 func Double(f float64) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_DoubleParam{DoubleParam: f}}
 }
 
-// Unsigned is a parameter of type uint64.
+// Unsigned returns a parameter of type uint64.
 func Unsigned(n uint64) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Uint64Param{Uint64Param: n}}
 }
@@ -174,7 +174,7 @@ func Unsigned(n uint64) *kserve.InferParameter {
 // Params are the parameters of a request or a tensor, by name.
 type Params = map[string]*kserve.InferParameter
 
-// WantInvalid checks param and message of the error that a client will read.
+// WantInvalid checks the param and the message of the error that a client receives.
 func WantInvalid(tb testing.TB, err error, param, message string) {
 	tb.Helper()
 	var e *inference.Error
