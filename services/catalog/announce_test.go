@@ -31,10 +31,10 @@ func (s starter) AwaitModels(ctx context.Context) error {
 	}
 }
 
-// TestAnnounce: each engine's models are told of once, when all that there is to
-// know at the start is known.
+// TestAnnounce checks that each engine's models are announced once, when all models of the start
+// are known.
 func TestAnnounce(t *testing.T) {
-	const pause = 10 * time.Second // more than the catalog's
+	const pause = 10 * time.Second // longer than the catalog's interval
 	synctest.Test(t, func(t *testing.T) {
 		local, remote := inferencetest.New(), inferencetest.New()
 		loaded := make(chan struct{})
@@ -81,8 +81,8 @@ func TestAnnounce(t *testing.T) {
 	})
 }
 
-// TestReadyIsTold: nobody takes the server for ready, or sees a model, before its
-// operator is told.
+// TestReadyIsTold checks that the server isn't ready, and that no client sees a model, before the
+// models are announced to the operator.
 func TestReadyIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
@@ -114,8 +114,7 @@ func TestReadyIsTold(t *testing.T) {
 	}
 }
 
-// TestStartIsLogged: without a table the models are lines of the log, once, and
-// changes are, too.
+// TestStartIsLogged checks that without Announce the models are logged once, and later changes too.
 func TestStartIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()

@@ -16,64 +16,62 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// noParser switches a dialect off.
+// noParser is the value that disables a dialect.
 const noParser = "none"
 
-// Card is what Trident knows of one model. It is immutable: a model that was
-// loaded anew gets a new Card.
+// Card describes one model. It is immutable: a model that is reloaded gets a new Card.
 type Card struct {
 	inference.Target
 
 	Version string
-	// Versions are all that the engine tells of.
+	// Versions are all versions that the engine lists.
 	Versions []string
 	State    inference.ModelState
-	Reason   string // Triton's text on a model that isn't ready
-	// Recovering is true for a model that is unavailable for a while only.
+	Reason   string // Triton's message about a model that isn't ready
+	// Recovering is true for a model that is temporarily unavailable.
 	Recovering bool
 	Engine     inference.Engine
-	// Backend is nil for a model that no backend of Trident's speaks to: it
-	// takes tensors only.
+	// Backend is nil for a model that none of Trident's backends supports. Such a model accepts
+	// only requests of tensors.
 	Backend inference.Backend
 	Tasks   inference.Task
-	// Images is how the model takes pictures.
+	// Images is the way in which the model takes images.
 	Images inference.ImageInput
-	// blind says why it takes none although it declares an input for them.
+	// blind is the reason why the model takes no images although it declares an input for them.
 	blind string
 	// Template is nil for a model without a chat template.
 	Template inference.Template
-	// ToolParser and ReasoningParser are the dialects of [toolparser.Dialects] in which the
-	// model writes; empty for none.
+	// ToolParser and ReasoningParser are the dialects of [toolparser.Dialects] that the model
+	// writes. They are empty if there is none.
 	ToolParser, ReasoningParser string
-	// ContextLength in tokens, prompt and answer together; 0 when unknown.
+	// ContextLength is the maximum number of tokens of prompt and answer together, 0 if unknown.
 	ContextLength int
-	// DefaultMaxTokens bounds answers whose request sets no limit; 0 for what holds for
-	// all models.
+	// DefaultMaxTokens limits answers whose request sets no limit, in tokens. 0 means that the
+	// limit for all models applies.
 	DefaultMaxTokens int
 	Hidden           bool
-	// Fingerprint changes with this program and with the model's configuration, and
-	// with nothing else: fp_ and ten hexadecimal digits. Empty unless ready.
+	// Fingerprint is fp_ and ten hexadecimal digits. It changes only with this program and with the
+	// model's version and configuration. It is empty unless the model is ready.
 	Fingerprint string
-	// Aliases are further names of the model. A model that has one of them as its own
-	// name keeps it.
+	// Aliases are further names of the model. If another model has an alias as its own name, that
+	// model keeps the name.
 	Aliases []string
-	// LoRAs are the adapters that the model can be asked for; nil where that isn't
-	// known.
+	// LoRAs are the adapters that clients can request. They are nil if the adapters aren't known.
 	LoRAs []string
 	loras *loras
 	// Settings are the values of this card with their origins.
 	Settings []inference.Setting
-	// overrides are those that it was made with.
+	// overrides are the operator's settings that the card was built with.
 	overrides []inference.Override
-	// Fetching is true until the hub has given what the model's maker published;
-	// then the model gets a new Card.
+	// Fetching is true while the files of the model's maker are being fetched from the hub. The
+	// model gets a new Card afterwards.
 	Fetching bool
-	// Loaded is when Trident first saw this configuration.
+	// Loaded is the time when Trident first saw this configuration.
 	Loaded time.Time
 }
 
-// newCard reads the model's configuration. A setting that can't be read is an
-// error that names it; the card is usable all the same, without that property.
+// newCard reads the model's configuration. The error names each setting that can't be read. The
+// card is usable nevertheless, without those properties.
 func newCard(c *Catalog, engine inference.Engine, m inference.Model, others func(string) *kserve.ModelConfig) (*Card, error) {
 	card := &Card{
 		Target: inference.Target{Name: m.Name, Config: m.Config}, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
@@ -88,32 +86,31 @@ func newCard(c *Catalog, engine inference.Engine, m inference.Model, others func
 	return card, err
 }
 
-// fingerprint is made of what is known to shape a model's answers.
+// fingerprint is computed from everything known that affects a model's answers.
 func fingerprint(m inference.Model) string {
 	hash := sha256.New()
 	if build, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range build.Settings {
 			if s.Key == "vcs.revision" {
-				_, _ = io.WriteString(hash, s.Value) // a hash takes all there is
+				_, _ = io.WriteString(hash, s.Value) // writes to a hash can't fail
 			}
 		}
 		_, _ = io.WriteString(hash, build.Main.Version)
 	}
 	config, err := proto.MarshalOptions{Deterministic: true}.Marshal(m.Config)
-	if err != nil { // it came as a message
+	if err != nil { // can't fail: the configuration was received as a message
 		return ""
 	}
 	_, _ = hash.Write(append([]byte("\x00"+m.Version+"\x00"), config...))
 	return "fp_" + hex.EncodeToString(hash.Sum(nil)[:5])
 }
 
-// same tells whether the engine still shows the model as this card has it.
+// same reports whether the engine's description of the model still equals this card.
 func (c *Card) same(m inference.Model) bool {
 	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && c.Recovering == m.Recovering && slices.Equal(c.Versions, m.Versions) && proto.Equal(c.Config, m.Config)
 }
 
-// Kind names what speaks to the model: a backend of Trident's, or nothing but raw
-// tensors.
+// Kind returns the name of the model's backend, or "tensors only" if it has none.
 func (c *Card) Kind() string {
 	if c.Backend == nil {
 		return "tensors only"
@@ -121,7 +118,7 @@ func (c *Card) Kind() string {
 	return c.Backend.Name()
 }
 
-// Parsers names the dialects of tool calls and of reasoning, for people.
+// Parsers returns the dialects of tool calls and of reasoning, for display.
 func (c *Card) Parsers() string {
 	if c.ToolParser == "" && c.ReasoningParser == "" {
 		return noParser
@@ -129,12 +126,11 @@ func (c *Card) Parsers() string {
 	return cmp.Or(c.ToolParser, noParser) + ", " + cmp.Or(c.ReasoningParser, noParser)
 }
 
-// Listed tells whether the model belongs in lists of generation and embedding
-// models.
+// Listed reports whether the model belongs in lists of generation and embedding models.
 func (c *Card) Listed() bool { return c.State == inference.ModelReady && c.Tasks != 0 && !c.Hidden }
 
-// SeesImages tells whether chats may have pictures: the model takes them, and what makes
-// its prompts gives them a place.
+// SeesImages reports whether chats may have images: the model takes them, and its chat template
+// renders them.
 func (c *Card) SeesImages(ctx context.Context) bool {
 	if c.Images.Most == 0 || c.Template == nil {
 		return false
@@ -145,7 +141,7 @@ func (c *Card) SeesImages(ctx context.Context) bool {
 	return err == nil
 }
 
-// CheckParts refuses the first part that the model can't read.
+// CheckParts returns an error for the first content part that the model can't read.
 func (c *Card) CheckParts(req *inference.Request) error {
 	images := 0
 	for i := range req.Messages {

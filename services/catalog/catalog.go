@@ -1,7 +1,7 @@
-// Package catalog holds what is known of the models: a [Card] a model, made of the engine's
-// configuration, the model's files and the operator's settings, and kept fresh. Whatever finds,
-// describes, loads, unloads or watches models belongs here, as do LoRA adapters and the names
-// of both. How a request is served with a card is in serving.
+// Package catalog describes the models. It has a [Card] for each model, built from the engine's
+// configuration, the model's files and the operator's settings, and keeps it up to date. Code that
+// finds, describes, loads, unloads or watches models belongs here, as do LoRA adapters and the
+// names of models and adapters. The package serving uses the cards to serve requests.
 package catalog
 
 import (
@@ -20,18 +20,17 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// refreshInterval is how often the engines are asked for their models while none of
-// them changes, and lookupInterval how soon a request for an unknown model may ask again.
-// Triton doesn't report changes that others make, so these show when it is asked next.
+// refreshInterval is the interval in which the engines are asked for their models while no model
+// changes. lookupInterval is the minimum interval between refreshes for unknown models. Triton
+// doesn't report changes by other clients, so a refresh has to find them.
 const (
 	refreshInterval = 5 * time.Second
 	lookupInterval  = time.Second
 	refreshTimeout  = 10 * time.Second
 )
 
-// Catalog holds the cards of all engines' models and keeps them fresh: Triton
-// may load, unload and restart without telling. All methods may be called
-// concurrently.
+// Catalog has the cards of all engines' models and keeps them up to date: Triton may load models,
+// unload models and restart without notice. All methods may be called concurrently.
 type Catalog struct {
 	cfg        Config
 	engines    []inference.Engine
@@ -40,43 +39,43 @@ type Catalog struct {
 	log        *slog.Logger
 
 	known atomic.Pointer[knowledge]
-	// stale is true from when an engine wasn't ready until the models have been
-	// asked for again: it may have been loading them.
+	// stale is set when an engine isn't ready, and cleared when the models have been refreshed
+	// afterwards: the engine may have been loading models.
 	stale atomic.Bool
-	// required are the models that were ready when all first was; nil before.
+	// required are the models that were ready when Ready first returned nil; nil before.
 	required atomic.Pointer[[]string]
-	// refreshing serialises refreshes; it is a channel so that waiting for one
-	// can end with the request.
+	// refreshing serializes refreshes. It is a channel so that the wait for a refresh can end with
+	// the request.
 	refreshing chan struct{}
 	refreshed  time.Time                 // guarded by refreshing
 	failing    map[inference.Engine]bool // guarded by refreshing
-	starting   map[inference.Engine]bool // guarded by refreshing: its models of the start aren't there
-	announced  map[inference.Engine]bool // guarded by refreshing: tell has told of its models
+	starting   map[inference.Engine]bool // guarded by refreshing: the engine is still loading the models of its start
+	announced  map[inference.Engine]bool // guarded by refreshing: the engine's models have been announced
 
 	tell   func([]*Card)
-	looked func() // set by tests alone
+	looked func() // set only by tests
 
 	library   inference.Library    // nil for none
 	overrides []inference.Override // guarded by refreshing once it runs
-	missed    map[string]bool      // guarded by refreshing: models of overrides that there aren't, told of
+	missed    map[string]bool      // guarded by refreshing: models of overrides that don't exist and have been logged
 
-	turns    turns // of loads and unloads
+	turns    turns // serializes loads and unloads of a model
 	changes  changes
 	controls controls
 	watches  watches
-	// moved has an element once some model is about to be in another state.
+	// moved has an element once the state of some model is about to change.
 	moved chan struct{}
 
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// knowledge is the outcome of one refresh.
+// knowledge is the result of one refresh.
 type knowledge struct {
 	cards map[string]*Card
-	// aliases are names of cards that aren't their own.
+	// aliases are the cards by their further names.
 	aliases map[string]*Card
-	// err is why some engine's models are unknown, or as they were before.
+	// err is the reason why some engine's models are unknown or out of date.
 	err error
 }
 
@@ -87,15 +86,15 @@ var errStarting = &inference.Error{
 
 // Config is the configuration of a catalog.
 type Config struct {
-	// LoRASeparator stands between a model's name and that of a LoRA adapter; empty
-	// for no such names.
+	// LoRASeparator separates a model's name from that of a LoRA adapter. If it is empty, names of
+	// adapters are disabled.
 	LoRASeparator string
 }
 
 // Engines returns all engines, the preferred ones first.
 func (c *Catalog) Engines() []inference.Engine { return c.engines }
 
-// New makes an empty catalog; Start fills it.
+// New returns an empty catalog. Start fills it.
 func New(cfg Config, engines []inference.Engine, backends []inference.Backend, tokenizers *tokenizer.Folders, log *slog.Logger) *Catalog {
 	c := &Catalog{
 		cfg: cfg, engines: engines, backends: backends, tokenizers: tokenizers, log: log,
@@ -118,22 +117,21 @@ func New(cfg Config, engines []inference.Engine, backends []inference.Backend, t
 	return c
 }
 
-// Announce has tell called once with the models of each engine, by name: when
-// those that it loads at its start are there, and those of the other engines are,
-// or it is known that these don't answer. Without it they are logged, as later
-// changes are. It must be called before Start; tell must not call the catalog.
+// Announce registers a callback, which is called once with the models of each engine, sorted by
+// name. The call happens when the engines have loaded the models of their start and all other engines
+// have listed their models or failed to answer. Without Announce, the models are logged, as later
+// changes are. Announce must be called before Start. The callback must not call the catalog.
 func (c *Catalog) Announce(tell func([]*Card)) { c.tell = tell }
 
-// Consult has the models' cards made with what a library finds and the operator has
-// given. It must be called before Start.
+// Consult sets the library and the operator's settings, from which the cards are built. It must be
+// called before Start.
 func (c *Catalog) Consult(library inference.Library, overrides []inference.Override) {
 	c.library, c.overrides = library, overrides
 }
 
-// Override takes other settings from the operator, in place of those before. Models that
-// they concern get new cards; requests in flight keep those that they have, and a model
-// whose tokenizer has to be fetched first keeps its card until that is there. It returns
-// early when ctx ends.
+// Override replaces the operator's settings. Models whose settings change get new cards. Requests
+// in flight keep their cards. A model whose tokenizer has to be fetched keeps its card until the
+// tokenizer is available. Override returns early when ctx ends.
 func (c *Catalog) Override(ctx context.Context, overrides []inference.Override) {
 	select {
 	case c.refreshing <- struct{}{}:
@@ -144,14 +142,14 @@ func (c *Catalog) Override(ctx context.Context, overrides []inference.Override) 
 	}
 }
 
-// Start begins to follow the engines' models until Stop.
+// Start follows the engines' models until Stop.
 func (c *Catalog) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	for _, e := range c.engines {
 		if starter, ok := e.(inference.Starter); ok {
 			c.done.Go(func() {
-				_ = starter.AwaitModels(ctx) // what failed is in the models' states
+				_ = starter.AwaitModels(ctx) // the models' states have the failures
 				c.started(ctx, e)
 			})
 		}
@@ -162,7 +160,7 @@ func (c *Catalog) Start() {
 	c.done.Go(func() { c.follow(ctx) })
 }
 
-// started is called when the models of an engine's start are there.
+// started is called when an engine has loaded the models of its start.
 func (c *Catalog) started(ctx context.Context, e inference.Engine) {
 	select {
 	case c.refreshing <- struct{}{}:
@@ -173,7 +171,7 @@ func (c *Catalog) started(ctx context.Context, e inference.Engine) {
 	}
 }
 
-// Stop ends what Start began and waits for it.
+// Stop ends the goroutines of Start and waits for them.
 func (c *Catalog) Stop() {
 	if c.stop != nil {
 		c.stop()
@@ -181,7 +179,8 @@ func (c *Catalog) Stop() {
 	c.done.Wait()
 }
 
-// Refresh asks the engines for their models now. Its error is why some are unknown.
+// Refresh asks the engines for their models now. The error is the reason why some models are
+// unknown.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	c.refresh(ctx, 0)
 	return c.known.Load().err
@@ -192,13 +191,13 @@ func (c *Catalog) Cards() []*Card {
 	return c.known.Load().sorted()
 }
 
-// sorted are the cards by name.
+// sorted returns the cards sorted by name.
 func (k *knowledge) sorted() []*Card {
 	return slices.SortedFunc(maps.Values(k.cards), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Lookup finds a model that is ready. A name that isn't known, or not ready, is
-// looked up in the engines first, at most once a second.
+// Lookup returns a model that is ready. For a name that is unknown or not ready, it first asks the
+// engines, at most once a second.
 func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 	c.noteLookup()
 	known := c.known.Load()
@@ -228,7 +227,7 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 // WasReady reports whether [Catalog.Ready] has returned nil.
 func (c *Catalog) WasReady() bool { return c.required.Load() != nil }
 
-// told is whether all engines' models have been told of.
+// told reports whether the models of all engines have been announced.
 func (c *Catalog) told(ctx context.Context) bool {
 	select {
 	case c.refreshing <- struct{}{}:
@@ -239,8 +238,8 @@ func (c *Catalog) told(ctx context.Context) bool {
 	}
 }
 
-// refresh asks the engines for their models unless that was done less than
-// minAge ago. It returns early when ctx ends.
+// refresh asks the engines for their models unless the last refresh is less than minAge ago. It
+// returns early when ctx ends.
 func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	select {
 	case c.refreshing <- struct{}{}:
@@ -260,7 +259,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	for _, e := range c.engines {
 		models, err := e.Models(ctx)
 		if asker.Err() != nil {
-			return // the asker left, or we are stopping: nothing was learnt
+			return // the request ended, or the catalog is stopping: the result is unusable
 		}
 		c.reportEngine(e, err)
 		if err != nil {
@@ -287,8 +286,8 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	c.learn(fresh)
 }
 
-// announce tells of the engines whose models have become known, before clients can
-// know of them: the log has no request before the model that it was for.
+// announce announces the engines whose models have become known. It runs before clients can see the
+// models, so that the log has a model before the first request for it.
 func (c *Catalog) announce(cards []*Card) {
 	fresh := map[inference.Engine]bool{}
 	for _, e := range c.engines {
@@ -307,7 +306,7 @@ func (c *Catalog) announce(cards []*Card) {
 	c.tell(slices.DeleteFunc(cards, func(card *Card) bool { return !fresh[card.Engine] }))
 }
 
-// warnMissed tells once of settings for models that no engine lists.
+// warnMissed logs settings for models that no engine lists, once per model.
 func (c *Catalog) warnMissed(fresh *knowledge) {
 	if fresh.err != nil || len(c.announced) < len(c.engines) {
 		return
@@ -323,15 +322,15 @@ func (c *Catalog) warnMissed(fresh *knowledge) {
 	}
 }
 
-// offer is a model of the first engine where it is ready, or else of the first
-// that lists it.
+// offer is a model of the first engine where it is ready, or else of the first engine that lists
+// it.
 type offer struct {
 	engine inference.Engine
 	model  inference.Model
 }
 
-// keep carries over the cards of an engine that didn't answer: it may be back
-// for the next request.
+// keep copies the old cards of an engine that didn't answer: the engine may be back for the next
+// request.
 func keep(fresh, old map[string]*Card, e inference.Engine) {
 	for name, card := range old {
 		if _, taken := fresh[name]; !taken && card.Engine == e {
@@ -372,7 +371,7 @@ func (c *Catalog) card(old *Card, e inference.Engine, m inference.Model, others 
 func (c *Catalog) logCard(card *Card) {
 	switch card.State {
 	case inference.ModelReady:
-	case inference.ModelNeverLoaded: // a repository may hold many
+	case inference.ModelNeverLoaded: // a repository may have many such models
 		c.log.Debug("model", "model", card.Name, "state", "never loaded")
 		return
 	default:
@@ -383,7 +382,7 @@ func (c *Catalog) logCard(card *Card) {
 		"backend", card.Kind(), "template", card.Template != nil, "parsers", card.Parsers(), "context", card.ContextLength)
 }
 
-// reportEngine logs when an engine stops or starts to answer, once each.
+// reportEngine logs when an engine stops or resumes answering, once each.
 func (c *Catalog) reportEngine(e inference.Engine, err error) {
 	if failing := err != nil; failing != c.failing[e] {
 		c.failing[e] = failing

@@ -64,8 +64,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestEngineGoneAndBack: the cards outlive the engine, so that the first request
-// after its return is served.
+// TestEngineGoneAndBack checks that the cards outlive the engine, so that the first request after
+// its return is served.
 func TestEngineGoneAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
@@ -91,12 +91,12 @@ func TestEngineGoneAndBack(t *testing.T) {
 	})
 }
 
-// listing is an engine that tells its models when it is let.
+// listing is an engine that lists its models only when the test permits it.
 type listing struct {
 	*inferencetest.Engine
 
 	may chan struct{}
-	bad error // of Ready
+	bad error // returned by Ready
 }
 
 func (l listing) Models(ctx context.Context) ([]inference.Model, error) {
@@ -133,8 +133,8 @@ func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 	})
 }
 
-// TestReadyAfterALoad: who asks for the models once the server is ready finds
-// those that it was loading.
+// TestReadyAfterALoad checks that once the server is ready, clients find the models that it was
+// loading.
 func TestReadyAfterALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
@@ -157,8 +157,8 @@ func TestReadyAfterALoad(t *testing.T) {
 	})
 }
 
-// TestUnknownModelBesideABrokenOne: Triton isn't ready while any model of its is
-// broken, but it knows which models there are.
+// TestUnknownModelBesideABrokenOne checks that unknown models are reported as such while another
+// model is broken. Triton isn't ready then, but it lists its models.
 func TestUnknownModelBesideABrokenOne(t *testing.T) {
 	engine := listing{Engine: inferencetest.New(), may: make(chan struct{}), bad: errors.New("one model is broken")}
 	close(engine.may)
@@ -175,7 +175,7 @@ func TestUnknownModelBesideABrokenOne(t *testing.T) {
 	}
 }
 
-// TestParametersDoNotSpoilEachOther: a typo costs one property.
+// TestParametersDoNotSpoilEachOther checks that an invalid parameter affects one property only.
 func TestParametersDoNotSpoilEachOther(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), map[string]string{
@@ -206,8 +206,8 @@ func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
 	})
 }
 
-// TestTwoEngines: of a model that both list, the first one's is served while it is
-// ready there.
+// TestTwoEngines checks that a model of both engines is served by the first one while it is ready
+// there.
 func TestTwoEngines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engines := map[string]*inferencetest.Engine{"first": inferencetest.New(), "second": inferencetest.New()}

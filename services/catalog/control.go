@@ -11,11 +11,11 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Load loads a model of an engine's repository and returns its card once requests for it are
-// served. A model that is loaded already, or that no repository has, is [inference.CodeInvalid]; an
-// engine that lets nobody load models, as Triton outside of its explicit control mode,
-// [inference.CodeUnsupported]. Loads and unloads of one model take turns. The end of ctx doesn't stop
-// a load in the engine.
+// Load loads a model of an engine's repository. It returns the model's card once requests for the
+// model are served. A model that is already loaded, or that no repository has, is
+// [inference.CodeInvalid]. An engine that doesn't allow loads, such as Triton outside of its
+// explicit control mode, is [inference.CodeUnsupported]. Loads and unloads of one model run one
+// after the other. The end of ctx doesn't stop a load in the engine.
 func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 	done, err := c.turns.take(ctx, name)
 	if err != nil {
@@ -27,14 +27,14 @@ func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 		return nil, err
 	}
 	switch {
-	case !held.listed: // Triton's words; a name of a client's own doesn't get to where it is a path
+	case !held.listed: // Triton's message; a name that is a path can't reach the repository here
 		return nil, held.refuse(ctx, inference.ReasonModelNotFound, "failed to load '%s', failed to poll from model repository", name)
 	case held.state == inference.ModelReady:
 		return nil, held.refuse(ctx, inference.ReasonModelLoaded, "the model `%s` is already loaded", name)
 	case held.state == inference.ModelLoading || held.state == inference.ModelUnloading:
 		return nil, errBusy(name, held.state)
 	}
-	if c.known.Load().cards[name] == nil { // it is new
+	if c.known.Load().cards[name] == nil { // the model is new
 		c.refresh(ctx, 0)
 	}
 	loaded := c.changing(ctx, held.engine, name, inference.ModelLoading)
@@ -47,8 +47,9 @@ func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 	return c.Lookup(ctx, name)
 }
 
-// Unload unloads a model and returns when it is gone: its requests in flight end first, new
-// ones fail. Errors and turns are those of Load; a model that isn't loaded is [inference.CodeInvalid].
+// Unload unloads a model and returns when it is unloaded. Requests in flight end first; new
+// requests fail. Loads and unloads of one model run one after the other. Errors are those of Load;
+// a model that isn't loaded is [inference.CodeInvalid].
 func (c *Catalog) Unload(ctx context.Context, name string) error {
 	done, err := c.turns.take(ctx, name)
 	if err != nil {
@@ -66,7 +67,7 @@ func (c *Catalog) Unload(ctx context.Context, name string) error {
 	case inference.ModelNeverLoaded, inference.ModelUnloading, inference.ModelUnavailable:
 		return held.refuse(ctx, inference.ReasonModelNotFound, "unknown model `%s`: it does not exist or is not loaded", name)
 	}
-	unloaded := c.changing(ctx, held.engine, name, inference.ModelUnloading) // requests are told at once
+	unloaded := c.changing(ctx, held.engine, name, inference.ModelUnloading) // new requests fail from now on
 	_, err = held.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: name})
 	if err == nil {
 		err = held.awaitUnloaded(ctx)
@@ -76,8 +77,9 @@ func (c *Catalog) Unload(ctx context.Context, name string) error {
 	return err
 }
 
-// Change has a change made in the repository that holds a model: a load or an unload, by the
-// state that the model is in meanwhile. Changes of one model take turns.
+// Change calls change with the repository that has a model. The change is a load or an unload; the
+// model is shown in the state meanwhile until it ends. Changes of one model run one after the
+// other.
 func (c *Catalog) Change(ctx context.Context, model string, meanwhile inference.ModelState, change func(context.Context, inference.Repository) error) error {
 	done, err := c.turns.take(ctx, model)
 	if err != nil {
@@ -91,7 +93,7 @@ func (c *Catalog) Change(ctx context.Context, model string, meanwhile inference.
 	changed := c.changing(ctx, held.engine, model, meanwhile)
 	err = change(ctx, held.repository)
 	changed()
-	c.refresh(ctx, 0) // requests are told at once
+	c.refresh(ctx, 0) // requests see the change at once
 	return err
 }
 
@@ -102,7 +104,7 @@ func errBusy(name string, state inference.ModelState) *inference.Error {
 	}
 }
 
-// holding is what an engine's repository says of a model.
+// holding is the state of a model in an engine's repository.
 type holding struct {
 	name       string
 	engine     inference.Engine
@@ -111,8 +113,8 @@ type holding struct {
 	state      inference.ModelState // the zero value for a model that isn't listed
 }
 
-// hold finds the repository whose model it is: the first where it is ready, or
-// else the first that lists it. For one that none lists it gives the first.
+// hold returns the repository of a model: the first one where the model is ready, or else the first
+// one that lists it. If no repository lists the model, hold returns the first one.
 func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 	var best *holding
 	var away error
@@ -132,7 +134,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 		}
 	}
 	switch {
-	case away != nil && (best == nil || !best.listed): // it may be there
+	case away != nil && (best == nil || !best.listed): // the engine that failed may have the model
 		return nil, away
 	case best == nil:
 		return nil, &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: "models can't be loaded and unloaded here"}
@@ -140,7 +142,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 	return best, nil
 }
 
-// holder finds the repository that holds a model; a single engine's isn't asked.
+// holder returns the repository that has a model. It doesn't ask the engine if there is only one.
 func (c *Catalog) holder(ctx context.Context, model string) (*holding, error) {
 	if len(c.engines) == 1 {
 		if repository, ok := c.engines[0].(inference.Repository); ok {
@@ -150,7 +152,7 @@ func (c *Catalog) holder(ctx context.Context, model string) (*holding, error) {
 	return c.hold(ctx, model)
 }
 
-// look asks for the state of the model: the one of its versions that tells most.
+// look reads the state of the model: that of the version with the most significant state.
 func (h *holding) look(ctx context.Context) error {
 	index, err := h.repository.RepositoryIndex(ctx, &kserve.RepositoryIndexRequest{})
 	if err != nil {
@@ -170,9 +172,9 @@ func (h *holding) look(ctx context.Context) error {
 	return nil
 }
 
-// refuse gives an error about the model, unless the engine refuses all loads:
-// then its own, which says more. An engine tells that only when it is asked for a
-// change, so it is asked to unload what no model is named, which changes nothing.
+// refuse returns an error about the model. If the engine refuses all loads, refuse returns the
+// engine's error instead, which is more specific. Engines report that only for a change. Therefore
+// refuse asks for the unload of a name that no model has, which changes nothing.
 func (h *holding) refuse(ctx context.Context, reason, format string, args ...any) error {
 	_, err := h.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
 	if err != nil && inference.AsError(err).Code == inference.CodeUnsupported {
@@ -181,16 +183,16 @@ func (h *holding) refuse(ctx context.Context, reason, format string, args ...any
 	return &inference.Error{Code: inference.CodeInvalid, Reason: reason, Param: "model", Message: fmt.Sprintf(format, args...)}
 }
 
-// noModel is no model's name, as it can't be a folder's.
+// noModel is a name that no model has, because a folder can't have it.
 const noModel = "/"
 
-// Pauses between two looks at a model that is being unloaded.
+// Pauses between two checks of a model that is being unloaded.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = time.Second
 )
 
-// awaitUnloaded waits for the end of the model's requests in flight.
+// awaitUnloaded waits until the model's requests in flight have ended.
 func (h *holding) awaitUnloaded(ctx context.Context) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := h.look(ctx); err != nil || h.state != inference.ModelUnloading {
@@ -204,13 +206,13 @@ func (h *holding) awaitUnloaded(ctx context.Context) error {
 	}
 }
 
-// turns lets changes of one model run one after the other.
+// turns serializes changes of the same model.
 type turns struct {
 	mu    sync.Mutex
-	taken map[string]chan struct{} // by model; closed when the turn ends
+	taken map[string]chan struct{} // by model; the channel is closed when the change ends
 }
 
-// take waits for a turn, which done ends.
+// take waits for other changes of the model to end. The caller must call done after its change.
 func (t *turns) take(ctx context.Context, name string) (done func(), err error) {
 	for {
 		t.mu.Lock()

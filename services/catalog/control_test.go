@@ -14,8 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// controlled is an engine with the models ready, off (unloaded) and new (never
-// loaded).
+// controlled returns an engine with the models ready, off (unloaded) and new (never loaded).
 func controlled() *inferencetest.Engine {
 	engine := inferencetest.New()
 	for name, state := range map[string]inference.ModelState{
@@ -36,7 +35,7 @@ func TestControl(t *testing.T) {
 		name, model string
 		explicit    bool
 		loading     error
-		load        *inference.Error // what is wanted
+		load        *inference.Error // the wanted error of a load
 		unload      *inference.Error
 	}{
 		{
@@ -124,8 +123,8 @@ func checkControl(t *testing.T, action string, err error, want *inference.Error)
 	}
 }
 
-// checkServed holds what the next request gets, without waiting, after a load or
-// unload that didn't fail.
+// checkServed checks the result of the next request, without a wait, after a load or unload. If
+// that failed, it checks nothing.
 func checkServed(t *testing.T, s *serving.Service, model string, want bool, failed error) {
 	t.Helper()
 	if failed != nil {
@@ -140,8 +139,8 @@ func checkServed(t *testing.T, s *serving.Service, model string, want bool, fail
 	}
 }
 
-// TestLoadsTakeTurns: of loads of one model at once, Triton sees one; those of
-// others don't wait for it.
+// TestLoadsTakeTurns checks that Triton receives one of several concurrent loads of one model.
+// Loads of other models don't wait for it.
 func TestLoadsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := controlled()
@@ -185,7 +184,8 @@ func TestLoadsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestUnloadWaitsForRequests: new ones are refused meanwhile.
+// TestUnloadWaitsForRequests checks that an unload waits for requests in flight and refuses new
+// ones.
 func TestUnloadWaitsForRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := controlled()
@@ -221,8 +221,8 @@ func TestUnloadWaitsForRequests(t *testing.T) {
 	})
 }
 
-// TestControlEnds: a stop refuses loads, waits for those that run, and gives them
-// up.
+// TestControlEnds checks that a shutdown refuses loads, waits for running loads, and then abandons
+// them.
 func TestControlEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := controlled()
@@ -247,8 +247,8 @@ func TestControlEnds(t *testing.T) {
 	})
 }
 
-// TestControlWhileAway: an engine that doesn't answer is no reason to call a
-// model unknown.
+// TestControlWhileAway checks that a model isn't reported as unknown while an engine doesn't
+// answer.
 func TestControlWhileAway(t *testing.T) {
 	engine := controlled()
 	away := &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "away"}

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
-// describe reads the model's settings, each by itself: one that can't be read
-// spoils no other.
+// describe reads the model's settings independently: a setting that can't be read doesn't affect
+// the others.
 func (c *Card) describe(catalog *Catalog, m inference.Model, others func(string) *kserve.ModelConfig) error {
 	detected, detectErr := catalog.detect(m, others)
 	given := catalog.settings(m, detected)
@@ -53,7 +53,7 @@ func (c *Card) describe(catalog *Catalog, m inference.Model, others func(string)
 	return errors.Join(errs...)
 }
 
-// detect finds settings in the model's files.
+// detect returns the settings found in the model's files.
 func (c *Catalog) detect(m inference.Model, others func(string) *kserve.ModelConfig) ([]inference.Setting, error) {
 	if c.library == nil {
 		return nil, nil
@@ -61,8 +61,8 @@ func (c *Catalog) detect(m inference.Model, others func(string) *kserve.ModelCon
 	return c.library.Detect(m, others)
 }
 
-// open reads what the model's maker published, as far as it can be read: an empty one
-// where nothing is known.
+// open reads the files that the model's maker published. It returns what it could read, and an
+// empty [inference.Published] if nothing is known.
 func (c *Catalog) open(tokenizer inference.Setting) (*inference.Published, error) {
 	switch {
 	case tokenizer.Value == "" || tokenizer.Value == noParser:
@@ -80,7 +80,7 @@ func (c *Catalog) open(tokenizer inference.Setting) (*inference.Published, error
 	return published, err
 }
 
-// description is one card in the making.
+// description is a card under construction.
 type description struct {
 	card      *Card
 	catalog   *Catalog
@@ -90,12 +90,12 @@ type description struct {
 	tools, reasoning inference.Detected
 }
 
-// keep notes a value that the card has now.
+// keep records a setting that applies to the card.
 func (d *description) keep(name, value, origin string) {
 	d.card.Settings = append(d.card.Settings, inference.Setting{Name: name, Value: value, Origin: origin})
 }
 
-// backend takes the one that the setting names, or the first whose tensors the model
+// backend selects the backend that the setting names, or else the first one whose tensors the model
 // declares.
 func (d *description) backend(s inference.Setting) error {
 	for _, b := range d.catalog.backends {
@@ -114,15 +114,15 @@ func (d *description) backend(s inference.Setting) error {
 	return nil
 }
 
-// keepGiven notes a setting that somebody gave.
+// keepGiven records a setting if it has a value.
 func (d *description) keepGiven(s inference.Setting) {
 	if s.Value != "" {
 		d.keep(s.Name, s.Value, s.Origin)
 	}
 }
 
-// vision finds out whether the model takes pictures. One that would drop them in
-// silence has to be said to see.
+// vision determines whether the model takes images. A model that ignores images without an error
+// needs a setting that enables them.
 func (d *description) vision(s inference.Setting) error {
 	if d.card.Backend == nil {
 		return nil
@@ -148,8 +148,8 @@ func (d *description) vision(s inference.Setting) error {
 	return nil
 }
 
-// structuredOutputs finds out which backend holds the engine's answers to constraints. A
-// value that isn't known is an error, and counts as none given.
+// structuredOutputs determines the backend that enforces structured outputs in the engine. An
+// unknown value is an error, and the default applies.
 func (d *description) structuredOutputs(s inference.Setting) error {
 	if d.card.Backend == nil {
 		return nil
@@ -230,8 +230,8 @@ func (d *description) defaultMaxTokens(s inference.Setting) error {
 	return nil
 }
 
-// template compiles the chat template that was given, or else the published one unless
-// there shall be none, or else the history template.
+// template compiles the chat template of the setting, or else the published one unless the setting
+// disables it, or else the history template.
 func (d *description) template(s inference.Setting) error {
 	source, name := d.published.Template, inference.SettingChatTemplate
 	switch history := d.given.get(inference.SettingHistoryTemplate); {
@@ -256,8 +256,8 @@ func (d *description) template(s inference.Setting) error {
 	return nil
 }
 
-// imageToken is the given one, or else that of the model's family, or none for
-// models that need none.
+// imageToken returns the token of the setting, or else the token of the model's family. Models that
+// insert images themselves need no token.
 func (d *description) imageToken() string {
 	if d.card.Images.Most == 0 {
 		return ""
@@ -275,7 +275,7 @@ func (d *description) imageToken() string {
 	return s.Value
 }
 
-// tokens are the published ones and, over them, those that were given.
+// tokens returns the published special tokens, overridden by those of the settings.
 func (d *description) tokens(published map[string]string) map[string]string {
 	tokens := maps.Clone(published)
 	if tokens == nil {
@@ -289,8 +289,7 @@ func (d *description) tokens(published map[string]string) map[string]string {
 	return tokens
 }
 
-// detectParsers takes the dialects that the template teaches, which settings may
-// replace.
+// detectParsers selects the dialects that the template teaches. Settings may replace them.
 func (d *description) detectParsers(source inference.TemplateSource) {
 	d.tools, d.reasoning = (toolparser.Dialects{}).Detect(source.Source)
 	if text, ok := source.Named[inference.TemplateToolUse]; ok {
@@ -311,8 +310,8 @@ func (d *description) reasoningParser(s inference.Setting) (err error) {
 	return err
 }
 
-// parser is the one named by a setting, or else the detected one; empty for a name
-// that means none or isn't known.
+// parser returns the dialect of the setting, or else the detected one. It returns "" for the value
+// none and for an unknown name.
 func (d *description) parser(s inference.Setting, detected inference.Detected, check func() error) (string, error) {
 	switch s.Value {
 	case "":
@@ -336,7 +335,7 @@ func (d *description) loras(s inference.Setting) error {
 		model: d.card.Name, version: d.card.Version, library: d.catalog.library,
 		sending: make(chan struct{}, 1), states: map[string]*loraState{},
 	}
-	if d.card.Backend != nil { // which of a model that isn't loaded may not be known
+	if d.card.Backend != nil { // a model that isn't loaded may have no known backend
 		d.card.loras.form = d.card.Backend.Extras(d.card.Config).LoRA
 	}
 	var err error

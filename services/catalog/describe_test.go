@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// shelf is a library of one model's settings and of one folder.
+// shelf is a library with the settings of one model and with one folder.
 type shelf struct {
 	detected  []inference.Setting
 	published *inference.Published
@@ -30,7 +30,7 @@ func (s *shelf) Detect(inference.Model, func(string) *kserve.ModelConfig) ([]inf
 	return s.detected, nil
 }
 
-// Locate knows one folder of each model.
+// Locate resolves one folder of each model.
 func (*shelf) Locate(model, reference string) string {
 	if reference == "tokenizer" {
 		return "/repository/" + model + "/tokenizer"
@@ -46,14 +46,14 @@ func (s *shelf) Open(reference string) (*inference.Published, error) {
 func (*shelf) LoRAPath(_, _, _ string) (string, error) { return "", nil }
 
 func (*shelf) LoRAWeights(_, _, _ string) (*inference.LoRAWeights, error) {
-	return nil, nil //nolint:nilnil // it has none
+	return nil, nil //nolint:nilnil // the model has no weights
 }
 
 func override(model, name, value string) inference.Override {
 	return inference.Override{Model: model, Setting: inference.Setting{Name: name, Value: value, Origin: "flag for " + model}}
 }
 
-// consult makes a catalog of one model with parameters, and a log.
+// consult returns a catalog of one model with parameters, and its log.
 func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*catalog.Catalog, *strings.Builder) {
 	engine.AddModel("m", inferencetest.Say("x"), parameters)
 	log := &strings.Builder{}
@@ -71,8 +71,8 @@ func lines(settings []inference.Setting) string {
 	return b.String()
 }
 
-// TestSettings has who wins: flags for the model, its own parameters, flags for all,
-// its files, what its maker published.
+// TestSettings checks the precedence of settings: flags for the model, its own parameters, flags
+// for all models, its files, and the files of its maker.
 func TestSettings(t *testing.T) {
 	const hermes = `<tool_call>{"name": , "arguments": }</tool_call>`
 	published := &inference.Published{
@@ -207,7 +207,7 @@ func TestSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 			card := models.Cards()[0]
-			const plain = "structured_outputs=auto (the default)\n" // of nearly all
+			const plain = "structured_outputs=auto (the default)\n" // shown in most cases
 			if got := strings.Replace(lines(card.Settings), plain, "", 1); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
@@ -224,7 +224,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestFetching: chats wait for what the hub has, and find it as soon as it is there.
+// TestFetching checks that chats wait for files from the hub and use them once they are available.
 func TestFetching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		library := &shelf{

@@ -2,8 +2,8 @@ package catalog
 
 import "sync/atomic"
 
-// CountLookups returns the count of lookups of models by name from now on. It must be called
-// before there are requests.
+// CountLookups returns a counter of lookups of models by name from now on. It must be called before
+// the first request.
 func (c *Catalog) CountLookups() *atomic.Int64 {
 	count := &atomic.Int64{}
 	c.looked = func() { count.Add(1) }

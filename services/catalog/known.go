@@ -11,22 +11,22 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Known is what was known of the models at a moment.
+// Known is a snapshot of the models.
 type Known struct {
-	// Cards of all models that the client may use by some name, by their own. A model
-	// that has changed has another Card or other names later.
+	// Cards are the cards of all models that the client may use by some name, sorted by own name. A
+	// model that changes later gets another Card or other names.
 	Cards []*Card
 
 	names  map[*Card][]string
 	client *inference.Client
 }
 
-// Names are what requests may call a model beside its own name: its aliases, and its
-// LoRA adapters under all of its names.
+// Names returns the further names by which requests may select a model: its aliases, and its LoRA
+// adapters under all of its names.
 func (k *Known) Names(card *Card) []string { return k.names[card] }
 
-// Name is the model's own, or for a client that may not use that, the first of
-// those that it may use; Names then are the rest.
+// Name returns the model's own name. If the client may not use that name, it returns the first name
+// that the client may use, which is the first of Names.
 func (k *Known) Name(card *Card) string {
 	if names := k.names[card]; len(names) > 0 && !k.client.May(card.Name) {
 		return names[0]
@@ -34,7 +34,7 @@ func (k *Known) Name(card *Card) string {
 	return card.Name
 }
 
-// Known tells of all models that the client may use, whatever they are and do.
+// Known returns all models that the client may use, of any kind and in any state.
 func (c *Catalog) Known(ctx context.Context) *Known {
 	return c.knownOf(c.known.Load(), inference.ClientOf(ctx))
 }
@@ -60,11 +60,11 @@ func (c *Catalog) knownOf(known *knowledge, client *inference.Client) *Known {
 	return k
 }
 
-// controlInterval is how long an engine's word on loads and unloads holds. Whoever
-// changes its mode starts it anew.
+// controlInterval is the time for which an engine's answer about loads and unloads is cached. The
+// answer changes only with a restart of the engine.
 const controlInterval = time.Minute
 
-// controls remembers which engines let models be loaded and unloaded.
+// controls caches whether engines allow loads and unloads.
 type controls struct {
 	mu    sync.Mutex
 	asked map[inference.Engine]control
@@ -75,8 +75,8 @@ type control struct {
 	allowed bool
 }
 
-// Controllable tells whether an engine lets models be loaded and unloaded. It asks the
-// engine, at most once a minute; one that doesn't answer doesn't let.
+// Controllable reports whether an engine allows loads and unloads. It asks the engine at most once
+// a minute. It returns false for an engine that doesn't answer.
 func (c *Catalog) Controllable(ctx context.Context, engine inference.Engine) bool {
 	repository, ok := engine.(inference.Repository)
 	if !ok {
@@ -88,11 +88,11 @@ func (c *Catalog) Controllable(ctx context.Context, engine inference.Engine) boo
 	if ok && time.Since(known.at) < controlInterval {
 		return known.allowed
 	}
-	// What no model is named can be unloaded without a change.
+	// The unload of a name that no model has changes nothing.
 	_, err := repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
 	known = control{at: time.Now(), allowed: err == nil || inference.AsError(err).Code == inference.CodeInvalid || inference.AsError(err).Code == inference.CodeNotFound}
 	if err != nil && !known.allowed && inference.AsError(err).Code != inference.CodeUnsupported {
-		return false // away
+		return false // the engine doesn't answer
 	}
 	c.controls.mu.Lock()
 	defer c.controls.mu.Unlock()

@@ -16,33 +16,33 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// loras are the adapters of one model, and which of them the engine has. A model that
-// is loaded anew gets new ones. They may be used concurrently.
+// loras are the adapters of one model, with their state in the engine. A model that is reloaded
+// gets new loras. They may be used concurrently.
 type loras struct {
 	model, version string
 	form           inference.LoRAForm
-	library        inference.Library // nil for none
-	listed         []string          // nil where it isn't known which there are
-	given          map[string]string // ids or paths by names, where the operator gave some
+	library        inference.Library // nil if there is no library
+	listed         []string          // nil if the adapters aren't known
+	given          map[string]string // ids or paths by name, as far as the operator has set them
 
-	// sending has an element while a request takes weights to the engine: one at a time
-	// has them in memory.
+	// sending has an element while a request sends weights to the engine: only one request at a
+	// time may have weights in memory.
 	sending chan struct{}
 
 	mu     sync.Mutex
-	states map[string]*loraState // of listed ones
+	states map[string]*loraState // by the names of listed adapters
 }
 
-// loraState is what is known of one adapter in the engine.
+// loraState is the state of one adapter in the engine.
 type loraState struct {
-	there bool // or on the way
-	known bool // to be there: there was an answer
-	times int  // that its weights were taken there
-	never bool // they aren't at hand
+	there bool // the engine has the adapter, or a request with its weights is on the way
+	known bool // there is confirmed by an answer
+	times int  // number of times that the weights were sent
+	never bool // the weights aren't available
 }
 
-// list reads the names of adapters, and what may stand behind them after "=": their
-// numbers, or their paths. An entry that can't be read spoils no other.
+// list reads the names of adapters. Each may be followed by "=" and the adapter's number or path.
+// An entry that can't be read doesn't affect the others.
 func (l *loras) list(value string) error {
 	var errs []error
 	l.listed, l.given = []string{}, map[string]string{}
@@ -74,28 +74,28 @@ type Loan struct {
 	inference.LoRA
 
 	loras    *loras
-	state    *loraState // nil where no weights are known of
-	times    int        // that they had been taken to the engine when the request was made
-	turn     bool       // it is this request that takes them
-	answered bool       // the engine has
+	state    *loraState // nil if the adapter has no known weights
+	times    int        // the state's times when the request was created
+	turn     bool       // this request sends the weights
+	answered bool       // the engine has answered
 }
 
-// UseLoRA returns an adapter of the model for a request. The caller must call Settle on the
-// loan. A request that is made again after [Loan.Missed] relies on no weights that another
-// request is about to bring: it may be faster.
+// UseLoRA returns an adapter of the model for a request. The caller must call Settle on the loan.
+// The argument again is set when a request is repeated after [Loan.Missed]. Such a request doesn't
+// rely on weights that another request is still sending: it may overtake that request.
 func (c *Card) UseLoRA(ctx context.Context, name string, again bool) (*Loan, error) {
 	return c.loras.use(ctx, name, again)
 }
 
-// use gives an adapter for a request: with its weights if the engine hasn't got them,
-// as far as is known. Who uses it calls Settle in the end. A request that is made
-// again relies on nothing that is on the way: it may be faster than that.
+// use returns an adapter for a request, with its weights if the engine isn't known to have them.
+// The caller must call Settle. A repeated request doesn't rely on weights that are still on the
+// way: it may overtake them.
 func (l *loras) use(ctx context.Context, name string, again bool) (*Loan, error) {
 	u := &Loan{LoRA: inference.LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
 	switch l.form {
 	case inference.LoRAByID:
 		if given := l.given[name]; given != "" {
-			u.ID, _ = strconv.ParseUint(given, 10, 64) // it is a number: see list
+			u.ID, _ = strconv.ParseUint(given, 10, 64) // can't fail: list has checked the number
 		}
 		if l.library != nil && slices.Contains(l.listed, name) {
 			err := u.load(ctx, again)
@@ -109,14 +109,15 @@ func (l *loras) use(ctx context.Context, name string, again bool) (*Loan, error)
 	return u, nil
 }
 
-// loraID is a number that is none of those which people give: those are small.
+// loraID returns a number of at least 2^62. It can't collide with numbers set by operators, which
+// are small.
 func loraID(model, version, name string) uint64 {
 	sum := sha256.Sum256([]byte(model + "\x00" + version + "\x00" + name))
 	return binary.LittleEndian.Uint64(sum[:])>>2 | 1<<62
 }
 
-// locate finds the path. A name that nobody listed is none, or clients could try out
-// the engine's files by it.
+// locate finds the adapter's path. Only listed names are accepted. Otherwise clients could probe
+// the engine's files.
 func (u *Loan) locate() error {
 	l := u.loras
 	if u.Path = l.given[u.Name]; u.Path != "" {
@@ -134,8 +135,7 @@ func (u *Loan) locate() error {
 	return nil
 }
 
-// load reads the weights if the engine lacks them, when no other request takes any
-// there.
+// load reads the weights if the engine lacks them. It waits while another request sends weights.
 func (u *Loan) load(ctx context.Context, again bool) error {
 	if u.needless(again) {
 		return nil
@@ -146,7 +146,7 @@ func (u *Loan) load(ctx context.Context, again bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if u.needless(again) { // another one has taken them there
+	if u.needless(again) { // another request has sent the weights
 		u.release()
 		return nil
 	}
@@ -167,7 +167,7 @@ func (u *Loan) load(ctx context.Context, again bool) error {
 	return nil
 }
 
-// needless tells whether there is nothing to send.
+// needless reports whether the request needs no weights.
 func (u *Loan) needless(again bool) bool {
 	l := u.loras
 	l.mu.Lock()
@@ -180,11 +180,11 @@ func (u *Loan) needless(again bool) bool {
 	return u.state.never || u.state.there && (u.state.known || !again)
 }
 
-// Sends reports whether this request takes the weights to the engine.
+// Sends reports whether this request sends the weights to the engine.
 func (u *Loan) Sends() bool { return u.turn }
 
-// Sent notes that the engine has taken over the request: the weights, which may be
-// large, are let go, and requests that follow do without them.
+// Sent records that the engine has received the request. It releases the weights, which may be
+// large, and later requests are sent without weights.
 func (u *Loan) Sent(infer *kserve.ModelInferRequest) {
 	if !u.turn {
 		return
@@ -194,7 +194,7 @@ func (u *Loan) Sent(infer *kserve.ModelInferRequest) {
 	u.release()
 }
 
-// Arrived notes the first response: the engine has the adapter.
+// Arrived records the first response, which confirms that the engine has the adapter.
 func (u *Loan) Arrived() {
 	if !u.answered && u.state != nil {
 		u.loras.mu.Lock()
@@ -204,7 +204,7 @@ func (u *Loan) Arrived() {
 	u.answered = true
 }
 
-// note says whether the engine has the adapter, unless others have taken it there
+// note records whether the engine has the adapter, unless another request has sent the weights
 // since.
 func (u *Loan) note(there bool) {
 	u.loras.mu.Lock()
@@ -221,7 +221,7 @@ func (u *Loan) release() {
 	}
 }
 
-// Settle ends the use. An engine that hasn't answered may not have the adapter.
+// Settle ends the use. If the engine hasn't answered, it may lack the adapter.
 func (u *Loan) Settle() {
 	u.release()
 	if u.state != nil && !u.answered {
@@ -229,19 +229,19 @@ func (u *Loan) Settle() {
 	}
 }
 
-// Missed reports whether an engine that lacks the adapter can be given it: there are
-// weights, and nothing has been said yet.
+// Missed reports whether a request can be repeated with weights after the engine lacked the
+// adapter. Weights must be available, and the engine must not have answered yet.
 func (u *Loan) Missed() bool { return u.weighs() && !u.answered }
 
-// weighs tells whether weights of the adapter are at hand.
+// weighs reports whether weights of the adapter are available.
 func (u *Loan) weighs() bool {
 	u.loras.mu.Lock()
 	defer u.loras.mu.Unlock()
 	return u.state != nil && !u.state.never
 }
 
-// Explain keeps the adapter's path from clients. An engine that still lacks an adapter
-// which there are weights of can't keep it.
+// Explain hides the adapter's path from clients. If the engine still lacks an adapter whose weights
+// are available, the error states that the engine has no room for the adapter.
 func (u *Loan) Explain(err error) error {
 	known, ok := errors.AsType[*inference.Error](err)
 	switch {
@@ -258,7 +258,7 @@ func (u *Loan) Explain(err error) error {
 	return err
 }
 
-// unusable is for what the operator has to look at.
+// unusable returns an error for a fault that the operator has to fix.
 func (u *Loan) unusable(err error) error {
 	return &inference.Error{
 		Code: inference.CodeInternal, Param: "model", Err: err,

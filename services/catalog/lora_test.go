@@ -22,15 +22,16 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// wardrobe is a library of adapters: each is one row with its name's first letter.
+// wardrobe is a library of adapters. The weights of each are one row with the first letter of its
+// name.
 type wardrobe struct {
 	shelf
 
 	mu    sync.Mutex
 	reads int
 	err   error
-	bare  bool          // the weights aren't at hand
-	slow  chan struct{} // what reads wait for; nil for nothing
+	bare  bool          // the weights aren't available
+	slow  chan struct{} // reads wait for it; nil for no wait
 }
 
 func (w *wardrobe) LoRAPath(model, _, name string) (string, error) {
@@ -53,8 +54,8 @@ func (w *wardrobe) LoRAWeights(_, _, name string) (*inference.LoRAWeights, error
 	return &inference.LoRAWeights{Rows: 1, Width: 1, Columns: 3, Weights: []byte{name[0], 0}, Config: make([]byte, 12)}, nil
 }
 
-// loraEngine is TensorRT-LLM's executor as far as adapters go: it keeps some, and
-// refuses what it doesn't have.
+// loraEngine behaves like TensorRT-LLM's executor with adapters: it keeps some, and refuses
+// requests for those that it lacks.
 type loraEngine struct {
 	*inferencetest.Engine
 
@@ -63,10 +64,10 @@ type loraEngine struct {
 	mu    sync.Mutex
 	room  int
 	kept  []uint64
-	log   []string      // of the requests: id and the weights' letter, or -
-	first chan struct{} // what the first response waits for; nil for nothing
-	idle  bool          // keep-alives come first
-	fault error         // after the first response
+	log   []string      // of the requests: the id and the letter of the weights, or -
+	first chan struct{} // the first response waits for it; nil for no wait
+	idle  bool          // keep-alives precede the response
+	fault error         // sent after the first response
 }
 
 const noLoRA = "LoRA task %d not found in cache. Please send LoRA weights with request"
@@ -126,7 +127,7 @@ func (e *loraEngine) take(id uint64, letter string) error {
 	return nil
 }
 
-// sent is what came since the last time: letters of weights, and - for ids alone.
+// sent returns the log since the last call: letters of weights, and - for ids without weights.
 func (e *loraEngine) sent() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,7 +155,7 @@ func loraConfig(name, loras string, inputs ...string) *kserve.ModelConfig {
 
 var byID, byPath = []string{"lora_task_id", "lora_weights", "lora_config"}, []string{"lora_id", "lora_name", "lora_path"}
 
-// dress makes a service over an engine with room for some adapters.
+// dress returns a service over an engine with room for some adapters.
 func dress(t *testing.T, library inference.Library, engine *loraEngine, configs ...*kserve.ModelConfig) *serving.Service {
 	t.Helper()
 	engine.Engine = inferencetest.New()
@@ -202,8 +203,8 @@ func TestAdaptersAreSentOnce(t *testing.T) {
 	}
 }
 
-// TestAdaptersHaveNumbers: the same in each process, another for each model and
-// adapter, and those that were given.
+// TestAdaptersHaveNumbers checks that the number of an adapter is the same in each process, differs
+// between models and adapters, and is the configured one if the operator set it.
 func TestAdaptersHaveNumbers(t *testing.T) {
 	seen := map[string]string{}
 	for range 2 {
@@ -247,7 +248,7 @@ func TestAdaptersThatCantBeHad(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			engine := &loraEngine{room: tt.room}
 			s := dress(t, tt.library, engine, tt.config)
-			for range 2 { // nothing that failed stands in the way
+			for range 2 { // a failure doesn't block the next request
 				a := wear(t.Context(), s, "m:doll", 1)
 				if a.Err == nil || a.Err.Code != tt.code || a.Err.Param != "model" || !strings.Contains(a.Err.Message, tt.message) || len(a.Texts) > 0 {
 					t.Errorf("got %v, %+v", a.Texts, a.Err)
@@ -260,7 +261,7 @@ func TestAdaptersThatCantBeHad(t *testing.T) {
 	}
 }
 
-// TestAdaptersByPath: an error of the engine's doesn't tell it.
+// TestAdaptersByPath checks that an error of the engine doesn't reveal the adapter's path.
 func TestAdaptersByPath(t *testing.T) {
 	engine := &loraEngine{fault: &inference.Error{Code: inference.CodeInternal, Message: "can't open /repository/m/doll/adapter_config.json"}}
 	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll,sheep=/loras/sheep", byPath...))
@@ -278,8 +279,8 @@ func TestAdaptersByPath(t *testing.T) {
 	}
 }
 
-// TestAdaptersUnderLoad: of requests that come at once one takes the weights to the
-// engine. The others wait until they are on the way, not for the answer.
+// TestAdaptersUnderLoad checks that one of several concurrent requests sends the weights to the
+// engine. The other requests wait until the weights are sent, not for the answer.
 func TestAdaptersUnderLoad(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -290,7 +291,7 @@ func TestAdaptersUnderLoad(t *testing.T) {
 				wear(t.Context(), s, "m:doll", 1)
 				wear(t.Context(), s, "m:sheep", 1)
 				engine.sent()
-				engine.kept, engine.first = nil, make(chan struct{}) // as after a restart
+				engine.kept, engine.first = nil, make(chan struct{}) // as after a restart of the engine
 			}
 			var all sync.WaitGroup
 			for _, name := range []string{"doll", "sheep"} {
@@ -312,8 +313,8 @@ func TestAdaptersUnderLoad(t *testing.T) {
 	}
 }
 
-// TestAdaptersOfAbandonedRequests: one that leaves before the engine has answered
-// leaves the weights to the next, and nothing behind.
+// TestAdaptersOfAbandonedRequests checks that the next request sends the weights if a request is
+// canceled before the engine answers, and that nothing leaks.
 func TestAdaptersOfAbandonedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := &loraEngine{room: 0, first: make(chan struct{})}
@@ -335,7 +336,8 @@ func TestAdaptersOfAbandonedRequests(t *testing.T) {
 	})
 }
 
-// TestAdaptersWaitForTheirTurn no longer than their clients do.
+// TestAdaptersWaitForTheirTurn checks that a request waits for the weights no longer than its
+// client.
 func TestAdaptersWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		library, engine := &wardrobe{slow: make(chan struct{})}, &loraEngine{room: 2}
@@ -360,7 +362,8 @@ func TestAdaptersWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// TestAdaptersAreNotSentIntoAnAnswer: what has been said can't be taken back.
+// TestAdaptersAreNotSentIntoAnAnswer checks that a request isn't repeated once its answer has
+// begun.
 func TestAdaptersAreNotSentIntoAnAnswer(t *testing.T) {
 	engine := &loraEngine{room: 1, fault: &inference.Error{Code: inference.CodeInternal, Message: fmt.Sprintf(noLoRA, 5)}}
 	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
@@ -372,7 +375,8 @@ func TestAdaptersAreNotSentIntoAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAdaptersOfAModelLoadedAnew are taken to the engine again.
+// TestAdaptersOfAModelLoadedAnew checks that the weights are sent again after the model is
+// reloaded.
 func TestAdaptersOfAModelLoadedAnew(t *testing.T) {
 	engine := &loraEngine{room: 1}
 	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))

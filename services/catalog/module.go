@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// Module provides the [Catalog] over the engines, whose order counts, and the backends of
-// the graph, and follows the engines' models while the process runs.
+// Module provides the [Catalog] over the engines and backends of the graph. The order of the
+// engines is their preference. The catalog follows the engines' models while the process runs.
 var Module = fx.Module("catalog", fx.Provide(newCatalog))
 
 func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
@@ -23,13 +23,13 @@ func newCatalog(lc fx.Lifecycle, parts Parts) *Catalog {
 	return c
 }
 
-// Parts of a catalog, from the graph.
+// Parts are the dependencies of a catalog in the graph.
 type Parts struct {
 	fx.In
 
 	Config Config
 
-	Engines    []inference.Engine // first the one whose models win
+	Engines    []inference.Engine // in order of preference: models of the first engine win
 	Backends   []inference.Backend
 	Tokenizers *tokenizer.Folders
 	Library    inference.Library
@@ -37,7 +37,7 @@ type Parts struct {
 	Log        *slog.Logger
 }
 
-// Of makes a catalog that nobody has started.
+// Of returns a catalog that isn't started.
 func Of(p Parts) *Catalog {
 	c := New(p.Config, p.Engines, p.Backends, p.Tokenizers, p.Log)
 	c.Consult(p.Library, p.Overrides)

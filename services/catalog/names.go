@@ -10,17 +10,17 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Named is a model under one of its names: its own, an alias, or either of them,
-// the separator and the name of a LoRA adapter, as Triton's OpenAI frontend has
-// it (--lora-separator).
+// Named is a model under one of its names. A name is the model's own, an alias, or either of them
+// followed by the separator and the name of a LoRA adapter, as in Triton's OpenAI frontend
+// (--lora-separator).
 type Named struct {
 	Name string
 	Card *Card
-	// LoRA adapter of the model that the name asks for; empty for none.
+	// LoRA is the adapter that the name selects, or empty.
 	LoRA string
 }
 
-// nameList reads names that are separated by commas.
+// nameList splits comma-separated names.
 func nameList(value string) []string {
 	names := []string{}
 	for name := range strings.SplitSeq(value, ",") {
@@ -31,8 +31,8 @@ func nameList(value string) []string {
 	return names
 }
 
-// aliases are the further names of the models that are ready: no model's own, and
-// each that of the first model by name which claims it.
+// aliases returns the further names of the models. An alias that is a model's own name is left out.
+// If several models claim an alias, the first model by name gets it.
 func aliases(cards map[string]*Card) map[string]*Card {
 	found := map[string]*Card{}
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
@@ -45,9 +45,8 @@ func aliases(cards map[string]*Card) map[string]*Card {
 	return found
 }
 
-// find gives the model that a client's name stands for, without a card where
-// there is none. A name that could be split in several ways is split at the last
-// separator that leaves the name of a model.
+// find returns the model of a client's name, without a card if there is no such model. A name that
+// can be split in several ways is split at the last separator that follows the name of a model.
 func (k *knowledge) find(name, separator string) Named {
 	if card := k.named(name); card != nil || separator == "" {
 		return Named{Name: name, Card: card}
@@ -67,7 +66,7 @@ func (k *knowledge) named(name string) *Card {
 	return k.aliases[name]
 }
 
-// Knows reports whether an engine lists a model of that name of its own. It asks no engine.
+// Knows reports whether an engine lists a model whose own name is this. It doesn't ask the engines.
 func (c *Catalog) Knows(name string) bool { return c.known.Load().cards[name] != nil }
 
 func (n Named) ready() bool { return n.Card != nil && n.Card.State == inference.ModelReady }
@@ -86,9 +85,8 @@ func errNoText(name string) error {
 	}
 }
 
-// Models lists the generation and embedding models by all of their names, in
-// alphabetical order: those that the client may use. Adapters are listed only where it
-// is known which there are.
+// Models returns the generation and embedding models that the client may use, under all of their
+// names, in alphabetical order. Adapters are listed only if the model's adapters are known.
 func (c *Catalog) Models(ctx context.Context) []Named {
 	known := c.known.Load()
 	var listed []Named

@@ -37,7 +37,7 @@ func TestNamesLeadToModels(t *testing.T) {
 	s := inferencetest.Separated(t, "_lora_", serving.Config{}, inferencetest.Named())
 	tests := []struct {
 		name, model string
-		want, lora  string // empty: an error with the message
+		want, lora  string // if empty, an error with the message is wanted
 		message     string
 	}{
 		{"its own", "org/chat", "org/chat", "", ""},

@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// TestOverride gives models other settings while they are there.
+// TestOverride checks that models get other settings while they are loaded.
 func TestOverride(t *testing.T) {
 	engine := inferencetest.New()
 	library := &shelf{published: &inference.Published{Template: inference.TemplateSource{Source: "published"}, TemplateOrigin: "hub"}}
@@ -50,7 +50,7 @@ func TestOverride(t *testing.T) {
 		t.Errorf("told of %d times: %s", n, log)
 	}
 
-	// What has to be fetched first leaves the model as it is, and counts once it is there.
+	// A setting whose files must be fetched leaves the model unchanged until they are available.
 	library.err, library.published = inference.ErrFetching, nil
 	models.Override(t.Context(), []inference.Override{override("m", "tokenizer", "org/b")})
 	if got := card("m"); got != after || got.Template == nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Ready is nil when every engine takes requests, has told its models since it does,
-// and the required ones among them are ready: those named, or else those that were
-// when all first was. Another model that is being loaded, or broke, is no reason to
-// send the requests of all others elsewhere.
+// Ready returns nil if three conditions hold. Every engine accepts requests. Every engine has
+// listed its models since it became ready. All required models are ready: the named ones, or else
+// those that were ready when Ready first returned nil. Another model that is loading or broken is
+// no reason to send the requests for all models to another server.
 func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 	required := named
 	if was := c.required.Load(); was != nil && len(named) == 0 {
@@ -22,8 +22,8 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 		if err == nil {
 			continue
 		}
-		// The engine lives, but has models that aren't ready. They may have been when it
-		// was asked last.
+		// The engine is live but has models that aren't ready. They may have been ready at the last
+		// refresh.
 		if len(required) > 0 && inference.AsError(err).Reason == inference.ReasonModelNotReady && c.announcedBy(ctx, e) {
 			news = true
 			continue
@@ -59,8 +59,8 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 	return nil
 }
 
-// lacking is why one of the models isn't ready. What isn't is looked up again. Those
-// that nobody has named may have been unloaded, as somebody wanted.
+// lacking returns the reason why one of the models isn't ready. Before that, it refreshes the
+// models once. A model that isn't named explicitly may have been unloaded on purpose.
 func (c *Catalog) lacking(ctx context.Context, names []string, named bool) error {
 	for again := false; ; again = true {
 		known, missing := c.known.Load(), ""
@@ -90,7 +90,7 @@ func errNotReady(model, reason string) error {
 	return &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, RetryAfter: lookupInterval, Message: fmt.Sprintf("the model `%s` isn't ready: %s", model, reason)}
 }
 
-// announcedBy is whether the engine's models of the start are known.
+// announcedBy reports whether the models of the engine's start are known.
 func (c *Catalog) announcedBy(ctx context.Context, e inference.Engine) bool {
 	select {
 	case c.refreshing <- struct{}{}:

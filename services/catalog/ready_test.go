@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// strict is an engine that isn't ready while one of its models isn't, as tritonserver
-// by default.
+// strict is an engine that isn't ready while one of its models isn't ready, as tritonserver by
+// default.
 type strict struct{ *inferencetest.Engine }
 
 func (e strict) Ready(ctx context.Context) error {
@@ -27,14 +27,14 @@ func (e strict) Ready(ctx context.Context) error {
 	return err
 }
 
-// TestReadyWithoutOtherModels: the models of the start are required, or those named,
-// and no others; and what was started stays so.
+// TestReadyWithoutOtherModels checks that only the named models, or else the models of the start,
+// are required.
 func TestReadyWithoutOtherModels(t *testing.T) {
 	type step struct {
 		model string
 		state inference.ModelState
 		why   string
-		ready string // what the error tells; empty for ready
+		ready string // part of the error; empty if the server is ready
 	}
 	for name, c := range map[string]struct {
 		required []string
@@ -45,7 +45,7 @@ func TestReadyWithoutOtherModels(t *testing.T) {
 			{"late", inference.ModelUnavailable, "it broke", ""},
 			{"a", inference.ModelUnavailable, "it broke", "`a` isn't ready: it broke"},
 			{"a", inference.ModelReady, "", ""},
-			{"b", inference.ModelUnavailable, "unloaded", ""}, // as somebody wanted
+			{"b", inference.ModelUnavailable, "unloaded", ""}, // unloaded on purpose
 		}},
 		"named": {[]string{"b"}, []step{
 			{"late", inference.ModelLoading, "", ""},

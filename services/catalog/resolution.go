@@ -8,36 +8,37 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Resolution is the model of one request: what the name in it stands for. The request's limits,
-// its plan, its engine and the fingerprint of its answer all come from the same Resolution, so
-// that they describe one load of the model. [Catalog.Resolve] and [Catalog.ResolveOwn] make one
-// by one lookup, before the request is admitted, and ask no engine. Methods that may ask the
-// engines say so. One goroutine may use a Resolution at a time. The zero value is of no model.
+// Resolution is the model that the name in one request stands for. The request's limits, its plan,
+// its engine and the fingerprint of its answer all come from the same Resolution, so that they
+// describe one load of the model. [Catalog.Resolve] and [Catalog.ResolveOwn] create it by one
+// lookup, before the request is admitted, and ask no engine. The documentation of a method states
+// if it may ask the engines. Only one goroutine may use a Resolution at a time. The zero value has
+// no model.
 type Resolution struct {
-	// Named has the name that the client gave. Its card is nil while no such model is known.
+	// Named has the name that the client sent. Its card is nil while no such model is known.
 	Named
 
 	catalog *Catalog
-	known   *knowledge // that the name was looked up in
-	own     bool       // aliases and adapters aren't names of the model
+	known   *knowledge // the snapshot in which the name was looked up
+	own     bool       // only own names: aliases and adapters don't apply
 
 	asked *asked // nil until the engine has been asked
 }
 
-// asked is what an engine says of the configuration of a model whose card isn't ready.
+// asked is an engine's answer about the configuration of a model whose card isn't ready.
 type asked struct {
 	config *kserve.ModelConfig
 	err    error
 }
 
-// Resolve looks up a model by any name that clients of text and embeddings may use.
+// Resolve looks up a model by any of its names. Clients of text and embeddings may use them all.
 func (c *Catalog) Resolve(name string) Resolution {
 	r := Resolution{Named: Named{Name: name}, catalog: c}
 	r.lookUp(c.known.Load())
 	return r
 }
 
-// ResolveOwn looks up a model by its own name, the only one that clients of KServe may use.
+// ResolveOwn looks up a model by its own name. Clients of KServe may use no other name.
 func (c *Catalog) ResolveOwn(name string) Resolution {
 	r := Resolution{Named: Named{Name: name}, catalog: c, own: true}
 	r.lookUp(c.known.Load())
@@ -54,19 +55,19 @@ func (r *Resolution) lookUp(known *knowledge) {
 	r.Named = known.find(r.Name, r.catalog.cfg.LoRASeparator)
 }
 
-// Renew looks the name up again if the catalog has changed since: a request may have waited for
-// its turn while its model was loaded anew. What was read of the Resolution before doesn't apply
-// any more.
+// Renew looks the name up again if the catalog has changed since: the model may have been reloaded
+// while the request waited in the queue. Values read from the Resolution before the call no longer
+// apply.
 func (r *Resolution) Renew() {
 	if known := r.catalog.known.Load(); known != r.known {
 		r.lookUp(known)
 	}
 }
 
-// Confirm returns an error unless the name is that of a generation or embedding model that is
-// ready, and that the client may use. A model that isn't known, or not ready, is looked up in
-// the engines first, at most once a second. An adapter that the model is known not to have is
-// [inference.CodeNotFound]; one of a model whose adapters aren't known may not be there.
+// Confirm returns an error unless the name is that of a ready generation or embedding model that
+// the client may use. For a model that is unknown or not ready, it first asks the engines, at most
+// once a second. An adapter that the model is known not to have is [inference.CodeNotFound]. If the
+// model's adapters aren't known, Confirm doesn't check the adapter.
 func (r *Resolution) Confirm(ctx context.Context) error {
 	if err := inference.MayUse(ctx, r.Name); err != nil {
 		return err
@@ -85,7 +86,8 @@ func (r *Resolution) Confirm(ctx context.Context) error {
 	return nil
 }
 
-// ask has the engines asked for a model that isn't ready. Its error is why it still isn't.
+// ask asks the engines for a model that isn't ready. The error is the reason why it still isn't
+// ready.
 func (r *Resolution) ask(ctx context.Context) error {
 	own := r.Name
 	if r.Card != nil {
@@ -102,10 +104,10 @@ func (r *Resolution) ask(ctx context.Context) error {
 	return errNoModel(r.Name)
 }
 
-// Engine returns the engine whose answers on the model apply: the one where the model is ready,
-// or else the first that lists it. For a model that no engine has it is the first engine. A model
-// that the client may not use is [inference.CodeNotFound]. Several engines are asked for a model
-// that isn't ready, at most once a second.
+// Engine returns the engine whose answers about the model apply: the one where the model is ready,
+// or else the first one that lists it, or else the first engine. A model that the client may not
+// use is [inference.CodeNotFound]. If there are several engines and the model isn't ready, Engine
+// asks them first, at most once a second.
 func (r *Resolution) Engine(ctx context.Context) (inference.Engine, error) {
 	if err := inference.MayUse(ctx, r.Name); err != nil {
 		return nil, err
@@ -123,8 +125,8 @@ func (r *Resolution) Engine(ctx context.Context) (inference.Engine, error) {
 	return r.Card.Engine, nil
 }
 
-// Config returns the model's configuration, which must not be changed: that of its card, or what
-// its engine says of a model without a card that is ready. The engine is asked at most once.
+// Config returns the model's configuration, which must not be changed. It comes from the model's
+// card if the card is ready, or else from the engine. The engine is asked at most once.
 func (r *Resolution) Config(ctx context.Context) (*kserve.ModelConfig, error) {
 	engine, err := r.Engine(ctx)
 	if err != nil {
@@ -147,14 +149,14 @@ func (r *Resolution) Config(ctx context.Context) (*kserve.ModelConfig, error) {
 	return r.asked.config, r.asked.err
 }
 
-// Decoupled reports whether the model answers a request with any number of responses, as its
-// configuration says; a model that isn't ready doesn't.
+// Decoupled reports whether the model may answer a request with any number of responses, by its
+// configuration. It returns false if the model isn't ready.
 func (r *Resolution) Decoupled(ctx context.Context) bool {
 	config, err := r.Config(ctx)
 	return err == nil && config.GetModelTransactionPolicy().GetDecoupled()
 }
 
-// Fingerprint returns that of the card; empty for a model that isn't ready.
+// Fingerprint returns the card's fingerprint, or "" if the model isn't ready.
 func (r *Resolution) Fingerprint() string {
 	if r.Card == nil {
 		return ""
@@ -162,7 +164,7 @@ func (r *Resolution) Fingerprint() string {
 	return r.Card.Fingerprint
 }
 
-// Model resolves and confirms a name, for what isn't a request to the model.
+// Model resolves and confirms a name, for callers without a request to the model.
 func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
 	r := c.Resolve(name)
 	if err := r.Confirm(ctx); err != nil {
@@ -171,13 +173,13 @@ func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
 	return r.Named, nil
 }
 
-// EngineOf is [Resolution.Engine] by a model's own name, for what isn't an inference.
+// EngineOf is [Resolution.Engine] by a model's own name, for calls other than inferences.
 func (c *Catalog) EngineOf(ctx context.Context, model string) (inference.Engine, error) {
 	r := c.ResolveOwn(model)
 	return r.Engine(ctx)
 }
 
-// noteLookup reports to tests that a model is looked up by its name.
+// noteLookup informs tests that a model is looked up by its name.
 func (c *Catalog) noteLookup() {
 	if c.looked != nil {
 		c.looked()

@@ -26,7 +26,7 @@ import (
 	"github.com/trident-inference/trident/services/tridentrpc"
 )
 
-// surface is one way of a request to a model.
+// surface is one way in which a request can reach a model.
 type surface struct {
 	name, path, contentType, body string
 	// answer is part of the body of a response that succeeded.
@@ -39,12 +39,12 @@ const (
 	asGRPC   = "application/grpc"
 )
 
-// frame puts a message into an envelope of Connect or gRPC.
+// frame wraps a message in an envelope of Connect or gRPC.
 func frame(message []byte) string {
 	return string(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...))
 }
 
-// textSurfaces are those of the model chat whose answers have its fingerprint.
+// textSurfaces returns the surfaces of the model chat whose answers have its fingerprint.
 func textSurfaces() []surface {
 	const (
 		chat     = `{"model":"chat","messages":[{"role":"user","content":"hi"}]`
@@ -64,7 +64,7 @@ func textSurfaces() []surface {
 	}
 }
 
-// otherSurfaces are those whose answers have none.
+// otherSurfaces returns the surfaces whose answers have no fingerprint.
 func otherSurfaces(t *testing.T) []surface {
 	t.Helper()
 	const (
@@ -114,7 +114,7 @@ func (s surface) post(t *testing.T, frontends http.Handler) string {
 	return rec.Body.String()
 }
 
-// allFrontends serve all surfaces over one service, as the shared port does.
+// allFrontends returns all frontends over one service, as the shared port serves them.
 func allFrontends(t *testing.T, core *serving.Service) http.Handler {
 	t.Helper()
 	cfg := server.Default()
@@ -147,7 +147,7 @@ func allFrontends(t *testing.T, core *serving.Service) http.Handler {
 	return mux
 }
 
-// TestOneLookup: no surface looks up the model of a request more than once.
+// TestOneLookup checks that no surface looks up the model of a request more than once.
 func TestOneLookup(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("word"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
@@ -161,7 +161,7 @@ func TestOneLookup(t *testing.T) {
 	engine.Configure("decoupled", func(c *kserve.ModelConfig) {
 		c.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
 	})
-	synctest.Test(t, func(t *testing.T) { // no refresh while a request runs
+	synctest.Test(t, func(t *testing.T) { // no refresh runs during a request
 		core := inferencetest.Service(t, serving.Default(), engine)
 		frontends := allFrontends(t, core)
 		synctest.Wait()
@@ -178,8 +178,8 @@ func TestOneLookup(t *testing.T) {
 	})
 }
 
-// TestReload: a model is loaded anew while a request to it waits, or while it answers. The
-// fingerprint in the answer is that of the load whose context bounds the request.
+// TestReload reloads a model while a request for it waits in the queue, or while it answers. The
+// fingerprint in the answer must be that of the load whose context length limits the request.
 func TestReload(t *testing.T) {
 	for _, s := range textSurfaces() {
 		t.Run(s.name+", while it answers", func(t *testing.T) {
@@ -193,8 +193,8 @@ func TestReload(t *testing.T) {
 
 var fingerprints = regexp.MustCompile(`"system_?[fF]ingerprint":"(fp_[0-9a-f]{10})"`)
 
-// reload loads the model anew at the first of the two requests that it answers. The second
-// one, which the test is about if it waits, can't begin before.
+// reload reloads the model during the first of the two requests that it answers. If waits is set,
+// the test is about the second request, which can't start before.
 func reload(t *testing.T, s surface, waits bool) {
 	t.Helper()
 	engine := inferencetest.New()
@@ -219,10 +219,10 @@ func reload(t *testing.T, s surface, waits bool) {
 
 	answers := make(chan string, 2)
 	go func() { answers <- s.post(t, frontends) }()
-	synctest.Wait() // the model has it
+	synctest.Wait() // the model has received the request
 	if waits {
 		go func() { answers <- s.post(t, frontends) }()
-		synctest.Wait() // it has been resolved
+		synctest.Wait() // the request has been resolved
 	}
 	load(12)
 	if err := core.Catalog().Refresh(t.Context()); err != nil {

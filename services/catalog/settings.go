@@ -4,9 +4,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// settings are the values given for a model, first wins: those of the command line
-// for this model, those of its own config.pbtxt, those of the command line for all,
-// those detected.
+// settings are the values for a model in order of precedence; the first value of a name applies.
+// The order is: the operator's for this model, the model's own config.pbtxt, the operator's for all
+// models, and the detected ones.
 type settings []inference.Setting
 
 func (c *Catalog) settings(m inference.Model, detected []inference.Setting) settings {
@@ -30,8 +30,8 @@ func (c *Catalog) settings(m inference.Model, detected []inference.Setting) sett
 	return append(s, detected...)
 }
 
-// located returns the value of a parameter of config.pbtxt. A folder of the tokenizer may
-// be given relative to that file, so that a model's folder can be moved.
+// located returns the value of a parameter of config.pbtxt. The tokenizer's folder may be relative
+// to that file, so that a model's folder can be moved.
 func (c *Catalog) located(model, name, value string) string {
 	if name != inference.SettingTokenizer || c.library == nil {
 		return value
@@ -39,7 +39,7 @@ func (c *Catalog) located(model, name, value string) string {
 	return c.library.Locate(model, value)
 }
 
-// overridesOf are those that concern a model.
+// overridesOf returns the operator's settings that apply to a model.
 func (c *Catalog) overridesOf(model string) []inference.Override {
 	var of []inference.Override
 	for _, o := range c.overrides {
@@ -50,7 +50,7 @@ func (c *Catalog) overridesOf(model string) []inference.Override {
 	return of
 }
 
-// get is the setting that wins, with an empty value where nobody gave one.
+// get returns the setting that applies. Its value is empty if no source sets it.
 func (s settings) get(name string) inference.Setting {
 	for _, setting := range s {
 		if setting.Name == name {

@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestWarningsAtLoad: what makes a model's answers other than clients expect is
-// said once when it is loaded, and not again while it stays.
+// TestWarningsAtLoad checks that properties with surprising effects on answers are logged once when
+// the model is loaded, and not again while it stays loaded.
 func TestWarningsAtLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
@@ -47,7 +47,7 @@ func TestWarningsAtLoad(t *testing.T) {
 	})
 }
 
-// TestFingerprint: it is the same for the same configuration, and for no other.
+// TestFingerprint checks that the fingerprint is the same for the same configuration only.
 func TestFingerprint(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say("x"), nil)

@@ -10,22 +10,22 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Watch follows what is known of the models, until Close. Its first news is what is
-// known already. One goroutine at a time may use it.
+// Watch follows the changes of the models until Close. Its first item is the current state. Only
+// one goroutine may use it at a time.
 type Watch struct {
 	catalog *Catalog
 	client  *inference.Client
-	news    chan struct{} // holds one element while something waits
+	news    chan struct{} // has one element while an item waits
 
 	mu      sync.Mutex
 	waiting []*knowledge
 }
 
-// watchDepth is how many changes wait for a watcher. One that is further behind is told
-// of the last of them alone.
+// watchDepth is the maximum number of changes that wait for a watcher. A watcher that falls further
+// behind receives only the last one.
 const watchDepth = 16
 
-// Watch begins to follow the models that the client under the context may use.
+// Watch follows the models that the client under the context may use.
 func (c *Catalog) Watch(ctx context.Context) *Watch {
 	w := &Watch{catalog: c, client: inference.ClientOf(ctx), news: make(chan struct{}, 1)}
 	ws := &c.watches
@@ -39,11 +39,11 @@ func (c *Catalog) Watch(ctx context.Context) *Watch {
 	return w
 }
 
-// News can be received from when [Watch.Next] has something.
+// News returns a channel that has an element when [Watch.Next] has an item.
 func (w *Watch) News() <-chan struct{} { return w.news }
 
-// Next is the oldest of what the watcher hasn't been told of. After each receipt from
-// News there is one.
+// Next returns the oldest change that the watcher hasn't received. It must be called once after
+// each receipt from News.
 func (w *Watch) Next() *Known {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *Watch) signal() {
 	}
 }
 
-// watches are all that follow the catalog.
+// watches are all watchers of the catalog.
 type watches struct {
 	mu  sync.Mutex
 	all map[*Watch]struct{}
@@ -94,8 +94,8 @@ func (ws *watches) tell(k *knowledge) {
 	}
 }
 
-// learn makes fresh what is known, unless it is what is known already: requests that wait look
-// their models up again after a change alone. The caller has refreshing.
+// learn publishes fresh unless it equals the current state: requests in the queue look up their
+// models again only after a change. The caller holds refreshing.
 func (c *Catalog) learn(fresh *knowledge) {
 	old := c.known.Load()
 	same := maps.Equal(old.cards, fresh.cards)
@@ -116,7 +116,7 @@ func (c *Catalog) learn(fresh *knowledge) {
 	}
 }
 
-// moving tells whether some model is about to be in another state.
+// moving reports whether the state of some model is about to change.
 func (k *knowledge) moving() bool {
 	for _, card := range k.cards {
 		if card.State == inference.ModelLoading || card.State == inference.ModelUnloading || card.Recovering {
@@ -126,15 +126,15 @@ func (k *knowledge) moving() bool {
 	return false
 }
 
-// changes are the loads and unloads that are being made, by model: what the engine
-// says of such a model may be of just before.
+// changes are the loads and unloads in progress, by model. The engine's description of such a model
+// may be out of date.
 type changes struct {
 	mu     sync.Mutex
 	states map[string]inference.ModelState
 }
 
-// hold gives a model as it is known while it changes. One that is served stays so while
-// it is loaded anew.
+// hold returns a model in the state that applies during its change. A model that is served stays
+// ready while it is reloaded.
 func (cs *changes) hold(m inference.Model) inference.Model {
 	cs.mu.Lock()
 	state := cs.states[m.Name]
@@ -161,9 +161,9 @@ func (cs *changes) end(model string) {
 	delete(cs.states, model)
 }
 
-// changing shows a model as being loaded or unloaded from now on, until the end is told
-// of; then the engine has to be asked. An engine that will refuse the change is left to
-// do so. The caller has the model's turn.
+// changing shows a model as loading or unloading until end is called. The caller must refresh the
+// models after that. If the engine is going to refuse the change, changing shows nothing. The
+// caller must have taken the model's turn.
 func (c *Catalog) changing(ctx context.Context, e inference.Engine, model string, state inference.ModelState) (end func()) {
 	if !c.Controllable(ctx, e) {
 		return func() {}
@@ -196,9 +196,9 @@ func (c *Catalog) showChange(ctx context.Context, e inference.Engine, model stri
 	c.learn(fresh)
 }
 
-// movingInterval is how soon the engines are asked again once some model is being
-// loaded, unloaded or brought back: whoever began that, its end shows soon. The pauses
-// double, as a large model's load takes minutes.
+// movingInterval is the first pause before the engines are asked again while some model is being
+// loaded, unloaded or recovered. A change by another client may end soon. The pauses double,
+// because the load of a large model takes minutes.
 const movingInterval = 500 * time.Millisecond
 
 // hear refreshes the models when an engine reports a change, until ctx ends.
@@ -213,7 +213,7 @@ func (c *Catalog) hear(ctx context.Context, n inference.Notifier) {
 	}
 }
 
-// follow keeps asking the engines for their models.
+// follow refreshes the models at intervals until ctx ends.
 func (c *Catalog) follow(ctx context.Context) {
 	pause, wake := refreshInterval, time.NewTimer(0)
 	defer wake.Stop()

@@ -17,8 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// states are those of a model that a watcher has been told of and not taken note of
-// yet, with the reasons.
+// states returns the states of a model that the watcher has pending, with the reasons.
 func states(t *testing.T, w *catalog.Watch, model string) string {
 	t.Helper()
 	var all []string
@@ -36,8 +35,8 @@ func states(t *testing.T, w *catalog.Watch, model string) string {
 	}
 }
 
-// TestWatchControl: what Trident does to a model is known at once and in its order,
-// whoever asks for it, and however soon it is over.
+// TestWatchControl checks that a watcher sees Trident's own changes of a model at once and in
+// order, on every surface, even if they end quickly.
 func TestWatchControl(t *testing.T) {
 	load := func(s *serving.Service) error { _, err := s.LoadModel(t.Context(), "off"); return err }
 	for name, test := range map[string]struct {
@@ -81,8 +80,8 @@ func TestWatchControl(t *testing.T) {
 	}
 }
 
-// TestWatchHolds: while a model is being loaded, what the engine said of it before
-// doesn't come back, though it is asked meanwhile.
+// TestWatchHolds checks that while a model is being loaded, its earlier state doesn't reappear,
+// although the engine is asked meanwhile.
 func TestWatchHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, loaded := controlled(), make(chan struct{})
@@ -93,7 +92,7 @@ func TestWatchHolds(t *testing.T) {
 		defer watch.Close()
 		done := make(chan error)
 		go func() { _, err := s.LoadModel(t.Context(), "off"); done <- err }()
-		time.Sleep(20 * time.Second) //nolint:forbidigo // synctest's clock; the engine is asked again and again
+		time.Sleep(20 * time.Second) //nolint:forbidigo // synctest's clock; the engine is asked repeatedly
 		if got := states(t, watch, "off"); got != "UNAVAILABLE, LOADING" {
 			t.Errorf("during the load: %s", got)
 		}
@@ -107,8 +106,8 @@ func TestWatchHolds(t *testing.T) {
 	})
 }
 
-// TestWatchMoving: the end of what others have begun shows soon, and without that the
-// engine is left alone.
+// TestWatchMoving checks that the end of a change by another client is seen soon, and that the
+// engine is asked less often otherwise.
 func TestWatchMoving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := &counted{Engine: inferencetest.New()}
@@ -148,7 +147,7 @@ func TestWatchMoving(t *testing.T) {
 	})
 }
 
-// counted counts how often it is asked for its models.
+// counted counts the requests for its models.
 type counted struct {
 	*inferencetest.Engine
 
@@ -160,7 +159,8 @@ func (c *counted) Models(ctx context.Context) ([]inference.Model, error) {
 	return c.Engine.Models(ctx)
 }
 
-// TestWatchSlow: who is far behind is told of the newest, and few wait for him.
+// TestWatchSlow checks that a slow watcher receives the latest state, and that few changes are kept
+// for it.
 func TestWatchSlow(t *testing.T) {
 	engine := controlled()
 	engine.Control(nil)
