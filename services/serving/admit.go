@@ -9,30 +9,30 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// Resolve looks up the model of a request for text or embeddings, by any of its names. It asks
-// no engine and needs no admission: a frontend resolves a request's model once and passes the
-// resolution to whatever method runs the request.
+// Resolve looks up the model of a request for text or embeddings, by any of its names. It asks no
+// engine and needs no admission. A frontend resolves a request's model once and passes the resolution
+// to the method that runs the request.
 func (s *Service) Resolve(name string) catalog.Resolution { return s.catalog.Resolve(name) }
 
-// ResolveOwn is Resolve for a request of tensors, which knows a model by its own name alone.
+// ResolveOwn looks up the model of a request of tensors, by its own name only.
 func (s *Service) ResolveOwn(name string) catalog.Resolution { return s.catalog.ResolveOwn(name) }
 
-// work is what a request does between its admission and its end.
+// work is the execution of a request between its admission and its end.
 type work interface {
-	// do runs the request with its ticket as the context. The outcome and the usage, which is nil
-	// of tensors, are those of a request without an error.
+	// do runs the request with its ticket as the context. The outcome and the usage apply only
+	// without an error. The usage of requests of tensors is nil.
 	do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error)
 }
 
-// serve runs a request from its admission to its end: admission gives it a deadline, a trace and a
-// meter; then its work runs; then its outcome is recorded, also when the work panics. Errors are
-// [*inference.Error].
+// serve runs a request from its admission to its end. Admission gives the request a deadline, a trace
+// and a meter. Then its work runs. Finally its outcome is recorded, also if the work panics. Errors
+// are [*inference.Error].
 func (s *Service) serve(ctx context.Context, model *catalog.Resolution, operation inference.Operation, priority int64, w work) error {
 	t, err := s.admit(ctx, model, operation, priority)
 	if err != nil {
 		return err
 	}
-	outcome, usage := metering.OutcomeCanceled, (*inference.Usage)(nil) // unless it turns out otherwise
+	outcome, usage := metering.OutcomeCanceled, (*inference.Usage)(nil) // the outcome if the work panics
 	defer func() {
 		t.Measure.End(outcome, usage)
 		t.Leave()
@@ -61,8 +61,7 @@ func (s *Service) admit(ctx context.Context, model *catalog.Resolution, operatio
 	return t, nil
 }
 
-// enter waits for a slot for a request of a model, which needn't be known, and then renews the
-// resolution.
+// enter waits for a slot for a request, whose model may be unknown, and then renews the resolution.
 func (s *Service) enter(ctx context.Context, t *admission.Ticket, model *catalog.Resolution, priority int64) error {
 	if err := inference.MayUse(ctx, model.Name); err != nil {
 		return err

@@ -9,13 +9,13 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// candidates is how many continuations of each prompt are made.
+// candidates returns the number of continuations to generate for each prompt.
 func candidates(req *inference.Request) int { return max(req.N, req.BestOf, 1) }
 
-// ranks tells whether more are made than given.
+// ranks reports whether more continuations are generated than returned.
 func ranks(req *inference.Request) bool { return req.BestOf > max(req.N, 1) }
 
-// rank makes the run ask for the log probabilities that it is going to choose by.
+// rank makes the run request the log probabilities that the choice among continuations needs.
 func (r *textRun) rank() {
 	if ranks(r.req) && r.req.Sampling.Logprobs == nil {
 		asked := *r.req
@@ -24,14 +24,14 @@ func (r *textRun) rank() {
 	}
 }
 
-// candidate is a continuation as far as it has come.
+// candidate is a continuation as far as it has been generated.
 type candidate struct {
 	text     []byte
 	logprobs []inference.TokenLogprob
 	finish   inference.FinishReason
 }
 
-// mean log probability of the tokens: what OpenAI's best_of chooses by. A
+// mean returns the mean log probability of the tokens, the criterion of OpenAI's best_of. A
 // continuation without tokens comes last.
 func (c *candidate) mean() float64 {
 	if len(c.logprobs) == 0 {
@@ -44,8 +44,8 @@ func (c *candidate) mean() float64 {
 	return sum / float64(len(c.logprobs))
 }
 
-// best collects the candidates, where there are more than were asked for, and
-// yields the likeliest of each prompt, each whole.
+// best collects the candidates if there are more than the client requested. It yields the likeliest
+// ones of each prompt, each as a whole.
 func (r *textRun) best(deltas iter.Seq2[inference.Delta, error]) iter.Seq2[inference.Delta, error] {
 	if !ranks(r.req) {
 		return deltas
@@ -85,8 +85,8 @@ func (r *textRun) yieldBest(all []candidate, yield func(inference.Delta, error) 
 	}
 }
 
-// aboutBestOf gives an error about log probabilities that the client didn't ask
-// for the name of the field that needs them.
+// aboutBestOf changes an error about log probabilities that the client didn't request: the error
+// names the field best_of instead.
 func (r *textRun) aboutBestOf(err error) error {
 	e, ok := err.(*inference.Error) //nolint:errorlint // a model's own refusal, not what it wraps
 	if !ok || !r.hidden || e.Param != "logprobs" {

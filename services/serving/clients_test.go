@@ -11,8 +11,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestClientsModels: whatever a client of some models asks for, the others aren't there
-// for it, by any way to a model.
+// TestClientsModels checks that a client of some models can't find the other models, by any
+// operation.
 func TestClientsModels(t *testing.T) {
 	engine := inferencetest.Named()
 	engine.Control(nil)
@@ -59,7 +59,7 @@ func TestClientsModels(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if requests := len(engine.Requests()); requests > 3 { // of the model that it may use
+	if requests := len(engine.Requests()); requests > 3 { // of the model that the client may use
 		t.Errorf("%d requests reached the engine", requests)
 	}
 	var listed []string

@@ -13,9 +13,9 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// Forward runs a request on the model that its name stands for, and yields the model's
-// responses, as a [inference.Forwarder] does. Admission, deadline and cancellation are those of
-// Generate. The message must live until the loop has ended.
+// Forward runs a request of tensors on its model and yields the model's responses, as an
+// [inference.Forwarder] does. Admission, deadline and cancellation are those of Generate. The message
+// must live until the loop has ended.
 func (s *Service) Forward(ctx context.Context, model catalog.Resolution, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		f := &forwarding{model: model, message: m, yield: yield}
@@ -25,8 +25,8 @@ func (s *Service) Forward(ctx context.Context, model catalog.Resolution, m *infe
 	}
 }
 
-// forwarding is the work of [Service.Forward], and what has come of it. It has the variables of
-// the loop over the responses: in a loop each of them would be an allocation of its own.
+// forwarding is the work of [Service.Forward] with its result. The variables of the loop over the
+// responses are fields, because each loop variable would be a separate allocation.
 type forwarding struct {
 	model   catalog.Resolution
 	message *inference.InferRequest
@@ -35,7 +35,7 @@ type forwarding struct {
 	ticket  *admission.Ticket
 	outcome metering.Outcome
 	err     error
-	ended   bool // by an error, or by the caller
+	ended   bool // by an error or by the caller
 }
 
 func (f *forwarding) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
@@ -70,8 +70,8 @@ func (f *forwarding) take(resp *inference.Response, err error) bool {
 	return !f.ended
 }
 
-// stream runs the request on the engine of its model. Of an engine that is no Forwarder an
-// error of the model's is the last.
+// stream runs the request on the engine of its model. If the engine isn't a Forwarder, an error of
+// the model ends the stream.
 func (f *forwarding) stream(ctx context.Context) (iter.Seq2[*inference.Response, error], error) {
 	engine, err := f.model.Engine(ctx)
 	if err != nil {
@@ -81,39 +81,39 @@ func (f *forwarding) stream(ctx context.Context) (iter.Seq2[*inference.Response,
 	return streamOf(ctx, engine, f.message)
 }
 
-// priorityOf is that of a request of tensors.
+// priorityOf returns the priority of a request of tensors.
 func priorityOf(m *inference.InferRequest) int64 {
 	return wholeOf(m.Head().GetParameters()["priority"])
 }
 
-// wholeOf is a parameter that is a whole number, 0 for any other.
+// wholeOf returns the value of an integer parameter, or 0 for other types.
 func wholeOf(p *kserve.InferParameter) int64 {
 	return p.GetInt64Param() + int64(min(p.GetUint64Param(), math.MaxInt64))
 }
 
-// Infer runs a request of a model that isn't decoupled, and has its one response used:
-// encoded, as a ModelInferResponse, where the engine gives that. What has been used
-// doesn't count when there is an error. It is no iterator, as each variable that a loop
-// over one changes is an allocation, which small requests feel.
+// Infer runs a request of a model that isn't decoupled and calls use with the only response. The
+// response is an encoded ModelInferResponse if the engine provides that. If Infer returns an error,
+// the caller must discard the result of use. Infer isn't an iterator, because each variable that a
+// loop changes is an allocation, which is significant for small requests.
 func (s *Service) Infer(ctx context.Context, model catalog.Resolution, m *inference.InferRequest, use func(*inference.Response) error) error {
 	one := &single{model: model, message: m, use: use}
 	err := s.serve(ctx, &one.model, inference.OperationInfer, priorityOf(m), one)
-	if one.unused != nil { // whatever has become of the context
+	if one.unused != nil { // takes precedence over an error of the context
 		return one.unused
 	}
 	return err
 }
 
-// single is the work of [Service.Infer], and what has come of it.
+// single is the work of [Service.Infer] with its result.
 type single struct {
 	model   catalog.Resolution
 	message *inference.InferRequest
 	use     func(*inference.Response) error
 
 	ticket *admission.Ticket
-	head   *kserve.ModelInferRequest // of a request whose responses may be empty
+	head   *kserve.ModelInferRequest // set if responses may be empty
 	count  int
-	unused error // of use
+	unused error // the error of use
 	err    error
 }
 
@@ -126,7 +126,7 @@ func (one *single) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, 
 	return metering.OutcomeOK, nil, err
 }
 
-// infer has the one response of the request used.
+// infer calls use with the only response of the request.
 func (one *single) infer(ctx context.Context) error {
 	engine, err := one.model.Engine(ctx)
 	if err != nil {
@@ -148,8 +148,8 @@ func (one *single) infer(ctx context.Context) error {
 	return one.err
 }
 
-// stream has the one response of a stream used, whose end may come by itself. What is
-// wrong with their number it says as tritonserver does.
+// stream calls use with the only response of a stream. The end of the stream may arrive as a separate
+// response. The error for another number of responses is tritonserver's.
 func (one *single) stream(ctx context.Context, engine inference.Engine) error {
 	if one.model.Decoupled(ctx) {
 		return &inference.Error{
@@ -172,7 +172,7 @@ func (one *single) stream(ctx context.Context, engine inference.Engine) error {
 // take is the body of the loop over a stream.
 func (one *single) take(resp *inference.Response, err error) bool {
 	switch {
-	case one.err != nil: // whoever yields has been told
+	case one.err != nil: // the error has already ended the loop
 	case err != nil:
 		one.err = err
 	case resp.Idle || one.head != nil && resp.End(one.head):

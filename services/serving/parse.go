@@ -7,15 +7,14 @@ import (
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
-// reading is how a request's answers are taken apart.
+// reading configures the parsing of a request's answers.
 type reading struct {
 	options inference.ParserOptions
 }
 
-// planReading finds out whether the answers hold more than text: calls, when the
-// model may call, and reasoning, when it is known to write some. A choice that
-// demands a call becomes a constraint; one that forbids calls keeps the tools from
-// the model.
+// planReading determines whether the answers can contain more than text: calls, if the model may call
+// tools, and reasoning, if the model is known to write it. A forced tool call becomes a constraint. A
+// choice that forbids calls hides the tools from the model.
 func (r *textRun) planReading(maxBytes int) error {
 	if r.req.Messages == nil {
 		return nil
@@ -42,8 +41,8 @@ func (r *textRun) planReading(maxBytes int) error {
 	return nil
 }
 
-// needsSpecialTokens returns the setting of the parser that reads the answer by special
-// tokens, empty for none. A forced call is JSON, whatever the model's own form.
+// needsSpecialTokens returns the setting of the parser that needs special tokens in the answer, or
+// "". A forced tool call is JSON in every dialect and needs none.
 func needsSpecialTokens(options *inference.ParserOptions) string {
 	dialects := toolparser.Dialects{}
 	switch {
@@ -55,9 +54,7 @@ func needsSpecialTokens(options *inference.ParserOptions) string {
 	return ""
 }
 
-// planTools refuses calls that can't be read, and constrains forced ones. Where the client's
-// schema constrains the answer too, a forced call wins, and a model that may choose writes
-// a call or what the schema takes.
+// planTools refuses tools whose calls can't be parsed, and constrains forced tool calls.
 func (r *textRun) planTools(asked *inference.Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
 		return inference.Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
@@ -77,7 +74,7 @@ func (r *textRun) planTools(asked *inference.Request) error {
 	return err
 }
 
-// planConstraint brings the constraint into the form that the model's engine takes.
+// planConstraint converts the constraint to the form that the model's engine takes.
 func (r *textRun) planConstraint() error {
 	given := r.req.Sampling.Structured
 	judge, ok := r.card.Backend.(inference.Constrainer)
@@ -94,14 +91,14 @@ func (r *textRun) planConstraint() error {
 	return nil
 }
 
-// parse takes the answer of one choice apart.
+// parse is the parsing of the answer of one choice.
 type parse struct {
 	parser inference.Parser
 	called bool
-	call   [1]inference.ToolCallPiece // what a Delta's ToolCalls points to
+	call   [1]inference.ToolCallPiece // backing array of a Delta's ToolCalls
 }
 
-// newParse is nil when the answer is text as it comes.
+// newParse returns nil if the answer needs no parsing.
 func (r *textRun) newParse(job *inference.Job) (*parse, error) {
 	if r.reading == nil {
 		return nil, nil //nolint:nilnil // no parser is needed
@@ -112,8 +109,8 @@ func (r *textRun) newParse(job *inference.Job) (*parse, error) {
 	return &parse{parser: parser}, err
 }
 
-// handParsed gives out a Delta for each piece of the text, in order; they leave
-// together. A parser that has all that was asked for, or too much, ends the choice.
+// handParsed emits a Delta for each piece of the text, in order, without a flush between them. A
+// parser that has the requested call, or more bytes than allowed, ends the choice.
 func (s *jobStream) handParsed(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	pieces, state := s.parse.parser.Parse(delta.Text)
 	delta.Text = nil
@@ -137,14 +134,14 @@ func (s *jobStream) handParsed(delta *inference.Delta, emit func(inference.Delta
 	return s.show(delta, emit)
 }
 
-// leave ends the choice before the model does.
+// leave ends the choice before the model ends it.
 func (s *jobStream) leave(delta *inference.Delta, finish inference.FinishReason) {
 	s.stopped = true
 	s.countRest()
 	delta.Finish, delta.More = finish, s.only()
 }
 
-// handPieces gives out a Delta for each piece; last is the Delta of the last one.
+// handPieces emits a Delta for each piece. The last piece uses the Delta last.
 func (s *jobStream) handPieces(pieces []inference.Piece, last *inference.Delta, emit func(inference.Delta) bool) bool {
 	if len(pieces) == 0 {
 		return s.show(last, emit)

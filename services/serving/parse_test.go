@@ -14,12 +14,12 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// teaching is a chat template that shows calls and reasoning as Qwen 3's does, and
-// the number of tools that it was given.
+// teaching is a chat template that shows calls and reasoning as Qwen 3's does. It also prints the
+// number of tools.
 const teaching = inferencetest.ChatTemplate + `{% if tools %}({{ tools|length }} tools){% endif %}` +
 	`{# <tool_call>{"name": f, "arguments": {}}</tool_call> </think> #}`
 
-// TestParsersOfModels: the model's own parameters win over what its template shows.
+// TestParsersOfModels checks that the model's parameters take precedence over its template.
 func TestParsersOfModels(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -56,13 +56,13 @@ var tools = []json.RawMessage{
 	json.RawMessage(`{"type":"function","function":{"name":"now"}}`),
 }
 
-// parsed is what an answer was taken apart into: in order, what each Delta added.
+// parsed is a parsed answer: the content that each Delta added, in order.
 type parsed struct {
 	text, reasoning, calls string
 	finish                 inference.FinishReason
 	usage                  *inference.Usage
 	err                    *inference.Error
-	waits                  int // Deltas that said that more was to come
+	waits                  int // number of Deltas with More set
 }
 
 func parse(ctx context.Context, s *serving.Service, req *inference.Request) parsed {
@@ -83,7 +83,7 @@ func parse(ctx context.Context, s *serving.Service, req *inference.Request) pars
 			}
 			p.calls += string(c.Arguments)
 		}
-		p.finish += d.Finish // twice would show
+		p.finish += d.Finish // concatenation shows a repeated finish reason
 		if d.Usage != nil {
 			p.usage = new(*d.Usage)
 		}
@@ -100,7 +100,7 @@ func TestAnswersAreTakenApart(t *testing.T) {
 		steer  func(*inference.Request)
 		say    []string
 		want   parsed
-		tokens int // until the model was left
+		tokens int // number of tokens until the model was stopped
 	}{
 		{
 			"a call", nil, nil,
@@ -147,7 +147,7 @@ func TestAnswersAreTakenApart(t *testing.T) {
 				t.Errorf("left after %d tokens, %d streams are active", tokens, engine.Active())
 			}
 			if tt.want.finish == inference.FinishLength {
-				got.calls = "" // as much as was allowed
+				got.calls = "" // the calls up to the limit
 			}
 			if got.usage, got.waits = nil, 0; got != tt.want {
 				t.Errorf("got %+v", got)
@@ -156,7 +156,8 @@ func TestAnswersAreTakenApart(t *testing.T) {
 	}
 }
 
-// TestBoundOfCalls: the bound is the one that was set, and the model is left at it.
+// TestBoundOfCalls checks that the configured limit applies and that the model is stopped at the
+// limit.
 func TestBoundOfCalls(t *testing.T) {
 	s, engine := inferencetest.Serve(t, serving.Config{MaxCallBytes: 100}, inferencetest.Say(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": teaching})
 	req := inferencetest.ChatRequest(1)
@@ -167,7 +168,7 @@ func TestBoundOfCalls(t *testing.T) {
 	}
 }
 
-// TestChoicesAreTakenApartByThemselves: each choice has a parser of its own.
+// TestChoicesAreTakenApartByThemselves checks that each choice has its own parser.
 func TestChoicesAreTakenApartByThemselves(t *testing.T) {
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
 		map[string]string{"trident.chat_template": teaching})
@@ -198,8 +199,8 @@ func TestChoicesAreTakenApartByThemselves(t *testing.T) {
 	}
 }
 
-// TestPiecesLeaveTogether: all pieces of a response but the last say that more is to
-// come, and the last doesn't when the model hasn't more.
+// TestPiecesLeaveTogether checks that all pieces of a response except the last have More set. The
+// last one has More set only if the model has more.
 func TestPiecesLeaveTogether(t *testing.T) {
 	more := make(chan struct{})
 	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -222,7 +223,7 @@ func TestPiecesLeaveTogether(t *testing.T) {
 		}
 		waits = append(waits, d.More)
 		if !d.More && d.Usage == nil {
-			close(more) // twice would panic
+			close(more) // a second call would panic
 		}
 	}
 	if len(waits) < 6 { // reasoning, text, call, arguments, finish, usage
@@ -335,8 +336,8 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnswersAreTakenApartAnywhere: where responses split the text means nothing,
-// also with a stop text to look for.
+// TestAnswersAreTakenApartAnywhere checks that the split of the text between responses doesn't
+// matter, also with a stop sequence.
 func TestAnswersAreTakenApartAnywhere(t *testing.T) {
 	const text = `<think>Hm é</think>Wait €.<tool_call>{"name": "get", "arguments": {"city": "Zürich"}}</tool_call>`
 	want := parsed{reasoning: "Hm é", text: "Wait €.", calls: `0:get{"city": "Zürich"}`, finish: inference.FinishToolCalls}

@@ -8,7 +8,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// checkParts refuses the first part that the model can't read, or this server not.
+// checkParts returns an error for the first content part that the model or this server can't read.
 func (s *Service) checkParts(card *catalog.Card, req *inference.Request) error {
 	if err := card.CheckParts(req); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (s *Service) checkParts(card *catalog.Card, req *inference.Request) error {
 	return nil
 }
 
-// readImages gives the pictures of a request whose parts have been checked; nil where
-// it has none.
+// readImages returns the images of a request whose parts have been checked. It returns nil if the
+// request has no images.
 func (s *Service) readImages(ctx context.Context, req *inference.Request) (*inference.Images, error) {
 	refs := req.ImageRefs()
 	if len(refs) == 0 {

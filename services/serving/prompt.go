@@ -12,12 +12,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// oneText is the budget of a request with one text.
+// oneTextBudget returns the budget of a request with one text.
 func oneTextBudget(c *catalog.Card) *inference.TextBudget {
 	return &inference.TextBudget{Bytes: budget.Text(c.ContextLength), LongWords: budget.LongWords(c.ContextLength)}
 }
 
-// texts is the budget of a request with so many.
+// textBudget returns the budget of a request with n texts.
 func textBudget(c *catalog.Card, n int) *inference.TextBudget {
 	left := oneTextBudget(c)
 	if n > 1 {
@@ -26,9 +26,8 @@ func textBudget(c *catalog.Card, n int) *inference.TextBudget {
 	return left
 }
 
-// begins is what engines put before every text by themselves, such as <s>: its
-// ids and its text, empty for nothing. It isn't known of tokenizers that end
-// texts, too.
+// begins returns the prefix that engines add to every text, such as <s>, as an id and as text. Both
+// are empty if there is no prefix. They are also empty if the tokenizer adds a suffix too.
 func begins(t inference.Tokenizer) (id []int, text string) {
 	ids, err := t.Encode(context.Background(), "", true, nil)
 	if err != nil || len(ids) != 1 {
@@ -37,8 +36,8 @@ func begins(t inference.Tokenizer) (id []int, text string) {
 	return ids, t.Decode(ids, false)
 }
 
-// withoutBegin takes what the engine adds off a rendered prompt that has it
-// already: twice, it spoils the answers of some models.
+// withoutBegin removes the prefix that the engine adds from a rendered prompt. A repeated prefix
+// degrades the answers of some models.
 func withoutBegin(c *catalog.Card, prompt string) string {
 	if c.Tokenizer == nil {
 		return prompt
@@ -47,8 +46,8 @@ func withoutBegin(c *catalog.Card, prompt string) string {
 	return strings.TrimPrefix(prompt, text)
 }
 
-// textOf gives the text of a prompt of token ids, as engines take texts. Where
-// they would read other ids in it, the prompt is refused.
+// textOf returns the text of a prompt of token ids, because engines take text. If the text would be
+// tokenized to other ids, textOf refuses the prompt.
 func textOf(ctx context.Context, c *catalog.Card, ids []int, left *inference.TextBudget) (string, error) {
 	const param = "prompt"
 	if c.Tokenizer == nil {
@@ -74,7 +73,8 @@ func textOf(ctx context.Context, c *catalog.Card, ids []int, left *inference.Tex
 	return text, nil
 }
 
-// holds refuses a prompt of more token ids than the context has before its text is made.
+// checkTokens refuses a prompt with more token ids than the context length, before the prompt is
+// decoded.
 func checkTokens(c *catalog.Card, req *inference.Request, ids []int) error {
 	if c.Tokenizer == nil || c.ContextLength == 0 || len(ids) < c.ContextLength || req.Sampling.TruncatePromptTokens != nil {
 		return nil
@@ -86,11 +86,11 @@ func checkTokens(c *catalog.Card, req *inference.Request, ids []int) error {
 	return tooLong(c, req.TextParam(), len(ids), asked)
 }
 
-// decodeFactor is how much longer than a text that is tokenized the text of token ids may
-// be: there are tokens of some hundred bytes.
+// decodeFactor is the maximum ratio between the text of token ids and a text that is tokenized: some
+// tokens have several hundred bytes.
 const decodeFactor = 4
 
-// decode gives the text of a field's token ids, within a budget.
+// decodeIDs returns the text of a field's token ids, within a budget.
 func decodeIDs(c *catalog.Card, param string, ids []int) (string, error) {
 	most, size := decodeFactor*budget.Text(c.ContextLength), 0
 	for _, id := range ids {
@@ -102,7 +102,7 @@ func decodeIDs(c *catalog.Card, param string, ids []int) (string, error) {
 	return c.Tokenizer.Decode(ids, false), nil
 }
 
-// errTokenize is the error of a field whose text, or whose last text, couldn't be tokenized.
+// errTokenize returns the error of a field whose text, or whose last text, couldn't be tokenized.
 func errTokenize(c *catalog.Card, param, text string, err error) error {
 	if !errors.Is(err, inference.ErrTextTooLong) {
 		return fmt.Errorf("tokenize: %w", err)
@@ -118,8 +118,8 @@ func errTokenize(c *catalog.Card, param, text string, err error) error {
 	return e
 }
 
-// longest is the number of tokens of the longest text of a field, as the engine will count
-// them, or 0 where that isn't known.
+// longestOf returns the number of tokens of a field's longest text, as the engine counts them. It
+// returns 0 if the tokenizer isn't known.
 func longestOf(ctx context.Context, c *catalog.Card, param string, texts []string) (int, error) {
 	if c.Tokenizer == nil {
 		return 0, nil
@@ -135,8 +135,8 @@ func longestOf(ctx context.Context, c *catalog.Card, param string, texts []strin
 	return most, nil
 }
 
-// checkInputs refuses inputs that the model can't embed, as far as its tokenizer
-// is known.
+// checkInputs refuses inputs that the model can't embed. It checks nothing if the tokenizer isn't
+// known.
 func checkInputs(ctx context.Context, c *catalog.Card, inputs []inference.Input) error {
 	if c.Tokenizer == nil {
 		return nil
@@ -166,7 +166,7 @@ func checkInputs(ctx context.Context, c *catalog.Card, inputs []inference.Input)
 	return nil
 }
 
-// tooLong says that a prompt and the answer asked for don't fit into the context.
+// tooLong returns the error of a prompt and a requested answer that exceed the context length.
 func tooLong(c *catalog.Card, param string, prompt, asked int) *inference.Error {
 	message := fmt.Sprintf("This model's maximum context length is %d tokens, but %s has %d", c.ContextLength, param, prompt)
 	if asked > 0 {

@@ -16,26 +16,26 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// maxParallelJobs bounds how many jobs of one request are in the engine at once.
+// maxParallelJobs is the maximum number of jobs of one request that run in the engine at once.
 const maxParallelJobs = 32
 
-// run is one request on its way through a model.
+// run is the execution of one request on a model.
 type textRun struct {
 	card         *catalog.Card
 	req          *inference.Request
-	lora         string // the adapter; empty for none
+	lora         string // the adapter, or ""
 	jobs         []*inference.Job
-	images       *inference.Images // nil for none
-	tokens       int               // of the answers
-	promptTokens []int             // of each prompt or input
-	hidden       bool              // the client didn't ask for the log probabilities
-	reading      *reading          // nil: answers are text as they come
+	images       *inference.Images // nil if there are none
+	tokens       int               // number of tokens of the answers
+	promptTokens []int             // number of tokens of each prompt or input
+	hidden       bool              // only best_of needs the log probabilities, not the client
+	reading      *reading          // nil if answers need no parsing
 	measure      *metering.Measure
 }
 
-// planChoices makes a job for each choice of each prompt. Backends' own n is not
-// used: vLLM's loses and merges texts. The choices of a prompt get seeds of their
-// own, or all were equal.
+// planChoices creates a job for each choice of each prompt. It doesn't use the backends' own n,
+// because vLLM's backend loses and merges texts. The choices of a prompt get different seeds. With
+// the same seed, all choices would be equal.
 func (r *textRun) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
@@ -57,7 +57,7 @@ func (r *textRun) planInputs() {
 	}
 }
 
-// deltas runs the jobs; the counts are complete when it has ended without error.
+// deltas runs the jobs. The token counts are complete when the sequence has ended without an error.
 func (r *textRun) deltas(ctx context.Context) iter.Seq2[inference.Delta, error] {
 	if len(r.jobs) == 1 {
 		return func(yield func(inference.Delta, error) bool) {
@@ -71,18 +71,18 @@ func (r *textRun) deltas(ctx context.Context) iter.Seq2[inference.Delta, error] 
 	return func(yield func(inference.Delta, error) bool) { r.fanOut(ctx, yield) }
 }
 
-// count adds a job's tokens. The choices of a prompt share its tokens.
+// count adds a job's tokens. The choices of a prompt share the prompt's tokens.
 func (r *textRun) count(job *inference.Job, total jobTotal) {
 	r.tokens += total.tokens
 	r.promptTokens[job.PromptIndex] = max(r.promptTokens[job.PromptIndex], total.prompt)
 }
 
-// usage sums up what deltas has counted. Prompts that the model didn't count its
-// tokenizer does.
+// usage returns the sum of the tokens that deltas has counted. The model's tokenizer counts prompts
+// that the model didn't count.
 func (r *textRun) usage() *inference.Usage {
 	for _, job := range r.jobs {
 		if n := &r.promptTokens[job.PromptIndex]; *n == 0 && job.Input == nil && r.card.Tokenizer != nil {
-			*n, _ = r.card.Tokenizer.Count(context.Background(), job.Prompt, true, nil) // an answer is worth more than its count, and it has been counted before
+			*n, _ = r.card.Tokenizer.Count(context.Background(), job.Prompt, true, nil) // an error must not fail a complete answer; the same text was counted before
 		}
 	}
 	u := &inference.Usage{CompletionTokens: r.tokens}
@@ -92,29 +92,29 @@ func (r *textRun) usage() *inference.Usage {
 	return u
 }
 
-// jobTotal is what a job has used.
+// jobTotal is the number of tokens that a job has used.
 type jobTotal struct{ prompt, tokens int }
 
 // jobStream turns the steps of one choice into Deltas.
 type jobStream struct {
 	run     *textRun
 	job     *inference.Job
-	index   int  // of the choice
-	among   bool // the job has further texts
+	index   int  // index of the choice
+	among   bool // the job has several texts
 	text    wholeUTF8
 	stop    stopTexts
-	stopped bool // by a stop text
+	stopped bool // by a stop sequence
 	finish  inference.FinishReason
 	total   jobTotal
 	tally   tally
-	held    bool // the last Delta said that more was to come
+	held    bool // the last Delta had More set
 	echoed  bool
-	parse   *parse // nil without parser
+	parse   *parse // nil if there is no parser
 	pace    metering.Pace
 }
 
-// job runs one job and hands its Deltas to emit until that returns false. An engine
-// that lacks the adapter is given it once.
+// job runs one job and passes its Deltas to emit until emit returns false. If the engine lacks the
+// adapter, job sends it once.
 func (r *textRun) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (jobTotal, error) {
 	if r.lora == "" {
 		return r.infer(ctx, job, nil, emit)
@@ -133,7 +133,7 @@ func (r *textRun) job(ctx context.Context, job *inference.Job, emit func(inferen
 	}
 }
 
-// infer runs a job in the engine, with an adapter or without.
+// infer runs a job in the engine, with or without an adapter.
 func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.Loan, emit func(inference.Delta) bool) (jobTotal, error) {
 	if used != nil {
 		defer used.Settle()
@@ -154,7 +154,7 @@ func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.L
 	stream := func(ctx context.Context) iter.Seq2[*inference.Response, error] {
 		return r.card.Engine.Stream(ctx, infer)
 	}
-	for resp, err := range traced(ctx, stream) { //nolint:contextcheck // what has been generated is counted whatever the client does
+	for resp, err := range traced(ctx, stream) { //nolint:contextcheck // generated tokens are counted even if the client disconnects
 		if err != nil {
 			return s.total(), r.explain(err)
 		}
@@ -166,7 +166,7 @@ func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.L
 		}
 	}
 	// The engine ended without marking the last response.
-	_, err = s.read(&inference.Response{Final: true}, emit) //nolint:contextcheck // the same
+	_, err = s.read(&inference.Response{Final: true}, emit) //nolint:contextcheck // generated tokens are counted even if the client disconnects
 	return s.total(), err
 }
 
@@ -179,11 +179,11 @@ func (r *textRun) newStream(job *inference.Job, index int) (*jobStream, error) {
 	}, err
 }
 
-// only tells whether this is the answer's one choice: the usage follows it.
+// only reports whether this is the only choice of the answer. The usage then follows the choice.
 func (s *jobStream) only() bool { return len(s.run.jobs) == 1 && !s.among }
 
-// hand gives a Delta out, or what the parser makes of it. It is false when nobody
-// wants more.
+// hand emits a Delta, or the Deltas that the parser derives from it. It returns false if the consumer
+// has stopped.
 func (s *jobStream) hand(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	if s.parse == nil {
 		return s.show(delta, emit)
@@ -191,8 +191,7 @@ func (s *jobStream) hand(delta *inference.Delta, emit func(inference.Delta) bool
 	return s.handParsed(delta, emit)
 }
 
-// show gives a Delta out if that is worth it: it has something to show, or what
-// was given out before waits for it.
+// show emits a Delta if it has content, or if it must flush the previous Delta.
 func (s *jobStream) show(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	if delta.Empty() && (!s.held || delta.More) {
 		return true
@@ -208,8 +207,8 @@ func (r *textRun) explain(err error) error {
 	return err
 }
 
-// read gives out the Delta of one step; more says that the next one is here. It is
-// false when nobody wants more.
+// read emits the Delta of one step. The argument more is set if the next step has arrived. It returns
+// false if the consumer has stopped.
 func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inference.Delta) bool) (bool, error) {
 	if s.stopped {
 		return true, nil
@@ -218,8 +217,7 @@ func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inferen
 	return err == nil && s.hand(&delta, emit), err
 }
 
-// delta makes the Delta of one step. The last one of a choice carries its finish
-// reason.
+// delta returns the Delta of one step. The last Delta of a choice has the finish reason.
 func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta, error) {
 	delta := inference.Delta{Index: s.index, More: more}
 	s.total.prompt = max(s.total.prompt, step.PromptTokens)
@@ -246,7 +244,7 @@ func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta
 	return delta, nil
 }
 
-// countRest counts the tokens that the engine hasn't.
+// countRest counts the tokens that the engine hasn't counted.
 func (s *jobStream) countRest() {
 	rest := s.tally.count()
 	s.total.tokens += rest
@@ -254,8 +252,8 @@ func (s *jobStream) countRest() {
 	s.run.measure.More(rest)
 }
 
-// answer is what of the step's text can go out. Before min_tokens no stop text
-// counts, as far as the model tells its tokens.
+// answer returns the part of the step's text that may be emitted. Before min_tokens, stop sequences
+// are ignored, unless the model reports no token counts.
 func (s *jobStream) answer(step *inference.Step, end bool) []byte {
 	text := s.text.add(step.Text, end)
 	if least := s.run.req.Sampling.MinTokens; least != nil && s.total.tokens <= *least && s.tally.tokenizer == nil {
@@ -265,7 +263,7 @@ func (s *jobStream) answer(step *inference.Step, end bool) []byte {
 	return text
 }
 
-// embedding normalises the vector. A model that ends without one is at fault.
+// embedding normalizes the vector. A model that ends without a vector is an error.
 func (s *jobStream) embedding(delta inference.Delta, step *inference.Step, end bool) (inference.Delta, error) {
 	var err error
 	switch {
@@ -279,7 +277,7 @@ func (s *jobStream) embedding(delta inference.Delta, step *inference.Step, end b
 	return delta, err
 }
 
-// finishOf derives the reason where the backend gave none.
+// finishOf derives the finish reason if the backend has reported none.
 func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishReason {
 	switch {
 	case given != inference.FinishNone:
@@ -290,9 +288,9 @@ func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishR
 	return inference.FinishStop
 }
 
-// vector cuts an embedding to the dimensions asked for and brings it to unit
-// length, which OpenAI's are and which a cut vector no longer is. The engine isn't asked
-// to cut it, because only some models take that parameter, with the same result.
+// vector truncates an embedding to the requested dimensions and normalizes it to unit length.
+// OpenAI's embeddings have unit length, and a truncated vector no longer has it. The engine isn't
+// asked to truncate, because only some models support that parameter, and the result is the same.
 func (r *textRun) vector(v []float32) ([]float32, error) {
 	if n := r.req.Dimensions; n > len(v) {
 		return nil, inference.Invalid("dimensions", "the model `%s` gives %d dimensions, %d were asked for", r.req.Model, len(v), n)
@@ -314,14 +312,14 @@ func (r *textRun) vector(v []float32) ([]float32, error) {
 	return v, nil
 }
 
-// part is a Delta on its way from a job's goroutine to the consumer. The job
-// waits for taken before it goes on, because the Delta's slices are its own.
+// part is a Delta that a job's goroutine sends to the consumer. The job waits for taken before it
+// continues, because the Delta's slices belong to the job.
 type part struct {
 	delta inference.Delta
 	taken chan<- struct{}
 }
 
-// fan runs a request's jobs side by side.
+// fan runs a request's jobs in parallel.
 type fan struct {
 	run    *textRun
 	parts  chan part
@@ -329,11 +327,11 @@ type fan struct {
 	next   atomic.Int64 // index of the next job to run
 
 	mu  sync.Mutex
-	err error // the first one
+	err error // the first error
 }
 
-// fanOut runs the jobs, at most maxParallelJobs at once, and interleaves their
-// Deltas. The first error cancels all. Every goroutine has ended on return.
+// fanOut runs the jobs, at most maxParallelJobs at once, and interleaves their Deltas. The first
+// error cancels all jobs. All goroutines have ended when fanOut returns.
 func (r *textRun) fanOut(ctx context.Context, yield func(inference.Delta, error) bool) {
 	workers := min(len(r.jobs), maxParallelJobs)
 	ctx, cancel := context.WithCancel(ctx)
@@ -343,7 +341,7 @@ func (r *textRun) fanOut(ctx context.Context, yield func(inference.Delta, error)
 		running.Go(func() { f.work(ctx) })
 	}
 	go func() { running.Wait(); close(f.parts) }()
-	defer func() { // also when the consumer panics
+	defer func() { // also runs if the consumer panics
 		cancel()
 		for p := range f.parts {
 			p.taken <- struct{}{}
@@ -391,8 +389,8 @@ func (f *fan) work(ctx context.Context) {
 	}
 }
 
-// job makes a panic this request's error: here it would end the process, not
-// just the request as in the frontend's own goroutine.
+// job converts a panic to an error of this request. In this goroutine, a panic would end the process;
+// in a frontend's goroutine, it ends only the request.
 func (f *fan) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (total jobTotal, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// maxSequences bounds the texts that a model may give for one request.
+// maxSequences is the maximum number of texts that a model may generate for one request.
 const maxSequences = 128
 
-// sequences reads the responses of one job into choices: one, but for models that
-// give several texts for a request without being asked to.
+// sequences converts the responses of one job to choices. There is one choice, except for models that
+// generate several texts for a request by themselves.
 type sequences struct {
 	run     *textRun
 	job     *inference.Job
 	decoder inference.Decoder
-	streams []*jobStream // by sequence
+	streams []*jobStream // by sequence index
 	step    inference.Step
 }
 
@@ -27,8 +27,8 @@ func (r *textRun) newSequences(job *inference.Job) (*sequences, error) {
 	return s, err
 }
 
-// stream is that of a sequence. Choices that nobody asked for come after all that
-// were: sequence by sequence, in the order of the jobs.
+// stream returns the stream of a sequence. Additional choices follow all requested choices: sequence
+// by sequence, in the order of the jobs.
 func (s *sequences) stream(sequence int) (*jobStream, error) {
 	switch {
 	case sequence < 0 || sequence >= maxSequences:
@@ -49,7 +49,7 @@ func (s *sequences) stream(sequence int) (*jobStream, error) {
 	return s.streams[sequence], nil
 }
 
-// read gives out the Deltas of one response. It is false when nobody wants more.
+// read emits the Deltas of one response. It returns false if the consumer has stopped.
 func (s *sequences) read(resp *inference.Response, emit func(inference.Delta) bool) (bool, error) {
 	first := s.streams[0]
 	if resp.Idle {
@@ -69,8 +69,8 @@ func (s *sequences) read(resp *inference.Response, emit func(inference.Delta) bo
 	return s.end(emit)
 }
 
-// readAll gives out what a response adds to several texts. It is false, too, when
-// all of them have come to a stop text.
+// readAll emits the Deltas of a response that extends several texts. It returns false if the consumer
+// has stopped, or if all texts have reached a stop sequence.
 func (s *sequences) readAll(resp *inference.Response, emit func(inference.Delta) bool) (bool, error) {
 	for i := -1; i < len(s.step.Others); i++ {
 		step := &s.step
@@ -88,8 +88,7 @@ func (s *sequences) readAll(resp *inference.Response, emit func(inference.Delta)
 	return slices.ContainsFunc(s.streams, func(stream *jobStream) bool { return !stream.stopped }), nil
 }
 
-// end ends several texts: no response before the job's last is known to be a
-// text's last.
+// end ends several texts. Only the job's last response is known to be the last one of each text.
 func (s *sequences) end(emit func(inference.Delta) bool) (bool, error) {
 	for i, stream := range s.streams {
 		if wanted, err := stream.read(&inference.Step{}, true, i < len(s.streams)-1 || len(s.run.jobs) == 1, emit); !wanted || err != nil {
@@ -99,7 +98,7 @@ func (s *sequences) end(emit func(inference.Delta) bool) (bool, error) {
 	return true, nil
 }
 
-// total is what the job has used.
+// total returns the number of tokens that the job has used.
 func (s *sequences) total() jobTotal {
 	var total jobTotal
 	for _, stream := range s.streams {
@@ -109,13 +108,13 @@ func (s *sequences) total() jobTotal {
 	return total
 }
 
-// tally counts the tokens of a sequence whose model doesn't, by its tokenizer.
+// tally counts the tokens of a sequence with the tokenizer if the model doesn't report counts.
 type tally struct {
-	tokenizer inference.Tokenizer // nil: the model counts
+	tokenizer inference.Tokenizer // nil if the model counts
 	text      []byte
 }
 
-// add notes what a step brought, until one brings a count.
+// add records the text of a step, until a step has a count.
 func (t *tally) add(step *inference.Step) {
 	if step.OutputTokens > 0 {
 		t.tokenizer, t.text = nil, nil
@@ -125,12 +124,12 @@ func (t *tally) add(step *inference.Step) {
 	}
 }
 
-// count is the number of tokens that the model didn't tell of, once.
+// count returns the number of tokens that the model didn't report. Further calls return 0.
 func (t *tally) count() int {
 	if t.tokenizer == nil {
 		return 0
 	}
-	n, _ := t.tokenizer.Count(context.Background(), string(t.text), false, nil) // an answer is worth more than its count
+	n, _ := t.tokenizer.Count(context.Background(), string(t.text), false, nil) // an error must not fail a complete answer
 	t.tokenizer = nil
 	return n
 }

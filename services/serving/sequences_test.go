@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// plainModel takes a text and a limit, and has the parameters.
+// plainModel returns a model with inputs for a text and a limit, and with the parameters.
 func plainModel(params map[string]string) *kserve.ModelConfig {
 	config := &kserve.ModelConfig{
 		Name: "m", ModelTransactionPolicy: &kserve.ModelTransactionPolicy{Decoupled: true}, Parameters: map[string]*kserve.ModelParameter{},
@@ -31,9 +31,9 @@ func plainModel(params map[string]string) *kserve.ModelConfig {
 	return config
 }
 
-// gives is a script of responses, each a list of texts; an element "2=x" is the
-// text x by the index 2. None counts its tokens. The last is final, or an empty
-// response after it.
+// gives returns a script of responses. Each response is a list of texts; an element "2=x" is the text
+// x with the index 2. No response has token counts. The last response is final, or an empty response
+// follows it.
 func gives(empty bool, responses ...[]string) inferencetest.Script {
 	return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i, texts := range responses {
@@ -60,7 +60,7 @@ func gives(empty bool, responses ...[]string) inferencetest.Script {
 	}
 }
 
-// TestSeveralTexts: each text that a model gives for a request becomes a choice.
+// TestSeveralTexts checks that each text that a model generates for a request becomes a choice.
 func TestSeveralTexts(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -112,8 +112,8 @@ func TestSeveralTexts(t *testing.T) {
 	}
 }
 
-// TestTokenizerCounts what the model doesn't: the prompt's tokens, the answer's,
-// and whether it came to its limit.
+// TestTokenizerCounts checks that the tokenizer counts the tokens of prompt and answer if the model
+// doesn't, and that the finish reason follows from the count.
 func TestTokenizerCounts(t *testing.T) {
 	limit := 2
 	tests := []struct {
@@ -145,7 +145,7 @@ func TestTokenizerCounts(t *testing.T) {
 	}
 }
 
-// TestBackendOfAModel: a model names the contract that it is spoken to by.
+// TestBackendOfAModel checks that a model's setting selects its contract.
 func TestBackendOfAModel(t *testing.T) {
 	for _, tt := range []struct{ named, want string }{
 		{"", "tensorrtllm"},
@@ -157,7 +157,7 @@ func TestBackendOfAModel(t *testing.T) {
 			engine := inferencetest.New()
 			engine.AddOther("m", plainModel(map[string]string{"trident.backend": tt.named}), gives(false, []string{"a"}))
 			s := inferencetest.Service(t, serving.Config{}, engine)
-			_ = inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)) // the models are known by then
+			_ = inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)) // the models are known afterwards
 			card, err := s.Catalog().Model(t.Context(), "m")
 			switch {
 			case tt.want == "tensors only":

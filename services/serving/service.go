@@ -1,8 +1,7 @@
-// Package serving runs requests: the [Service] resolves a model, admits the request, plans its
-// jobs, runs them on the engine and reads the answers. Whatever decides how one request is
-// served belongs here, such as prompts, choices, stop sequences, log probabilities and
-// timeouts. What is known of models is in catalog, whether a request may go on in admission,
-// and what is counted in metering.
+// Package serving runs requests. The [Service] resolves a model, admits the request, plans its jobs,
+// runs them on the engine and reads the answers. Code that decides how one request is served belongs
+// here, such as prompts, choices, stop sequences, log probabilities and timeouts. The package catalog
+// describes models, admission decides whether a request may continue, and metering counts.
 package serving
 
 import (
@@ -20,23 +19,23 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// Config of the service.
+// Config is the configuration of the service.
 type Config struct {
-	// Bounds at start; [admission.Controller.SetBounds] changes them.
+	// Bounds are the bounds at start. [admission.Controller.SetBounds] changes them.
 	admission.Bounds
 
-	// DefaultMaxTokens bounds answers whose request sets no limit; 0 means the
-	// room left in the model's context, or 16 tokens where that isn't known.
+	// DefaultMaxTokens limits answers whose request sets no limit, in tokens. 0 means the remaining
+	// context length, or 16 tokens if the context length isn't known.
 	DefaultMaxTokens int
-	// RequiredModels are those without which the service isn't ready; none for those that
-	// were ready when it first was.
+	// RequiredModels are the models that must be ready for the service to be ready. If the list is
+	// empty, they are the models that were ready when the service was first ready.
 	RequiredModels []string
-	// MaxCallBytes bounds the tool calls of one answer, in bytes; 0 for
+	// MaxCallBytes limits the tool calls of one answer, in bytes. 0 means
 	// [inference.DefaultMaxParseBytes].
 	MaxCallBytes int
 }
 
-// Default is the configuration without flags.
+// Default returns the configuration without flags.
 func Default() Config {
 	return Config{
 		Bounds: admission.Bounds{
@@ -47,7 +46,7 @@ func Default() Config {
 	}
 }
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.DefaultMaxTokens < 0:
@@ -59,14 +58,13 @@ func (c Config) Validate() error {
 }
 
 const (
-	// unknownContextMaxTokens is vLLM's own default for answers without a limit.
+	// unknownContextMaxTokens is vLLM's default limit of an answer.
 	unknownContextMaxTokens = 16
-	// continuationTokens is OpenAI's for continuations of plain texts.
+	// continuationTokens is OpenAI's default limit for continuations of plain text.
 	continuationTokens = 16
 )
 
-// Service serves text and tensors from all engines. All methods may be called
-// concurrently.
+// Service serves text and tensors with all engines. All methods may be called concurrently.
 type Service struct {
 	cfg       Config
 	catalog   *catalog.Catalog
@@ -75,8 +73,8 @@ type Service struct {
 	meters    *metering.Meters
 }
 
-// New makes a service over the catalog's engines. Pictures reads those of the requests. It
-// starts nothing.
+// New returns a service over the catalog's engines. The argument pictures reads the images of
+// requests. New starts nothing.
 func New(cfg Config, models *catalog.Catalog, pictures *images.Reader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -94,8 +92,8 @@ func (s *Service) Admission() *admission.Controller { return s.admission }
 // Meters returns the meters of all requests.
 func (s *Service) Meters() *metering.Meters { return s.meters }
 
-// Ready is nil when every engine takes requests, the models that are required do, and
-// none is being drained.
+// Ready returns nil if every engine accepts requests, the required models are ready, and the service
+// isn't being drained.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.admission.Ready(); err != nil {
 		return err
@@ -103,7 +101,7 @@ func (s *Service) Ready(ctx context.Context) error {
 	return s.catalog.Ready(ctx, s.cfg.RequiredModels...)
 }
 
-// Started is nil once the service has been ready, whatever comes later.
+// Started returns nil once the service has been ready for the first time, in any later state.
 func (s *Service) Started(ctx context.Context) error {
 	if s.catalog.WasReady() {
 		return nil
@@ -111,11 +109,11 @@ func (s *Service) Started(ctx context.Context) error {
 	return s.catalog.Ready(ctx, s.cfg.RequiredModels...)
 }
 
-// Generate runs a request on the model that its name stands for, and yields its Deltas, choices
-// interleaved as they come, then one with the usage. The first error ends the stream; errors are
-// [*inference.Error]. Leaving the loop, or the end of ctx, stops the model, and nothing of
-// the request is left running when the loop has ended. From the first Delta on the model is the
-// one that answers.
+// Generate runs a request on its model and yields its Deltas: those of the choices, interleaved as
+// they arrive, and then one with the usage. The first error ends the stream. Errors are
+// [*inference.Error]. Leaving the loop, or the end of ctx, stops the model. When the loop has ended,
+// nothing of the request is still running. From the first Delta on, the resolution is that of the
+// model that answers.
 func (s *Service) Generate(ctx context.Context, model *catalog.Resolution, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		var priority int64
@@ -129,8 +127,8 @@ func (s *Service) Generate(ctx context.Context, model *catalog.Resolution, req *
 	}
 }
 
-// generation is the work of [Service.Generate], and what has come of it. It has the variables of
-// the loop over the Deltas: in a loop each of them would be an allocation of its own.
+// generation is the work of [Service.Generate] with its result. The variables of the loop over the
+// Deltas are fields, because each loop variable would be a separate allocation.
 type generation struct {
 	service *Service
 	model   *catalog.Resolution
@@ -138,7 +136,7 @@ type generation struct {
 	yield   func(inference.Delta, error) bool
 
 	err   error
-	ended bool // by an error, or by the caller
+	ended bool // by an error or by the caller
 }
 
 func (g *generation) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
@@ -147,11 +145,11 @@ func (g *generation) do(t *admission.Ticket) (metering.Outcome, *inference.Usage
 	if err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}
-	run.best(run.deltas(t))(g.take)
+	run.best(run.deltas(t))(g.take) //nolint:contextcheck // the ticket is the context
 	if g.ended {
 		return metering.OutcomeCanceled, nil, g.err
 	}
-	usage := run.usage()
+	usage := run.usage() //nolint:contextcheck // generated tokens are counted even if the client disconnects
 	g.yield(inference.Delta{Usage: usage}, nil)
 	return metering.OutcomeOK, usage, nil
 }
@@ -168,13 +166,13 @@ func (g *generation) take(delta inference.Delta, err error) bool {
 	return !g.ended
 }
 
-// CountPrompt is how many tokens the prompt of a chat has, as the engine will count
-// them. Errors are [*inference.Error]; the model isn't asked.
+// CountPrompt returns the number of tokens of a chat's prompt, as the engine counts them. It doesn't
+// use the engine. Errors are [*inference.Error].
 func (s *Service) CountPrompt(ctx context.Context, model *catalog.Resolution, req *inference.Request) (int, error) {
 	return call(ctx, s, model, func(ctx context.Context) (int, error) { return s.countPrompt(ctx, model, req) })
 }
 
-// call runs what asks no model and gives one value within the admission.
+// call runs an operation within the admission that uses no engine and returns one value.
 func call[T any](ctx context.Context, s *Service, model *catalog.Resolution, run func(context.Context) (T, error)) (T, error) {
 	var none T
 	t := &admission.Ticket{}
@@ -184,7 +182,7 @@ func call[T any](ctx context.Context, s *Service, model *catalog.Resolution, run
 	defer t.Leave()
 	value, err := run(t) //nolint:contextcheck // the ticket is the context
 	if err != nil {
-		return none, inference.Cause(t, err) //nolint:contextcheck // likewise
+		return none, inference.Cause(t, err) //nolint:contextcheck // the ticket is the context
 	}
 	return value, nil
 }
@@ -210,7 +208,7 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 	return longestOf(ctx, run.card, req.TextParam(), prompts)
 }
 
-// newRun confirms the model, and records it on the measure, which may be nil.
+// newRun confirms the model and records it on measure, which may be nil.
 func (s *Service) newTextRun(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*textRun, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -263,7 +261,7 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
 		return nil, inference.Invalid("min_tokens", "min_tokens must not be above the tokens that the answer may have (%d), got %d", maxTokens, *least)
 	}
-	// Nothing is fetched for a request that can't be served.
+	// Images are fetched last: a request that can't be served must not cause downloads.
 	if run.images, err = s.readImages(ctx, req); err != nil {
 		return nil, err
 	}
@@ -272,8 +270,7 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	return run, nil
 }
 
-// prompts are the request's own, or its messages rendered by the model's own
-// template.
+// prompts returns the request's prompts, or its messages rendered by the model's template.
 func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inference.Request) ([]string, error) {
 	if req.Messages == nil {
 		return plainPrompts(ctx, card, req)
@@ -287,7 +284,7 @@ func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inferenc
 	return []string{withoutBegin(card, prompt)}, nil //nolint:contextcheck // it encodes an empty string
 }
 
-// render makes the prompt of a chat.
+// render returns the prompt of a chat.
 func render(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
 	switch {
 	case card.Template == nil && card.Fetching:
@@ -321,10 +318,9 @@ func plainPrompts(ctx context.Context, card *catalog.Card, req *inference.Reques
 	return texts, nil
 }
 
-// maxTokens is the bound on each choice: what was asked for, or OpenAI's default
-// for plain texts, or the room left in the context. Where the prompt can't be
-// counted here the context itself means that, as the engine ends an answer that
-// fills it.
+// maxTokens returns the token limit of each choice: the requested one, or OpenAI's default for plain
+// text, or the remaining context length. If the prompt can't be counted here, the limit is the whole
+// context length, because the engine ends an answer that fills it.
 func (s *Service) maxTokens(ctx context.Context, card *catalog.Card, req *inference.Request, prompts []string) (int, error) {
 	used, err := longestOf(ctx, card, req.TextParam(), prompts)
 	if err != nil {
@@ -359,13 +355,12 @@ func (s *Service) maxTokens(ctx context.Context, card *catalog.Card, req *infere
 	return unknownContextMaxTokens, nil
 }
 
-// defaultMaxTokens is the model's own, or that of all; 0 for none.
+// defaultMaxTokens returns the model's own limit, or the limit of all models, or 0 for no limit.
 func (s *Service) defaultMaxTokens(card *catalog.Card) int {
 	return cmp.Or(card.DefaultMaxTokens, s.cfg.DefaultMaxTokens)
 }
 
-// Defaults are the sampling options that hold for requests to a model which leave them
-// unset, as far as they are known.
+// Defaults returns the known sampling options that apply to a model's requests that don't set them.
 func (s *Service) Defaults(card *catalog.Card) inference.Sampling {
 	var d inference.Sampling
 	if card.Backend != nil {
@@ -380,7 +375,7 @@ func (s *Service) Defaults(card *catalog.Card) inference.Sampling {
 	return d
 }
 
-// errFetching says that something of a model isn't there yet.
+// errFetching returns the error for a part of a model that is still being fetched.
 func errFetching(what, model string) error {
 	return &inference.Error{
 		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,

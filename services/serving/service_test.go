@@ -64,9 +64,8 @@ func TestGeneratePassesInvalidUTF8AtTheEnd(t *testing.T) {
 	}
 }
 
-// TestNoTokenWaitsForTheNext: a Delta says that more is to come because another
-// response is here; when that shows nothing, the consumer is told to flush.
-// TestStopTextStopsTheModel: a backend that lets a stop text through is left there.
+// TestStopTextStopsTheModel checks that the model is stopped when its backend doesn't apply stop
+// sequences.
 func TestStopTextStopsTheModel(t *testing.T) {
 	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for _, text := range []string{"one", " S", "TOP two", " three"} {
@@ -102,6 +101,8 @@ func TestStopTextStopsTheModel(t *testing.T) {
 	}
 }
 
+// TestNoTokenWaitsForTheNext checks that a Delta has More set only because another response has arrived.
+// If that response has nothing to show, an empty Delta follows, so that the consumer flushes.
 func TestNoTokenWaitsForTheNext(t *testing.T) {
 	for _, n := range []int{1, 2} {
 		flushed := make(chan struct{})
@@ -127,7 +128,7 @@ func TestNoTokenWaitsForTheNext(t *testing.T) {
 			text += string(d.Text)
 			if waiting && !d.More && strings.Count(text, "A") == n {
 				waiting = false
-				close(flushed) // or the test times out
+				close(flushed) // otherwise the test times out
 			}
 		}
 		if strings.Count(text, "A") != n || strings.Count(text, "€") != n {
@@ -167,7 +168,7 @@ func TestFanOut(t *testing.T) {
 		return nil
 	}
 	s, engine := inferencetest.Serve(t, serving.Config{}, script, inferencetest.WithTemplate())
-	const n = 100 // more than run at once
+	const n = 100 // more than maxParallelJobs
 	req := inferencetest.ChatRequest(n)
 	req.Sampling.Seed = new(int64(5))
 	a := inferencetest.Collect(t.Context(), s, req)
@@ -310,7 +311,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 			t.Errorf("the request in flight got %+v", a)
 		}
 		<-drained
-		s.Admission().Drain(ctx) // once more is harmless
+		s.Admission().Drain(ctx) // a second drain is harmless
 	})
 }
 

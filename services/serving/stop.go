@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// stopTexts ends an answer at the first of its stop texts, wherever responses
-// split it. Not every backend looks for them, and what ones that do let through
-// holds none. The first to be complete counts, so that the result doesn't depend
-// on how the text is split.
+// stopTexts ends an answer at its first stop sequence, even if a sequence is split between responses.
+// Not every backend searches for stop sequences. The output of the backends that do contains none.
+// The first sequence to be complete applies, so that the result doesn't depend on the split of the
+// text.
 type stopTexts struct {
 	texts   []string
-	include bool   // the stop text stays in the answer
-	held    []byte // the end of the text so far, which may begin a stop text
+	include bool   // keep the stop sequence in the answer
+	held    []byte // the longest suffix so far that is a prefix of a stop sequence
 	joined  []byte
 }
 
-// add gives the part of the text that can go out, all of it at the end, and
-// whether a stop text has come: what follows that is dropped. The result holds
-// until the next call.
+// add returns the part of the text that can be emitted, which is all of it at the end. It also
+// reports whether a stop sequence was found; the text after the sequence is dropped. The result is
+// valid until the next call.
 func (s *stopTexts) add(text []byte, end bool) (out []byte, stopped bool) {
 	if len(s.texts) == 0 {
 		return text, false
@@ -39,8 +39,7 @@ func (s *stopTexts) add(text []byte, end bool) (out []byte, stopped bool) {
 	return s.joined[:cut], false
 }
 
-// find gives where the stop text that is complete first begins and ends; 0, 0
-// for none.
+// find returns the start and end of the stop sequence that is complete first, or 0, 0.
 func (s *stopTexts) find() (first, last int) {
 	for _, text := range s.texts {
 		i := bytes.Index(s.joined, []byte(text))
@@ -51,7 +50,7 @@ func (s *stopTexts) find() (first, last int) {
 	return first, last
 }
 
-// begun is the length of the longest end of the text that begins a stop text.
+// begun returns the length of the longest suffix that is a prefix of a stop sequence.
 func (s *stopTexts) begun() int {
 	longest := 0
 	for _, text := range s.texts {

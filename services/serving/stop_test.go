@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// stopped runs pieces of a text through stop texts.
+// stopped passes pieces of a text through stop sequences.
 func stopped(pieces []string, include bool, texts ...string) (out string, hit bool) {
 	s := &stopTexts{texts: texts, include: include}
 	for i, piece := range pieces {
@@ -57,8 +57,8 @@ func TestStopTexts(t *testing.T) {
 	}
 }
 
-// FuzzStopTexts: nothing is lost, nothing of a stop text gets out, and where the
-// text is split changes nothing.
+// FuzzStopTexts checks that no text is lost, that no stop sequence is emitted, and that the split of
+// the text doesn't matter.
 func FuzzStopTexts(f *testing.F) {
 	f.Add("aaab", "aab", "b", uint8(2), uint8(3))
 	f.Add("one, two", ", ", "x", uint8(4), uint8(5))

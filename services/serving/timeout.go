@@ -9,12 +9,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// paramTimeout is the request parameter of Triton's schedule policy extension: for how
-// many microseconds a request may wait in the model's queue.
+// paramTimeout is a request parameter of Triton's schedule policy extension: the maximum time of a
+// request in the model's queue, in microseconds.
 const paramTimeout = "timeout"
 
-// takesTimeout tells whether the model's queue heeds a request's timeout: Triton's
-// dynamic batcher does where its configuration allows that, and no other scheduler.
+// takesTimeout reports whether the model's queue applies a request's timeout. Triton's dynamic
+// batcher does if the configuration allows it; other schedulers don't.
 func takesTimeout(config *kserve.ModelConfig) bool {
 	batching := config.GetDynamicBatching()
 	if batching.GetDefaultQueuePolicy().GetAllowTimeoutOverride() {
@@ -28,8 +28,9 @@ func takesTimeout(config *kserve.ModelConfig) bool {
 	return false
 }
 
-// queueTimeout is what is left of a request's time, for a model whose queue heeds it
-// and a request that says nothing of it; nil otherwise.
+// queueTimeout returns the remaining time of a request as its queue timeout. It returns nil if the
+// model's queue doesn't apply timeouts, if the request has its own timeout, or if there is no
+// deadline.
 func queueTimeout(ctx context.Context, config *kserve.ModelConfig, given map[string]*kserve.InferParameter) *kserve.InferParameter {
 	if given[paramTimeout] != nil || !takesTimeout(config) {
 		return nil
@@ -38,21 +39,21 @@ func queueTimeout(ctx context.Context, config *kserve.ModelConfig, given map[str
 	if !ok {
 		return nil
 	}
-	left := max(1, time.Until(deadline).Microseconds()) // 0 is none to Triton
+	left := max(1, time.Until(deadline).Microseconds()) // 0 means no timeout in Triton
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: left}}
 }
 
-// limitQueue adds the timeout to a request of a client's own.
+// limitQueue adds the queue timeout to a request of tensors from a client.
 func limitQueue(ctx context.Context, model *catalog.Resolution, m *inference.InferRequest) {
 	if model.Card == nil {
 		return
 	}
 	if p := queueTimeout(ctx, model.Card.Config, m.Head().GetParameters()); p != nil {
-		_ = m.AddParameters(map[string]*kserve.InferParameter{paramTimeout: p}) // a number under a fixed name: can't fail
+		_ = m.AddParameters(map[string]*kserve.InferParameter{paramTimeout: p}) // can't fail: the parameter is a number under a fixed name
 	}
 }
 
-// limitText adds it to a request that a backend has made.
+// limitText adds the queue timeout to a request that a backend has encoded.
 func limitText(ctx context.Context, config *kserve.ModelConfig, req *kserve.ModelInferRequest) {
 	p := queueTimeout(ctx, config, req.GetParameters())
 	if p == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// keeping is an engine that keeps the requests that it gets, decoded from the wire.
+// keeping is an engine that records its requests, decoded from the wire.
 type keeping struct {
 	*inferencetest.Engine
 
@@ -35,8 +35,8 @@ func (k *keeping) Forward(_ context.Context, m *inference.InferRequest) iter.Seq
 	}
 }
 
-// TestTimeoutForTriton: a model whose queue heeds it gets what is left of the time,
-// unless the client has said something else.
+// TestTimeoutForTriton checks that a model whose queue applies timeouts receives the remaining time,
+// unless the client has set a timeout.
 func TestTimeoutForTriton(t *testing.T) {
 	override := &kserve.ModelQueuePolicy{AllowTimeoutOverride: true}
 	batching := func(b *kserve.ModelDynamicBatching) func(*kserve.ModelConfig) {

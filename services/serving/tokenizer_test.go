@@ -12,7 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// abTokenizer knows a, b, ab and <s>, which begins every text.
+// abTokenizer has the tokens a, b, ab and <s>, which starts every text.
 const abTokenizer = `{
   "version": "1.0", "truncation": null, "padding": null, "normalizer": null, "pre_tokenizer": null, "decoder": {"type": "Fuse"},
   "added_tokens": [{"id": 3, "content": "<s>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
@@ -33,15 +33,16 @@ func withTokenizer(t *testing.T, template string) map[string]string {
 	return map[string]string{"trident.tokenizer": folder, "trident.context_length": "8", "trident.chat_template": template}
 }
 
-// TestPromptsAreCounted before the engine sees them, begin of text included.
+// TestPromptsAreCounted checks that prompts are counted before the engine receives them, with the
+// prefix.
 func TestPromptsAreCounted(t *testing.T) {
 	const param = "prompt"
 	for _, tt := range []struct {
 		name    string
 		prompt  inference.Input
 		asked   int    // 0 for no limit
-		sent    string // text that the engine gets
-		room    string // limit that it gets
+		sent    string // text that the engine receives
+		room    string // limit that the engine receives
 		message string
 	}{
 		{"room left", inference.Input{Text: "abba"}, 0, "abba", "4", ""}, // <s> ab b a
@@ -82,7 +83,7 @@ func TestPromptsAreCounted(t *testing.T) {
 	}
 }
 
-// TestBeginningOnce: what the engine puts before a text isn't there twice.
+// TestBeginningOnce checks that the prefix that the engine adds isn't sent twice.
 func TestBeginningOnce(t *testing.T) {
 	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
 	req := inferencetest.ChatRequest(1)
@@ -121,7 +122,7 @@ func TestInputsAreChecked(t *testing.T) {
 	}
 }
 
-// TestCountPrompt counts what the engine would be sent, begin of text included.
+// TestCountPrompt checks that the count includes the prefix that the engine adds.
 func TestCountPrompt(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -9,19 +9,19 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Tokens is a text as a model reads it.
+// Tokens is a text as the tokens of a model.
 type Tokens struct {
 	IDs []int
-	// Text is a token as the model's vocabulary writes it.
+	// Text returns a token as the model's vocabulary writes it.
 	Text func(id int) (token string, ok bool)
-	// ContextLength of the model in tokens; 0 where it isn't known.
+	// ContextLength of the model in tokens, 0 if it isn't known.
 	ContextLength int
 }
 
-// Tokenize gives the tokens of a request's one prompt, or of its messages as the
-// model's chat template renders them; with special also those that the model
-// expects around every text. A model whose tokenizer isn't known is
-// [inference.CodeInvalid]. Admission, deadline and cancellation are those of Generate.
+// Tokenize returns the tokens of a request's only prompt, or of its messages as rendered by the
+// model's chat template. With special, the tokens include those that the model expects around every
+// text. A model whose tokenizer isn't known is [inference.CodeInvalid]. Admission, deadline and
+// cancellation are those of Generate.
 func (s *Service) Tokenize(ctx context.Context, model *catalog.Resolution, req *inference.Request, special bool) (*Tokens, error) {
 	return call(ctx, s, model, func(ctx context.Context) (*Tokens, error) { return s.tokenize(ctx, model, req, special) })
 }
@@ -45,7 +45,7 @@ func (s *Service) tokenize(ctx context.Context, model *catalog.Resolution, req *
 	return &Tokens{IDs: ids, Text: card.Tokenizer.Token, ContextLength: card.ContextLength}, nil
 }
 
-// readable is the text that the model would read.
+// readable returns the text that the model would read.
 func readable(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
 	if req.Messages == nil {
 		return req.Prompts[0].Text, nil
@@ -53,9 +53,9 @@ func readable(ctx context.Context, card *catalog.Card, req *inference.Request) (
 	return render(ctx, card, req)
 }
 
-// Detokenize gives the text of token ids, that of special tokens too. An id that
-// the model doesn't have is [inference.CodeInvalid] about tokens. All else is as for
-// Tokenize.
+// Detokenize returns the text of token ids, including that of special tokens. An id that the model
+// doesn't have is [inference.CodeInvalid] on the field tokens. Other errors, admission, deadline and
+// cancellation are those of Tokenize.
 func (s *Service) Detokenize(ctx context.Context, model *catalog.Resolution, ids []int) (string, error) {
 	return call(ctx, s, model, func(ctx context.Context) (string, error) { return detokenize(ctx, model, ids) })
 }
@@ -80,8 +80,8 @@ func tokenizing(ctx context.Context, model *catalog.Resolution) (*catalog.Card, 
 	return model.Card, needTokenizer(model.Card, model.Name, "the tokenizer of the model `%s` isn't known: give it")
 }
 
-// needTokenizer refuses what needs the tokenizer of a model under that name, where
-// it isn't known; lack says what can't be done, and what to give.
+// needTokenizer returns an error if the tokenizer of the named model isn't known. The argument lack
+// is the first part of the error: the operation that isn't possible, and the missing setting.
 func needTokenizer(c *catalog.Card, model, lack string) error {
 	switch {
 	case c.Tokenizer != nil:

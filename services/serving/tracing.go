@@ -11,12 +11,12 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// child starts a span below the one of the context.
+// child starts a span below the span of the context.
 func child(ctx context.Context, name string) (context.Context, trace.Span) {
 	return metering.ChildSpan(ctx, spanOf(ctx), name)
 }
 
-// spanOf is the span under a context. A ticket knows its own.
+// spanOf returns the span under a context. A ticket has its own span.
 func spanOf(ctx context.Context) trace.Span {
 	if t, ok := ctx.(*admission.Ticket); ok && t.Measure.Span() != nil {
 		return t.Measure.Span()
@@ -24,8 +24,8 @@ func spanOf(ctx context.Context) trace.Span {
 	return trace.SpanFromContext(ctx)
 }
 
-// traced has a stream of the engine recorded as a span, from before it is asked until
-// its end. The engine finds the span in its context, and may pass it on.
+// traced records a stream of the engine as a span, from before its request until its end. The engine
+// finds the span in its context and may propagate it.
 func traced(ctx context.Context, stream func(context.Context) iter.Seq2[*inference.Response, error]) iter.Seq2[*inference.Response, error] {
 	if !spanOf(ctx).IsRecording() {
 		return stream(ctx)

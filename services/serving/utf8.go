@@ -2,16 +2,16 @@ package serving
 
 import "unicode/utf8"
 
-// wholeUTF8 holds back the bytes of a code point that was split between two
-// responses until it is whole: a JSON string can't carry half of one.
+// wholeUTF8 holds back an incomplete code point at the end of a response until the next response
+// completes it: a JSON string can't contain half a code point.
 type wholeUTF8 struct {
 	held []byte // at most utf8.UTFMax-1 bytes
 	buf  []byte // held and text joined, reused
 }
 
-// add returns held and new text up to the last whole code point, or all of it
-// at the end of the stream. The result holds until the next call. Bytes that
-// can't become valid are passed on.
+// add returns the withheld and the new text, up to the last complete code point. At the end of the
+// stream, it returns all of it. The result is valid until the next call. Bytes that can't become valid
+// are passed on.
 func (w *wholeUTF8) add(text []byte, end bool) []byte {
 	if len(w.held) > 0 {
 		w.buf = append(append(w.buf[:0], w.held...), text...)
@@ -26,8 +26,8 @@ func (w *wholeUTF8) add(text []byte, end bool) []byte {
 	return text[:cut]
 }
 
-// unfinished counts the bytes at the end of b that begin a code point which
-// needs more bytes.
+// unfinished returns the number of bytes at the end of b that are the start of an incomplete code
+// point.
 func unfinished(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
