@@ -35,7 +35,7 @@ type Arrival struct {
 	waits     bool // the request has a slot and waits for more of its body
 	admitted  bool // the request was admitted and has spent its rates
 	left      bool
-	turn      chan struct{} // closed when a request that waited gets its slot
+	turn      chan struct{} // closed when a queued request gets its slot
 	impatient *time.Timer   // takes the slot away while waits is set; nil before the first Await
 }
 
@@ -67,8 +67,8 @@ func (a *Controller) Arrive(ctx context.Context) *Arrival {
 // concurrent use.
 type Guard func(held Holding) error
 
-// LimitBodies bounds the bytes that the bodies of all requests hold together. The smaller of
-// this bound and [Bounds.BodyBytes] applies. 0 is no bound.
+// LimitBodies limits the bytes that the bodies of all requests hold together. The smaller of this
+// limit and [Bounds.BodyBytes] applies. 0 means no limit.
 func (a *Controller) LimitBodies(bytes int64) { a.ledger.limitBytes(bytes) }
 
 // SetGuard sets the guard of requests that run models or tokenizers. Nil removes it.
@@ -300,7 +300,7 @@ func (a *Arrival) Decode() error {
 	return a.await()
 }
 
-// await waits for the request's turn.
+// await waits until the request gets a slot.
 func (a *Arrival) await() error {
 	stops := a.controller.draining
 	select {

@@ -24,13 +24,13 @@ func withBounds(t *testing.T, b admission.Bounds) *serving.Service {
 	return inferencetest.Service(t, serving.Config{Bounds: b}, inferencetest.New())
 }
 
-// from is the context of a request without a key, from an address.
+// from returns the context of a request without a key, from an address.
 func from(t *testing.T, address string) context.Context {
 	t.Helper()
 	return inference.WithOrigin(t.Context(), &inference.Origin{Address: netip.MustParseAddr(address)})
 }
 
-// held is what a party's requests hold, as text.
+// held returns the holdings of all parties as a string.
 func held(s *serving.Service) string {
 	var list []string
 	each, all := s.Admission().Holdings()
@@ -58,8 +58,8 @@ func wantOverloaded(t *testing.T, err error, text string) {
 
 const nothing = "all: 0 bytes, 0 read, 0 decoded, 0 wait"
 
-// TestBytesOfParties: no party holds more bytes than would still be free for the others,
-// unless it has one request only.
+// TestBytesOfParties checks that a party with several requests holds no more bytes than remain free
+// for the others.
 func TestBytesOfParties(t *testing.T) {
 	s := withBounds(t, admission.Bounds{BodyBytes: 100})
 	one, two := s.Admission().Arrive(of(t, "a")), s.Admission().Arrive(of(t, "a"))
@@ -107,7 +107,7 @@ func TestBytesOfParties(t *testing.T) {
 	wantHeld(t, s, nothing)
 }
 
-// TestReadingOfParties: the requests that are being read are bounded, and by party.
+// TestReadingOfParties checks the limit of requests that are being read, in total and by party.
 func TestReadingOfParties(t *testing.T) {
 	s := withBounds(t, admission.Bounds{Reading: 4})
 	var all []*admission.Arrival
@@ -137,7 +137,8 @@ func TestReadingOfParties(t *testing.T) {
 	wantHeld(t, s, nothing)
 }
 
-// TestDecodeSlots: no party has more than half of them, and parties take turns.
+// TestDecodeSlots checks that no party gets more than half of the decode slots, and that parties
+// get slots in turn (round robin).
 func TestDecodeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withBounds(t, admission.Bounds{Decoding: 4})
@@ -176,7 +177,8 @@ func TestDecodeSlots(t *testing.T) {
 	})
 }
 
-// TestWaitForSlotEnds with the client, with the request and with the service.
+// TestWaitForSlotEnds checks that the wait for a slot ends with the client, the request and the
+// service.
 func TestWaitForSlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withBounds(t, admission.Bounds{Decoding: 1})
@@ -212,8 +214,8 @@ func TestWaitForSlotEnds(t *testing.T) {
 	})
 }
 
-// TestSlowBodiesHoldNoSlot: a request that waits for its client's bytes loses its slot when
-// that takes long, and gets one again for what comes.
+// TestSlowBodiesHoldNoSlot checks that a request loses its slot if its client's bytes take long,
+// and gets a slot again when bytes arrive.
 func TestSlowBodiesHoldNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withBounds(t, admission.Bounds{Decoding: 1})
@@ -222,7 +224,7 @@ func TestSlowBodiesHoldNoSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 		slow.Await()
-		if err := slow.Decode(); err != nil { // it came at once
+		if err := slow.Decode(); err != nil { // the first bytes arrived at once
 			t.Fatal(err)
 		}
 		<-time.After(time.Hour)
@@ -249,8 +251,8 @@ func TestSlowBodiesHoldNoSlot(t *testing.T) {
 	})
 }
 
-// TestParties: requests are counted by the name of their key, and without one by their
-// address, of which an IPv6 network is one.
+// TestParties checks that requests are counted by the name of their key, and without a key by their
+// address. An IPv6 network is one address.
 func TestParties(t *testing.T) {
 	for peer, want := range map[string]string{
 		"192.0.2.1:80": "address 192.0.2.1", "[::ffff:192.0.2.1]:80": "address 192.0.2.1", "[2001:db8:1:2:3:4:5:6]:80": "address 2001:db8:1:2::",
@@ -278,7 +280,8 @@ func TestParties(t *testing.T) {
 	open.Leave()
 }
 
-// TestGuard refuses requests by what their party holds, before they are read.
+// TestGuard checks that the guard refuses requests by the bytes of their party, before they are
+// read.
 func TestGuard(t *testing.T) {
 	s := withBounds(t, admission.Bounds{})
 	first := s.Admission().Arrive(of(t, "a"))
@@ -308,8 +311,8 @@ func TestGuard(t *testing.T) {
 	first.Leave()
 }
 
-// TestArrivalSpendsOnce: a request spends the rates when it arrives and not again when the
-// service takes it, and one that is refused later has spent them.
+// TestArrivalSpendsOnce checks that a request spends the rates on arrival and not again in the
+// service. A request that is refused later has spent them.
 func TestArrivalSpendsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{Rate: 1, Burst: 3}))
@@ -319,7 +322,7 @@ func TestArrivalSpendsOnce(t *testing.T) {
 			if err := errors.Join(a.Admit(), a.Admit()); err != nil {
 				t.Fatal(i, err)
 			}
-			if i == 0 { // the second breaks a rule and never gets to the service
+			if i == 0 { // the second request is invalid and never reaches the service
 				c.ask(a, "served")
 				c.gate.release()
 			}
@@ -342,8 +345,8 @@ func TestArrivalSpendsOnce(t *testing.T) {
 	})
 }
 
-// TestFullKeysArriveInVain: a key whose slots and queue are full is refused before anything
-// of the request is read, and spends nothing of its rate.
+// TestFullKeysArriveInVain checks that a request of a key whose slots and queue are full is refused
+// before it is read, and spends nothing of the key's rate.
 func TestFullKeysArriveInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{InFlight: 3, Queued: 1}))
@@ -375,8 +378,8 @@ func TestFullKeysArriveInVain(t *testing.T) {
 	})
 }
 
-// TestArrivalEndsDecoding: a request that waits for its turn in the queue holds no slot, and
-// its bytes until it has ended.
+// TestArrivalEndsDecoding checks that a queued request holds no decode slot, and holds its bytes
+// until it has ended.
 func TestArrivalEndsDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, admission.Bounds{Server: inference.Limits{InFlight: 1}, Decoding: 2})

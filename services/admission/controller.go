@@ -1,7 +1,7 @@
-// Package admission decides whether a request may go on: the [Controller] has the limits, the
-// rates, the queue with its turns, the deadlines and the drain, and an [Arrival] records the
-// bytes and the decode slot that a request holds while it is read. Whatever bounds requests
-// before a model sees them belongs here. What a request asks for doesn't: that is serving's.
+// Package admission decides whether a request may continue. The [Controller] has the limits, the
+// rates, the queue with fair queueing, the deadlines and the drain. An [Arrival] records the bytes
+// and the decode slot that a request holds while it is read. Code that limits requests before a
+// model receives them belongs here. The content of requests belongs to serving.
 package admission
 
 import (
@@ -16,41 +16,41 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// errStopping is the cause of contexts that end because the server stops.
+// errStopping is the cause of contexts that end because the server shuts down.
 var errStopping = &inference.Error{
 	Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown, RetryAfter: 5 * time.Second,
 	Message: "the server is shutting down",
 }
 
-// Controller decides whether a request may go on: it bounds the requests in flight, has those
-// that find no place wait for their turn, and records what requests hold while they are read.
-// Methods may be called concurrently.
+// Controller decides whether a request may continue. It limits the requests in flight, queues
+// requests without a free slot, and records what requests hold while they are read. Methods may be
+// called concurrently.
 type Controller struct {
 	meters *metering.Meters
 	ledger *ledger
 	guard  atomic.Pointer[Guard]
-	early  [refusals]atomic.Uint64 // refused before they were read
+	early  [refusals]atomic.Uint64 // number of requests refused before they were read, by reason
 
 	began time.Time
 
-	idle     chan struct{} // closed when closed and nothing is left
-	draining chan struct{} // closed when closed
+	idle     chan struct{} // closed when the controller is closed and count is 0
+	draining chan struct{} // closed when the controller is closed
 
 	mu      sync.Mutex
 	bounds  Bounds
 	server  scope
-	models  map[string]*scope  // by name, where there are limits of models
-	clients map[string]*client // by name: those of keys, which operators give
-	nobody  client             // requests of no client
-	ring    []*client          // that wait: whoever gets a place goes to the end
+	models  map[string]*scope  // by name; used if models have limits
+	clients map[string]*client // by key name, which operators assign
+	nobody  client             // requests without a client
+	ring    []*client          // clients with queued requests; a client that gets a slot moves to the end
 
-	// All that have been let in, wait, or are changes of models.
+	// Tickets of requests that are admitted or queued, and of changes of models.
 	given  tickets
 	count  int
 	closed bool
 }
 
-// New returns a controller with valid bounds, which counts its refusals on meters.
+// New returns a controller with valid bounds. It counts refusals on meters.
 func New(b Bounds, meters *metering.Meters) *Controller {
 	a := &Controller{
 		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),
@@ -61,8 +61,8 @@ func New(b Bounds, meters *metering.Meters) *Controller {
 	return a
 }
 
-// SetBounds changes what is admitted at once, for all requests from now on. Requests that
-// are in flight or wait stay, whatever the new bounds are.
+// SetBounds changes the bounds for all later requests. Requests that are in flight or queued stay,
+// even beyond the new bounds.
 func (a *Controller) SetBounds(b Bounds) error {
 	if err := b.Validate(); err != nil {
 		return err
@@ -72,8 +72,7 @@ func (a *Controller) SetBounds(b Bounds) error {
 	return nil
 }
 
-// set changes the bounds. Requests that have been let in stay, and those that wait
-// get the places that there are now.
+// set changes the bounds. Admitted requests stay, and queued requests get the free slots.
 func (a *Controller) set(b Bounds) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,19 +94,19 @@ func (a *Controller) set(b Bounds) {
 
 // Ask is a request for a slot.
 type Ask struct {
-	// Model by its own name where it is known, or else by the name that the client gave.
+	// Model is the model's own name if it is known, or else the name that the client sent.
 	Model string
 	// Known reports whether Model is a model's own name.
 	Known bool
-	// Priority in the queue. The smaller one is served first.
+	// Priority in the queue. A smaller value is served first.
 	Priority int64
 
 	now     time.Time
-	arrived bool // the rates of its client and of the server have been spent already
+	arrived bool // the rates of the client and the server are already spent
 }
 
-// arrive refuses a request that would be refused whatever its model, and spends the rates
-// of its client and of the server.
+// arrive refuses a request that would be refused for any model. Otherwise it spends the rates of
+// the client and of the server.
 func (a *Controller) arrive(ctx context.Context, now time.Time) (refusal, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,9 +122,9 @@ func (a *Controller) arrive(ctx context.Context, now time.Time) (refusal, error)
 	return refusedRate, spend(now, &t.client.scope, &a.server)
 }
 
-// Enter gives a request its slot when its turn has come. The ticket, which is new, is then
-// the request's context: it ends with the client, at the deadline, or when the server stops.
-// Without an error the caller must call Leave.
+// Enter waits until the request gets a slot. The new ticket is then the request's context: it ends
+// when the client disconnects, at the deadline, or when the server shuts down. If Enter returns no
+// error, the caller must call Leave.
 func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
 	q.now, q.arrived = t.Measure.Began(), ArrivalOf(ctx).enter()
 	if q.now.IsZero() {
@@ -143,8 +142,8 @@ func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
 	return err
 }
 
-// EnterControl admits a change of models, which has neither limit nor timeout. The context
-// ends with the client or when the server stops; leave must be called.
+// EnterControl admits a change of models, which has neither a limit nor a timeout. The context ends
+// when the client disconnects or the server shuts down. The caller must call leave.
 func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
 	t := &Ticket{Context: ctx, controller: a, control: true}
 	a.mu.Lock()
@@ -156,7 +155,7 @@ func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave
 	return t, t.Leave, nil
 }
 
-// take finds a place, or one in the queue.
+// take assigns a slot to the request or adds it to the queue.
 func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -189,7 +188,7 @@ func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, er
 		t.deadline = q.now.Add(timeout)
 	}
 	a.give(t)
-	// Nobody who waits could have this place: whoever can gets it when it comes free.
+	// No queued request can use this slot: grant assigns each slot as soon as it is free.
 	if missing == nil {
 		a.seat(t)
 		return false, nil
@@ -199,7 +198,7 @@ func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, er
 	return true, nil
 }
 
-// clientOf finds whose request it is. Its limits may be others than before.
+// clientOf returns the client of a request and updates its limits, which may have changed.
 func (a *Controller) clientOf(ctx context.Context) *client {
 	known := inference.ClientOf(ctx)
 	if known == nil {
@@ -214,7 +213,7 @@ func (a *Controller) clientOf(ctx context.Context) *client {
 	return c
 }
 
-// modelOf is nil for models without limits.
+// modelOf returns the scope of a model, or nil if models have no limits.
 func (a *Controller) modelOf(q Ask) *scope {
 	if len(a.bounds.Models) == 0 {
 		return nil
@@ -228,14 +227,14 @@ func (a *Controller) modelOf(q Ask) *scope {
 	return m
 }
 
-// forget drops what is remembered of a model that may be only a client's word.
+// forget removes the scope of a model whose name comes from a client and may not exist.
 func (a *Controller) forget(t *Ticket) {
 	if t.unknown != "" && !t.model.busy() {
 		delete(a.models, t.unknown)
 	}
 }
 
-// each goes over what bounds the request, the narrowest first.
+// each calls do for each scope that limits the request, the narrowest first.
 func (t *Ticket) each(do func(*scope)) {
 	do(&t.client.scope)
 	if t.model != nil {
@@ -244,7 +243,7 @@ func (t *Ticket) each(do func(*scope)) {
 	do(&t.controller.server)
 }
 
-// missing is what has no place for the request; nil where there is one.
+// missing returns the first scope without a free slot for the request, or nil.
 func (t *Ticket) missing() *scope {
 	switch {
 	case !t.client.room():
@@ -257,7 +256,7 @@ func (t *Ticket) missing() *scope {
 	return nil
 }
 
-// full refuses a request that can't wait either.
+// full returns an error if the request can't be queued either.
 func (a *Controller) full(t *Ticket, missing *scope) (err *inference.Error) {
 	t.each(func(s *scope) {
 		switch queued := s.limits.Queued; {
@@ -271,7 +270,7 @@ func (a *Controller) full(t *Ticket, missing *scope) (err *inference.Error) {
 	return err
 }
 
-// spend takes a request from the rates that there are, or from none.
+// spend takes one request from each scope's rate. If one rate is used up, it takes nothing.
 func spend(now time.Time, scopes ...*scope) error {
 	var taken []*rate.Reservation
 	for _, s := range scopes {
@@ -290,12 +289,12 @@ func spend(now time.Time, scopes ...*scope) error {
 	return nil
 }
 
-// seat counts a request that has its place.
+// seat counts a request that gets a slot.
 func (a *Controller) seat(t *Ticket) {
 	t.each(func(s *scope) { s.inFlight++ })
 }
 
-// await waits for the request's turn.
+// await waits until the request gets a slot.
 func (a *Controller) await(t *Ticket) error {
 	select {
 	case <-t.turn:
@@ -305,7 +304,7 @@ func (a *Controller) await(t *Ticket) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case t.placed: // whatever else has come to pass
+	case t.placed: // even if the context has ended meanwhile
 		return nil
 	case t.refused == nil:
 		a.withdraw(t)
@@ -320,14 +319,14 @@ func (a *Controller) await(t *Ticket) error {
 	return errStopping
 }
 
-// give lists a ticket and starts its context.
+// give adds a ticket to the list and starts its context.
 func (a *Controller) give(t *Ticket) {
 	a.count++
 	a.given.add(t)
 	t.begin()
 }
 
-// back takes a ticket off the list.
+// back removes a ticket from the list.
 func (a *Controller) back(t *Ticket) {
 	a.given.remove(t)
 	a.forget(t)
@@ -337,7 +336,7 @@ func (a *Controller) back(t *Ticket) {
 	}
 }
 
-// leave gives a place to the next one.
+// leave releases the slot of a ticket and grants it to a queued request.
 func (a *Controller) leave(t *Ticket) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -351,14 +350,14 @@ func (a *Controller) leave(t *Ticket) {
 // Draining is closed when no more requests are admitted.
 func (a *Controller) Draining() <-chan struct{} { return a.draining }
 
-// MaxInFlight returns the bound of requests in flight; 0 is no bound.
+// MaxInFlight returns the maximum number of requests in flight. 0 means no limit.
 func (a *Controller) MaxInFlight() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.bounds.Server.InFlight
 }
 
-// Ready is nil until the drain begins.
+// Ready returns nil until the drain begins.
 func (a *Controller) Ready() error {
 	select {
 	case <-a.draining:
@@ -368,8 +367,8 @@ func (a *Controller) Ready() error {
 	}
 }
 
-// Drain refuses new requests and those that wait, lets those in flight go on until ctx
-// ends, then cancels the rest. When it returns, none is in flight.
+// Drain refuses new and queued requests. It lets requests in flight continue until ctx ends, and
+// then cancels them. When it returns, no request is in flight.
 func (a *Controller) Drain(ctx context.Context) {
 	a.mu.Lock()
 	if !a.closed {
@@ -388,7 +387,7 @@ func (a *Controller) Drain(ctx context.Context) {
 	<-a.idle
 }
 
-// stop ends all that is in flight.
+// stop cancels all requests in flight.
 func (a *Controller) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -397,8 +396,8 @@ func (a *Controller) stop() {
 	}
 }
 
-// Rate returns how many requests may begin now, by the rate of the client under the
-// context or of the server, whichever leaves less; ok is false where there is none.
+// Rate returns the number of requests that may start now. It is that of the client's or the
+// server's rate, whichever is smaller. It returns false if neither has a rate.
 func (a *Controller) Rate(ctx context.Context) (least Rate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/trident-inference/trident/test/cputime"
 )
 
-// atOnce is an engine whose answers cost nothing.
+// atOnce is an engine that answers at once and at no cost.
 type atOnce struct{ *inferencetest.Engine }
 
 var final = &inference.Response{Final: true}
@@ -29,9 +29,9 @@ func (atOnce) Forward(ctx context.Context, _ *inference.InferRequest) iter.Seq2[
 	}
 }
 
-// BenchmarkAdmission asks what the service itself costs a request that nothing holds
-// back: admission, deadline, meters. The requests come from clients that may leave, as
-// a frontend's do. Compare by benchstat; cpu-ns/op holds on a busy machine, too.
+// BenchmarkAdmission measures the cost of the service itself for a request without a wait:
+// admission, deadline, meters. The requests come from clients that can disconnect, as in a
+// frontend. Compare with benchstat. The metric cpu-ns/op is also valid on a busy machine.
 func BenchmarkAdmission(b *testing.B) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.Say(""), nil)
@@ -75,8 +75,7 @@ func BenchmarkAdmission(b *testing.B) {
 	})
 }
 
-// cpuTime reports what the process has computed from now on until what it gives is
-// called.
+// cpuTime returns a function that reports the CPU time of the process since the call of cpuTime.
 func cpuTime(b *testing.B) func() {
 	b.Helper()
 	before := cputime.Process(b)

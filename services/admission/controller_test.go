@@ -16,10 +16,10 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// gate is a model whose requests end one by one, as the test says.
+// gate is a model whose requests end one by one, on the test's command.
 type gate struct {
 	mu    sync.Mutex
-	order []string // of those that have begun, by their prompts
+	order []string // prompts of the requests that have started
 	next  chan struct{}
 }
 
@@ -38,18 +38,18 @@ func (g *gate) script(ctx context.Context, req *kserve.ModelInferRequest, send f
 	}
 }
 
-// begun are the requests that the model has seen.
+// begun returns the prompts of the requests that the model has received.
 func (g *gate) begun() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.order)
 }
 
-// release ends a request that the model has, and waits for what follows from that.
+// release ends one request in the model and waits for the effects.
 func (g *gate) release() {
 	select {
 	case g.next <- struct{}{}:
-	case <-time.After(time.Hour): // none is there: the order will show it
+	case <-time.After(time.Hour): // no request is in the model: the test's check of the order fails
 	}
 	synctest.Wait()
 }
@@ -80,7 +80,8 @@ func newCrowd(t *testing.T, b admission.Bounds, models ...string) *crowd {
 // the test would wait for the request until the time limit of all tests.
 const patience = 24 * time.Hour
 
-// ask sends a request whose prompt is its name, and waits until it is where it stays.
+// ask sends a request whose prompt is name. It waits until the request is served, queued or
+// refused.
 func (c *crowd) ask(ctx context.Context, name string, change ...func(*inference.Request)) {
 	req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: name}}, Stream: true}
 	for _, do := range change {
@@ -104,7 +105,7 @@ func (c *crowd) error(name string) *inference.Error {
 	return c.failed[name]
 }
 
-// finish releases what is left, and holds the order in which all began.
+// finish releases the remaining requests and checks the order in which all requests started.
 func (c *crowd) finish(want ...string) {
 	c.t.Helper()
 	for range want {
@@ -119,7 +120,7 @@ func (c *crowd) finish(want ...string) {
 	}
 }
 
-// of is a client's context.
+// of returns a client's context.
 func of(t *testing.T, name string, limits ...inference.Limits) context.Context {
 	t.Helper()
 	client := &inference.Client{Name: name}
@@ -139,8 +140,8 @@ func toModel(name string) func(*inference.Request) {
 
 func server(l inference.Limits) admission.Bounds { return admission.Bounds{Server: l} }
 
-// TestTurns: a client with a hundred requests in the queue delays another one's single
-// request by one place at most, and so whatever number of clients there is.
+// TestTurns checks that a client with a hundred queued requests delays the single request of
+// another client by at most one slot, for any number of clients.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{InFlight: 1}))
@@ -156,7 +157,7 @@ func TestTurns(t *testing.T) {
 		c.ask(of(t, "c"), "c1")
 		c.ask(t.Context(), "nobody")
 		want = append(want, "a1", "b0", "c0", "nobody", "a2", "c1", "a3", "a4")
-		for i := range 10 { // a comes again and again, and b once more
+		for i := range 10 { // a sends requests repeatedly, and b one more
 			c.gate.release()
 			if i == 7 {
 				c.ask(of(t, "b"), "b1")
@@ -176,8 +177,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestPriorities: within a client the smaller number is served first, but for who has
-// waited long.
+// TestPriorities checks that the smaller priority of a client is served first, unless another
+// request has waited long.
 func TestPriorities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{InFlight: 1}))
@@ -195,7 +196,7 @@ func TestPriorities(t *testing.T) {
 	})
 }
 
-// TestLimitsOfModelsAndKeys: who may not begin holds nobody else up.
+// TestLimitsOfModelsAndKeys checks that a request at its limit doesn't delay other requests.
 func TestLimitsOfModelsAndKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, admission.Bounds{
@@ -240,8 +241,8 @@ func wantRefused(t *testing.T, e *inference.Error, code inference.Code, words st
 	}
 }
 
-// TestQueueIsShared: a queue that one client has filled takes another's requests, at
-// the expense of the first one's last.
+// TestQueueIsShared checks that a queue filled by one client accepts a request of another client
+// and evicts the first client's last request.
 func TestQueueIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{InFlight: 1, Queued: 4}))
@@ -262,8 +263,8 @@ func TestQueueIsShared(t *testing.T) {
 	})
 }
 
-// TestWaitingEnds: with the client, at the deadline, and when the server drains; and
-// what has ended holds no place.
+// TestWaitingEnds checks that the wait in the queue ends when the client disconnects, at the
+// deadline, and when the server drains. Requests that have ended hold no slot.
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := server(inference.Limits{InFlight: 1, Queued: 10})
@@ -312,7 +313,8 @@ func TestWaitingEnds(t *testing.T) {
 	})
 }
 
-// TestRates: so many at once, then one after the other, each told when.
+// TestRates checks that the burst is admitted at once and further requests at the rate. A refusal
+// has the delay before a retry.
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{Rate: 100}))
@@ -334,7 +336,7 @@ func TestRates(t *testing.T) {
 		if left, _ := c.service.Admission().Rate(ctx); left != (admission.Rate{Limit: 2, Reset: 4 * time.Second}) {
 			t.Errorf("left: %+v", left)
 		}
-		c.ask(of(t, "b"), "b") // another's
+		c.ask(of(t, "b"), "b") // of another client
 		<-time.After(time.Second)
 		c.ask(ctx, "4")
 		if e := c.error("4"); e == nil || e.RetryAfter != time.Second {
@@ -346,7 +348,8 @@ func TestRates(t *testing.T) {
 	})
 }
 
-// TestRefusalsCostNothing: what the server's rate refuses leaves the key's as it was.
+// TestRefusalsCostNothing checks that a refusal by the server's rate spends nothing of the key's
+// rate.
 func TestRefusalsCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{Rate: 1}))
@@ -362,7 +365,7 @@ func TestRefusalsCostNothing(t *testing.T) {
 	})
 }
 
-// TestSetBounds: new bounds drop nobody, and let in who may begin now.
+// TestSetBounds checks that new bounds end no request and admit queued requests at once.
 func TestSetBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{InFlight: 1, Queued: 5}))
@@ -390,7 +393,7 @@ func TestSetBounds(t *testing.T) {
 			c.gate.release()
 		}
 		c.asked.Wait()
-		got := c.gate.begun() // in any order: several got their places at once
+		got := c.gate.begun() // in any order: several got their slots at once
 		slices.Sort(got)
 		if !slices.Equal(got, []string{"0", "1", "2", "3", "4"}) {
 			t.Errorf("begun: %v", got)
@@ -420,8 +423,7 @@ func TestAdmissionRefusesTooMany(t *testing.T) {
 	})
 }
 
-// TestCrowd has many clients come and go at once; under -race it is the proof of the
-// locks.
+// TestCrowd runs many concurrent clients. Under -race, it checks the locking.
 func TestCrowd(t *testing.T) {
 	engine := inferencetest.New()
 	for _, name := range []string{"m", "n"} {

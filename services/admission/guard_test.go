@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestGuardSeesWhatComes: a request is refused by what its party would hold with the bytes
-// that are about to be read, the inflated ones too, and holds nothing of what was refused.
+// TestGuardSeesWhatComes checks that the guard counts the bytes that are about to be read,
+// including inflated bytes. A party holds nothing of a refused request.
 func TestGuardSeesWhatComes(t *testing.T) {
 	s := withBounds(t, admission.Bounds{})
 	s.Admission().SetGuard(func(held admission.Holding) error {
@@ -37,7 +37,7 @@ func TestGuardSeesWhatComes(t *testing.T) {
 	wantHeld(t, s, nothing)
 }
 
-// TestLimitBodies: the smaller one of the operator's bound and of the memory's is in force.
+// TestLimitBodies checks that the smaller of the operator's limit and the memory's limit applies.
 func TestLimitBodies(t *testing.T) {
 	for _, test := range []struct{ bound, memory, limit int64 }{{0, 50, 50}, {100, 50, 50}, {50, 100, 50}, {50, 0, 50}} {
 		s := withBounds(t, admission.Bounds{BodyBytes: test.bound})
@@ -47,7 +47,7 @@ func TestLimitBodies(t *testing.T) {
 			t.Errorf("%+v: %v", test, err)
 		}
 		wantOverloaded(t, second.Take(1), "bodies of the requests")
-		if err := s.Admission().SetBounds(admission.Bounds{}); err != nil { // new settings leave the memory's bound
+		if err := s.Admission().SetBounds(admission.Bounds{}); err != nil { // new settings keep the memory's limit
 			t.Fatal(err)
 		}
 		if err := second.Take(1); (err == nil) != (test.memory == 0 || test.memory > test.limit) {

@@ -36,7 +36,7 @@ func partyOf(ctx context.Context) Party {
 	return Party{Address: inference.AddressIn(ctx)}
 }
 
-// Holding is what the requests of a party currently hold.
+// Holding is the memory and the number of requests that a party currently holds.
 type Holding struct {
 	Party Party
 	// Bytes is the memory of the bodies of requests that are being read or served.
@@ -56,7 +56,7 @@ type ledger struct {
 	most     int64              // further bound of bytes; 0 is no bound
 	accounts map[Party]*account // parties that hold something
 	all      Holding
-	ring     []*account // parties that wait for slots, in the order of their turns
+	ring     []*account // parties that wait for slots, in round-robin order
 }
 
 // intakeLimits are the bounds of all parties together; 0 is no bound.

@@ -12,12 +12,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// burst is how many requests may begin at once under a rate.
+// burst returns the number of requests that may start at once under a rate.
 func burst(l inference.Limits) int {
 	return cmp.Or(l.Burst, max(1, int(min(math.Ceil(l.Rate), math.MaxInt32))))
 }
 
-// validate names the field of limits that can't be used, below the field that has them.
+// validate returns an error that names the first invalid field of limits, below the given field.
 func validate(l inference.Limits, of configfield.Field) error {
 	switch {
 	case l.InFlight < 0:
@@ -32,24 +32,24 @@ func validate(l inference.Limits, of configfield.Field) error {
 	return nil
 }
 
-// Bounds are what the server takes at once. The zero value has none.
+// Bounds are the limits of the server. The zero value has no limits.
 type Bounds struct {
-	// Server bounds all requests together.
+	// Server limits all requests together.
 	Server inference.Limits
-	// Models bounds the requests of each model, by its own name; those of "" are for
-	// models that aren't named.
+	// Models limits the requests of each model, by its own name. The limits of "" apply to models
+	// without an entry.
 	Models map[string]inference.Limits
-	// BodyBytes bounds what the bodies of requests in flight take together; 0 for no
-	// bound.
+	// BodyBytes limits the bytes of the bodies of all requests in flight together. 0 means no
+	// limit.
 	BodyBytes int64
-	// Reading bounds the requests that are being read or decoded at once, and Decoding those
-	// of them that are being decoded; 0 for no bound.
+	// Reading limits the number of requests that are being read or decoded at once. Decoding limits
+	// the number that are being decoded. 0 means no limit.
 	Reading, Decoding int
-	// RequestTimeout ends a request after this long; 0 for never.
+	// RequestTimeout is the maximum duration of a request. 0 means no limit.
 	RequestTimeout time.Duration
 }
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the first invalid field.
 func (b Bounds) Validate() error {
 	for _, limits := range b.Models {
 		if err := validate(limits, "admission.Models"); err != nil {
@@ -69,12 +69,12 @@ func (b Bounds) Validate() error {
 	return validate(b.Server, "admission.Server")
 }
 
-// intake is what the ledger goes by.
+// intake returns the limits of the ledger.
 func (b Bounds) intake() intakeLimits {
 	return intakeLimits{bytes: b.BodyBytes, reading: b.Reading, decoding: b.Decoding}
 }
 
-// model gives the limits of one.
+// model returns the limits of a model.
 func (b Bounds) model(name string) inference.Limits {
 	if limits, ok := b.Models[name]; ok {
 		return limits
@@ -82,18 +82,19 @@ func (b Bounds) model(name string) inference.Limits {
 	return b.Models[""]
 }
 
-// scope is what limits bound: the server, a model or a client. The admission's lock
+// scope is the unit that limits apply to: the server, a model or a client. The controller's lock
 // guards it.
 type scope struct {
 	limits            inference.Limits
-	bucket            *rate.Limiter // nil without a rate
+	bucket            *rate.Limiter // nil if there is no rate
 	inFlight, waiting int
-	// whose the limits are, for errors; a client's are its own fault.
+	// of names the owner of the limits in errors. The field own is set for a client's limits, which
+	// the client itself exceeds.
 	of  string
 	own bool
 }
 
-// set changes the limits. What a bucket holds stays.
+// set changes the limits. The tokens in the bucket stay.
 func (s *scope) set(limits inference.Limits) {
 	if s.limits == limits {
 		return
@@ -112,14 +113,14 @@ func (s *scope) set(limits inference.Limits) {
 
 func (s *scope) room() bool { return s.limits.InFlight == 0 || s.inFlight < s.limits.InFlight }
 
-// busy is whether anything is counted.
+// busy reports whether any request is in flight or queued.
 func (s *scope) busy() bool { return s.inFlight+s.waiting > 0 }
 
-// fullRetry is when to come again where places are taken: none tells when they will
-// be free.
+// fullRetry is the suggested delay before a retry if all slots are taken. The time at which a slot
+// becomes free isn't known.
 const fullRetry = time.Second
 
-// full refuses a request for which there is no place.
+// full returns the error of a request without a free slot.
 func (s *scope) full() *inference.Error {
 	e := &inference.Error{
 		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
@@ -131,7 +132,7 @@ func (s *scope) full() *inference.Error {
 	return e
 }
 
-// fast refuses a request that comes too early.
+// fast returns the error of a request that exceeds the rate.
 func (s *scope) fast(wait time.Duration) *inference.Error {
 	return &inference.Error{
 		Code: inference.CodeLimited, Reason: inference.ReasonRateLimit, RetryAfter: wait,
@@ -139,11 +140,11 @@ func (s *scope) fast(wait time.Duration) *inference.Error {
 	}
 }
 
-// Rate is how much of a rate of requests is left, by the words of OpenAI's headers.
+// Rate is the remaining rate of requests, in the terms of OpenAI's rate limit headers.
 type Rate struct {
-	// Limit of requests that may begin at once, and those Remaining now.
+	// Limit is the number of requests that may start at once, and Remaining the number left now.
 	Limit, Remaining int
-	// Reset is when all may again.
+	// Reset is the time until Remaining equals Limit.
 	Reset time.Duration
 }
 

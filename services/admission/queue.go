@@ -8,14 +8,14 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// client is what the admission knows of whom requests are from.
+// client is the admission state of one client.
 type client struct {
 	scope
 
-	queue []*Ticket // that wait, the first one's turn first
+	queue []*Ticket // waiting requests in the order of service
 }
 
-// next is the client's first request that there is a place for.
+// next returns the client's first queued request that can get a slot, or nil.
 func (c *client) next() *Ticket {
 	if !c.room() {
 		return nil
@@ -30,7 +30,7 @@ func (c *client) next() *Ticket {
 
 func (c *client) add(t *Ticket) {
 	at, _ := slices.BinarySearchFunc(c.queue, t.rank, func(other *Ticket, rank int64) int {
-		return cmp.Or(cmp.Compare(other.rank, rank), -1) // behind its like
+		return cmp.Or(cmp.Compare(other.rank, rank), -1) // behind requests of equal rank
 	})
 	c.queue = slices.Insert(c.queue, at, t)
 }
@@ -40,22 +40,22 @@ func (c *client) remove(t *Ticket) {
 	c.queue = slices.Delete(c.queue, at, at+1)
 }
 
-// A step of priority is worth this much time in the queue, and there are so many
-// steps: who comes later by more than that is never served first, so that none waits
-// for ever.
+// priorityStep is the queueing time that one step of priority is worth. The number of steps is
+// capped at prioritySteps to prevent starvation: a request is overtaken only by requests that
+// arrive within that time.
 const (
 	priorityStep  = time.Second
 	prioritySteps = 60
 )
 
-// rankOf orders a client's requests: by when they came, as far as their priorities
-// don't say else. The smaller priority is served first, as by Triton and vLLM.
+// rankOf returns the rank of a request among its client's requests: its arrival time, shifted by
+// its priority. A smaller priority is served first, as in Triton and vLLM.
 func (a *Controller) rankOf(now time.Time, priority int64) int64 {
 	steps := min(max(priority, -prioritySteps), prioritySteps)
 	return int64(now.Sub(a.began) + time.Duration(steps)*priorityStep)
 }
 
-// enqueue has a request wait.
+// enqueue adds a request to the queue.
 func (a *Controller) enqueue(t *Ticket) {
 	if len(t.client.queue) == 0 {
 		a.ring = append(a.ring, t.client)
@@ -65,7 +65,7 @@ func (a *Controller) enqueue(t *Ticket) {
 	t.Measure.Wait(1)
 }
 
-// withdraw ends the waiting of a request.
+// withdraw removes a request from the queue.
 func (a *Controller) withdraw(t *Ticket) {
 	t.client.remove(t)
 	t.each(func(s *scope) { s.waiting-- })
@@ -76,7 +76,7 @@ func (a *Controller) withdraw(t *Ticket) {
 	}
 }
 
-// grant gives the places that are free to those who wait, one to each client by turns.
+// grant assigns free slots to queued requests, one for each client in turn (round robin).
 func (a *Controller) grant() {
 	for i := 0; i < len(a.ring) && a.server.room() && !a.closed; {
 		c := a.ring[i]
@@ -95,8 +95,8 @@ func (a *Controller) grant() {
 	}
 }
 
-// greedy is the client that has most requests in the queue, if it has more than this
-// one will have: then one of them must make room in a queue that is full.
+// greedy returns the client with the most queued requests, if it has more than c will have. In a
+// full queue, one of its requests must make room for c. Otherwise greedy returns nil.
 func (a *Controller) greedy(c *client) *client {
 	if len(a.ring) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (a *Controller) greedy(c *client) *client {
 	return most
 }
 
-// evict refuses the client's last request after all.
+// evict refuses the client's last queued request.
 func (a *Controller) evict(c *client) {
 	t := c.queue[len(c.queue)-1]
 	t.refused = a.server.full()
@@ -116,8 +116,8 @@ func (a *Controller) evict(c *client) {
 	close(t.turn)
 }
 
-// PriorityOf returns the priority of a request in the queue: the one that it asks for, or else
-// the default level of the model.
+// PriorityOf returns the priority of a request in the queue: the requested one, or else the model's
+// default level.
 func PriorityOf(config *kserve.ModelConfig, asked int64) int64 {
 	if asked == 0 {
 		return int64(min(config.GetDynamicBatching().GetDefaultPriorityLevel(), prioritySteps))

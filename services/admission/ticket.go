@@ -8,32 +8,32 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// Ticket is a request's slot, and its context: one that ends when the client disconnects, at
-// the deadline, or when the server stops.
+// Ticket is a request's slot and its context. The context ends when the client disconnects, at the
+// deadline, or when the server shuts down.
 type Ticket struct {
 	context.Context //nolint:containedctx // it is one
 
-	// Measure of the request, which its owner begins and ends. A change of models has none.
+	// Measure of the request. Its owner begins and ends it. A change of models has none.
 	Measure metering.Measure
 
 	cancel context.CancelCauseFunc // nil before the controller lists the ticket
-	free   context.CancelFunc      // releases the timer of the deadline; nil without one
+	free   context.CancelFunc      // releases the timer of the deadline; nil if there is no deadline
 
 	controller *Controller
-	deadline   time.Time // zero for none
-	control    bool      // a change of models, which has no limits
+	deadline   time.Time // zero if there is no deadline
+	control    bool      // the ticket of a change of models, which has no limits
 
 	client  *client
-	model   *scope // nil where models have no limits
-	unknown string // the model's name where only the client has said it
+	model   *scope // nil if models have no limits
+	unknown string // the model's name if it comes from the client and isn't known
 
-	prev, next *Ticket // in the admission's list
+	prev, next *Ticket // in the controller's list
 
-	// Of one that waits.
-	rank    int64         // whose turn comes first among the client's
-	turn    chan struct{} // closed when the waiting is over
+	// Set while the request is queued.
+	rank    int64         // order among the client's requests
+	turn    chan struct{} // closed when the request leaves the queue
 	placed  bool
-	refused *inference.Error // instead
+	refused *inference.Error // the error if the request didn't get a slot
 }
 
 // begin derives the request's context from the client's.
@@ -44,16 +44,16 @@ func (t *Ticket) begin() {
 	}
 }
 
-// end ends the request for a reason of the server's. The first one counts.
+// end cancels the request with a cause of the server. The first cause applies.
 func (t *Ticket) end(cause error) { t.cancel(cause) }
 
-// Leave gives the slot back. Whoever entered must call it once.
+// Leave releases the slot. It must be called once after a successful Enter.
 func (t *Ticket) Leave() {
 	t.controller.leave(t)
 	t.release()
 }
 
-// release lets go of what hangs on the client's context.
+// release frees the resources of the derived contexts.
 func (t *Ticket) release() {
 	if t.cancel == nil {
 		return
@@ -64,7 +64,7 @@ func (t *Ticket) release() {
 	t.cancel(nil)
 }
 
-// tickets is the list of those that were given out and not returned.
+// tickets is the list of tickets that haven't been returned.
 type tickets struct{ first, last *Ticket }
 
 func (l *tickets) add(t *Ticket) {

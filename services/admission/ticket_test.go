@@ -14,14 +14,14 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestEnds ends requests in each way: the request's context and those derived from it end
-// with the right error and cause.
+// TestEnds ends requests in each way. The request's context and the contexts derived from it must
+// end with the specified error and cause.
 func TestEnds(t *testing.T) {
 	stop := func(s *serving.Service, _ context.CancelFunc) { go inferencetest.Drain(s) }
 	for name, c := range map[string]struct {
 		end     func(s *serving.Service, cancel context.CancelFunc)
 		err     error
-		derives bool // somebody has asked when the whole context is done
+		derives bool // a derived context is created before the end
 	}{
 		"the deadline passes":          {func(*serving.Service, context.CancelFunc) {}, context.DeadlineExceeded, false},
 		"the deadline passes, derived": {func(*serving.Service, context.CancelFunc) {}, context.DeadlineExceeded, true},
@@ -40,7 +40,7 @@ func TestEnds(t *testing.T) {
 						defer release()
 					}
 					<-ctx.Done()
-					synctest.Wait() // a client's end goes on to what is derived
+					synctest.Wait() // the end propagates to derived contexts
 					if !errors.Is(ctx.Err(), c.err) || derived.Err() == nil {
 						t.Errorf("%v, derived %v", ctx.Err(), derived.Err())
 					}
