@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Quantiles of times, each off by no more than a sixteenth.
+// Quantiles are quantiles of times, each with an error of at most 1/16.
 type Quantiles struct {
 	P50, P90, P99 time.Duration
 	Count         uint64
 }
 
-// buckets hold times from a microsecond up to four hours, with as many buckets as
-// mantissas for each doubling. Longer times count in the last bucket.
+// The buckets cover times from a microsecond to four hours. Each doubling has as many buckets as
+// mantissas. Longer times are counted in the last bucket.
 const (
 	buckets   = 256
 	mantissas = 8
 	maxBounds = 16
-	// parts are the buckets and the halves of those that a bound lies in.
+	// parts is the number of buckets plus the number of buckets that a bound splits in two.
 	parts = buckets + maxBounds
 )
 
-// bucketOf is where a time counts.
+// bucketOf returns the bucket of a time.
 func bucketOf(d time.Duration) int {
 	us := uint64(max(d/time.Microsecond, 0))
 	if us < mantissas {
@@ -33,7 +33,7 @@ func bucketOf(d time.Duration) int {
 	return min(shift*mantissas+int(us>>shift), buckets-1)
 }
 
-// middle of a bucket.
+// middle returns the middle of a bucket.
 func middle(bucket int) time.Duration {
 	if bucket < 2*mantissas {
 		return time.Duration(bucket) * time.Microsecond
@@ -43,15 +43,15 @@ func middle(bucket int) time.Duration {
 	return time.Duration((2*low+1)<<shift) * time.Microsecond / 2
 }
 
-// scale cuts the buckets at bounds, so that what counts up to a bound is exact, and
-// quantiles come of the same counts.
+// scale splits the buckets at bounds, so that counts up to a bound are exact. Quantiles use the
+// same counts.
 type scale struct {
 	bounds []time.Duration
-	first  [buckets]int           // part that the bucket begins with
-	cut    [buckets]time.Duration // what is above it counts in the part behind
+	first  [buckets]int           // first part of the bucket
+	cut    [buckets]time.Duration // longer times are counted in the next part
 }
 
-// newScale takes rising bounds, no two of which lie in one bucket.
+// newScale takes bounds in ascending order. Two bounds must not lie in the same bucket.
 func newScale(seconds ...float64) *scale {
 	s := &scale{}
 	for _, bound := range seconds {
@@ -76,16 +76,15 @@ func (s *scale) part(d time.Duration) int {
 	return s.first[bucket]
 }
 
-// The bounds that OpenTelemetry's conventions for generative AI give.
+// The bounds of OpenTelemetry's conventions for generative AI.
 var (
 	firstTokenScale = newScale(0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)   //nolint:gochecknoglobals // a constant table
 	interTokenScale = newScale(0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)                  //nolint:gochecknoglobals // a constant table
 	durationScale   = newScale(0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92) //nolint:gochecknoglobals // a constant table
 )
 
-// histogram counts times since the start, and remembers what it had counted a while
-// ago, which tells what has come of late. Adding takes no lock, and memory is the same
-// whatever comes.
+// histogram counts times since the start. It also keeps an earlier state, from which recent counts
+// follow. Adding takes no lock, and the memory is constant.
 type histogram struct {
 	scale    *scale
 	counts   [parts]atomic.Uint64
@@ -102,7 +101,7 @@ func (h *histogram) observe(now time.Time, d time.Duration, n uint64) {
 	h.add(d, n)
 }
 
-// add is observe for who asks for no quantiles.
+// add is observe without support for recent counts.
 func (h *histogram) add(d time.Duration, n uint64) {
 	h.counts[h.scale.part(d)].Add(n)
 	h.nanos.Add(uint64(max(d, 0)) * n)
@@ -116,7 +115,7 @@ func (h *histogram) read() *[parts]uint64 {
 	return &all
 }
 
-// recent adds what has been counted of late to the buckets.
+// recent adds the recent counts to the buckets.
 func (h *histogram) recent(now time.Time, to *[buckets]uint64) {
 	since := h.past.since(now)
 	if since == nil {
@@ -155,26 +154,27 @@ func quantilesOf(times *[buckets]uint64) Quantiles {
 	return q
 }
 
-// Histogram is what has been counted since the start.
+// Histogram has the counts since the start.
 type Histogram struct {
-	// Bounds of the buckets, each with what is equal to it; in seconds or in tokens.
+	// Bounds are the inclusive upper bounds of the buckets, in seconds or in tokens.
 	Bounds []float64
-	// Counts of what is not above each bound, and Count of all.
+	// Counts are cumulative: the number of values up to each bound. Count is the number of all
+	// values.
 	Counts []uint64
 	Count  uint64
 	Sum    float64
-	// Exemplar is the latest one of a trace; nil for none.
+	// Exemplar is the latest value with a trace, or nil.
 	Exemplar *Exemplar
 }
 
-// Exemplar is one of the things counted, whose trace is kept.
+// Exemplar is a counted value with its trace.
 type Exemplar struct {
 	TraceID string
 	Value   float64
 	At      time.Time
 }
 
-// export gives what is counted by the scale's bounds.
+// export returns the counts by the bounds of the scale.
 func (h *histogram) export() Histogram {
 	out := Histogram{Sum: time.Duration(h.nanos.Load()).Seconds(), Exemplar: h.exemplar.Load()}
 	counts := h.read()
@@ -190,10 +190,9 @@ func (h *histogram) export() Histogram {
 	return out
 }
 
-// past remembers what a count was when the epoch began that is under way, and the one
-// before.
+// past keeps the value of a count at the start of the current epoch and of the previous epoch.
 type past[T any] struct {
-	period time.Duration // of an epoch
+	period time.Duration // duration of an epoch
 	epochs atomic.Pointer[epochs[T]]
 }
 
@@ -204,13 +203,13 @@ type epoch[T any] struct {
 	was   *T
 }
 
-// due is whether an epoch is to begin.
+// due reports whether a new epoch must start.
 func (p *past[T]) due(now time.Time) bool {
 	e := p.epochs.Load()
 	return e == nil || now.Sub(e.now.began) >= p.period
 }
 
-// mark begins one, unless somebody else just has.
+// mark starts an epoch, unless another goroutine has just started one.
 func (p *past[T]) mark(now time.Time, was *T) {
 	old := p.epochs.Load()
 	fresh := &epochs[T]{now: &epoch[T]{now, was}}
@@ -225,7 +224,7 @@ func (p *past[T]) mark(now time.Time, was *T) {
 	p.epochs.CompareAndSwap(old, fresh)
 }
 
-// since is the beginning of what is recent at a moment; nil when nothing is.
+// since returns the epoch at which the recent counts start, or nil if there are no recent counts.
 func (p *past[T]) since(now time.Time) *epoch[T] {
 	e := p.epochs.Load()
 	switch {
@@ -237,8 +236,7 @@ func (p *past[T]) since(now time.Time) *epoch[T] {
 	return e.before
 }
 
-// sizes counts numbers of tokens by powers of four, as OpenTelemetry's conventions
-// have it.
+// sizes counts numbers of tokens by powers of four, as OpenTelemetry's conventions define.
 type sizes struct {
 	counts [sizeBounds + 1]atomic.Uint64
 	sum    atomic.Uint64

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// TestBuckets: each time comes back as one that is off by no more than a sixteenth, or
+// TestBuckets checks that the middle of a time's bucket differs from the time by at most 1/16, or
 // half a microsecond.
 func TestBuckets(t *testing.T) {
 	last := -1
@@ -29,7 +29,7 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestHistogram: what is recent is told from what is not, and all is kept.
+// TestHistogram checks that recent counts and the counts since the start are correct.
 func TestHistogram(t *testing.T) {
 	h := histogram{scale: firstTokenScale}
 	h.past.period = time.Second
@@ -64,7 +64,7 @@ func TestHistogram(t *testing.T) {
 		t.Errorf("%d after a pause", q.Count)
 	}
 	all := h.export()
-	// 1 ms and 5 ms have five more: what is equal to a bound is below it.
+	// 1 ms and 5 ms have five more, because bounds are inclusive.
 	want := []uint64{1, 10, 15, 25, 45, 65, 85, 105, 105, 105, 105, 105, 105, 105, 105, 108}
 	if !slices.Equal(all.Counts, want) || all.Count != 108 || all.Bounds[0] != 0.001 || all.Bounds[15] != 10 {
 		t.Errorf("%+v", all)
@@ -74,7 +74,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestScales: each bound parts the times that are not above it from those that are.
+// TestScales checks that each bound separates the times up to the bound from longer times.
 func TestScales(t *testing.T) {
 	for _, s := range []*scale{firstTokenScale, interTokenScale, durationScale} {
 		for i, bound := range s.bounds {
@@ -104,8 +104,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// BenchmarkStep asks what the meters cost a token that comes alone, and one of sixteen
-// that come together; and how much of that is the clock. Compare by benchstat.
+// BenchmarkStep measures the cost of the meters for a single token and for one of sixteen tokens
+// that arrive together, and the clock's share of that cost. Compare with benchstat.
 func BenchmarkStep(b *testing.B) {
 	for _, together := range []int{1, 16} {
 		b.Run(strconv.Itoa(together), func(b *testing.B) {

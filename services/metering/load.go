@@ -9,23 +9,24 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Load is what is being done, by one model or by all, and how fast.
+// Load is the current load of one model or of all models, and its speed.
 type Load struct {
-	// InFlight are the requests being served, and Queued those of them that no answer
-	// has come of yet: they wait here or in the engine, or their prompt is being read.
+	// InFlight is the number of requests being served. Queued is the number of these without an
+	// answer yet: they wait here or in the engine, or the engine reads their prompt.
 	InFlight, Queued int
-	// Waiting are those of the queued ones that wait here for their turn.
+	// Waiting is the number of queued requests that wait in Trident's queue.
 	Waiting int
-	// TokensPerSecond of answers, over the last 5 to 10 s.
+	// TokensPerSecond of answers, averaged over the last 5 to 10 s.
 	TokensPerSecond float64
-	// FirstToken and InterToken are times of streamed generations, over the last 30 to
-	// 60 s: to the first token, and between two tokens of an answer.
+	// FirstToken and InterToken are times of streamed generations over the last 30 to 60 s: the
+	// time to the first token, and the time between two tokens of an answer.
 	FirstToken, InterToken Quantiles
-	// Requests that have come, and Failures among them: also those that their clients
-	// left, and of all requests those that the admission refused.
+	// Requests is the number of requests so far, and Failures the number of these that failed.
+	// Failures include requests whose client disconnected. The totals of all models also include
+	// requests that the admission refused.
 	Requests, Failures uint64
-	// PromptTokens of generations and embeddings that have ended, and
-	// CompletionTokens of answers so far.
+	// PromptTokens is the number of prompt tokens of generations and embeddings that have ended.
+	// CompletionTokens is the number of tokens of answers so far.
 	PromptTokens, CompletionTokens uint64
 }
 
@@ -35,8 +36,8 @@ type ModelLoad struct {
 	Load
 }
 
-// Load is that of all requests, whatever frontend they came by, and of each model that
-// had some, by name; of models that the client may not use it isn't told.
+// Load returns the load of all requests on all surfaces, and the load of each model with requests,
+// sorted by name. Models that the client may not use are left out of the list.
 func (ms *Meters) Load(ctx context.Context) (Load, []ModelLoad) {
 	total, models := ms.load(time.Now())
 	for _, n := range ms.Refused() {
@@ -49,7 +50,7 @@ func (ms *Meters) Load(ctx context.Context) (Load, []ModelLoad) {
 	return total, models
 }
 
-// sum adds up the load of meters.
+// sum adds up the load of several meters.
 type sum struct {
 	Load
 

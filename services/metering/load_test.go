@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// paced streams 11 tokens: the first after 400 ms, the others each after 20 ms.
+// paced streams 11 tokens: the first after 400 ms, each further one after 20 ms.
 func paced(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	for i := range 11 {
 		wait, finish := 20*time.Millisecond, ""
@@ -35,7 +35,7 @@ func paced(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inferenc
 	return nil
 }
 
-// near allows a quantile's error.
+// near reports whether two times are equal within the error of a quantile.
 func near(got, want time.Duration) bool { return got >= want*15/16 && got <= want*17/16 }
 
 func TestLoad(t *testing.T) {
@@ -68,7 +68,7 @@ func TestLoad(t *testing.T) {
 			if q := load.InterToken; q.Count != 20 || !near(q.P50, 20*time.Millisecond) || !near(q.P99, 20*time.Millisecond) {
 				t.Errorf("%s: between tokens %+v", name, q)
 			}
-			if load.TokensPerSecond != 22 { // 600 ms have passed since the first, which is less than a second
+			if load.TokensPerSecond != 22 { // 600 ms have passed since the first token; the period is at least a second
 				t.Errorf("%s: %v tokens/s", name, load.TokensPerSecond)
 			}
 		}
@@ -82,7 +82,8 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// TestLoadOfLeaving: a client that leaves is a failure, and nothing is left in flight.
+// TestLoadOfLeaving checks that a client's disconnect counts as a failure, and that no request
+// stays in flight.
 func TestLoadOfLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := inferencetest.Serve(t, serving.Config{}, paced, inferencetest.WithTemplate())
@@ -96,7 +97,7 @@ func TestLoadOfLeaving(t *testing.T) {
 	})
 }
 
-// TestLoadWithoutStream: answers in one piece have no times of tokens.
+// TestLoadWithoutStream checks that non-streaming responses have no token times.
 func TestLoadWithoutStream(t *testing.T) {
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("a", "b"), inferencetest.WithTemplate())
 	req := inferencetest.ChatRequest(1)
@@ -109,7 +110,7 @@ func TestLoadWithoutStream(t *testing.T) {
 	}
 }
 
-// TestLoadOfClients tells a client of its models' load alone.
+// TestLoadOfClients checks that a client sees only the load of its models.
 func TestLoadOfClients(t *testing.T) {
 	s := inferencetest.Service(t, serving.Config{}, inferencetest.Named())
 	for _, model := range []string{"plain", "other"} {

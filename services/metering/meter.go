@@ -1,6 +1,6 @@
-// Package metering counts requests: [Meters] have the figures by model, surface and operation, a
-// [Measure] follows one request and its trace, and the load is made of the same counts. Whatever
-// is counted of requests belongs here. What the figures are named on a page is in metrics.
+// Package metering counts requests. [Meters] have the figures by model, surface and operation. A
+// [Measure] follows one request and its trace. The load is computed from the same counts. Code that
+// counts requests belongs here. The package metrics names the figures on its page.
 package metering
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Outcome is how a request ended: well, or by the code of its error.
+// Outcome is the result of a request: success or the code of its error.
 type Outcome uint8
 
-// OutcomeOK is that of a request that succeeded.
+// OutcomeOK is the outcome of a request that succeeded.
 const OutcomeOK Outcome = 0
 
-// OutcomeCanceled is that of a request whose client has disconnected.
+// OutcomeCanceled is the outcome of a request whose client has disconnected.
 const OutcomeCanceled = Outcome(1 + inference.CodeCanceled)
 
 // Outcomes is the number of outcomes.
@@ -37,7 +37,7 @@ func OutcomeOf(err error) Outcome {
 	return Outcome(1 + inference.AsError(err).Code)
 }
 
-// String is ok, or the code's name.
+// String returns ok or the code's name.
 func (o Outcome) String() string {
 	if o == OutcomeOK {
 		return "ok"
@@ -45,29 +45,30 @@ func (o Outcome) String() string {
 	return inference.Code(o - 1).String()
 }
 
-// Series names what is counted together.
+// Series is the key of figures that are counted together.
 type Series struct {
-	// Model by its own name; empty for requests whose model isn't known, or isn't one.
+	// Model is the model's own name. It is empty for requests whose model is unknown or doesn't
+	// exist.
 	Model     string
 	Surface   inference.Surface
 	Operation inference.Operation
 }
 
-// The times for which meters remember.
+// The periods of the recent figures.
 const (
 	rateEpoch     = 5 * time.Second
 	quantileEpoch = 30 * time.Second
 )
 
-// meter counts. Nothing in it takes a lock.
+// meter has the counts of a series. No method takes a lock.
 type meter struct {
 	inFlight, queued     atomic.Int64
-	waiting              atomic.Int64 // of the queued ones, for their turn
+	waiting              atomic.Int64 // number of queued requests in Trident's queue
 	ended                [Outcomes]atomic.Uint64
 	prompts, completions atomic.Uint64
-	completed            past[uint64] // completions as they were
+	completed            past[uint64] // earlier values of completions
 	first, gaps          histogram
-	succeeded, failed    histogram // whole requests
+	succeeded, failed    histogram // durations of whole requests
 	inputs, outputs      sizes
 }
 
@@ -79,7 +80,7 @@ func newMeter() *meter {
 	return m
 }
 
-// count counts tokens of an answer.
+// count adds tokens of an answer.
 func (m *meter) count(now time.Time, tokens int) {
 	if tokens <= 0 {
 		return
@@ -91,30 +92,30 @@ func (m *meter) count(now time.Time, tokens int) {
 	m.completions.Add(uint64(tokens))
 }
 
-// rate of tokens per second.
+// rate returns the tokens per second.
 func (m *meter) rate(now time.Time) float64 {
 	since := m.completed.since(now)
 	if since == nil {
 		return 0
 	}
-	// What has begun just now is no rate yet.
+	// A period of at least a second avoids extreme rates right after the start.
 	return float64(m.completions.Load()-*since.was) / max(now.Sub(since.began), time.Second).Seconds()
 }
 
-// Meters measure all requests. A client can't add to them: their models are those that
-// are known. Methods may be called concurrently.
+// Meters measure all requests. A client can't create further series, because their models must be
+// known. Methods may be called concurrently.
 type Meters struct {
 	mu   sync.RWMutex
 	all  map[Series]*meter
-	gone Load // of models that are no more
+	gone Load // totals of models that no longer exist
 
 	known    func(model string) bool
 	adapters adapters
 	refused  [Outcomes]atomic.Uint64
 }
 
-// New returns empty meters. Models for which known reports false get no further
-// requests, and lose their meters.
+// New returns empty meters. If known returns false for a model, the model no longer exists and its
+// meters may be removed.
 func New(known func(model string) bool) *Meters {
 	return &Meters{all: map[Series]*meter{}, known: known}
 }
@@ -122,13 +123,13 @@ func New(known func(model string) bool) *Meters {
 // Refuse counts a request that is refused before it is measured.
 func (ms *Meters) Refuse(outcome Outcome) { ms.refused[outcome].Add(1) }
 
-// enter counts a request in and gives its meter. A series' first request puts out the
-// meters of models that aren't known any more.
+// enter counts a new request and returns its meter. The first request of a series also removes the
+// meters of models that are no longer known.
 func (ms *Meters) enter(series Series) *meter {
 	ms.mu.RLock()
 	m := ms.all[series]
 	if m != nil {
-		m.enter() // before another one can put it out
+		m.enter() // before putOut can remove the meter
 	}
 	ms.mu.RUnlock()
 	if m != nil {
@@ -162,23 +163,23 @@ func (ms *Meters) putOut() {
 	}
 }
 
-// Figures are what has been counted of a series since the start.
+// Figures are the counts of a series since the start.
 type Figures struct {
 	Series
 
 	InFlight, Queued, Waiting int
-	// Ended are the requests that have, by [Outcome].
+	// Ended is the number of ended requests, by [Outcome].
 	Ended [Outcomes]uint64
-	// PromptTokens of requests that have succeeded, and CompletionTokens of answers
-	// so far.
+	// PromptTokens is the number of prompt tokens of requests that have succeeded, and
+	// CompletionTokens the number of tokens of answers so far.
 	PromptTokens, CompletionTokens uint64
-	// FirstToken and InterToken are times of streamed generations, Succeeded and
-	// Failed those of whole requests, Inputs and Outputs the tokens of ones that have
+	// FirstToken and InterToken are times of streamed generations. Succeeded and Failed are the
+	// durations of whole requests. Inputs and Outputs are the tokens of requests that have
 	// succeeded.
 	FirstToken, InterToken, Succeeded, Failed, Inputs, Outputs Histogram
 }
 
-// Figures gives all series that had requests, in no order.
+// Figures returns the figures of all series with requests, in no particular order.
 func (ms *Meters) Figures() []Figures {
 	ms.mu.RLock()
 	defer ms.mu.RUnlock()
@@ -198,10 +199,10 @@ func (ms *Meters) Figures() []Figures {
 	return list
 }
 
-// Measure follows one request, for the meters and for its trace. Its zero value measures
-// nothing until Begin is called.
+// Measure follows one request, for the meters and for its trace. The zero value measures nothing
+// until Begin is called.
 type Measure struct {
-	// Streamed reports whether the client asked for a stream.
+	// Streamed reports whether the client requested a stream.
 	Streamed bool
 
 	meters   *Meters
@@ -209,12 +210,12 @@ type Measure struct {
 	meter    *meter
 	began    time.Time
 	answered atomic.Bool
-	lora     string     // the adapter; empty for none
-	span     trace.Span // the request's; one that isn't recorded takes nothing
-	stream   trace.Span // from the first token on; nil before
+	lora     string     // the adapter, or ""
+	span     trace.Span // the request's span; a span that isn't recorded ignores all calls
+	stream   trace.Span // starts with the first token; nil before
 }
 
-// Begin follows a request from now on. It must be ended, or refused.
+// Begin starts to measure a request. The caller must call End or Refuse.
 func (m *Measure) Begin(ctx context.Context, ms *Meters, operation inference.Operation) {
 	m.meters, m.began, m.span = ms, time.Now(), trace.SpanFromContext(ctx)
 	m.series = Series{Surface: inference.SurfaceOf(ctx), Operation: operation}
@@ -227,7 +228,8 @@ func (m *Measure) Began() time.Time { return m.began }
 // Span returns the request's span, which is nil before Begin.
 func (m *Measure) Span() trace.Span { return m.span }
 
-// Refuse ends what has not been let in: it is counted by its outcome alone.
+// Refuse ends the measurement of a request that wasn't admitted. Such a request is counted only by
+// its outcome.
 func (m *Measure) Refuse(outcome Outcome) {
 	m.meter.queued.Add(-1)
 	m.meter.inFlight.Add(-1)
@@ -236,7 +238,7 @@ func (m *Measure) Refuse(outcome Outcome) {
 	m.endTrace(outcome, nil)
 }
 
-// Wait notes that the request begins to wait for its turn, or ends that.
+// Wait adds 1 when the request enters the queue, and -1 when it leaves the queue.
 func (m *Measure) Wait(change int64) {
 	if m.meter != nil {
 		m.meter.waiting.Add(change)
@@ -262,14 +264,14 @@ func (m *Measure) Settle(model, lora string) {
 	}
 }
 
-// adapt moves a request with an adapter.
+// adapt counts a request with an adapter as running or waiting.
 func (m *Measure) adapt(running, waiting int) {
 	if m.lora != "" {
 		m.meters.adapters.change(m.lora, running, waiting)
 	}
 }
 
-// End counts a request out. The usage is nil for one of tensors, and of a failure.
+// End ends the measurement of a request. The usage is nil for requests of tensors and for failures.
 func (m *Measure) End(outcome Outcome, usage *inference.Usage) {
 	now := time.Now()
 	whole := &m.meter.succeeded
@@ -296,14 +298,14 @@ func (m *Measure) End(outcome Outcome, usage *inference.Usage) {
 	m.endTrace(outcome, usage)
 }
 
-// exemplify keeps the request's trace beside what has just been counted.
+// exemplify stores the request's trace as the exemplar of h.
 func (m *Measure) exemplify(h *histogram, now time.Time) {
 	if context := m.span.SpanContext(); context.IsSampled() {
 		h.exemplar.Store(&Exemplar{TraceID: context.TraceID().String(), Value: now.Sub(m.began).Seconds(), At: now})
 	}
 }
 
-// Answer notes that something has come of the request; it is true the first time.
+// Answer records that the request has an answer. It returns true for the first call only.
 func (m *Measure) Answer() bool {
 	if m.answered.Load() || !m.answered.CompareAndSwap(false, true) {
 		return false
@@ -316,16 +318,16 @@ func (m *Measure) Answer() bool {
 	return true
 }
 
-// Pace is what has come of a choice and isn't counted yet.
+// Pace has the steps of a choice that aren't counted yet.
 type Pace struct {
-	last   time.Time // when something was counted
+	last   time.Time // time of the last count
 	steps  int
 	tokens int
 }
 
-// Step notes what has come of a choice. It is counted with what is already behind it,
-// so that tokens which come together cost once. Where the engine tells no numbers each
-// Step is a token for the times, and the tokens are counted at the end.
+// Step records output of a choice. It is counted together with the steps that have already arrived,
+// so that tokens which arrive together are counted at once. If the engine reports no token counts,
+// each Step is one token for the times, and the tokens are counted at the end.
 func (m *Measure) Step(p *Pace, tokens int, text, more bool) {
 	if tokens > 0 || text {
 		p.tokens += tokens
@@ -336,7 +338,7 @@ func (m *Measure) Step(p *Pace, tokens int, text, more bool) {
 	}
 }
 
-// Flush counts what hasn't been.
+// Flush counts the recorded steps.
 func (m *Measure) Flush(p *Pace) {
 	if p.steps == 0 {
 		return
@@ -362,7 +364,7 @@ func (m *Measure) More(tokens int) {
 	}
 }
 
-// Refused are the requests that the admission has turned away, by [Outcome].
+// Refused returns the number of requests that the admission has refused, by [Outcome].
 func (ms *Meters) Refused() (counts [Outcomes]uint64) {
 	for i := range counts {
 		counts[i] = ms.refused[i].Load()
@@ -370,7 +372,7 @@ func (ms *Meters) Refused() (counts [Outcomes]uint64) {
 	return counts
 }
 
-// adapters are those of requests in flight.
+// adapters are the adapters of requests in flight.
 type adapters struct {
 	mu               sync.Mutex
 	running, waiting map[string]int
@@ -389,8 +391,8 @@ func (a *adapters) change(name string, running, waiting int) {
 	}
 }
 
-// Adapters returns the LoRA adapters of requests that are being answered, and of those that
-// wait for an answer.
+// Adapters returns the LoRA adapters of requests that are being answered, and of those that wait
+// for an answer.
 func (ms *Meters) Adapters() (running, waiting []string) {
 	ms.adapters.mu.Lock()
 	defer ms.adapters.mu.Unlock()

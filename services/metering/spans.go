@@ -11,12 +11,11 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// tracerName is the scope of the spans of requests.
+// tracerName is the instrumentation scope of the spans of requests.
 const tracerName = "github.com/trident-inference/trident/services/inference"
 
-// ChildSpan starts a span below its parent. Below a parent that isn't recorded it starts
-// none: without traces, and for requests that aren't sampled, a look at the parent is all
-// that it costs.
+// ChildSpan starts a span below its parent, if the parent is recorded. Without traces, and for
+// requests that aren't sampled, the check of the parent is the only cost.
 func ChildSpan(ctx context.Context, parent trace.Span, name string) (context.Context, trace.Span) {
 	if !parent.IsRecording() {
 		return ctx, noop.Span{}
@@ -24,8 +23,8 @@ func ChildSpan(ctx context.Context, parent trace.Span, name string) (context.Con
 	return parent.TracerProvider().Tracer(tracerName).Start(trace.ContextWithSpan(ctx, parent), name) //nolint:spancheck // the caller ends it
 }
 
-// EndSpan ends a span with the error of what it stands for. The text of an error may have
-// a client's words in it, and only its code is told.
+// EndSpan ends a span with the error of its operation. The span gets only the error's code, because
+// the message may contain data of the client.
 func EndSpan(span trace.Span, err error) {
 	if err != nil && span.IsRecording() {
 		code := inference.AsError(err).Code.String()
@@ -35,7 +34,7 @@ func EndSpan(span trace.Span, err error) {
 	span.End()
 }
 
-// traceAnswer marks the first answer in the trace, from where on a stream goes out.
+// traceAnswer records the first answer in the trace and starts the span of the stream.
 func (m *Measure) traceAnswer() {
 	m.span.AddEvent("first_token")
 	if m.Streamed {
