@@ -13,24 +13,24 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// Config of the memory.
+// Config is the configuration of the memory limit.
 type Config struct {
-	// Limit is the memory in bytes for this process and its child processes. 0 finds the
+	// Limit is the memory limit in bytes for this process and its child processes. 0 detects the
 	// limit: that of the cgroup, or else the machine's memory.
 	Limit int64
-	// InProcess reports whether Triton runs in this process, where its models take memory of
-	// the same limit.
+	// InProcess reports whether Triton runs in this process. Its models then use memory of the same
+	// limit.
 	InProcess bool
 }
 
-// Least is the smallest limit in bytes. Below it Trident itself has no room.
+// Least is the smallest limit in bytes. Trident itself needs that much.
 const Least = 128 << 20
 
-// Floor is the smallest soft limit of Go's memory in bytes, however much of the limit Triton
-// and its child processes hold: tokenizers, requests and responses need it.
+// Floor is the smallest soft limit of Go's memory in bytes, for any memory use of Triton and its
+// child processes. Tokenizers, requests and responses need that much.
 const Floor = 256 << 20
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	if c.Limit != 0 && c.Limit < Least {
 		return configfield.Errorf("memory.Limit", "%s is too little for the server: give %s or more", text(c.Limit), text(Least))
@@ -38,12 +38,12 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// bodies is the part of Go's soft limit that the bodies of requests may take together: with
-// what is made of them they take several times as much.
+// bodies is the divisor of Go's soft limit that yields the limit of all request bodies. Bodies and
+// the data decoded from them take several times the bodies' size.
 const bodies = 4
 
-// Bodies returns how many bytes the bodies of requests may take together at most, where
-// other memory takes nothing of the limit.
+// Bodies returns the limit of the bodies of all requests in bytes, if other memory takes nothing of
+// the limit.
 func (c Config) Bodies() int64 {
 	limit, _ := c.limit()
 	return goal(limit, 0) / bodies
@@ -57,7 +57,7 @@ const (
 	fromNothing = "none"
 )
 
-// limit returns the limit and its source. A limit that nobody knows is math.MaxInt64.
+// limit returns the limit and its source. An unknown limit is math.MaxInt64.
 func (c Config) limit() (bytes int64, source string) {
 	if c.Limit > 0 {
 		return c.Limit, fromFlag
@@ -78,9 +78,8 @@ func find(cgroup, machine memlimit.Provider) (bytes int64, source string) {
 	return bytes, source
 }
 
-// goal returns Go's soft limit: nine tenths of the limit without what other memory holds.
-// The last tenth is for what the Go runtime doesn't count, and for growth between two
-// collections.
+// goal returns Go's soft limit: nine tenths of the limit, minus other memory. The last tenth is for
+// memory that the Go runtime doesn't count, and for growth between two collections.
 func goal(limit, others int64) int64 {
 	if limit == math.MaxInt64 {
 		return limit
@@ -92,19 +91,20 @@ func goal(limit, others int64) int64 {
 	return soft
 }
 
-// operators is the operator's own setting of Go's soft limit, which Trident leaves as it is.
+// operators is the environment variable of Go's soft limit. If the operator sets it, Trident
+// doesn't change the limit.
 const operators = "GOMEMLIMIT"
 
-// operatorsLimit returns Go's soft limit by the environment; ok is false where the
-// environment has none.
+// operatorsLimit returns Go's soft limit from the environment. It returns false if the environment
+// doesn't set it.
 func operatorsLimit() (bytes int64, ok bool) {
 	if os.Getenv(operators) == "" {
 		return 0, false
 	}
-	return debug.SetMemoryLimit(-1), true // the runtime has read it
+	return debug.SetMemoryLimit(-1), true // the runtime has already applied the variable
 }
 
-// text is a size for people.
+// text formats a size for display.
 func text(bytes int64) string {
 	if bytes == math.MaxInt64 {
 		return "none"

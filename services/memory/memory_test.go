@@ -88,7 +88,7 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// restored has Go's soft limit set back at the end of a test.
+// restored restores Go's soft limit at the end of a test.
 func restored(t *testing.T) {
 	t.Helper()
 	before := debug.SetMemoryLimit(-1)
@@ -105,7 +105,7 @@ func newMonitor(t *testing.T, cfg Config) (*Monitor, *strings.Builder) {
 	return m, &log
 }
 
-// TestSoftLimit holds what of the limit is Go's, and that the operator's own setting stays.
+// TestSoftLimit checks Go's share of the limit, and that the operator's own setting stays.
 func TestSoftLimit(t *testing.T) {
 	restored(t)
 	t.Setenv(operators, "")
@@ -136,7 +136,7 @@ func TestSoftLimit(t *testing.T) {
 	}
 }
 
-// TestOthers holds that the memory of child processes is left to them.
+// TestOthers checks that the memory of child processes is subtracted from Go's limit.
 func TestOthers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("measured on Linux")
@@ -146,7 +146,7 @@ func TestOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Zeros that a shell keeps, in a child of a child.
+	// A child of a child holds a string of this size in memory.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `sh -c 'x=$(head -c 64000000 /dev/zero | tr "\0" x); echo ready; read y; echo $x'; true`)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -168,11 +168,11 @@ func TestOthers(t *testing.T) {
 	}
 	out.Close()
 	in.Close()
-	_ = cmd.Wait() // it can't print what it has
+	_ = cmd.Wait() // the child can't print its string
 }
 
-// TestWatermark fills Go's memory up: the pressure is there while it is in use, and gone
-// once it isn't, though nothing is allocated any more.
+// TestWatermark fills Go's memory. The pressure must be above 0 while the memory is in use, and 0
+// afterwards, even without further allocations.
 func TestWatermark(t *testing.T) {
 	restored(t)
 	t.Setenv(operators, "")
@@ -190,7 +190,7 @@ func TestWatermark(t *testing.T) {
 	}
 	runtime.KeepAlive(ballast)
 	ballast = nil
-	for range 2 { // the first one sees that no collection has been since the one before
+	for range 2 { // the first call only records that there was no collection since the previous one
 		m.tend()
 	}
 	if p := m.Pressure(); p != 0 {
@@ -199,8 +199,8 @@ func TestWatermark(t *testing.T) {
 	_ = ballast
 }
 
-// TestReturn holds that memory is the system's again after some quiet seconds, what requests
-// held when it was returned first too.
+// TestReturn checks that memory is returned to the system after some quiet seconds, including
+// memory that requests still held at the first return.
 func TestReturn(t *testing.T) {
 	m, _ := newMonitor(t, Config{})
 	held := make([]byte, 200<<20)
@@ -221,11 +221,11 @@ func TestReturn(t *testing.T) {
 	_ = held
 }
 
-// party is a client by its key.
+// party returns the party of a key.
 func party(name string) admission.Party { return admission.Party{Client: name} }
 
-// TestSheds holds which clients' requests are refused, by how short memory is: the heaviest
-// first, and so many as hold that part of all bytes.
+// TestSheds checks which clients are refused at each pressure: the heaviest first, up to the same
+// share of all bytes.
 func TestSheds(t *testing.T) {
 	const mib = 1 << 20
 	each := []admission.Holding{
@@ -259,8 +259,8 @@ func TestSheds(t *testing.T) {
 	}
 }
 
-// TestGuard fills Go's memory up and asks for the answer of a client with much, and of one
-// with little.
+// TestGuard fills Go's memory and checks the answers for a client with a large holding and for one
+// with a small holding.
 func TestGuard(t *testing.T) {
 	restored(t)
 	t.Setenv(operators, "")

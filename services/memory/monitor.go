@@ -14,45 +14,45 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 )
 
-// Low and High are the watermarks of Go's memory, as parts of its soft limit. Above Low work
-// of the heaviest clients is refused, above High that of all clients with more than a little.
-// What is left above High is for the work that has been admitted.
+// Low and High are the watermarks of Go's memory, as fractions of its soft limit. Above Low,
+// requests of the heaviest clients are refused. Above High, requests of all clients with more than
+// [Light] are refused. The memory above High is for admitted requests.
 const (
 	Low  = 0.65
 	High = 0.85
 )
 
-// sampleInterval is how long a measurement of Go's memory holds: many requests share it.
+// sampleInterval is the time for which a measurement of Go's memory is reused by all requests.
 const sampleInterval = 5 * time.Millisecond
 
-// The pace of the upkeep.
+// The intervals of the maintenance.
 const (
 	tick = time.Second
-	// quiet is how long little must have been allocated before idle memory is returned to the
-	// system. It is returned again after pauses that double up to the longest one, which is
-	// that of Go's own collections: what requests in flight hold becomes garbage later.
+	// quiet is the time with few allocations after which idle memory is returned to the system. The
+	// memory is returned again after pauses that double up to longest, which is the interval of
+	// Go's own forced collections: memory of requests in flight becomes garbage later.
 	quiet, longest = 5 * time.Second, 2 * time.Minute
-	// little is how much in bytes that is.
+	// little is the maximum number of bytes allocated in a quiet period.
 	little = 32 << 20
 )
 
-// Figures are the memory at one moment, in bytes.
+// Figures are the memory figures at one moment, in bytes.
 type Figures struct {
-	// Limit of this process and its child processes; math.MaxInt64 for none.
+	// Limit of this process and its child processes. It is math.MaxInt64 if there is no limit.
 	Limit int64
 	// Goal is Go's soft limit.
 	Goal int64
-	// Used is Go's memory that is in use: what the last collection found alive, stacks and the
-	// runtime's own.
+	// Used is Go's memory in use: live objects at the last collection, stacks and the runtime's own
+	// memory.
 	Used int64
-	// Others is what Triton in this process and its child processes held when it was measured.
+	// Others is the memory of in-process Triton and its child processes at the last measurement.
 	Others int64
-	// Shed are the requests that were refused because memory was short.
+	// Shed is the number of requests that were refused because memory was short.
 	Shed uint64
 }
 
-// Monitor sets Go's soft limit and measures Go's memory against it. Its methods may be
-// called concurrently.
+// Monitor sets Go's soft limit and measures Go's memory against it. Methods may be called
+// concurrently.
 type Monitor struct {
 	cfg    Config
 	log    *slog.Logger
@@ -63,27 +63,27 @@ type Monitor struct {
 
 	goal, others atomic.Int64
 	began        time.Time
-	sampled      atomic.Int64  // when, in nanoseconds since began
-	used         atomic.Int64  // by the last sample
-	pressure     atomic.Uint64 // the same, as the bits of a float64
+	sampled      atomic.Int64  // time of the last sample, in nanoseconds since began
+	used         atomic.Int64  // memory in use at the last sample
+	pressure     atomic.Uint64 // pressure at the last sample, as the bits of a float64
 	shed         atomic.Uint64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards samples
 	samples []metrics.Sample
 
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	// Of the upkeep's goroutine.
-	collections uint64        // at the tick before
-	allocated   uint64        // when the quiet began
-	calm        time.Duration // since then, or since memory was returned
-	pause       time.Duration // the calm after which memory is returned
-	reported    uint64        // requests refused at the tick before
-	refusing    time.Duration // how long ago the last one was refused, while that is logged; -1 while none is
+	// Used only by the maintenance goroutine.
+	collections uint64        // collections at the previous tick
+	allocated   uint64        // bytes allocated at the start of the quiet period
+	calm        time.Duration // duration of the quiet period, or time since memory was last returned
+	pause       time.Duration // value of calm at which memory is returned
+	reported    uint64        // requests refused up to the previous tick
+	refusing    time.Duration // time since the last refused request while refusals are logged as ongoing; -1 otherwise
 }
 
-// New finds the limit.
+// New returns a monitor with the configured or detected limit.
 func New(cfg Config, log *slog.Logger) (*Monitor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -96,9 +96,10 @@ func New(cfg Config, log *slog.Logger) (*Monitor, error) {
 	return m, nil
 }
 
-// Start sets Go's soft limit, logs it, and begins the upkeep until Stop: it measures the
-// memory of Triton again at each news of the models, and returns idle memory to the system.
-// limitBodies is called with the bytes that all bodies may take, now and at each change.
+// Start sets Go's soft limit, logs it, and runs the maintenance until Stop. The maintenance
+// measures the memory of Triton again after each change of the models, and returns idle memory to
+// the system. Start calls limitBodies with the limit of all bodies in bytes, and the maintenance
+// calls it at each change.
 func (m *Monitor) Start(ctx context.Context, models *catalog.Watch, limitBodies func(bytes int64)) {
 	m.limitBodies = limitBodies
 	m.apply()
@@ -111,7 +112,7 @@ func (m *Monitor) Start(ctx context.Context, models *catalog.Watch, limitBodies 
 	m.done.Go(func() { m.follow(ctx, models) })
 }
 
-// Stop ends what Start began and waits for it. Go's soft limit stays.
+// Stop ends the maintenance and waits for it. Go's soft limit stays.
 func (m *Monitor) Stop() {
 	if m.stop != nil {
 		m.stop()
@@ -132,9 +133,9 @@ func (m *Monitor) attributes() []any {
 	return []any{"limit", text(m.limit), "from", m.source, "go_limit", text(m.goal.Load()), "go_limit_from", from, "triton", text(m.others.Load())}
 }
 
-// apply measures what other memory there is and sets Go's soft limit; it reports whether
-// the soft limit has changed by more than a tenth. The operator's own soft limit stays, but
-// the watermarks are of the smaller one.
+// apply measures other memory and sets Go's soft limit. It reports whether the soft limit has
+// changed by more than a tenth. If the operator has set Go's soft limit, apply doesn't change it,
+// and the watermarks are relative to the smaller one.
 func (m *Monitor) apply() (changed bool) {
 	if m.cfg.InProcess {
 		others, err := m.measureOthers()
@@ -154,7 +155,7 @@ func (m *Monitor) apply() (changed bool) {
 	return math.Abs(float64(soft)-float64(before)) > float64(before)/10
 }
 
-// follow is the upkeep.
+// follow runs the maintenance until ctx ends.
 func (m *Monitor) follow(ctx context.Context, models *catalog.Watch) {
 	defer models.Close()
 	every := time.NewTicker(tick)
@@ -174,8 +175,8 @@ func (m *Monitor) follow(ctx context.Context, models *catalog.Watch) {
 	}
 }
 
-// tend keeps the measurement fresh, and Go's memory small while little is allocated. Go
-// itself collects when its heap has grown, which doesn't happen while all work is refused.
+// tend updates the measurement, and reduces Go's memory while few bytes are allocated. Go itself
+// collects only when its heap has grown, which doesn't happen while all requests are refused.
 func (m *Monitor) tend() {
 	m.report()
 	now := m.sample()
@@ -192,16 +193,16 @@ func (m *Monitor) tend() {
 		return
 	}
 	m.calm, m.pause = 0, min(2*m.pause, longest)
-	runtime.GC() // pools keep what they have through one collection
+	runtime.GC() // pools keep their contents through one collection
 	debug.FreeOSMemory()
 	now = m.sample()
 	m.collections, m.allocated = now.collections, now.allocated
 }
 
-// calmed is after how long without a refused request the log says that memory suffices.
+// calmed is the time without a refused request after which the log reports that memory suffices.
 const calmed = 30 * time.Second
 
-// report logs when requests begin to be refused, and when that is over.
+// report logs when the refusal of requests starts and when it ends.
 func (m *Monitor) report() {
 	refused := m.shed.Load()
 	switch more := refused - m.reported; {
@@ -220,8 +221,8 @@ func (m *Monitor) report() {
 	m.reported = refused
 }
 
-// Pressure is 0 while Go's memory is below the low watermark, 1 at the high one, and in
-// proportion between them and above.
+// Pressure is 0 while Go's memory is below the low watermark and 1 at the high watermark. It is
+// linear between and above them.
 func (m *Monitor) Pressure() float64 {
 	now := int64(time.Since(m.began))
 	if last := m.sampled.Load(); now-last >= int64(sampleInterval) && m.sampled.CompareAndSwap(last, now) {
@@ -236,15 +237,15 @@ func (m *Monitor) Figures() Figures {
 	return Figures{Limit: m.limit, Goal: m.goal.Load(), Used: m.used.Load(), Others: m.others.Load(), Shed: m.shed.Load()}
 }
 
-// state is what the runtime reports at one moment, in bytes but for the collections.
+// state is a measurement of the Go runtime. All fields except collections are in bytes.
 type state struct {
-	used        int64 // alive at the last collection, with all that isn't the heap's
-	resident    int64 // what Go has of the system
+	used        int64 // live objects at the last collection plus all non-heap memory
+	resident    int64 // memory that Go has from the system
 	allocated   uint64
 	collections uint64
 }
 
-// The samples, by their places in [newSamples].
+// The indexes of the samples in [newSamples].
 const (
 	live = iota
 	objects
@@ -269,8 +270,8 @@ func newSamples() []metrics.Sample {
 	}
 }
 
-// sample measures. Garbage doesn't count, as Go's soft limit has it collected in time; but a
-// heap that has outgrown the soft limit counts whole.
+// sample measures the memory. Garbage isn't counted, because Go's soft limit makes the runtime
+// collect it in time. If the heap exceeds the soft limit, the whole heap is counted.
 func (m *Monitor) sample() state {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// measureOthers returns the memory of this process that isn't Go's, and that of all its
-// child processes, in bytes. Pages of files don't count, as the system drops them when
-// memory is short; what processes share counts for each of them.
+// measureOthers returns the memory of this process outside of Go, plus that of all its child
+// processes, in bytes. Pages of files aren't counted, because the system drops them when memory is
+// short. Shared memory is counted for each process that shares it.
 func (m *Monitor) measureOthers() (int64, error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -21,7 +21,7 @@ func (m *Monitor) measureOthers() (int64, error) {
 	}
 	children := map[int][]procfs.Proc{}
 	for _, p := range all {
-		if stat, err := p.Stat(); err == nil { // it hasn't ended meanwhile
+		if stat, err := p.Stat(); err == nil { // skip processes that have ended
 			children[stat.PPID] = append(children[stat.PPID], p)
 		}
 	}
@@ -43,7 +43,7 @@ func (m *Monitor) measureOthers() (int64, error) {
 	return bytes, nil
 }
 
-// anonymous returns a process's resident memory that no file is behind.
+// anonymous returns a process's resident memory without file pages, in bytes.
 func anonymous(p procfs.Proc) (int64, error) {
 	status, err := p.NewStatus()
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package memory
 
-// measureOthers returns nothing: Triton runs in this process on Linux only.
+// measureOthers returns 0, because in-process Triton exists on Linux only.
 func (*Monitor) measureOthers() (int64, error) { return 0, nil }

@@ -8,21 +8,21 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Light is how many bytes of bodies a client may hold while memory is short: clients with
-// less go on while Go's memory is within its soft limit.
+// Light is the number of bytes of bodies that a client may hold while memory is short. Clients
+// below it are served while Go's memory is within its soft limit.
 const Light = 64 << 10
 
-// exhausted is the pressure at which Go's memory is all of its soft limit.
+// exhausted is the pressure at which Go's memory has reached its soft limit.
 const exhausted = (1 - Low) / (High - Low)
 
-// Holdings returns what each client holds, the most bytes first, and the sum.
+// Holdings returns the holding of each client, sorted by bytes in descending order, and the sum.
 type Holdings = func() (each []admission.Holding, all admission.Holding)
 
-// Guard returns the guard that refuses the requests of the heaviest clients while memory is
-// short. Between the watermarks these are the clients that hold most, so many that together
-// they hold as great a part of all bytes as the memory has come of the way from the low
-// watermark to the high one. Above the high watermark these are all with more than [Light],
-// and beyond the soft limit all.
+// Guard returns the guard that refuses the requests of the heaviest clients while memory is short.
+// Between the watermarks, it refuses the clients with the largest holdings. Together these hold the
+// same share of all bytes as the share of the distance from the low to the high watermark that the
+// memory has covered. Above the high watermark, it refuses all clients with more than [Light].
+// Beyond the soft limit, it refuses all clients.
 func (m *Monitor) Guard(holdings Holdings) admission.Guard {
 	return func(held admission.Holding) error {
 		pressure := m.Pressure()
@@ -51,7 +51,7 @@ func sheds(pressure float64, held admission.Holding, holdings Holdings) bool {
 	heavier, all := int64(0), held.Bytes
 	for _, other := range each {
 		if other.Party == held.Party {
-			continue // held has its bytes, and those that are about to be read
+			continue // held already has its bytes and those about to be read
 		}
 		if all += other.Bytes; other.Bytes > held.Bytes {
 			heavier += other.Bytes
@@ -60,8 +60,8 @@ func sheds(pressure float64, held admission.Holding, holdings Holdings) bool {
 	return float64(heavier) < pressure*float64(all)
 }
 
-// pause is when clients should come again: the later, the shorter memory is. Some seconds
-// are enough for requests to end and for Go to collect what they leave.
+// pause returns the suggested delay before a retry, which grows with the pressure. A few seconds
+// are enough for requests to end and for Go to collect their garbage.
 func pause(pressure float64) time.Duration {
 	return time.Duration(1+3*min(pressure, 1)) * time.Second
 }
