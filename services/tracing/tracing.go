@@ -1,6 +1,6 @@
-// Package tracing sends spans to a collector by OTLP. What isn't given by flags is read
-// from OpenTelemetry's own environment variables. OpenTelemetry's interceptors aren't used,
-// because they are called for each message: the core starts the spans, none per token.
+// Package tracing sends spans to a collector by OTLP. OpenTelemetry's own environment variables
+// apply where flags aren't set. OpenTelemetry's interceptors aren't used, because they are called
+// for each message. The core starts the spans, and starts none per token.
 package tracing
 
 import (
@@ -23,31 +23,31 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// Config of the traces. The zero value sends none.
+// Config is the configuration of the traces. The zero value sends none.
 type Config struct {
-	// Endpoint is the collector's URL; empty for the environment's, without which there
-	// are no traces.
+	// Endpoint is the collector's URL. If it is empty, the environment's endpoint applies. Without
+	// either, there are no traces.
 	Endpoint string
-	// Protocol is ProtocolGRPC or ProtocolHTTP; empty for the environment's, or that of
-	// the endpoint's port.
+	// Protocol is ProtocolGRPC or ProtocolHTTP. If it is empty, the environment's protocol applies,
+	// or else the protocol of the endpoint's port.
 	Protocol string
-	// SampleRatio is the part of the requests that are traced which don't say it by a
-	// trace of their own; nil for the environment's sampler, which is all.
+	// SampleRatio is the fraction of traced requests among those without a trace context. If it is
+	// nil, the environment's sampler applies, whose default traces all.
 	SampleRatio *float64
 	// Version of the program.
 	Version string
-	// Getenv reads the environment, nil for none. The exporters read more of it by
+	// Getenv reads the environment; nil reads nothing. The exporters read further variables
 	// themselves.
 	Getenv func(string) string
 }
 
-// The protocols, by OpenTelemetry's names.
+// The protocols, as values of OpenTelemetry's environment variables.
 const (
 	ProtocolGRPC = "grpc"
 	ProtocolHTTP = "http/protobuf"
 )
 
-// Validate names the flag that can't be used.
+// Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	if u, err := url.Parse(c.Endpoint); c.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return configfield.Errorf("tracing.Endpoint", "%q is no URL such as http://localhost:4317", c.Endpoint)
@@ -72,7 +72,7 @@ func (c Config) env(names ...string) string {
 	return ""
 }
 
-// on is whether anybody has said where traces go to.
+// on reports whether traces are enabled and have an endpoint.
 func (c Config) on() bool {
 	if strings.EqualFold(c.env("OTEL_SDK_DISABLED"), "true") || c.env("OTEL_TRACES_EXPORTER") == "none" {
 		return false
@@ -100,15 +100,15 @@ func (c Config) protocol() string {
 	return ProtocolHTTP
 }
 
-// Provider makes spans and sends them. Its methods may be used concurrently.
+// Provider creates spans and sends them. Methods may be called concurrently.
 type Provider struct {
 	cfg      Config
 	log      *slog.Logger
-	exporter *exporter                // nil for no traces
-	provider *sdktrace.TracerProvider // likewise
+	exporter *exporter                // nil if there are no traces
+	provider *sdktrace.TracerProvider // nil if there are no traces
 }
 
-// New makes a provider. Nothing is sent before Start.
+// New returns a provider. It sends nothing before Start.
 func New(cfg Config, log *slog.Logger) (*Provider, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -132,10 +132,10 @@ func New(cfg Config, log *slog.Logger) (*Provider, error) {
 	return p, nil
 }
 
-// client speaks the protocol to the endpoint. Headers, timeout, certificates and
-// compression it has from the environment.
+// client returns a client for the protocol and the endpoint. The exporter reads headers, timeout,
+// certificates and compression from the environment.
 func (c Config) client() otlptrace.Client {
-	u, _ := url.Parse(c.Endpoint) // it was checked
+	u, _ := url.Parse(c.Endpoint) // can't fail: Validate has checked the URL
 	if c.protocol() == ProtocolGRPC {
 		var options []otlptracegrpc.Option
 		if c.Endpoint != "" {
@@ -153,7 +153,7 @@ func (c Config) client() otlptrace.Client {
 	return otlptracehttp.NewClient(options...)
 }
 
-// Tracers is where spans are begun; nil where there are no traces.
+// Tracers returns the provider of tracers, or nil if there are no traces.
 func (p *Provider) Tracers() trace.TracerProvider {
 	if p.provider == nil {
 		return nil
@@ -161,7 +161,7 @@ func (p *Provider) Tracers() trace.TracerProvider {
 	return p.provider
 }
 
-// Start begins to send spans. A collector that isn't there is no failure.
+// Start starts to send spans. An unreachable collector isn't an error.
 func (p *Provider) Start(ctx context.Context) error {
 	if p.provider == nil {
 		return nil
@@ -174,7 +174,7 @@ func (p *Provider) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop sends what is left and ends.
+// Stop sends the remaining spans and stops.
 func (p *Provider) Stop(ctx context.Context) error {
 	if p.provider == nil {
 		return nil
@@ -185,7 +185,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 	return nil
 }
 
-// exporter logs when spans stop and begin to arrive, once each.
+// exporter logs when the export of spans starts to fail and when it recovers, once each.
 type exporter struct {
 	*otlptrace.Exporter
 

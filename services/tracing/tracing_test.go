@@ -33,7 +33,7 @@ import (
 	"github.com/trident-inference/trident/services/tracing"
 )
 
-// receiver is a collector by both protocols.
+// receiver is a collector for both protocols.
 type receiver struct {
 	collector.UnimplementedTraceServiceServer
 
@@ -55,7 +55,7 @@ func (r *receiver) take(req *collector.ExportTraceServiceRequest, header string)
 	}
 }
 
-// Export implements the service.
+// Export implements the trace service.
 func (r *receiver) Export(ctx context.Context, req *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	r.take(req, strings.Join(metadata.ValueFromIncomingContext(ctx, "tenant"), ""))
 	return &collector.ExportTraceServiceResponse{}, nil
@@ -71,7 +71,7 @@ func (r *receiver) byName() map[string]*v1.Span {
 	return all
 }
 
-// collect starts a receiver and gives its URL.
+// collect starts a receiver and returns it with its URL.
 func collect(t *testing.T, protocol string) (*receiver, string) {
 	t.Helper()
 	r := &receiver{}
@@ -111,7 +111,7 @@ type fixture struct {
 	stop      func()
 }
 
-// serve serves a model by HTTP and gRPC whose traces go to a collector.
+// serve serves a model by HTTP and gRPC. Its traces go to a collector.
 func serve(t *testing.T, cfg tracing.Config) *fixture {
 	t.Helper()
 	f := &fixture{log: &bytes.Buffer{}}
@@ -128,7 +128,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	engine.AddModel("m", inferencetest.Say("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	service := inferencetest.Service(t, serving.Config{}, engine)
 	handler := http.NotFoundHandler()
-	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" { // reading its document takes a second
+	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" { // building the handler takes a second, as it reads the OpenAPI document
 		if handler, err = openai.New(openai.Config{}, service); err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func (f *fixture) chat(t *testing.T, traceparent string) {
 	}
 }
 
-// infer asks a decoupled model for one response, which is refused.
+// infer requests one response of a decoupled model, which the server refuses.
 func (f *fixture) infer(t *testing.T, traceparent string) (trailer metadata.MD) {
 	t.Helper()
 	conn, err := grpc.NewClient(f.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -216,7 +216,7 @@ func (f *fixture) infer(t *testing.T, traceparent string) (trailer metadata.MD) 
 	return trailer
 }
 
-// TestTrace: a client's trace goes through the request, and comes to the collector.
+// TestTrace checks that a client's trace passes through the request and reaches the collector.
 func TestTrace(t *testing.T) {
 	for _, protocol := range []string{tracing.ProtocolGRPC, tracing.ProtocolHTTP} {
 		t.Run(protocol, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceByGRPC: the same by KServe's port of gRPC.
+// TestTraceByGRPC checks the same on KServe's gRPC port.
 func TestTraceByGRPC(t *testing.T) {
 	collected, url := collect(t, tracing.ProtocolGRPC)
 	f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolGRPC})
@@ -279,7 +279,8 @@ func TestTraceByGRPC(t *testing.T) {
 	}
 }
 
-// TestSampling: a client's word on its trace counts, and the ratio for who has none.
+// TestSampling checks that the client's sampling decision applies, and the ratio if the client has
+// none.
 func TestSampling(t *testing.T) {
 	none, all := 0.0, 1.0
 	for name, c := range map[string]struct {
@@ -309,8 +310,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestOff: without an endpoint, or by the environment's word, there are no traces, and
-// a client's own is in the log all the same.
+// TestOff checks that there are no traces without an endpoint or if the environment disables them.
+// The log has the client's trace id nevertheless.
 func TestOff(t *testing.T) {
 	env := func(values map[string]string) func(string) string {
 		return func(name string) string { return values[name] }
