@@ -65,7 +65,7 @@ type intakeLimits struct {
 	reading, decoding int
 }
 
-// account is what a party holds.
+// account is the holding of a party with its queue.
 type account struct {
 	Holding
 

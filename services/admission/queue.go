@@ -40,9 +40,9 @@ func (c *client) remove(t *Ticket) {
 	c.queue = slices.Delete(c.queue, at, at+1)
 }
 
-// priorityStep is the queueing time that one step of priority is worth. The number of steps is
-// capped at prioritySteps to prevent starvation: a request is overtaken only by requests that
-// arrive within that time.
+// priorityStep is the queueing time that one step of priority is worth. Priorities are capped at
+// ±prioritySteps to prevent starvation: a request that arrives more than 2*prioritySteps*priorityStep
+// (two minutes) later is never served first.
 const (
 	priorityStep  = time.Second
 	prioritySteps = 60

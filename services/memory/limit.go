@@ -18,8 +18,7 @@ type Config struct {
 	// Limit is the memory limit in bytes for this process and its child processes. 0 detects the
 	// limit: that of the cgroup, or else the machine's memory.
 	Limit int64
-	// InProcess reports whether Triton runs in this process. Its models then use memory of the same
-	// limit.
+	// InProcess reports whether Triton runs in-process. Its models then use memory of the same limit.
 	InProcess bool
 }
 

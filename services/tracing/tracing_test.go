@@ -263,7 +263,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceByGRPC checks the same on KServe's gRPC port.
+// TestTraceByGRPC checks that traces also work on KServe's gRPC port.
 func TestTraceByGRPC(t *testing.T) {
 	collected, url := collect(t, tracing.ProtocolGRPC)
 	f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolGRPC})
